@@ -1,0 +1,122 @@
+"""What is asked of a learner: an `Exercise` is a value, and so is each of its `Case`s.
+
+    >>> case = Case("ragged 7×37", sizes={"rows": 7, "columns": 37}, dtype=torch.float16)
+    >>> case.generator().initial_seed() == case.seed
+    True
+
+This module knows nothing of how an exercise is checked, timed or shown.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+Inputs = dict[str, Any]
+"""Arguments of a launcher by parameter name, in the order of its signature."""
+
+
+class Kind(enum.Enum):
+    """Who computes: the learner's Triton kernel, plain torch, or sympy."""
+
+    KERNEL = "kernel"
+    TORCH = "torch"
+    SYMBOLIC = "symbolic"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One draw of inputs: sizes, precision, layout and what is special about the data.
+
+    `sizes` are dimensions by name, `magnitude` scales normally distributed data, `layout` is
+    "contiguous" or "strided" (a view of a larger buffer), `data` names a special filling that the
+    exercise's `inputs` understands, `tags` say what the case is about ("ragged", "half", …) so that
+    a diagnosis can speak of a subset. Cases with `gpu` run only compiled: they are too large here.
+    """
+
+    name: str
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    dtype: torch.dtype = torch.float32
+    magnitude: float = 1.0
+    layout: str = "contiguous"
+    data: str = "normal"
+    seed: int = 0
+    tags: frozenset[str] = frozenset()
+    gpu: bool = False
+
+    def generator(self) -> torch.Generator:
+        """A fresh generator on the CPU, seeded by the case: the same inputs on every machine."""
+        return torch.Generator().manual_seed(self.seed)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake people make, declared so that it can be recognised by name.
+
+    `wrong` computes what a learner with this mistake would get, in torch (or sympy), with the
+    signature of the exercise's reference; or `launcher` is a real function with a real kernel that
+    makes it (where torch cannot say it: a missing mask, a race), to be answered with `status`.
+    `sentence` says to the learner what happened, `next_step` what to look at.
+    """
+
+    sentence: str
+    next_step: str = ""
+    wrong: Callable[..., Any] | None = None
+    launcher: Callable[..., Any] | None = None
+    status: str = "WRONG"
+
+
+@dataclass(frozen=True)
+class Work:
+    """Least work of one call, from the inputs: operations (flop) and bytes that must move."""
+
+    operations: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One graded task of a lesson.
+
+    `inputs(case, generator)` draws the arguments (CPU tensors and Python scalars, or sympy
+    objects); `reference(**inputs)` gives the true outputs when called with fp64 inputs and, called
+    at the learner's precision, is the first twin; `twins` are further same-precision spellings.
+    `outputs` names the returned tensors in order. `work(inputs)` is the least work of a call; a
+    kernel that did less than half of its operations did not compute the answer. Where `accumulates`,
+    outputs are sums and half-precision results are also held to a bound on their rms error.
+    `output_dtypes` names outputs whose dtype is not what the reference returns for the case's inputs
+    (lse and delta are fp32). `peer` is the torch
+    function that timing compares with, on `timing_case`.
+    """
+
+    name: str
+    lesson: str
+    kind: Kind
+    title: str
+    signature: str
+    outputs: tuple[str, ...]
+    inputs: Callable[[Case, torch.Generator], Inputs]
+    reference: Callable[..., Any]
+    cases: tuple[Case, ...]
+    hints: tuple[str, str, str]
+    mistakes: Mapping[str, Mistake] = field(default_factory=dict)
+    twins: tuple[Callable[..., Any], ...] = ()
+    points: int = 1
+    gradient: bool = False
+    accumulates: bool = True
+    output_dtypes: Mapping[str, torch.dtype] = field(default_factory=dict)
+    atomics: bool = False
+    work: Callable[[Inputs], Work] | None = None
+    solution: str = ""
+    peer: Callable[..., Any] | None = None
+    timing_case: Case | None = None
+    time_limit: float = 20.0
+
+    def parameters(self) -> tuple[str, ...]:
+        """Parameter names of the learner's function, read off `signature`."""
+        inside = self.signature[self.signature.index("(") + 1 : self.signature.index(")")]
+        return tuple(p.split(":")[0].split("=")[0].strip() for p in inside.split(",") if p.strip())

@@ -1,0 +1,177 @@
+"""The memory that programs see: virtual addresses, checked before anything happens.
+
+Every load, store and atomic of an observed launch goes through `Memory`. Addresses are tested
+against the tensors' windows first; then values move by NumPy indexing inside the tensor's own
+storage, so that no address a kernel computes can reach anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from flashlearn.observe.access import Access, find_place, stray
+from flashlearn.observe.observation import Traffic
+from flashlearn.observe.races import RaceBook
+from flashlearn.observe.shadow import REGION_BITS, Region, View
+
+
+@dataclass
+class Memory:
+    """Regions by index, who is running, and what has been seen since the session began."""
+
+    regions: dict[int, Region] = field(default_factory=dict)
+    by_storage: dict[int, Region] = field(default_factory=dict)
+    traffic: dict[str, Traffic] = field(default_factory=dict)
+    races: RaceBook = field(default_factory=RaceBook)
+    unwritten_reads: list[str] = field(default_factory=list)
+    place: Callable[[], object] = find_place
+    program: tuple[int, int, int] = (0, 0, 0)
+    active: list[Region] = field(default_factory=list)
+
+    def region_of(self, tensor: torch.Tensor) -> Region:
+        """The region of a CPU tensor's storage, made on first sight and kept for the session."""
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key not in self.by_storage:
+            region = Region(len(self.by_storage) + 1, storage, tensor.element_size())
+            self.by_storage[key] = self.regions[region.index] = region
+        return self.by_storage[key]
+
+    def begin_launch(self, tensors: list[tuple[str, torch.Tensor]]) -> dict[str, int]:
+        """Admit the tensors of a launch by parameter name; return their virtual addresses."""
+        views: dict[int, list[View]] = {}
+        addresses = {}
+        for name, tensor in tensors:
+            region = self.region_of(tensor)
+            view = View(
+                name, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.element_size()
+            )
+            views.setdefault(region.index, []).append(view)
+            addresses[name] = region.base + view.offset * view.itemsize
+        self.active = [self.regions[index] for index in views]
+        for region in self.active:
+            region.set_views(views[region.index])
+            region.written_in_launch = False
+            region.launch_start = self.races.next_segment
+        self.races.begin_launch()
+        return addresses
+
+    def end_launch(self) -> None:
+        """Bring the shadows up to date and let no address of this launch be valid any more."""
+        for region in self.active:
+            region.settle_reads()
+            region.views = []
+        self.active = []
+
+    def begin_program(self, program: tuple[int, int, int]) -> None:
+        """`program` runs from here on."""
+        self.program = program
+        self.races.begin_program(program)
+
+    # the three kinds of access
+
+    def load(self, addresses: np.ndarray, mask: np.ndarray | None, other, dtype: np.dtype) -> np.ndarray:
+        """Values at `addresses` (any shape) where `mask`; elsewhere `other`, or zero."""
+        access = Access("load", addresses, mask, dtype)
+        region, index = self._resolve(access)
+        out = _background(addresses.shape, other, dtype) if access.partial else None
+        if region is None:
+            return out if out is not None else np.zeros(addresses.shape, dtype)
+        values = region.items(dtype)[index]
+        units = region.units(index, dtype.itemsize)
+        self._count(region, index.size * dtype.itemsize, "loaded")
+        if region.unwritten is not None and region.unwritten[units].any():
+            self._note_unwritten(region, units)
+        self.races.check_load(region, units, self)
+        region.note_read(units, self.races.segment, self.races.program_start)
+        if out is None:
+            return values.reshape(addresses.shape)
+        out[access.lanes] = values
+        return out
+
+    def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
+        """Put `values` (broadcast to the addresses' shape) where `mask`."""
+        access = Access("store", addresses, mask, values.dtype)
+        region, index = self._resolve(access)
+        if region is None:
+            return
+        values = access.select(np.broadcast_to(values, addresses.shape))
+        units = self._begin_write(region, index, values.dtype.itemsize, "stored")
+        items = region.items(values.dtype)
+        self.races.check_store(region, units, items, index, values, self)
+        items[index] = values
+        self._end_write(region, units)
+        region.writer[units] = self.races.segment
+
+    def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, sync: bool):
+        """Read, `update(items, index, lanes) -> old values`, write, as one step. Returns the old values."""
+        access = Access("atomic", addresses, mask, dtype)
+        region, index = self._resolve(access)
+        old = np.zeros(addresses.shape, dtype)
+        if region is None:
+            return old
+        units = self._begin_write(region, index, dtype.itemsize, "atomic")
+        if sync and index.size == 1:
+            self.races.synchronise(region.index, int(index[0]))
+        if region.unwritten is not None and region.unwritten[units].any():
+            self._note_unwritten(region, units)
+        self.races.check_atomic(region, units, self)
+        lanes = access.lanes if access.partial else np.ones(addresses.shape, bool)
+        old[lanes] = update(region.items(dtype), index, lanes)
+        self._end_write(region, units)
+        region.atomic[units] = self.races.segment
+        return old
+
+    # helpers
+
+    def _resolve(self, access: Access) -> tuple[Region | None, np.ndarray]:
+        flat = access.flat
+        if flat.size == 0:
+            return None, flat
+        region = self.regions.get(int(flat[0]) >> REGION_BITS)
+        if region is None or not region.views:
+            raise stray(access, None, flat, self)
+        offset = (flat - np.uint64(region.base)).view(np.int64)
+        low, high = int(offset.min()), int(offset.max()) + access.itemsize
+        inside = low >= region.low and high <= region.high
+        if not inside or (region.valid is not None and not region.valid[offset].all()):
+            raise stray(access, region, offset, self)
+        if access.itemsize > 1 and (offset & (access.itemsize - 1)).any():
+            raise stray(access, region, offset, self, misaligned=True)
+        return region, offset // access.itemsize
+
+    def _count(self, region: Region, size: int, kind: str) -> None:
+        traffic = self.traffic.setdefault(region.views[0].name, Traffic())
+        setattr(traffic, kind, getattr(traffic, kind) + size)
+
+    def _begin_write(self, region: Region, index: np.ndarray, itemsize: int, kind: str) -> np.ndarray:
+        if not region.written_in_launch:
+            region.settle_reads()
+            region.written_in_launch = True
+        self._count(region, index.size * itemsize, kind)
+        return region.units(index, itemsize)
+
+    def _end_write(self, region: Region, units: np.ndarray) -> None:
+        region.stored[units] = True
+        if region.unwritten is not None:
+            region.unwritten[units] = False
+
+    def _note_unwritten(self, region: Region, units: np.ndarray) -> None:
+        place = self.place()
+        where = f"line {place.line}" if place is not None else "the kernel"
+        sentence = (
+            f"{where} reads {region.views[0].name} where nobody has written yet: "
+            "the launcher allocated it with torch.empty, so it holds whatever was there before"
+        )
+        if sentence not in self.unwritten_reads:
+            self.unwritten_reads.append(sentence)
+
+
+def _background(shape: tuple[int, ...], other, dtype: np.dtype) -> np.ndarray:
+    if other is None:
+        return np.zeros(shape, dtype)
+    return np.array(np.broadcast_to(other, shape), dtype=dtype)

@@ -1,0 +1,69 @@
+"""What the observer saw while a launcher ran: traffic, operations, launches. Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Traffic:
+    """Bytes that moved between one tensor and the programs.
+
+    `loaded` and `stored` are requested bytes (masked-out lanes do not count, re-reads do);
+    `unique_loaded` and `unique_stored` count each byte once. `atomic` bytes are in neither.
+    """
+
+    loaded: int = 0
+    stored: int = 0
+    atomic: int = 0
+    unique_loaded: int = 0
+    unique_stored: int = 0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel: enough to compile it again for a GPU that is not here.
+
+    `kernel` is the object that was launched; `signature` maps parameter names to triton types
+    ("*fp32", "i32", "fp32"), `constexprs` to values; `seconds` is the observed run's time;
+    `divisible` names the pointers and integers that are multiples of 16.
+    """
+
+    kernel: Any
+    name: str
+    grid: tuple[int, int, int]
+    signature: dict[str, str]
+    constexprs: dict[str, Any]
+    options: dict[str, Any]
+    seconds: float = 0.0
+    divisible: frozenset[str] = frozenset()
+
+
+@dataclass
+class Observation:
+    """The sum of a check's observed launches.
+
+    `traffic` is by parameter name of the kernels. `operations` counts scalar operations by kind:
+    "dot" (2·M·N·K each), "elementwise", "reduce", "special" (exp, log, sqrt, …).
+    """
+
+    traffic: dict[str, Traffic] = field(default_factory=dict)
+    operations: dict[str, int] = field(default_factory=dict)
+    launches: list[Launch] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def bytes_requested(self) -> int:
+        """Bytes loaded and stored, re-reads counted: an upper bound on what memory moves."""
+        return sum(t.loaded + t.stored + t.atomic for t in self.traffic.values())
+
+    @property
+    def bytes_unique(self) -> int:
+        """Each byte counted once: what memory must move at least."""
+        return sum(t.unique_loaded + t.unique_stored for t in self.traffic.values())
+
+    @property
+    def total_operations(self) -> int:
+        """All scalar operations the programs computed."""
+        return sum(self.operations.values())

@@ -1,0 +1,153 @@
+"""Data races between the programs of one launch, though the interpreter runs them one by one.
+
+Two programs race if both touch an element, at least one by a plain write, and nothing orders them.
+A program's life is cut into *segments* by its scalar atomics (a lock, a counter): an acquire sees
+the segments that a release on the same address has closed, and only those (happens-before, as in
+Lamport, "Time, clocks, and the ordering of events", 1978). Writing the value that is already there
+is harmless and is not reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flashlearn.outcome import Place
+
+if TYPE_CHECKING:
+    from flashlearn.observe.memory import Memory
+    from flashlearn.observe.shadow import Region
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two programs (or two lanes of one) that met at an element without order."""
+
+    sentence: str
+    place: Place | None
+    programs: tuple[tuple[int, int, int], ...]
+
+
+@dataclass
+class RaceBook:
+    """Numbers the segments and keeps what was found; one `Race` per line is enough."""
+
+    next_segment: int = 1
+    segment: int = 0
+    program_start: int = 0
+    launch_start: int = 1
+    program: tuple[int, int, int] = (0, 0, 0)
+    owners: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    released: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    visible: set[int] = field(default_factory=set)
+    found: list[Race] = field(default_factory=list)
+
+    def begin_launch(self) -> None:
+        """Launches on one stream are ordered: what came before cannot race with what comes."""
+        self.launch_start = self.next_segment
+        self.owners.clear()
+        self.released.clear()
+
+    def begin_program(self, program: tuple[int, int, int]) -> None:
+        """Open the first segment of `program`."""
+        self.program = program
+        self.visible = set()
+        self.program_start = self.next_segment
+        self._new_segment()
+
+    def _new_segment(self) -> None:
+        self.segment = self.next_segment
+        self.next_segment += 1
+        self.owners[self.segment] = self.program
+
+    def synchronise(self, region: int, index: int) -> None:
+        """A scalar atomic: acquire what was released here, release everything so far, start anew."""
+        closed = self.released.setdefault((region, index), set())
+        self.visible |= closed
+        closed |= self.visible | set(range(self.program_start, self.segment + 1))
+        self._new_segment()
+
+    def _unordered(self, segments: np.ndarray) -> np.ndarray:
+        conflict = (segments >= self.launch_start) & (segments < self.program_start)
+        if self.visible and conflict.any():
+            conflict &= ~np.isin(segments, list(self.visible))
+        return conflict
+
+    def check_load(self, region: Region, units: np.ndarray, memory: Memory) -> None:
+        """A plain read of what another program wrote."""
+        if not region.written_in_launch:
+            return
+        for shadow in (region.writer, region.atomic):
+            conflict = self._unordered(shadow[units])
+            if conflict.any():
+                self._report("reads {at}, which program {other} writes in the same launch", region, units,
+                             shadow, conflict, memory)  # fmt: skip
+
+    def check_store(self, region, units, items, index, values, memory: Memory) -> None:
+        """A plain write over another program's write or under its read; or two lanes, one address."""
+        self._check_lanes(region, index, values, memory)
+        ratio = units.size // max(index.size, 1)
+        for shadow in (region.writer, region.atomic, region.reader):
+            conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
+            if not conflict.any():
+                continue
+            changed = ~_same_bits(items[index], values)
+            conflict &= np.repeat(changed, ratio)
+            if conflict.any():
+                verb = "reads" if shadow is region.reader else "writes"
+                self._report("writes {at}, which program {other} " + verb + " in the same launch", region,
+                             units, shadow, conflict, memory)  # fmt: skip
+
+    def check_atomic(self, region: Region, units: np.ndarray, memory: Memory) -> None:
+        """An atomic is ordered with atomics, not with plain accesses of others."""
+        for shadow, verb in ((region.writer, "writes"), (region.reader, "reads")):
+            conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
+            if conflict.any():
+                text = "updates {at} atomically, which program {other} " + verb + " without an atomic"
+                self._report(text, region, units, shadow, conflict, memory)
+
+    def _many(self, segments: np.ndarray) -> np.ndarray:
+        if self.visible:
+            return np.zeros(segments.shape, bool)
+        return segments <= -self.launch_start
+
+    def _check_lanes(self, region: Region, index: np.ndarray, values: np.ndarray, memory: Memory) -> None:
+        if index.size < 2 or (np.diff(index) > 0).all():
+            return
+        order = np.argsort(index, kind="stable")
+        same = np.diff(index[order]) == 0
+        sorted_values = values[order]
+        clash = same & ~_same_bits(sorted_values[1:], sorted_values[:-1])
+        if clash.any():
+            at = _element(region, int(index[order][1:][clash][0]) * values.dtype.itemsize)
+            sentence = f"Two lanes of program {self.program} write {at} with different values in one store."
+            self._add(Race(sentence, memory.place(), (self.program,)))
+
+    def _report(self, text, region, units, shadow, conflict, memory: Memory) -> None:
+        unit = int(units[conflict][0])
+        other = self.owners.get(abs(int(shadow[unit])), self.program)
+        at = _element(region, unit * region.unit)
+        who = f"Program {self.program} " + text.format(at=at, other=_other(other, self.program))
+        sentence = f"{who}: on a GPU they run at the same time, and which comes first is left to chance."
+        self._add(Race(sentence, memory.place(), (self.program, other)))
+
+    def _add(self, race: Race) -> None:
+        lines = {(r.place.file, r.place.line) if r.place else None for r in self.found}
+        if ((race.place.file, race.place.line) if race.place else None) not in lines:
+            self.found.append(race)
+
+
+def _other(other: tuple[int, int, int], me: tuple[int, int, int]) -> str:
+    return str(other) if other != me else "another"
+
+
+def _element(region: Region, byte: int) -> str:
+    view = region.views[0]
+    return f"{view.name}[{', '.join(str(i) for i in view.coordinates(byte))}]"
+
+
+def _same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    whole = np.dtype(f"u{a.dtype.itemsize}")
+    return np.ascontiguousarray(a).view(whole) == np.ascontiguousarray(b).view(whole)

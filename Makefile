@@ -1,0 +1,70 @@
+# Two commands carry the course: `make lab` to learn, `make test` to be sure. Each sets .venv up first if needed.
+PYTHON_IN_VENV := .venv/bin/python
+# progress and verdicts of a test run go here, never to a learner's .flashlearn/
+SCRATCH := build/test-home
+WORKERS ?= 2
+
+NBVAL := $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 300 --timeout 600 \
+	-p no:cacheprovider -n $(WORKERS) --dist loadfile
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup lab test lint authoring units browser notebooks solutions build bench format clean
+
+define heading
+@printf '\n──── %s\n' "$(1)"
+endef
+
+help: ## this list
+	@echo "FlashLearn: make lab to learn, make test to check everything."; echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo; echo "  PORT=8899 make lab            another port (default 8888, or the next one that is free)"
+	@echo "  TORCH_INDEX=address make lab  take torch from this index as well (without a GPU: its CPU build)"
+
+setup: ## make .venv and install the pinned environment (once; again only when the pins change)
+	@tools/setup.sh
+
+lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
+	@.venv/bin/flashlearn lab
+
+test: lint authoring units browser notebooks solutions ## set up and run everything (make -k test: past failures)
+
+lint: setup ## ruff: the rules and the format
+	$(call heading,lint: ruff)
+	$(PYTHON_IN_VENV) -m ruff check .
+	$(PYTHON_IN_VENV) -m ruff format --check .
+
+authoring: setup ## are the generated notebooks up to date?
+	$(call heading,authoring: generated notebooks agree with their sources)
+	$(PYTHON_IN_VENV) -m flashlearn.authoring check
+
+units: setup ## the unit tests and the tests of every exercise
+	$(call heading,units: the package and every exercise)
+	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) -m "not browser" tests
+
+browser: setup ## lesson 00 in JupyterLab, driven through Chromium
+	$(call heading,browser: lesson 00 as a learner meets it)
+	$(PYTHON_IN_VENV) -m pytest -rs tests/browser
+
+notebooks: setup ## run the learner's notebooks, untouched: no error
+	$(call heading,notebooks: untouched lessons run from top to bottom)
+	@rm -rf $(SCRATCH)
+	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH) $(NBVAL) notebooks
+
+solutions: setup ## run the solved notebooks: every check passes
+	$(call heading,solutions: every check of every solved lesson passes)
+	@rm -rf $(SCRATCH)
+	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH) FLASHLEARN_STRICT=1 $(NBVAL) solutions
+
+build: setup ## solutions/*.py into both notebooks of each lesson; executes what changed
+	@$(PYTHON_IN_VENV) -m flashlearn.authoring build
+
+bench: setup ## verdict latency of each exercise, and what observing costs
+	@.venv/bin/flashlearn bench
+
+format: setup ## let ruff mend what it can
+	$(PYTHON_IN_VENV) -m ruff check --fix .
+	$(PYTHON_IN_VENV) -m ruff format .
+
+clean: ## remove .venv and what tests left; work/ and .flashlearn/ stay
+	rm -rf .venv build .pytest_cache .ruff_cache tests/artefacts

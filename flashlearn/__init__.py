@@ -1,0 +1,83 @@
+"""FlashLearn: a course in writing fast GPU kernels, and a grader that says what went wrong.
+
+    >>> import flashlearn
+    >>> report = flashlearn.check("scaled_add", scaled_add)
+    >>> print(report)
+
+On a machine without a GPU, importing this package also routes triton's launches to its observed
+interpreter, so that kernels run on CPU tensors and a stray pointer is a sentence, not a crash.
+
+Names are loaded when they are first used: the `flashlearn doctor` command has to run, and to say what
+is missing, on a machine where torch or triton is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CheckFailed": "checking",
+    "CheckStopped": "checking",
+    "KernelCrash": "observe.errors",
+    "LaunchError": "observe.errors",
+    "OutOfBounds": "observe.errors",
+    "Report": "report",
+    "UnknownExercise": "exercises",
+    "check": "checking",
+    "hint": "hints",
+    "observing": "observe.route",
+    "use": "checking",
+}
+
+__all__ = ["DEVICE", "status", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DEVICE":  # where lessons put their tensors: "cuda" where there is a GPU, else "cpu"
+        from flashlearn.device import default
+
+        value = default()
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(f"flashlearn.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'flashlearn' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
+def status() -> None:
+    """Show the lessons, what has passed, and what is next: `flashlearn status` in a cell."""
+    from rich.console import Console
+
+    from flashlearn.cli.status import show
+
+    show(Console())
+
+
+def _is_the_command() -> bool:
+    """True in the `flashlearn` command itself, which launches no kernels."""
+    return Path(sys.argv[0]).name in ("flashlearn", "flashlearn.exe") or sys.orig_argv[1:3] == [
+        "-m",
+        "flashlearn",
+    ]
+
+
+def _route_launches() -> None:
+    from flashlearn.device import has_gpu
+    from flashlearn.observe.route import install
+
+    if not has_gpu():
+        install()
+
+
+if not _is_the_command():
+    _route_launches()

@@ -1,0 +1,30 @@
+"""`flashlearn doctor`: what of this machine works, and what to do about the rest."""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from flashlearn.cli import console
+
+MARKS = {True: ("ok", "green"), False: ("mend", "bold red"), None: ("note", "yellow")}
+
+
+def doctor() -> None:
+    """Look at versions, GPU, compiler and the course's hooks, and say what to do about each problem."""
+    with console.err.status("Looking at this machine"):
+        from flashlearn.device import environment_report
+
+        checks = environment_report()
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("", "what", "found", "what to do"):
+        table.add_column(heading, overflow="fold")
+    for check in checks:
+        table.add_row(Text(*MARKS[check.ok]), Text(check.name), Text(check.found), Text(check.advice))
+    console.out.print(table)
+    broken = [check.name for check in checks if check.ok is False]
+    if broken:
+        console.say(f"\nTo mend before you start: {', '.join(broken)}.")
+        raise typer.Exit(1)
+    console.say("\nNothing stands in your way: `flashlearn lab` opens the course.")

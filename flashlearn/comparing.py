@@ -1,0 +1,57 @@
+"""Comparing what a launcher returned and left behind: sentences, bit patterns, copies of inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Exercise, Inputs
+from flashlearn.outcome import OutputCheck
+
+
+def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:
+    """The plainest true sentence about outputs that differ."""
+    bad = next(check for check in checks if not check.ok)
+    if bad.problem:
+        return f"{bad.problem}."
+    if bad.error > bad.allowed:
+        return f"{bad.name} is off by up to {bad.error:.2g}; {bad.allowed:.2g} is allowed at this precision."
+    return (
+        f"{bad.name} is noisier than it need be: its rms error is {bad.rms_ratio:.2f} times what a sum "
+        "carried in fp32 may have."
+    )
+
+
+def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
+    """A sentence for a launcher that returned too few or too many tensors."""
+    wanted = ", ".join(exercise.outputs)
+    if returned is None:
+        return f"The launcher returned None; it should return {wanted}. Is the return statement missing?"
+    return f"The launcher returned {len(outputs)} values; it should return {len(exercise.outputs)}: {wanted}."
+
+
+def same(before: Any, after: Any) -> bool:
+    """True if a value is bit for bit what it was."""
+    if not isinstance(before, torch.Tensor):
+        return True
+    return torch.equal(bits(before), bits(after))
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's bit patterns as integers, so that NaN equals NaN."""
+    whole = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return tensor.detach().contiguous().view(whole[tensor.element_size()])
+
+
+def clone_storages(inputs: Inputs) -> Inputs:
+    """Copies with the same strides inside buffers of the same size: a view stays a view of a larger one."""
+    copies = {}
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor):
+            storage = value.untyped_storage().clone()
+            value = torch.empty(0, dtype=value.dtype).set_(
+                storage, value.storage_offset(), value.shape, value.stride()
+            )
+        copies[name] = value
+    return copies

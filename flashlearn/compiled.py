@@ -1,0 +1,137 @@
+"""The compiled half of a check, on a CUDA GPU: guarded buffers, poisoned outputs, repeated runs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from triton.runtime.jit import JITFunction
+
+from flashlearn.comparing import bits, count_sentence, wrong_sentence
+from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.failures import failure
+from flashlearn.observe.deadline import deadline
+from flashlearn.observe.errors import TimeLimit
+from flashlearn.observe.launcher import LauncherWatch
+from flashlearn.outcome import Outcome, Status
+from flashlearn.tolerance import Truth, as_tuple
+
+GUARD = 4096  # elements on each side of a buffer
+PATTERN = 0xA5
+
+
+class GuardedWatch(LauncherWatch):
+    """Puts guard zones around everything the launcher allocates empty on the GPU."""
+
+    def __init__(self) -> None:
+        super().__init__(memory=None)
+        self.buffers: list[tuple[str, torch.Tensor, int, int]] = []
+
+    def allocate(self, func, args, kwargs) -> torch.Tensor:
+        out = func(*args, **kwargs)
+        return self.guard(out, "an output") if out.device.type == "cuda" and out.numel() else out
+
+    def guard(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
+        """A tensor of the same shape and strides in the middle of a larger, patterned buffer."""
+        span = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+        size = tensor.element_size()
+        whole = torch.full(((span + 2 * GUARD) * size,), PATTERN, dtype=torch.uint8, device="cuda")
+        self.buffers.append((name, whole, GUARD * size, (GUARD + span) * size))
+        return whole.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), GUARD)
+
+    def trespass(self) -> str:
+        """A sentence if a guard zone was written, else nothing."""
+        for name, whole, low, high in self.buffers:
+            before = int((whole[:low] != PATTERN).sum())
+            after = int((whole[high:] != PATTERN).sum())
+            if before or after:
+                side = "before the start" if before else "past the end"
+                return f"Compiled, the kernel wrote {before + after} bytes {side} of {name}."
+        return ""
+
+
+def run_compiled(exercise: Exercise, function: Callable) -> list[Outcome]:
+    """Every case on the GPU. Stops at the first that fails: the context may be unusable then."""
+    outcomes: list[Outcome] = []
+    for case in exercise.cases:
+        outcomes.append(_run_case(exercise, function, case))
+        if outcomes[-1].status is not Status.PASS:
+            break
+    return outcomes
+
+
+def _run_case(exercise: Exercise, function: Callable, case: Case) -> Outcome:
+    started = time.perf_counter()
+    inputs = exercise.inputs(case, case.generator())
+    truth = Truth(exercise, _on(inputs, "cuda") if case.gpu else inputs)
+    outputs: list[tuple] = []
+    for _ in range(2):
+        watch = GuardedWatch()
+        given = _guarded(inputs, watch)
+        try:
+            with deadline(exercise.time_limit), counting_launches() as launches, watch:
+                returned = as_tuple(function(*given.values()))
+            torch.cuda.synchronize()
+        except (Exception, TimeLimit) as error:
+            status, sentence, place = failure(error, exercise.time_limit, function)
+            return Outcome(case, status, sentence, place=place, mode="compiled")
+        problem = watch.trespass()
+        if problem:
+            return Outcome(case, Status.OUT_OF_BOUNDS, problem, mode="compiled")
+        outputs.append(returned)
+    return _verdict(exercise, case, truth, outputs, launches, time.perf_counter() - started)
+
+
+def _verdict(
+    exercise, case: Case, truth: Truth, runs: list[tuple], launches: list, seconds: float
+) -> Outcome:
+    first, second = runs
+    if len(first) != len(exercise.outputs):
+        sentence = count_sentence(exercise, first, first)
+        return Outcome(case, Status.WRONG, sentence, seconds=seconds, mode="compiled")
+    checks = tuple(truth.judge(i, out) for i, out in enumerate(first))
+    if not all(check.ok for check in checks):
+        sentence = f"Compiled for the GPU, {wrong_sentence(checks)}"
+        return Outcome(case, Status.WRONG, sentence, outputs=checks, seconds=seconds, mode="compiled")
+    if not exercise.atomics:
+        for name, a, b in zip(exercise.outputs, first, second, strict=True):
+            if not torch.equal(bits(a), bits(b)):
+                sentence = f"{name} changes from run to run with the same inputs."
+                return Outcome(case, Status.RACE, sentence, outputs=checks, seconds=seconds, mode="compiled")
+    if not launches:
+        return Outcome(case, Status.NOT_YOURS, "No kernel was launched on the GPU.", mode="compiled")
+    return Outcome(case, Status.PASS, outputs=checks, seconds=seconds, mode="compiled")
+
+
+@contextlib.contextmanager
+def counting_launches() -> Iterator[list[str]]:
+    """Names of the kernels launched inside the block."""
+    names: list[str] = []
+    original = JITFunction.run
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.get("warmup"):
+            names.append(self.fn.__name__)
+        return original(self, *args, **kwargs)
+
+    JITFunction.run = run
+    try:
+        yield names
+    finally:
+        JITFunction.run = original
+
+
+def _on(inputs: Inputs, device: str) -> Inputs:
+    return {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
+
+
+def _guarded(inputs: Inputs, watch: GuardedWatch) -> Inputs:
+    given = {}
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor) and value.numel():
+            value = watch.guard(value, f"the input {name}").copy_(value)
+        given[name] = value
+    return given

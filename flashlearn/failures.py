@@ -1,0 +1,89 @@
+"""Turn what a learner's code raised into a status, a sentence and a place in their own code."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from flashlearn.observe.access import LEARNER_CODE, place_of
+from flashlearn.observe.errors import (
+    KernelCrash,
+    LaunchError,
+    NeedsGpu,
+    OutOfBounds,
+    TimeLimit,
+    Todo,
+    todo_message,
+)
+from flashlearn.outcome import Place, Status
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_OURS = str(Path(__file__).parent)
+_KERNELS = str(Path(__file__).parent / "kernels")
+
+
+def failure(error: BaseException, limit: float, function: Callable) -> tuple[Status, str, Place | None]:
+    """Status, sentence and place for an exception that left the launcher."""
+    if isinstance(error, LaunchError):
+        place = error.place or learner_line(error, function)
+        statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
+        return statuses.get(type(error), Status.CRASHED), _sentence(error), place
+    place = learner_line(error, function)
+    if isinstance(error, TimeLimit):
+        return Status.TIMEOUT, _too_long(limit, place), place
+    text = str(error).strip()
+    if isinstance(error, NotImplementedError) and (todo := todo_message(text)) is not None:
+        return Status.TODO, todo, place
+    if isinstance(error, MemoryError):
+        return Status.CRASHED, "The launcher asked for more memory than there is.", place
+    head = text.splitlines()[0] if text else "no message"
+    return Status.CRASHED, f"{type(error).__name__}: {head}", place
+
+
+def _sentence(error: LaunchError) -> str:
+    if isinstance(error, KernelCrash) and error.cause is not None:
+        return explain(error.sentence)
+    return error.sentence
+
+
+def explain(sentence: str) -> str:
+    """Add what a beginner needs to the best known of triton's own messages."""
+    for part, advice in _ADVICE.items():
+        if part in sentence:
+            return f"{sentence.rstrip('.')}. {advice}"
+    return sentence
+
+
+_ADVICE = {
+    "arange's range must be a power of 2": (
+        "A tile's extents are powers of two: take triton.next_power_of_2(n) and mask what is too much."
+    ),
+    "Shape element 0 must be a power of 2": "A tile's extents are powers of two.",
+    "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
+    "'NoneType' object": "Does a helper function lack its return statement?",
+    "unsupported operand": "Is one of the operands a tile and the other a Python object?",
+}
+
+
+def _too_long(limit: float, place: Place | None) -> str:
+    where = f" It was in line {place.line} when it was stopped." if place is not None else ""
+    return f"Still running after {limit:g} s, so it was stopped. Does a loop's condition ever become false?{where}"
+
+
+def learner_line(error: BaseException, function: Callable) -> Place | None:
+    """The innermost frame of the learner's own code, whether it ran interpreted or not."""
+    found = None
+    own = getattr(getattr(function, "__code__", None), "co_filename", None)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if code in LEARNER_CODE or code.co_filename == own or not _is_library(code.co_filename):
+            found = place_of(code, line)
+    return found
+
+
+def _is_library(file: str) -> bool:
+    if file.startswith(_OURS):
+        return not file.startswith(_KERNELS)
+    return file.startswith(_LIBRARIES) or file.startswith("<")

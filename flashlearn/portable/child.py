@@ -1,0 +1,210 @@
+"""The process that compiles: reads a job from stdin, writes one line of JSON per target.
+
+Run as a script, not as a module, so that it imports triton and nothing else: no torch, no flashlearn.
+Whatever the compiler prints, and whatever kills it, stays in here.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import linecache
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    log = tempfile.TemporaryFile()  # noqa: SIM115
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+    job = json.load(sys.stdin)
+    _limit(job["timeout"])
+    _settle_cache()
+    made = Shipment(job["functions"])
+    for target in job["targets"]:
+        started = time.perf_counter()
+        at = log.seek(0, os.SEEK_END)
+        try:
+            answer = _compile(made, job, target)
+        except Exception as error:
+            log.seek(at)
+            answer = _describe(error, made.first_lines(), log.read(200_000).decode(errors="replace"))
+        answer |= {"target": target, "seconds": time.perf_counter() - started}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _limit(seconds: float) -> None:
+    """Die with the time limit even where nobody is left to enforce it; ptxas inherits the second one."""
+    signal.alarm(int(seconds) + 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 4))
+
+
+def _settle_cache() -> None:
+    """Share triton's usual cache, so that a kernel seen before is read, not compiled; else a private one."""
+    from triton import knobs
+
+    try:
+        os.makedirs(knobs.cache.dir, exist_ok=True)
+        writable = os.access(knobs.cache.dir, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+
+
+class Shipment(dict):
+    """The shipped functions by index, each made when it is first asked for: a default may name another."""
+
+    def __init__(self, packed: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.packed = packed
+        for index, function in enumerate(packed):
+            names = {name: _unpack(value, self) for name, value in function["names"].items()}
+            self[index].fn.__globals__.update(names)
+
+    def __missing__(self, index: int) -> Any:
+        self[index] = _function(index, self.packed[index], self)
+        return self[index]
+
+    def first_lines(self) -> dict[str, tuple[int, int]]:
+        """For each function's text, as triton holds it, its index and the learner's number of its `def`."""
+        return {
+            self[index].src: (index, function["line"] + _lines_before_def(function["source"]))
+            for index, function in enumerate(self.packed)
+        }
+
+
+def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
+    """A jitted function from text. A kernel's body never runs in Python: a stand-in has its signature."""
+    import triton
+    from triton.runtime import jit
+
+    tree = ast.parse(textwrap.dedent(packed["source"]))
+    node = tree.body[0]
+    assert isinstance(node, ast.FunctionDef)
+    node.decorator_list, node.returns = [], None
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        argument.annotation = None
+    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
+    if packed["kind"] == "jit":
+        node.body = [ast.Pass()]
+    file = f"<shipped {index}>"
+    scope: dict[str, Any] = {"__name__": "learner"}
+    exec(compile(ast.fix_missing_locations(tree), file, "exec"), scope)
+    fn = scope[node.name]
+    fn.__code__ = fn.__code__.replace(co_firstlineno=packed["line"])
+    fn.__annotations__ = {p["name"]: p["annotation"] for p in packed["parameters"] if p["annotation"]}
+    defaults = {p["name"]: _unpack(p["default"], made) for p in packed["parameters"] if "default" in p}
+    by_keyword = {argument.arg for argument in node.args.kwonlyargs}
+    fn.__defaults__ = tuple(value for name, value in defaults.items() if name not in by_keyword)
+    fn.__kwdefaults__ = {name: value for name, value in defaults.items() if name in by_keyword}
+    text = ["\n"] * (packed["line"] - 1) + packed["source"].splitlines(keepends=True)
+    linecache.cache[file] = (1, None, text, file)
+    if packed["kind"] == "constexpr":
+        return jit.ConstexprFunction(fn)
+    return triton.JITFunction(fn, noinline=packed["noinline"] or None)
+
+
+def _lines_before_def(source: str) -> int:
+    """How many lines of decorators stand above the line with `def`."""
+    found = re.search(r"^\s*def\s", source, re.MULTILINE)
+    return source[: found.end()].count("\n") if found else 0
+
+
+def _unpack(value: Any, made: Shipment) -> Any:
+    from triton import language as tl
+
+    if not isinstance(value, dict):
+        return value
+    ((kind, what),) = value.items()
+    if kind == "constexpr":
+        return tl.constexpr(_unpack(what, made))
+    if kind == "dtype":
+        return tl.dtype(what)
+    if kind in ("tuple", "list"):
+        return {"tuple": tuple, "list": list}[kind](_unpack(item, made) for item in what)
+    if kind == "module":
+        return importlib.import_module(what)
+    if kind == "member":
+        return getattr(importlib.import_module(what[0]), what[1])
+    return made[what]
+
+
+def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]:
+    """Compile for one target and read off what the kernel needs there."""
+    import triton
+    from triton.backends.compiler import BaseBackend, GPUTarget
+    from triton.compiler import ASTSource
+
+    kernel = made[job["kernel"]]
+    constexprs = {name: _unpack(value, made) for name, value in job["constexprs"].items()}
+    signature, attributes = {}, {}
+    for index, name in enumerate(kernel.arg_names):
+        signature[name] = "constexpr" if name in constexprs else job["signature"][name]
+        if name in job["divisible"] and name not in constexprs:
+            attributes[(index,)] = BaseBackend.parse_attr("D")
+    source = ASTSource(
+        kernel, signature, {(kernel.arg_names.index(k),): v for k, v in constexprs.items()}, attributes
+    )
+    compiled = triton.compile(source, target=GPUTarget("cuda", target, 32), options=dict(job["options"]))
+    return {
+        "shared": compiled.metadata.shared,
+        "warps": compiled.metadata.num_warps,
+        "ptx": [
+            word for word in ("wgmma.", "mma.sync", "cp.async.bulk.tensor") if word in compiled.asm["ptx"]
+        ],
+        "usage": _usage(compiled.asm["cubin"]),
+    }
+
+
+def _usage(cubin: bytes) -> str:
+    """The compiler wheel's own disassembler on registers and stack, such as «REG:222 STACK:272 …»."""
+    import triton.backends.nvidia
+
+    tool = Path(triton.backends.nvidia.__file__).parent / "bin" / "cuobjdump"
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return subprocess.run(
+            [tool, "--dump-resource-usage", file.name], capture_output=True, text=True, check=True
+        ).stdout
+
+
+def _describe(error: BaseException, known: dict[str, tuple[int, int]], log: str) -> dict[str, Any]:
+    """The innermost message, and the innermost line that is the learner's and not the library's."""
+    from triton.compiler.errors import CompilationError
+
+    answer = {
+        "error": type(error).__name__,
+        "message": str(error),
+        "log": log,
+        "function": None,
+        "line": None,
+    }
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, CompilationError):
+            if link.error_message:
+                answer |= {"error": type(link).__name__, "message": link.error_message}
+            if link.src in known and hasattr(link.node, "lineno"):
+                index, first = known[link.src]
+                answer |= {"function": index, "line": first + link.node.lineno - 1}
+        link = link.__cause__ or link.__context__
+    if answer["line"] is None and (found := re.search(r"<shipped (\d+)>\"?:(\d+):\d+\)?: error", log)):
+        answer |= {"function": int(found[1]), "line": int(found[2])}
+    return answer
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The mathematics in plain torch: what every check compares with.
+
+Each function has two callers. With fp64 tensors it is the oracle (its tests hold it against
+autograd). With the learner's tensors it is a twin: the same formula at the same precision, whose own
+error says how much rounding is no fault. Twins come in several spellings, since two right kernels may
+round differently: softmax(s), exp(s − lse) with lse at hand, and powers of two.
+
+    >>> softmax(torch.tensor([[0.0, float("-inf")]]))
+    tensor([[1., 0.]])
+
+Sums run over the last dimension, in fp32 at least; a result has its input's dtype. A row that holds
+nothing but −inf has nothing to attend to: its probabilities are zero and so are its gradients, where
+`torch.softmax` answers NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+__all__ = [
+    "logsumexp",
+    "softmax",
+    "softmax_backward",
+    "softmax_backward_expanded",
+    "softmax_backward_jacobian",
+    "softmax_base2",
+    "softmax_from_lse",
+]
+
+LOG2E = math.log2(math.e)
+
+
+def _wide(x: Tensor) -> Tensor:
+    """x in the precision that sums are carried in: fp64 stays fp64, all else becomes fp32."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
+def _finite_max(x: Tensor) -> Tensor:
+    """The maximum of each row, [..., 1]; 0 where the row is all −inf, since −inf − (−inf) is NaN."""
+    m = x.amax(dim=-1, keepdim=True)
+    return torch.where(m == -math.inf, torch.zeros_like(m), m)
+
+
+def _divide(e: Tensor, total: Tensor) -> Tensor:
+    """e / total, and 0 where the row's total is 0: an empty row has no probabilities."""
+    return e / torch.where(total == 0, torch.ones_like(total), total)
+
+
+def logsumexp(s: Tensor) -> Tensor:
+    """log Σ_j exp(s_j) over the last dimension: [..., N] → [...], in fp32 or fp64; −inf for an empty row."""
+    wide = _wide(s)
+    m = _finite_max(wide)
+    return (m + (wide - m).exp().sum(dim=-1, keepdim=True).log()).squeeze(-1)
+
+
+def softmax(s: Tensor) -> Tensor:
+    """p_j = exp(s_j − m) / Σ_l exp(s_l − m) with m = max s, over the last dimension: [..., N] → [..., N]."""
+    wide = _wide(s)
+    e = (wide - _finite_max(wide)).exp()
+    return _divide(e, e.sum(dim=-1, keepdim=True)).to(s.dtype)
+
+
+def softmax_from_lse(s: Tensor) -> Tensor:
+    """p_j = exp(s_j − lse): one number per row, not two (FlashAttention-2, section 3.1)."""
+    wide = _wide(s)
+    lse = logsumexp(wide).unsqueeze(-1)
+    empty = lse == -math.inf
+    return torch.where(empty, 0.0, (wide - torch.where(empty, 0.0, lse)).exp()).to(s.dtype)
+
+
+def softmax_base2(s: Tensor) -> Tensor:
+    """softmax(s) with 2^(s log2 e) for e^x, as tuned kernels do: the hardware's exponential has base 2."""
+    wide = _wide(s) * LOG2E
+    e = (wide - _finite_max(wide)).exp2()
+    return _divide(e, e.sum(dim=-1, keepdim=True)).to(s.dtype)
+
+
+def softmax_backward(p: Tensor, dp: Tensor) -> Tensor:
+    """ds = p ∘ (dp − ⟨p, dp⟩), row by row: [..., N], [..., N] → [..., N].
+
+    p is softmax's output and dp the loss's derivative by it. Read: ds_j = p_j (dp_j − E_p[dp]).
+    """
+    wide_p, wide_dp = _wide(p), _wide(dp)
+    inner = (wide_p * wide_dp).sum(dim=-1, keepdim=True)
+    return (wide_p * (wide_dp - inner)).to(p.dtype)
+
+
+def softmax_backward_expanded(p: Tensor, dp: Tensor) -> Tensor:
+    """The same with the bracket multiplied out, which rounds differently: ds = p ∘ dp − p ⟨p, dp⟩."""
+    p_dp = _wide(p) * _wide(dp)
+    return (p_dp - _wide(p) * p_dp.sum(dim=-1, keepdim=True)).to(p.dtype)
+
+
+def softmax_backward_jacobian(p: Tensor, dp: Tensor) -> Tensor:
+    """The same by the matrix: ds = (diag(p) − p pᵀ) dp. N² numbers per row: for checking, not for use."""
+    wide = _wide(p)
+    jacobian = torch.diag_embed(wide) - wide.unsqueeze(-1) * wide.unsqueeze(-2)  # [..., N, N]
+    return (jacobian @ _wide(dp).unsqueeze(-1)).squeeze(-1).to(p.dtype)

@@ -1,0 +1,94 @@
+"""What a learner sees: the only package that renders, as an HTML card in Jupyter and as text elsewhere.
+
+    >>> report = flashlearn.check("softmax_forward", softmax_forward)
+    >>> report.passed, report.status.value
+    (False, 'out of bounds')
+    >>> print(report)                        # the same words as the card's
+    ✗ Out of bounds   softmax_forward   Softmax, one row per program
+    ...
+
+`view`, `cases` and `measures` decide what is said; `text`, `html`, `tilemap` and `picture` how it looks.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from flashlearn.exercise import Exercise
+from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.report import display, html, record, text, view
+from flashlearn.report.tilemap import TileMap, tile_map
+
+if TYPE_CHECKING:
+    from flashlearn.portable import Budget
+    from flashlearn.timing import Timing
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """The result of a check. Shown by Jupyter as a card, by `print` as text; nothing is computed again.
+
+    `budgets` may still be running when the report is shown: the card fills itself in when it is done.
+    `hints_taken` counts from 0 to 3. A `demo` report is a lesson's demonstration and recorded nowhere.
+    """
+
+    exercise: Exercise
+    outcomes: tuple[Outcome, ...]
+    finding: Finding | None = None
+    timing: Timing | None = None
+    budgets: Future[tuple[Budget, ...]] | None = None
+    mode: str = "observed"
+    demo: bool = False
+    seconds: float = 0.0
+    hints_taken: int = 0
+
+    @cached_property
+    def status(self) -> Status:
+        """The first status that applies to any case; PASS if all cases that could run here passed."""
+        return view.status_of(self.outcomes)
+
+    @property
+    def passed(self) -> bool:
+        """True if every case that can run on this machine passed, and there was one."""
+        return self.status is Status.PASS
+
+    @cached_property
+    def sentence(self) -> str:
+        """The finding in one sentence."""
+        return view.sentence_of(self)
+
+    @cached_property
+    def tiles(self) -> TileMap | None:
+        """Where the error lies in the first wrong case."""
+        return tile_map(self.outcomes)
+
+    @cached_property
+    def picture(self) -> bytes:
+        """The tile map as PNG; empty where there is no map."""
+        from flashlearn.report import picture  # matplotlib: only when there is something to draw
+
+        return picture.png(self.tiles) if self.tiles is not None else b""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as data for JSON: no tensors, no pictures; numbers that are not finite are null."""
+        return record.to_dict(self)
+
+    def text(self, width: int = text.WIDTH, colour: bool = False) -> str:
+        """The report for a terminal; with `colour`, verdicts and marks carry escape codes."""
+        return text.render(self, width, colour)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html.render(self)
+
+    def _ipython_display_(self) -> None:
+        display.show(self)

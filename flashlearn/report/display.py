@@ -1,0 +1,56 @@
+"""Showing a report: at once, and once more when the compiled budgets arrive."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flashlearn.report import Report
+
+LONGEST_WAIT = 120.0  # seconds, where FLASHLEARN_WAIT=1 asks for a complete report
+
+
+def show(report: Report) -> None:
+    """Show the report as a card in a notebook, as text anywhere else."""
+    if report.budgets is not None and os.environ.get("FLASHLEARN_WAIT") == "1":
+        concurrent.futures.wait([report.budgets], LONGEST_WAIT)
+    if not _in_a_notebook():
+        print(report.text(colour=_coloured()))
+        return
+    from IPython.display import display
+
+    pending = report.budgets is not None and not report.budgets.done()
+    handle = display(_bundle(report), raw=True, display_id=True)
+    if pending and handle is not None:
+        report.budgets.add_done_callback(lambda _: _fill_in(handle, report))
+
+
+def _fill_in(handle: Any, report: Report) -> None:
+    """Replace the card, from the thread that finished the compilation.
+
+    By now the session may be shutting down or its sockets closed: then nobody looks at the card any
+    more, and there is nobody to tell. A cell that ran again has a card of its own; this one is gone.
+    """
+    if sys.is_finalizing():
+        return
+    with contextlib.suppress(Exception):
+        handle.update(_bundle(report), raw=True)
+
+
+def _bundle(report: Report) -> dict[str, str]:
+    return {"text/html": report._repr_html_(), "text/plain": str(report)}
+
+
+def _in_a_notebook() -> bool:
+    """True in a Jupyter kernel; False in plain Python and in IPython's terminal, which cannot redraw."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")
+
+
+def _coloured() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,114 @@
+"""A report as plain data, for verdict files, gradebooks and `flashlearn check --json`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Place
+from flashlearn.report.units import dtype_name
+
+if TYPE_CHECKING:
+    from flashlearn.observe.observation import Observation
+    from flashlearn.report import Report
+
+
+def to_dict(report: Report) -> dict[str, Any]:
+    """Everything that was found, without tensors; see `plain` for how values are written."""
+    future = report.budgets
+    ready = future is not None and future.done() and not future.cancelled() and future.exception() is None
+    return {
+        "exercise": report.exercise.name,
+        "lesson": report.exercise.lesson,
+        "status": report.status.name,
+        "passed": report.passed,
+        "sentence": report.sentence,
+        "finding": _finding(report.finding) if report.finding is not None else None,
+        "demo": report.demo,
+        "mode": report.mode,
+        "seconds": plain(report.seconds),
+        "hints_taken": report.hints_taken,
+        "cases": [_outcome(outcome) for outcome in report.outcomes],
+        "timing": plain(vars(report.timing)) if report.timing is not None else None,
+        "budgets": [plain(vars(budget)) for budget in future.result()]
+        if ready and future is not None
+        else None,
+    }
+
+
+def plain(value: Any) -> Any:
+    """`value` in JSON's types: mappings and sequences entry by entry, anything unknown as its text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(entry) for entry in value]
+    if isinstance(value, Place):
+        return _place(value)
+    if isinstance(value, torch.Tensor):
+        return plain(value.item()) if value.numel() == 1 else f"{dtype_name(value.dtype)}{list(value.shape)}"
+    return str(value)
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    case = outcome.case
+    return {
+        "case": case.name,
+        "sizes": plain(dict(case.sizes)),
+        "dtype": dtype_name(case.dtype),
+        "layout": case.layout,
+        "magnitude": plain(case.magnitude),
+        "status": outcome.status.name,
+        "message": outcome.message,
+        "detail": outcome.detail,
+        "place": _place(outcome.place) if outcome.place is not None else None,
+        "outputs": [_output(check) for check in outcome.outputs],
+        "observation": _observation(outcome.observation) if outcome.observation is not None else None,
+        "warnings": list(outcome.warnings),
+        "seconds": plain(outcome.seconds),
+        "mode": outcome.mode,
+    }
+
+
+def _output(check: OutputCheck) -> dict[str, Any]:
+    numbers = {"error": check.error, "allowed": check.allowed, "rms_ratio": check.rms_ratio}
+    return {"name": check.name, "ok": check.ok, "problem": check.problem, **plain(numbers)}
+
+
+def _observation(seen: Observation) -> dict[str, Any]:
+    return {
+        "traffic": {name: plain(vars(moved)) for name, moved in seen.traffic.items()},
+        "operations": plain(seen.operations),
+        "launches": [
+            {"kernel": one.name, "grid": list(one.grid), "constexprs": plain(one.constexprs)}
+            for one in seen.launches
+        ],
+        "warnings": list(seen.warnings),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "mistake": finding.mistake,
+        "sentence": finding.sentence,
+        "next_step": finding.next_step,
+        "place": _place(finding.place) if finding.place is not None else None,
+        "fits": finding.fits,
+        "of": finding.of,
+        "evidence": plain(finding.evidence),
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {
+        "file": place.file,
+        "line": place.line,
+        "text": place.text,
+        "function": place.function,
+        "program": list(place.program) if place.program is not None else None,
+    }

@@ -1,0 +1,168 @@
+"""The report for terminals and `print`: the card's words, a hundred characters wide."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from flashlearn.report import cases, measures, tilemap, view
+
+if TYPE_CHECKING:
+    from flashlearn.report import Report
+
+WIDTH = 100
+TONES = {"pass": "bold green", "fail": "bold red", "calm": "bold"}
+BAR = 12  # characters of a case's error bar; the limit stands in the middle
+QUIET = "dim"
+
+
+def render(report: Report, width: int = WIDTH, colour: bool = False) -> str:
+    """The whole report as text; without `colour` there are no escape codes in it."""
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        force_jupyter=False,  # else rich shows each part in the notebook instead of writing it here
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    for part in _parts(report):
+        console.print(part)
+    written = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in written.splitlines()).strip("\n")
+
+
+def _parts(report: Report) -> list[RenderableType]:
+    head = view.headline(report)
+    parts: list[RenderableType] = [_title(head)]
+    parts += [_indent(line) for line in (head.sentence, head.seen, head.support, head.signature) if line]
+    parts += [_section("Where", head.where.title, *_source(head.where))] if head.where else []
+    parts += (
+        [_section("Detail", "", *(Text(line) for line in head.detail.splitlines()))] if head.detail else []
+    )
+    parts += [_section("Next", head.next_step)] if head.next_step else []
+    parts += [_section("Hint", f"{head.hint.call}   {head.hint.words}")] if head.hint else []
+    parts += _cases(report)
+    if report.tiles is not None:
+        lines = [Text(line, no_wrap=True) for line in tilemap.characters(report.tiles)]
+        parts.append(_section("Error", f"{tilemap.name(report.tiles)}. {report.tiles.summary}", *lines))
+    parts += _measures(report)
+    parts += [_section("Note", warning) for warning in head.warnings]
+    return [*parts, *([Text(""), _indent(head.footer, QUIET)] if head.footer else [])]
+
+
+def _title(head: view.Headline) -> Text:
+    title = Text.assemble((f"{head.glyph} {head.word}", TONES[head.tone]), "   ", (head.exercise, "bold"))
+    if head.title:
+        title.append(f"   {head.title}", QUIET)
+    if head.demo:
+        title.append("   (demonstration, not recorded)", QUIET)
+    return title
+
+
+def _indent(line: str, style: str = "") -> RenderableType:
+    return Padding(Text(line, style), (0, 0, 0, 2))
+
+
+def _section(name: str, sentence: str, *below: RenderableType) -> RenderableType:
+    """A named part: the name at the left, a sentence beside it, everything else under the sentence."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=9, style="bold")
+    grid.add_column()
+    body = ([Text(sentence)] if sentence else []) + list(below)
+    grid.add_row(Text(name), Group(*body))
+    return Padding(grid, (1, 0, 0, 2))
+
+
+def _source(where: view.Where) -> list[RenderableType]:
+    wide = max((len(str(line.number)) for line in where.lines), default=0)
+    return [
+        Text(
+            f"{'>' if line.marked else ' '} {line.number:>{wide}}  {line.text}",
+            "bold" if line.marked else QUIET,
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+        for line in where.lines
+    ]
+
+
+def _cases(report: Report) -> list[RenderableType]:
+    table = cases.cases(report)
+    if table is None:
+        return []
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
+    grid.add_column("", no_wrap=True)
+    grid.add_column("case")
+    if table.sizes:
+        grid.add_column("sizes")
+        grid.add_column("dtype")
+    if table.outputs:
+        grid.add_column("output")
+    if table.numbers:
+        grid.add_column("error", justify="right")
+        grid.add_column("allowed", justify="right")
+        grid.add_column("error / allowed", no_wrap=True)
+    notes = [row for row in table.shown if row.note]
+    for row in table.shown:
+        verdict = Text(f"{row.glyph} {row.word}".strip(), TONES[row.tone].replace("bold ", ""))
+        cells: list[RenderableType] = [verdict, row.case]
+        cells += [row.sizes, row.dtype] if table.sizes else []
+        cells += [row.output] if table.outputs else []
+        cells += [row.error, row.allowed, _bar(row)] if table.numbers else []
+        grid.add_row(*cells)
+    below = [grid] + [Text(f"{row.case or row.output}: {row.note}") for row in notes]
+    if table.folded:
+        below.append(Text(f"and {table.fold_title}", QUIET))
+    return [_section("Cases", "", *below)]
+
+
+def _bar(row: cases.Row) -> str:
+    if row.fill is None:
+        return ""
+    filled, half = round(row.fill * BAR), BAR // 2
+    drawn = ("█" * filled).ljust(BAR, "·")
+    return f"{drawn[:half]}|{drawn[half:]} {row.ratio}"
+
+
+def _measures(report: Report) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    times = measures.times(report.timing)
+    if times is not None:
+        lines = [f"{bar.label:<20} {bar.words:>8}" for bar in times.bars]
+        parts.append(_section("Time", times.title, *(Text(line) for line in (*lines, *times.sentences))))
+    moved = measures.traffic(report)
+    if moved is not None:
+        parts.append(
+            _section("Traffic", f"bytes between memory and the programs, case {moved[1]}", *_table(moved[0]))
+        )
+    compiled = measures.compiled(report)
+    if compiled is not None:
+        below: list[RenderableType] = list(_table(compiled.table)) if compiled.table else []
+        for refusal in compiled.refusals:
+            below.append(Text(f"{refusal.device}: {refusal.error}"))
+            below += [Text(refusal.where.title), *_source(refusal.where)] if refusal.where else []
+        words = (
+            f"{compiled.words} Print the report again to see it."
+            if compiled.state == "waiting"
+            else compiled.words
+        )
+        parts.append(_section("On a GPU", words, *below))
+    return parts
+
+
+def _table(table: measures.Table) -> list[RenderableType]:
+    grid = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style=QUIET)
+    for index, name in enumerate(table.head):
+        grid.add_column(name, justify="left" if index == 0 else "right")
+    for row in table.rows:
+        grid.add_row(*row)
+    return [grid, *(Text(note) for note in table.notes)]

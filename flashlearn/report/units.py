@@ -1,0 +1,80 @@
+"""Numbers as people read them: two significant figures, bytes in KiB, times in the unit that fits.
+
+>>> number(0.000031415), byte_size(49152), duration(3.14e-6)
+('3.1e-5', '48 KiB', '3.1 µs')
+"""
+
+from __future__ import annotations
+
+import math
+
+DTYPES = {
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float64": "fp64",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+}
+
+
+def number(value: float, digits: int = 2) -> str:
+    """`value` to `digits` significant figures; an exponent only where it saves zeros."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    rounded = float(f"{value:.{digits - 1}e}")
+    if rounded == 0 or 1e-3 <= abs(rounded) < 1e5:
+        return f"{rounded:.10f}".rstrip("0").rstrip(".")
+    mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def byte_size(count: float) -> str:
+    """Bytes in the binary unit that leaves one to three digits before the point."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1000:
+            return f"{_three(count)} {unit}"
+        count /= 1024
+    return f"{_three(count)} TiB"
+
+
+def amount(count: float) -> str:
+    """A count with a decimal prefix: 1.2 M, 340 k."""
+    for prefix in ("", " k", " M", " G", " T"):
+        if count < 1000 or prefix == " T":
+            break
+        count /= 1000
+    return f"{_three(count)}{prefix}"
+
+
+def duration(seconds: float, digits: int = 3) -> str:
+    """Seconds in s, ms, µs or ns, to `digits` significant figures."""
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 0.0995 * (10 if factor > 1 else 1):
+            return f"{number(seconds * factor, digits)} {unit}"
+    return f"{number(seconds * 1e9, digits)} ns"
+
+
+def times(factor: float) -> str:
+    """A factor for a sentence: 1.4, 31, or «more than 1e6»."""
+    return "more than 1e6" if factor > 1e6 else number(factor)
+
+
+def plural(count: int, noun: str) -> str:
+    """`3 cases`, `1 case`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def dtype_name(dtype: object) -> str:
+    """A torch dtype as the field writes it: fp32, bf16, e4m3."""
+    name = str(dtype).removeprefix("torch.")
+    return DTYPES.get(name, name)
+
+
+def _three(value: float) -> str:
+    """Two figures below ten, no decimals above a hundred."""
+    if value >= 99.5 or value == int(value):
+        return f"{value:.0f}"
+    return number(value, 2 if value < 9.95 else 3)

@@ -1,0 +1,307 @@
+"""What a report says, decided once for text and HTML: the verdict, the place, the next step.
+
+Everything here is strings and small tuples, so that the two renderings cannot disagree.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flashlearn.exercise import Case, Exercise, Kind
+from flashlearn.outcome import Outcome, Place, Status
+from flashlearn.report.units import dtype_name, duration, number, plural
+
+if TYPE_CHECKING:
+    from flashlearn.report import Report
+
+GLYPHS = {Status.PASS: "✓", Status.TODO: "○", Status.NEEDS_GPU: "◇"}
+CALM = (Status.TODO, Status.NEEDS_GPU)
+HINT_STEPS = ("the concept", "the shape of the answer", "the line")
+LONGEST_SENTENCE = 360
+AROUND = 2  # lines of source shown before and after the marked one
+
+UNSAID = {
+    Status.TODO: "The stub is still in place.",
+    Status.CRASHED: "Your code stopped with an error.",
+    Status.TIMEOUT: "Your code did not finish within its time.",
+    Status.OUT_OF_BOUNDS: "Your kernel touched memory outside a tensor.",
+    Status.RACE: "Two programs touched the same memory, and one of them wrote.",
+    Status.WRONG: "The result differs from the reference by more than rounding explains.",
+    Status.NOT_YOURS: "The result is right, but your kernel did not compute it.",
+    Status.NEEDS_GPU: "This exercise runs only on a GPU, and there is none here.",
+}
+NEXT = {
+    Status.CRASHED: "Read the message and the marked line; the other cases wait until this one runs.",
+    Status.TIMEOUT: "Look for a loop whose end is never reached, or far more programs than blocks.",
+    Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: does the mask fit?",
+    Status.RACE: "Ask which program owns the element: give it one owner, or add atomically.",
+    Status.WRONG: "Take the smallest failing case and compare your intermediate values with the formula's.",
+    Status.NOT_YOURS: "Let the Triton kernel store every element of the result.",
+    Status.NEEDS_GPU: "Read on: the lesson continues without it; check again on a machine with a GPU.",
+}
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    number: int
+    text: str
+    marked: bool
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where it happened: a title in words, and the lines around."""
+
+    title: str
+    lines: tuple[SourceLine, ...]
+
+
+@dataclass(frozen=True)
+class Hint:
+    """The call that gives the next hint, and how many are left."""
+
+    call: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict and what belongs to it. `tone` is pass, fail or calm."""
+
+    tone: str
+    glyph: str
+    word: str
+    exercise: str
+    title: str
+    lesson: str
+    sentence: str
+    seen: str
+    support: str
+    signature: str
+    detail: str
+    where: Where | None
+    next_step: str
+    hint: Hint | None
+    demo: bool
+    footer: str
+    warnings: tuple[str, ...]
+
+
+def status_of(outcomes: tuple[Outcome, ...]) -> Status:
+    """The first status that applies; cases that need a GPU do not spoil a pass of the others."""
+    statuses = {outcome.status for outcome in outcomes}
+    if statuses == {Status.PASS, Status.NEEDS_GPU}:
+        return Status.PASS
+    return next((status for status in Status if status in statuses), Status.TODO)
+
+
+def principal(report: Report) -> Outcome | None:
+    """The first case that has the report's status: the one the report speaks about."""
+    return next((outcome for outcome in report.outcomes if outcome.status is report.status), None)
+
+
+def sentence_of(report: Report) -> str:
+    """The finding in one sentence, or else what happened in the first case that matters."""
+    if report.finding is not None and report.status is not Status.PASS:
+        return report.finding.sentence
+    if report.status is Status.PASS:
+        return _pass_sentence(report)
+    outcome = principal(report)
+    message = _first_sentence(outcome.message) if outcome else ""
+    if report.status is Status.TODO:
+        return _todo_sentence(message, report.exercise.name)
+    return message or UNSAID[report.status]
+
+
+def headline(report: Report) -> Headline:
+    """All of a report's words that do not depend on measurements."""
+    status, outcome, exercise = report.status, principal(report), report.exercise
+    tone = "pass" if status is Status.PASS else "calm" if status in CALM else "fail"
+    failing = tone == "fail"
+    finding = report.finding if failing else None
+    place = (finding.place if finding else None) or (outcome.place if outcome and failing else None)
+    message = outcome.message if outcome and failing else ""
+    sentence, seen = _two_voices(sentence_of(report), _first_sentence(message))
+    return Headline(
+        tone=tone,
+        glyph=GLYPHS.get(status, "✗"),
+        word=status.value[:1].upper() + status.value[1:],
+        exercise=exercise.name,
+        title=exercise.title,
+        lesson=exercise.lesson,
+        sentence=sentence,
+        seen=seen,
+        support=_support(report, outcome) if failing else "",
+        signature=f"{exercise.name}{exercise.signature}" if status is Status.TODO else "",
+        detail="\n".join(part for part in (_rest(message), outcome.detail if outcome else "") if part).strip(
+            "\n"
+        ),
+        where=where(place) if place else None,
+        next_step=_next_step(report),
+        hint=_hint(report) if failing or status is Status.TODO else None,
+        demo=report.demo,
+        footer=_footer(report),
+        warnings=_warnings(report),
+    )
+
+
+def sizes_of(case: Case) -> str:
+    """A case's dimensions by name, and what is unusual about its data."""
+    parts = [" ".join(f"{name}={size}" for name, size in case.sizes.items())]
+    if case.layout != "contiguous":
+        parts.append(case.layout)
+    if case.magnitude != 1.0:
+        parts.append(f"values ×{number(case.magnitude)}")
+    return ", ".join(part for part in parts if part)
+
+
+def where(place: Place) -> Where:
+    """The place in words, with up to two lines of source before and after."""
+    title = f"Line {place.line}"
+    if place.function:
+        title += f" of {place.function}"
+    title += _file_words(place.file)
+    if place.program is not None:
+        title += f", program ({', '.join(map(str, place.program))})"
+    return Where(title, _excerpt(place))
+
+
+def _excerpt(place: Place) -> tuple[SourceLine, ...]:
+    lines = linecache.getlines(place.file)
+    known = 0 < place.line <= len(lines)
+    if not known or (place.text and lines[place.line - 1].strip() != place.text.strip()):
+        return (SourceLine(place.line, place.text.strip(), True),) if place.text else ()
+    first = max(place.line - AROUND, 1)
+    text = textwrap.dedent("".join(lines[first - 1 : place.line + AROUND])).expandtabs(4).splitlines()
+    shown = [SourceLine(n, line.rstrip(), n == place.line) for n, line in enumerate(text, first)]
+    while shown and not shown[0].text and not shown[0].marked:
+        shown.pop(0)
+    while shown and not shown[-1].text and not shown[-1].marked:
+        shown.pop()
+    return tuple(shown)
+
+
+def _file_words(file: str) -> str:
+    if "ipykernel" in file or file.startswith("<ipython-input"):
+        return " in your cell"
+    return "" if not file or file.startswith("<") else f" in {Path(file).name}"
+
+
+def _pass_sentence(report: Report) -> str:
+    passed = [o for o in report.outcomes if o.status is Status.PASS]
+    waiting = len(report.outcomes) - len(passed)
+    ratios = [c.error / c.allowed for o in passed for c in o.outputs if c.allowed > 0 and c.error == c.error]
+    subject = "The one case passes" if len(passed) == 1 else f"All {len(passed)} cases pass"
+    if waiting:
+        subject = f"{plural(len(passed), 'case')} pass{'es' if len(passed) == 1 else ''}"
+    closest = f"; the largest error is {number(100 * max(ratios))} % of what is allowed" if ratios else ""
+    gpu = f" {plural(waiting, 'case')} more need{'s' if waiting == 1 else ''} a GPU." if waiting else ""
+    return f"{subject}{closest}.{gpu}"
+
+
+def _todo_sentence(message: str, name: str) -> str:
+    task = re.sub(r"^.*?\bTODO\b[\s:]*", "", message).removeprefix(name).strip(" :.")
+    return f"Yours to write: {task}." if task else UNSAID[Status.TODO]
+
+
+def _first_sentence(message: str) -> str:
+    """The first line of a message; an overlong one is cut at a word."""
+    lines = message.strip().splitlines()
+    return textwrap.shorten(lines[0], LONGEST_SENTENCE, placeholder=" …") if lines else ""
+
+
+def _two_voices(sentence: str, seen: str) -> tuple[str, str]:
+    """The explanation, and what was seen, where the sentence is more than what was seen."""
+    explanation = sentence.removeprefix(seen).strip() if seen else sentence
+    return (explanation, seen) if explanation else (sentence, "")
+
+
+def _rest(message: str) -> str:
+    """What `_first_sentence` left out."""
+    lines = message.strip().splitlines()
+    if lines and len(" ".join(lines[0].split())) > LONGEST_SENTENCE:
+        return message.strip()
+    return "\n".join(lines[1:])
+
+
+def _support(report: Report, outcome: Outcome | None) -> str:
+    """Which case this is about, how many pass, and how well the explanation fits."""
+    total, passed = len(report.outcomes), sum(o.status is Status.PASS for o in report.outcomes)
+    if outcome is None:
+        return ""
+    if total == 1:
+        sizes = "" if report.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)
+        about = f": {sizes}, {dtype_name(outcome.case.dtype)}" if sizes else ""
+        return f"Seen in case {outcome.case.name}{about}."
+    parts = [
+        f"First seen in case {outcome.case.name}",
+        f"{passed} of {total} cases pass{'es' if passed == 1 else ''}",
+    ]
+    if report.finding is not None and report.finding.of > 1:
+        fits, of = report.finding.fits, report.finding.of
+        parts.append(
+            f"the explanation fits {'all' if fits == of else f'{fits} of'} {of} cases it was tried on"
+        )
+    return "; ".join(parts) + "."
+
+
+def _next_step(report: Report) -> str:
+    if report.status is Status.PASS:
+        return "" if report.demo else _what_follows(report.exercise)
+    if report.finding is not None and report.finding.next_step:
+        return report.finding.next_step
+    if report.status is Status.WRONG and report.exercise.kind is Kind.SYMBOLIC:
+        return "Work the small example through by hand, and see at which step the two part."
+    return NEXT.get(report.status, "")
+
+
+def _what_follows(exercise: Exercise) -> str:
+    """The exercise after this one in the course's order, in words; empty if this one is not in the course."""
+    from flashlearn.exercises import all_exercises  # all lessons' declarations: only needed here
+
+    course = list(all_exercises().values())
+    at = next((i for i, other in enumerate(course) if other.name == exercise.name), None)
+    if at is None:
+        return ""
+    if at + 1 == len(course):
+        return "That was the last exercise there is."
+    follower = course[at + 1]
+    title = f"{follower.name} ({follower.title})" if follower.title else follower.name
+    if follower.lesson == exercise.lesson:
+        return f"Next in this lesson: {title}."
+    ended = f"That was the last exercise of lesson {exercise.lesson}."
+    return f"{ended} Lesson {follower.lesson} begins with {title}."
+
+
+def _hint(report: Report) -> Hint | None:
+    if report.demo:
+        return None
+    left = len(HINT_STEPS) - report.hints_taken
+    call = f'flashlearn.hint("{report.exercise.name}")'
+    if left <= 0:
+        return Hint(call, "all three hints are taken; this says where the solution is")
+    words = {3: "three hints left", 2: "two hints left", 1: "one hint left"}[left]
+    return Hint(call, f"{words}; the next one gives {HINT_STEPS[-left]}")
+
+
+def _footer(report: Report) -> str:
+    mode = "compiled, on the GPU" if report.mode == "compiled" else "observed, on the CPU"
+    if report.exercise.kind is Kind.SYMBOLIC:
+        mode = "decided symbolically"
+    elif report.exercise.kind is Kind.TORCH and report.mode != "compiled":
+        mode = "on the CPU"
+    parts = [] if report.status in CALM else [plural(len(report.outcomes), "case"), mode]
+    return ", ".join(parts) + (f", {duration(report.seconds, 2)}" if parts and report.seconds else "")
+
+
+def _warnings(report: Report) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for outcome in report.outcomes:
+        said = (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ()))
+        found.update(dict.fromkeys(said))
+    return tuple(found)

@@ -1,0 +1,54 @@
+"""Numbers: bring them into one form, tell whether two are equal, exactly or to 25 digits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+MOST_PARTS = 200
+
+
+class Undefined(Exception):
+    """The expression has no value here: a division by zero, an index outside, a free symbol left."""
+
+
+def tidy(value: sp.Expr) -> sp.Expr:
+    """The number with logarithms of integers split into those of primes, so that equal numbers cancel.
+
+    Only for what logarithms, roots and rationals make up; expanding anything else may take for ever.
+    """
+    if value.has(sp.nan, sp.zoo) or value.free_symbols:
+        raise Undefined(f"{value}")
+    if value.is_Rational or not isinstance(value, sp.Expr):
+        return value
+    if (
+        any(not isinstance(part, sp.log) for part in value.atoms(sp.Function))
+        or value.count_ops() > MOST_PARTS
+    ):
+        return value
+    value = sp.expand(sp.expand_log(value, factor=True))
+    return value if value.is_Rational else sp.radsimp(value, max_terms=3)
+
+
+def same(a: sp.Expr, b: sp.Expr) -> bool:
+    """Whether two numbers are equal, to 25 digits where they are not rational."""
+    return a == b or (isinstance(a, sp.Expr) and isinstance(b, sp.Expr) and vanishes(a - b)[0])
+
+
+def vanishes(difference: sp.Expr) -> tuple[bool, bool]:
+    """Whether a number is zero, and whether that is exact (not only to 25 digits)."""
+    if difference.is_Rational:
+        return difference == 0, True
+    if not abs(sp.N(difference, 40, maxn=400)) < sp.Float("1e-25"):
+        return False, True
+    return True, tidy(difference) == 0
+
+
+def simple_rational(value: sp.Expr) -> sp.Expr:
+    """The rational of small denominator that a number equals to 25 digits, else the number."""
+    if value.is_Rational or not value.is_real:
+        return value
+    digits = sp.N(value, 40, maxn=400)
+    near = sp.Rational(Fraction(str(digits)).limit_denominator(1000))
+    return near if same(value, near) else value

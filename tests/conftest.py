@@ -1,0 +1,47 @@
+"""What every test gets: a learner's folder of its own, a quiet matplotlib, skips that give their reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+# Before anything imports triton or torch: the course never runs on these settings of a developer's shell.
+for variable in ("TRITON_INTERPRET", "FLASHLEARN_STRICT", "FLASHLEARN_VERDICTS", "FLASHLEARN_WAIT"):
+    os.environ.pop(variable, None)
+os.environ.setdefault("MPLBACKEND", "Agg")
+if "PYTEST_XDIST_WORKER" in os.environ:  # one thread a worker: they share the cores
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """No test, nor a fixture of wider scope, ever sees the progress of the person who runs it."""
+    os.environ["FLASHLEARN_HOME"] = tempfile.mkdtemp(prefix="flashlearn-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    home = Path(os.environ["FLASHLEARN_HOME"])
+    if home.name.startswith("flashlearn-tests-"):
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def flashlearn_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for this test's progress."""
+    home = tmp_path / "flashlearn-home"
+    monkeypatch.setenv("FLASHLEARN_HOME", str(home))
+    return home
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU where there is none, and say so (tests/browser does the same for Chromium)."""
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if on_gpu:
+        import torch
+
+        if not torch.cuda.is_available():
+            for item in on_gpu:
+                item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch finds none here"))

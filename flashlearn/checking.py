@@ -106,11 +106,16 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
 
 
 def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Finding | None]:
-    if exercise.kind is Kind.SYMBOLIC:
-        outcomes = symbolic.run_symbolic(exercise, function)
-        return outcomes, symbolic.name_mistake(exercise, outcomes)
-    outcomes = run(exercise, function)
-    return outcomes, diagnose(exercise, outcomes)
+    is_symbolic = exercise.kind is Kind.SYMBOLIC
+    outcomes = symbolic.run_symbolic(exercise, function) if is_symbolic else run(exercise, function)
+    if exercise.review is not None and all(o.status is Status.PASS for o in outcomes):
+        sentence = exercise.review(function)
+        if sentence:
+            outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
+            return outcomes, Finding("review", sentence)
+    return outcomes, symbolic.name_mistake(exercise, outcomes) if is_symbolic else diagnose(
+        exercise, outcomes
+    )
 
 
 def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Any:

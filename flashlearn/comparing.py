@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from flashlearn.exercise import Exercise, Inputs
+from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.outcome import OutputCheck
+
+
+def call(exercise: Exercise, function: Callable, given: Inputs) -> Any:
+    """What the learner's function gives for one draw. Torch exercises run without autograd."""
+    if exercise.call is not None:
+        return exercise.call(function, given)
+    with torch.set_grad_enabled(exercise.kind is not Kind.TORCH):
+        return function(*given.values())
 
 
 def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from triton.runtime.jit import JITFunction
 
-from flashlearn.comparing import bits, count_sentence, wrong_sentence
+from flashlearn.comparing import bits, call, count_sentence, wrong_sentence
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.failures import failure
 from flashlearn.observe.deadline import deadline
@@ -73,7 +73,7 @@ def _run_case(exercise: Exercise, function: Callable, case: Case) -> Outcome:
         given = _guarded(inputs, watch)
         try:
             with deadline(exercise.time_limit), counting_launches() as launches, watch:
-                returned = as_tuple(function(*given.values()))
+                returned = as_tuple(call(exercise, function, given))
             torch.cuda.synchronize()
         except (Exception, TimeLimit) as error:
             status, sentence, place = failure(error, exercise.time_limit, function)

@@ -89,8 +89,10 @@ class Exercise:
     kernel that did less than half of its operations did not compute the answer. Where `accumulates`,
     outputs are sums and half-precision results are also held to a bound on their rms error.
     `output_dtypes` names outputs whose dtype is not what the reference returns for the case's inputs
-    (lse and delta are fp32). `peer` is the torch
-    function that timing compares with, on `timing_case`.
+    (lse and delta are fp32). `peer` is the torch function that timing compares with, on
+    `timing_case`. `call(function, inputs)` replaces the plain call where outputs are not what the
+    function returns (gradients of it, say). `review(function)` looks at an answer whose cases all pass
+    and returns a sentence if it still is not what was asked for, else nothing.
     """
 
     name: str
@@ -115,6 +117,8 @@ class Exercise:
     peer: Callable[..., Any] | None = None
     timing_case: Case | None = None
     time_limit: float = 20.0
+    call: Callable[[Callable[..., Any], Inputs], Any] | None = None
+    review: Callable[[Callable[..., Any]], str] | None = None
 
     def parameters(self) -> tuple[str, ...]:
         """Parameter names of the learner's function, read off `signature`."""

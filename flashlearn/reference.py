@@ -21,6 +21,13 @@ import torch
 from torch import Tensor
 
 __all__ = [
+    "attention_delta",
+    "attention_forward",
+    "attention_forward_base2",
+    "attention_forward_rounded",
+    "attention_gradients",
+    "attention_gradients_rounded",
+    "attention_scores",
     "logsumexp",
     "softmax",
     "softmax_backward",
@@ -28,6 +35,7 @@ __all__ = [
     "softmax_backward_jacobian",
     "softmax_base2",
     "softmax_from_lse",
+    "visible",
 ]
 
 LOG2E = math.log2(math.e)
@@ -99,3 +107,83 @@ def softmax_backward_jacobian(p: Tensor, dp: Tensor) -> Tensor:
     wide = _wide(p)
     jacobian = torch.diag_embed(wide) - wide.unsqueeze(-1) * wide.unsqueeze(-2)  # [..., N, N]
     return (jacobian @ _wide(dp).unsqueeze(-1)).squeeze(-1).to(p.dtype)
+
+
+# ---------------------------------------------------------------- attention
+
+
+def visible(S_q: int, S_k: int, causal: bool, device: torch.device | str = "cpu") -> Tensor:
+    """Which keys a query may attend to, [S_q, S_k]: all, or, causal, those not after it.
+
+    Causal masks are aligned bottom-right, as FlashAttention's from 2.1 on: the last query sees every
+    key. With S_q > S_k the first S_q − S_k queries see none.
+    """
+    keep = torch.ones(S_q, S_k, dtype=torch.bool, device=device)
+    return keep.tril(S_k - S_q) if causal else keep
+
+
+def attention_scores(q: Tensor, k: Tensor, alpha: float, causal: bool = False) -> Tensor:
+    """S = alpha Q Kᵀ in fp32 or fp64, −inf where the mask hides a key: [..., S_q, D], [..., S_k, D] → [..., S_q, S_k]."""
+    s = alpha * (_wide(q) @ _wide(k).mT)
+    return s.masked_fill(~visible(q.shape[-2], k.shape[-2], causal, q.device), -math.inf)
+
+
+def attention_forward(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """O = softmax(alpha Q Kᵀ) V in q's dtype, and LSE [..., S_q] in fp32 (fp64 for fp64 inputs).
+
+    A query that sees no key has O = 0 and LSE = −inf, the identity of merging.
+    """
+    s = attention_scores(q, k, alpha, causal)
+    return (softmax(s) @ _wide(v)).to(q.dtype), logsumexp(s)
+
+
+def attention_forward_rounded(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The same as kernels do it: unnormalised P = exp(S − m) rounded to v's dtype before it meets V."""
+    s = attention_scores(q, k, alpha, causal)
+    e = (s - _finite_max(s)).exp()
+    acc = _wide(e.to(v.dtype)) @ _wide(v)
+    return _divide(acc, e.sum(dim=-1, keepdim=True)).to(q.dtype), logsumexp(s)
+
+
+def attention_forward_base2(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The same in powers of two, P normalised and rounded to v's dtype."""
+    s = attention_scores(q, k, alpha, causal)
+    return (_wide(softmax_base2(s).to(v.dtype)) @ _wide(v)).to(q.dtype), logsumexp(s)
+
+
+def attention_delta(o: Tensor, do: Tensor) -> Tensor:
+    """delta_i = Σ_d dO_id O_id, [..., S_q, D] twice → [..., S_q] in fp32 or fp64 (FlashAttention-2, section 3.1)."""
+    return (_wide(o) * _wide(do)).sum(dim=-1)
+
+
+def attention_gradients(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(dQ, dK, dV) from what the forward pass saved, each in its input's dtype.
+
+    P = exp(S − LSE), dV = Pᵀ dO, dP = dO Vᵀ, dS = P ∘ (dP − delta), dQ = alpha dS K, dK = alpha dSᵀ Q.
+    """
+    return _gradients(q, k, v, o, do, lse, alpha, causal, lambda p: p)
+
+
+def attention_gradients_rounded(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same as kernels do it: P and dS rounded to the inputs' dtype before the products that use them."""
+    return _gradients(q, k, v, o, do, lse, alpha, causal, lambda p: _wide(p.to(q.dtype)))
+
+
+def _gradients(q, k, v, o, do, lse, alpha, causal, rounded) -> tuple[Tensor, Tensor, Tensor]:
+    s = attention_scores(q, k, alpha, causal)
+    lse = _wide(lse).unsqueeze(-1)
+    p = torch.where(lse == -math.inf, 0.0, (s - torch.where(lse == -math.inf, 0.0, lse)).exp())
+    dv = rounded(p).mT @ _wide(do)
+    dp = _wide(do) @ _wide(v).mT
+    ds = rounded(p * (dp - attention_delta(o, do).unsqueeze(-1)))
+    return (alpha * ds @ _wide(k)).to(q.dtype), (alpha * ds.mT @ _wide(q)).to(k.dtype), dv.to(v.dtype)

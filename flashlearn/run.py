@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from flashlearn import device
-from flashlearn.comparing import clone_storages, count_sentence, same, wrong_sentence
+from flashlearn.comparing import call, clone_storages, count_sentence, same, wrong_sentence
 from flashlearn.compiled import run_compiled
 from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.failures import failure
@@ -62,7 +62,7 @@ def run_observed(exercise: Exercise, function: Callable, case: Case) -> Outcome:
     session = watch = None
     try:
         with deadline(exercise.time_limit), observing(case.seed) as (session, watch):
-            returned = function(*given.values())
+            returned = call(exercise, function, given)
     except (Exception, TimeLimit) as error:
         status, sentence, place = failure(error, exercise.time_limit, function)
         outcome = Outcome(case, status, sentence, place=place, fault=getattr(error, "fault", ()))

@@ -6,11 +6,13 @@ import contextlib
 import re
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
@@ -97,6 +99,17 @@ def test_the_package_carries_its_templates_and_settings(tmp_path: Path):
 def test_python_311_to_314_in_the_set_up_as_in_the_package():
     assert project()["requires-python"] == ">=3.11"
     assert "(3, 11) <= sys.version_info[:2] <= (3, 14)" in (ROOT / "tools" / "setup.sh").read_text()
+
+
+def test_debian_12s_python_is_new_enough_for_every_package():
+    constrained = pins((ROOT / "constraints.txt").read_text().splitlines())
+    for name, version in (pins(requirement_lines()) | constrained).items():
+        try:
+            found = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # brought along on other platforms only
+        if found.version.split("+")[0] == version and (needs := found.metadata["Requires-Python"]):
+            assert SpecifierSet(needs).contains("3.11.2"), f"{name} {version} needs Python {needs}"
 
 
 def test_ci_installs_chromium_and_calls_make_test():

@@ -19,7 +19,7 @@ from flashlearn.exercises import all_exercises
 from flashlearn.observe.observation import Launch, Observation, Traffic
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
 from flashlearn.portable import Budget
-from flashlearn.report import Report, display, tilemap, units, view
+from flashlearn.report import Report, display, place, tilemap, units, view
 from flashlearn.timing import Timing
 
 ROOT = Path(__file__).parent.parent
@@ -173,13 +173,13 @@ def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():
 def test_the_source_line_is_marked_between_its_neighbours(tmp_path):
     file = tmp_path / "cell.py"
     file.write_text(KERNEL)
-    place = Place(
+    seen = Place(
         str(file), 6, "s = tl.load(x + row * columns + offsets)", "softmax_forward_kernel", (6, 0, 0)
     )
-    report = Report(exercise(), (Outcome(ROWS, Status.OUT_OF_BOUNDS, "Out.", place=place),))
+    report = Report(exercise(), (Outcome(ROWS, Status.OUT_OF_BOUNDS, "Out.", place=seen),))
     # the text that was seen does not stand in that line: only what was seen is shown
-    assert [line.text for line in view.where(place).lines] == [place.text]
-    shown = view.where(Place(str(file), 5, place.text)).lines
+    assert [line.text for line in place.where(seen).lines] == [seen.text]
+    shown = place.where(Place(str(file), 5, seen.text)).lines
     assert [(line.number, line.marked) for line in shown] == [(n, n == 5) for n in range(3, 8)]
     assert "Line 6 of softmax_forward_kernel in cell.py, program (6, 0, 0)" in str(report)
 

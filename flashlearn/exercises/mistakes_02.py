@@ -1,7 +1,7 @@
 """The named mistakes of lesson 02: what people get wrong about softmax, and what to say to them.
 
 In sympy for the two symbolic answers, in torch for the two kernels; where torch cannot say it, the
-mistake is a kernel of `broken_02`.
+mistake is a kernel of broken_02.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ FORWARD = {
     "padding enters the sum": Mistake(
         "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum, and a row of "
         "negative scores gets 0 as its maximum.",
-        "Give the load an `other=` that changes neither a maximum nor a sum of exponentials.",
+        "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
         wrong=padding_of_zeros,
     ),
     "normalised over columns": Mistake(
@@ -165,8 +165,8 @@ FORWARD = {
         wrong=lambda s: (s - s.amax(dim=-1, keepdim=True)).exp() / s.shape[1],
     ),
     "powers of two": Mistake(
-        "You computed 2^(s − m_i): `tl.exp2` needs its argument multiplied by log2(e).",
-        "Use `tl.exp`, or `tl.exp2((s - m_i) * 1.4426950408889634)`.",
+        "You computed 2^(s − m_i): tl.exp2 needs its argument multiplied by log2(e).",
+        "Use tl.exp, or tl.exp2((s - m_i) * 1.4426950408889634).",
         wrong=lambda s: reference.softmax(s * math.log(2)),
     ),
     "logarithm of the softmax": Mistake(
@@ -177,7 +177,7 @@ FORWARD = {
     "load without a mask": Mistake(
         "The load touches all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",
-        "Pass `mask=j < N` to the load, and an `other=` that adds nothing.",
+        "Pass mask=j < N to the load, and an other= that adds nothing.",
         launcher=broken.forward_without_mask,
         status="OUT_OF_BOUNDS",
     ),
@@ -205,13 +205,13 @@ BACKWARD = {
     ),
     "sum of dp, not weighted by p": Mistake(
         "You subtracted the plain sum of dp. The sum is weighted: Σ_j p_j dp_j.",
-        "Sum the product `p * dp`, not `dp`.",
+        "Sum the product p * dp, not dp.",
         wrong=lambda p, dp: p * (dp - dp.sum(dim=-1, keepdim=True)),
     ),
     "plain mean of dp": Mistake(
         "You subtracted the plain mean of dp. The mean is taken under p: Σ_j p_j dp_j, with nothing to "
         "divide by.",
-        "Sum the product `p * dp`; the weights p already sum to 1.",
+        "Sum the product p * dp; the weights p already sum to 1.",
         wrong=lambda p, dp: p * (dp - dp.mean(dim=-1, keepdim=True)),
     ),
     "inner product divided by N": Mistake(
@@ -248,13 +248,13 @@ BACKWARD = {
     "padding of −inf": Mistake(
         "The padding is −inf, as in the forward kernel. Here it enters a product: −inf · −inf is ∞, the "
         "inner product becomes infinite, and the row with it.",
-        "Padding must add nothing to Σ p dp: `other=0.0`.",
+        "Padding must add nothing to Σ p dp: other=0.0.",
         wrong=padding_of_minus_inf,
     ),
     "load without a mask": Mistake(
         "The loads touch all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",
-        "Pass `mask=j < N` and `other=0.0` to both loads.",
+        "Pass mask=j < N and other=0.0 to both loads.",
         launcher=broken.backward_without_mask,
         status="OUT_OF_BOUNDS",
     ),
@@ -268,7 +268,7 @@ BACKWARD = {
     "sum in half precision": Mistake(
         "The product and its sum are computed in half precision. Where dp has a large mean, dp − ⟨p, dp⟩ "
         "cancels most digits, and only the rounding errors stay.",
-        "Compute in fp32 from the loads to the store: `.to(tl.float32)` right after each `tl.load`.",
+        "Compute in fp32 from the loads to the store: .to(tl.float32) right after each tl.load.",
         launcher=broken.backward_in_half_precision,
     ),
 }

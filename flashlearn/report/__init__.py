@@ -7,7 +7,8 @@
     ✗ Out of bounds   softmax_forward   Softmax, one row per program
     ...
 
-`view`, `cases` and `measures` decide what is said; `text`, `html`, `tilemap` and `picture` how it looks.
+`view`, `place`, `cases`, `measures` and `budgets` decide what is said; `text`, `html`,
+`tilemap` and `picture` how it looks.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
-from flashlearn.report import cases, measures, tilemap, view
+from flashlearn.report import budgets, cases, measures, tilemap, view
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
@@ -22,7 +22,7 @@ def render(report: Report) -> str:
         tiles=_tiles(report),
         times=measures.times(report.timing),
         traffic=measures.traffic(report),
-        compiled=measures.compiled(report),
+        compiled=budgets.compiled(report),
         open=report.passed,
     )
 

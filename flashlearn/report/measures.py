@@ -1,20 +1,18 @@
-"""What was counted, measured, predicted and compiled, as tables of words."""
+"""What was counted, measured and predicted, as tables of words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from flashlearn.outcome import Outcome, Place, Status
+from flashlearn.outcome import Outcome, Status
 from flashlearn.report.units import amount, byte_size, duration, number
-from flashlearn.report.view import Where, principal, where
+from flashlearn.report.view import principal
 
 if TYPE_CHECKING:
     from flashlearn.observe.observation import Traffic
-    from flashlearn.portable import Budget
     from flashlearn.report import Report
     from flashlearn.timing import Timing
 
@@ -56,25 +54,6 @@ class Times:
     sentences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """What a compiler said, and where."""
-
-    device: str
-    error: str
-    where: Where | None
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """`state` is waiting, ready or unknown; the table has a row per kernel and GPU."""
-
-    state: str
-    words: str
-    table: Table | None = None
-    refusals: tuple[Refusal, ...] = ()
-
-
 def traffic(report: Report) -> tuple[Table, str] | None:
     """Bytes by tensor, and of which case: the one the report speaks about, or the largest passing one."""
     outcome = _observed(report)
@@ -114,28 +93,6 @@ def times(timing: Timing | None) -> Times | None:
         sentences = tuple(_predicted(gpu, seconds, timing) for gpu, seconds in timing.predictions.items())
         return Times(f"predicted, not measured, for {timing.where}", (), (*sentences, *_counted(timing)))
     return None
-
-
-def compiled(report: Report) -> Compiled | None:
-    """What the GPU compilers made of the kernels, so far."""
-    future = report.budgets
-    if future is None:
-        return None
-    if not future.done():
-        return Compiled("waiting", "Compiling for A100 and H100 …")
-    budgets = _result(future)
-    if isinstance(budgets, str):
-        return Compiled("unknown", budgets)
-    if not budgets:
-        return None
-    fine = [b for b in budgets if not b.error]
-    refusals = tuple(_refusal(b) for b in budgets if b.error)
-    several = len({b.kernel for b in budgets}) > 1
-    head = ("GPU", "registers", "spilled", "shared memory", "occupancy", "tensor cores", "TMA")
-    rows = tuple(_budget_row(b, several) for b in fine)
-    note = "Registers and spilled bytes are per thread; shared memory is per program."
-    table = Table((("kernel", *head) if several else head), rows, (note,)) if rows else None
-    return Compiled("ready", "", table, refusals)
 
 
 def _observed(report: Report) -> Outcome | None:
@@ -239,37 +196,3 @@ def _limit(name: str, seconds: float, timing: Timing) -> str:
 
 def _article(name: str) -> str:
     return "an" if name.startswith(("A", "H", "L", "RTX")) else "a"
-
-
-def _result(future: Future[tuple[Budget, ...]]) -> tuple[Budget, ...] | str:
-    """The budgets, or a sentence on why there are none."""
-    if future.cancelled():
-        return "The compilation for A100 and H100 was stopped."
-    error = future.exception()
-    if error is not None:
-        return f"The compilation for A100 and H100 did not finish: {error or type(error).__name__}."
-    return future.result()
-
-
-def _device(budget: Budget) -> str:
-    return f"{budget.device} (sm_{budget.target})"
-
-
-def _budget_row(budget: Budget, several: bool) -> tuple[str, ...]:
-    cells = (
-        _device(budget),
-        "–" if budget.registers is None else str(budget.registers),
-        byte_size(budget.spill_bytes) if budget.spill_bytes else "none",
-        byte_size(budget.shared_bytes) if budget.shared_bytes else "none",
-        "–" if budget.occupancy is None else f"{100 * budget.occupancy:.0f} %",
-        budget.tensor_cores or "not used",
-        "used" if budget.tma else "not used" if budget.target >= 90 else "–",
-    )
-    return (budget.kernel, *cells) if several else cells
-
-
-def _refusal(budget: Budget) -> Refusal:
-    device = f"{_device(budget)}, {budget.kernel}" if budget.kernel else _device(budget)
-    if budget.line is None:
-        return Refusal(device, budget.error, None)
-    return Refusal(device, budget.error, where(Place(budget.file, budget.line, budget.text)))

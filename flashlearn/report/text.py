@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flashlearn.report import cases, measures, tilemap, view
+from flashlearn.report import budgets, cases, measures, tilemap, view
+from flashlearn.report.place import Where
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
@@ -19,6 +20,7 @@ WIDTH = 100
 TONES = {"pass": "bold green", "fail": "bold red", "calm": "bold"}
 BAR = 12  # characters of a case's error bar; the limit stands in the middle
 QUIET = "dim"
+LABELS = ("tensor", "kernel", "GPU")  # columns of words, kept whole
 
 
 def render(report: Report, width: int = WIDTH, colour: bool = False) -> str:
@@ -52,7 +54,8 @@ def _parts(report: Report) -> list[RenderableType]:
     parts += [_section("Hint", f"{head.hint.call}   {head.hint.words}")] if head.hint else []
     parts += _cases(report)
     if report.tiles is not None:
-        lines = [Text(line, no_wrap=True) for line in tilemap.characters(report.tiles)]
+        ruler, *rows = tilemap.characters(report.tiles)
+        lines = [Text(ruler), *(Text(row, no_wrap=True) for row in rows)]
         parts.append(_section("Error", f"{tilemap.name(report.tiles)}. {report.tiles.summary}", *lines))
     parts += _measures(report)
     parts += [_section("Note", warning) for warning in head.warnings]
@@ -82,7 +85,7 @@ def _section(name: str, sentence: str, *below: RenderableType) -> RenderableType
     return Padding(grid, (1, 0, 0, 2))
 
 
-def _source(where: view.Where) -> list[RenderableType]:
+def _source(where: Where) -> list[RenderableType]:
     wide = max((len(str(line.number)) for line in where.lines), default=0)
     return [
         Text(
@@ -144,7 +147,7 @@ def _measures(report: Report) -> list[RenderableType]:
         parts.append(
             _section("Traffic", f"bytes between memory and the programs, case {moved[1]}", *_table(moved[0]))
         )
-    compiled = measures.compiled(report)
+    compiled = budgets.compiled(report)
     if compiled is not None:
         below: list[RenderableType] = list(_table(compiled.table)) if compiled.table else []
         for refusal in compiled.refusals:
@@ -160,9 +163,10 @@ def _measures(report: Report) -> list[RenderableType]:
 
 
 def _table(table: measures.Table) -> list[RenderableType]:
-    grid = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style=QUIET)
-    for index, name in enumerate(table.head):
-        grid.add_column(name, justify="left" if index == 0 else "right")
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
+    for name in table.head:
+        label = name in LABELS
+        grid.add_column(name, justify="left" if label else "right", no_wrap=label)
     for row in table.rows:
         grid.add_row(*row)
     return [grid, *(Text(note) for note in table.notes)]

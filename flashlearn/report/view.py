@@ -5,15 +5,14 @@ Everything here is strings and small tuples, so that the two renderings cannot d
 
 from __future__ import annotations
 
-import linecache
 import re
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Case, Exercise, Kind
-from flashlearn.outcome import Outcome, Place, Status
+from flashlearn.outcome import Outcome, Status
+from flashlearn.report.place import Where, where
 from flashlearn.report.units import dtype_name, duration, number, plural
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ GLYPHS = {Status.PASS: "✓", Status.TODO: "○", Status.NEEDS_GPU: "◇"}
 CALM = (Status.TODO, Status.NEEDS_GPU)
 HINT_STEPS = ("the concept", "the shape of the answer", "the line")
 LONGEST_SENTENCE = 360
-AROUND = 2  # lines of source shown before and after the marked one
 
 UNSAID = {
     Status.TODO: "The stub is still in place.",
@@ -44,21 +42,6 @@ NEXT = {
     Status.NOT_YOURS: "Let the Triton kernel store every element of the result.",
     Status.NEEDS_GPU: "Read on: the lesson continues without it; check again on a machine with a GPU.",
 }
-
-
-@dataclass(frozen=True)
-class SourceLine:
-    number: int
-    text: str
-    marked: bool
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where it happened: a title in words, and the lines around."""
-
-    title: str
-    lines: tuple[SourceLine, ...]
 
 
 @dataclass(frozen=True)
@@ -158,38 +141,6 @@ def sizes_of(case: Case) -> str:
     if case.magnitude != 1.0:
         parts.append(f"values ×{number(case.magnitude)}")
     return ", ".join(part for part in parts if part)
-
-
-def where(place: Place) -> Where:
-    """The place in words, with up to two lines of source before and after."""
-    title = f"Line {place.line}"
-    if place.function:
-        title += f" of {place.function}"
-    title += _file_words(place.file)
-    if place.program is not None:
-        title += f", program ({', '.join(map(str, place.program))})"
-    return Where(title, _excerpt(place))
-
-
-def _excerpt(place: Place) -> tuple[SourceLine, ...]:
-    lines = linecache.getlines(place.file)
-    known = 0 < place.line <= len(lines)
-    if not known or (place.text and lines[place.line - 1].strip() != place.text.strip()):
-        return (SourceLine(place.line, place.text.strip(), True),) if place.text else ()
-    first = max(place.line - AROUND, 1)
-    text = textwrap.dedent("".join(lines[first - 1 : place.line + AROUND])).expandtabs(4).splitlines()
-    shown = [SourceLine(n, line.rstrip(), n == place.line) for n, line in enumerate(text, first)]
-    while shown and not shown[0].text and not shown[0].marked:
-        shown.pop(0)
-    while shown and not shown[-1].text and not shown[-1].marked:
-        shown.pop()
-    return tuple(shown)
-
-
-def _file_words(file: str) -> str:
-    if "ipykernel" in file or file.startswith("<ipython-input"):
-        return " in your cell"
-    return "" if not file or file.startswith("<") else f" in {Path(file).name}"
 
 
 def _pass_sentence(report: Report) -> str:

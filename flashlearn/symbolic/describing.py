@@ -13,7 +13,7 @@ from sympy.matrices.matrixbase import MatrixBase
 from flashlearn.symbolic import words
 from flashlearn.symbolic.comparing import Cells, Sample
 from flashlearn.symbolic.evaluating import Evaluator, Point
-from flashlearn.symbolic.exact import Undefined
+from flashlearn.symbolic.exact import Undefined, tidy
 from flashlearn.symbolic.names import arrays, flatten, symbols
 
 LONGEST_POINT = 120
@@ -59,8 +59,8 @@ def counterexample(sample: Sample, expressions: list, given: Mapping[str, Any]) 
         where=where(sample.point, expressions, given),
         label=label,
         entry=words.entry(label, sample.got) if len(sample.got) > 1 else "",
-        got=sample.got[label],
-        expected=sample.expected[label],
+        got=tidy(sample.got[label]),
+        expected=tidy(sample.expected[label]),
         substitutions=substitutions(sample.point, expressions),
     )
 
@@ -81,7 +81,7 @@ def _table(cells: Cells) -> str:
     rows, columns = (1 + max(label[axis] for label in cells) for axis in (0, 1))
     if len(cells) != rows * columns:
         return ""
-    return words.table(sp.Matrix(rows, columns, lambda i, j: cells[int(i), int(j)]))
+    return words.table(sp.Matrix(rows, columns, lambda i, j: tidy(cells[int(i), int(j)])))
 
 
 def _length(sample: Sample, label: tuple) -> int:

@@ -20,7 +20,7 @@ from sympy.matrices.expressions.matexpr import MatrixElement, MatrixExpr
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.indexed import Idx, Indexed
 
-from flashlearn.symbolic.exact import Undefined, tidy
+from flashlearn.symbolic.exact import Undefined, defined
 
 MOST_TERMS = 4096
 LARGEST_EXPONENT = 4096
@@ -63,7 +63,7 @@ class Evaluator:
         """The exact number (or explicit matrix of numbers); raises Undefined or TooLarge."""
         try:
             value = self.value(expression)
-            return value.applyfunc(tidy) if isinstance(value, MatrixBase) else tidy(value)
+            return value.applyfunc(defined) if isinstance(value, MatrixBase) else defined(value)
         except (TypeError, ValueError, ArithmeticError, NotImplementedError, RecursionError) as error:
             raise Undefined(f"sympy cannot work it out: {error}") from error
 

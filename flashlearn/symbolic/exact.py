@@ -6,29 +6,31 @@ from fractions import Fraction
 
 import sympy as sp
 
-MOST_PARTS = 200
+MOST_PARTS = 60
 
 
 class Undefined(Exception):
     """The expression has no value here: a division by zero, an index outside, a free symbol left."""
 
 
+def defined(value: sp.Basic) -> sp.Basic:
+    """The value; raises Undefined if it is none, or still holds a symbol."""
+    if value.has(sp.nan, sp.zoo) or value.free_symbols:
+        raise Undefined(f"{value}")
+    return value
+
+
 def tidy(value: sp.Expr) -> sp.Expr:
     """The number with logarithms of integers split into those of primes, so that equal numbers cancel.
 
-    Only for what logarithms, roots and rationals make up; expanding anything else may take for ever.
+    Only for short ones that logarithms, roots and rationals make up: expanding others takes too long.
     """
-    if value.has(sp.nan, sp.zoo) or value.free_symbols:
-        raise Undefined(f"{value}")
-    if value.is_Rational or not isinstance(value, sp.Expr):
+    if value.is_Rational or not isinstance(value, sp.Expr) or value.count_ops() > MOST_PARTS:
         return value
-    if (
-        any(not isinstance(part, sp.log) for part in value.atoms(sp.Function))
-        or value.count_ops() > MOST_PARTS
-    ):
+    if any(not isinstance(part, sp.log) for part in value.atoms(sp.Function)):
         return value
-    value = sp.expand(sp.expand_log(value, factor=True))
-    return value if value.is_Rational else sp.radsimp(value, max_terms=3)
+    logarithms = value.has(sp.log)
+    return sp.expand(sp.expand_log(value, factor=True)) if logarithms else sp.radsimp(value, max_terms=3)
 
 
 def same(a: sp.Expr, b: sp.Expr) -> bool:

@@ -89,4 +89,4 @@ def _rule(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
         return None
     found = patterns[0]
     sentence = words.capital(found.sentence).rstrip(".") + "."
-    return Finding(found.name, sentence, found.next_step, fits=len(wrong), of=len(outcomes))
+    return Finding(found.name, sentence, found.next_step, fits=len(wrong), of=len(wrong))

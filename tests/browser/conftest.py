@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,14 +17,23 @@ ROOT = Path(__file__).parents[2]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without a browser its tests are skipped, and say what is missing."""
-    missing = None
+    in_browser = [item for item in items if item.get_closest_marker("browser")]
+    reason = what_is_missing() if in_browser else ""
+    for item in in_browser:
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def what_is_missing() -> str:
+    """What a browser test needs and this machine lacks; empty if nothing."""
+    if chromium() is None:
+        return "needs Chromium (Debian: apt install chromium)"
     if importlib.util.find_spec("playwright") is None:
-        missing = "needs playwright (make setup installs it)"
-    elif chromium() is None:
-        missing = "needs Chromium (Debian: apt install chromium)"
-    for item in items:
-        if missing and item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.skip(reason=missing))
+        return "needs playwright (make setup installs it)"
+    driver = subprocess.run([sys.executable, "-m", "playwright", "--version"], capture_output=True, text=True)
+    if driver.returncode:
+        return f"playwright does not start (Debian: apt install libatomic1): {driver.stderr.strip()[-200:]}"
+    return ""
 
 
 @pytest.fixture(scope="session")

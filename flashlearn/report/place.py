@@ -1,0 +1,59 @@
+"""A place in the learner's code: in words, and as the marked line between its neighbours."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashlearn.outcome import Place
+
+AROUND = 2  # lines of source shown before and after the marked one
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    number: int
+    text: str
+    marked: bool
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where it happened: a title in words, and the lines around."""
+
+    title: str
+    lines: tuple[SourceLine, ...]
+
+
+def where(place: Place) -> Where:
+    """The place in words, with up to two lines of source before and after."""
+    title = f"Line {place.line}"
+    if place.function:
+        title += f" of {place.function}"
+    title += _file_words(place.file)
+    if place.program is not None:
+        title += f", program ({', '.join(map(str, place.program))})"
+    return Where(title, _excerpt(place))
+
+
+def _excerpt(place: Place) -> tuple[SourceLine, ...]:
+    lines = linecache.getlines(place.file)
+    known = 0 < place.line <= len(lines)
+    if not known or (place.text and lines[place.line - 1].strip() != place.text.strip()):
+        return (SourceLine(place.line, place.text.strip(), True),) if place.text else ()
+    first = max(place.line - AROUND, 1)
+    text = textwrap.dedent("".join(lines[first - 1 : place.line + AROUND])).expandtabs(4).splitlines()
+    shown = [SourceLine(n, line.rstrip(), n == place.line) for n, line in enumerate(text, first)]
+    while shown and not shown[0].text and not shown[0].marked:
+        shown.pop(0)
+    while shown and not shown[-1].text and not shown[-1].marked:
+        shown.pop()
+    return tuple(shown)
+
+
+def _file_words(file: str) -> str:
+    if "ipykernel" in file or file.startswith("<ipython-input"):
+        return " in your cell"
+    return "" if not file or file.startswith("<") else f" in {Path(file).name}"

@@ -1,0 +1,64 @@
+"""The compiled half of a check, on a GPU: guard zones hold, and what changes from run to run is told."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import bad_kernels
+import pytest
+import torch
+
+import flashlearn
+from flashlearn.compiled import GuardedWatch, run_compiled
+from flashlearn.exercises import find
+from flashlearn.outcome import Status
+
+pytestmark = pytest.mark.gpu
+SCALED_ADD = find("scaled_add")
+
+
+def overruns(a, x, y):
+    """Right inside, and one element past the end of z is written by torch: no kernel to observe."""
+    z = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    z.copy_(bad_kernels.right(a, x, y))
+    z.as_strided((1,), (1,), z.storage_offset() + z.numel()).fill_(1)
+    return z
+
+
+def test_a_write_just_past_an_output_is_seen_in_the_guard_zone():
+    outcomes = run_compiled(SCALED_ADD, overruns)
+    assert outcomes[-1].status is Status.OUT_OF_BOUNDS
+    assert "past the end of an output" in outcomes[-1].message
+
+
+def test_an_untouched_guard_zone_says_nothing():
+    watch = GuardedWatch()
+    with watch:
+        z = torch.empty(100, device="cuda")
+        assert torch.isnan(z).all()
+        z.fill_(1)
+    assert len(watch.buffers) == 1 and watch.trespass() == ""
+
+
+def test_an_answer_that_changes_from_run_to_run_is_a_race():
+    calls = []
+
+    def wavers(a, x, y):
+        calls.append(0)
+        z = bad_kernels.right(a, x, y)
+        return torch.nextafter(z, z + 1) if len(calls) % 2 and z.dtype == torch.float32 else z
+
+    outcomes = run_compiled(SCALED_ADD, wavers)
+    assert outcomes[-1].status is Status.RACE
+    assert "from run to run" in outcomes[-1].message
+
+
+@pytest.mark.parametrize("function", bad_kernels.BAD, ids=lambda f: f.__name__)
+def test_no_bad_kernel_is_launched_for_real(function, monkeypatch):
+    quick = dataclasses.replace(SCALED_ADD, time_limit=1.0)
+    monkeypatch.setattr("flashlearn.checking.find", lambda name: quick)
+    report = flashlearn.check("scaled_add", function, demo=True)
+    assert report.status.name == bad_kernels.BAD[function][0]
+    assert {o.mode for o in report.outcomes} == {"observed"}
+    torch.cuda.synchronize()
+    assert flashlearn.check("scaled_add", bad_kernels.right, demo=True).passed

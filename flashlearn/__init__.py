@@ -59,8 +59,12 @@ def status() -> None:
     from rich.console import Console
 
     from flashlearn.cli.status import show
+    from flashlearn.course import CourseError
 
-    show(Console())
+    try:
+        show(Console())
+    except CourseError as error:  # a notebook that was carried away from its course still runs
+        print(error)
 
 
 def _is_the_command() -> bool:

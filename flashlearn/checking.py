@@ -113,9 +113,9 @@ def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Findi
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
             return outcomes, Finding("review", sentence)
-    return outcomes, symbolic.name_mistake(exercise, outcomes) if is_symbolic else diagnose(
-        exercise, outcomes
-    )
+    if is_symbolic:
+        return outcomes, symbolic.name_mistake(exercise, outcomes)
+    return outcomes, diagnose(exercise, outcomes, function)
 
 
 def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Any:

@@ -7,13 +7,13 @@ author foresaw. A rule says what it saw and no more; if nothing fits, there is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import torch
 
 from flashlearn.exercise import Exercise, Mistake
-from flashlearn.outcome import Finding, OutputCheck, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from flashlearn.rules import RULES, shape
 from flashlearn.run import run_observed
 from flashlearn.tolerance import as_tuple, convert, largest_error
@@ -24,15 +24,36 @@ CLOSER = 0.1
 Outputs = tuple[torch.Tensor, ...]
 
 
-def diagnose(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
-    """The finding for a check that did not pass, or None if there is nothing sure to say."""
+def diagnose(exercise: Exercise, outcomes: list[Outcome], function: Callable | None = None) -> Finding | None:
+    """The finding for a check that did not pass, or None if there is nothing sure to say.
+
+    With the learner's `function` at hand, suspicions can be tested by running it again.
+    """
     first = next((o for o in outcomes if o.status is not Status.PASS), None)
     if first is None or first.status in (Status.TODO, Status.NEEDS_GPU):
         return None
     wrong = [o for o in outcomes if o.status is Status.WRONG]
     if first.status is not Status.WRONG and not (wrong and _worst(outcomes) is Status.WRONG):
         return _from_status(exercise, outcomes)
-    return named(exercise, outcomes) or _by_rule(wrong)
+    undefined = _undefined_lanes(exercise, wrong, function) if function is not None else None
+    return undefined or named(exercise, outcomes) or _by_rule(wrong)
+
+
+def _undefined_lanes(exercise: Exercise, wrong: list[Outcome], function: Callable) -> Finding | None:
+    """Masked loads without `other=`, if zeros in the hidden lanes would make every wrong case right."""
+    suspects = [o for o in wrong if o.observation is not None and o.observation.undefined_loads]
+    if not wrong or len(suspects) < len(wrong):
+        return None
+    if any(run_observed(exercise, function, o.case, undefined=0.0).status is not Status.PASS for o in wrong):
+        return None
+    name, place = wrong[0].observation.undefined_loads[0]
+    sentence = (
+        f"{name} is loaded under a mask without other=, and the result depends on the lanes that the mask "
+        "hides. What they hold is undefined; here they were NaN, on a GPU they may be anything."
+    )
+    return Finding(
+        "masked load without other", sentence, "Say with other= what the hidden lanes hold.", place
+    )
 
 
 def _worst(outcomes: list[Outcome]) -> Status:
@@ -107,7 +128,7 @@ def _comparable(outcome: Outcome) -> bool:
 def _explains(
     exercise: Exercise, mistake: Mistake, judged: list[Outcome], failed: list[Outcome]
 ) -> float | None:
-    """How badly the mistake misses the learner's outputs (0: exactly), or None if it does not explain them."""
+    """How badly the mistake misses the learner's outputs (0: exactly); None if it does not explain them."""
     variants = _variants(exercise, mistake)
     for variant in variants:
         misfits = []

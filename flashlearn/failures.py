@@ -69,7 +69,10 @@ _ADVICE = {
 
 def _too_long(limit: float, place: Place | None) -> str:
     where = f" It was in line {place.line} when it was stopped." if place is not None else ""
-    return f"Still running after {limit:g} s, so it was stopped. Does a loop's condition ever become false?{where}"
+    return (
+        f"Still running after {limit:g} s, so it was stopped. "
+        f"Does a loop's condition ever become false?{where}"
+    )
 
 
 def learner_line(error: BaseException, function: Callable) -> Place | None:

@@ -123,7 +123,7 @@ def visible(S_q: int, S_k: int, causal: bool, device: torch.device | str = "cpu"
 
 
 def attention_scores(q: Tensor, k: Tensor, alpha: float, causal: bool = False) -> Tensor:
-    """S = alpha Q Kᵀ in fp32 or fp64, −inf where the mask hides a key: [..., S_q, D], [..., S_k, D] → [..., S_q, S_k]."""
+    """S = alpha Q Kᵀ in fp32 or fp64, −inf where the mask hides a key: [..., S_q, S_k]."""
     s = alpha * (_wide(q) @ _wide(k).mT)
     return s.masked_fill(~visible(q.shape[-2], k.shape[-2], causal, q.device), -math.inf)
 
@@ -158,7 +158,7 @@ def attention_forward_base2(
 
 
 def attention_delta(o: Tensor, do: Tensor) -> Tensor:
-    """delta_i = Σ_d dO_id O_id, [..., S_q, D] twice → [..., S_q] in fp32 or fp64 (FlashAttention-2, section 3.1)."""
+    """delta_i = Σ_d dO_id O_id, [..., S_q] in fp32 or fp64 (FlashAttention-2, section 3.1)."""
     return (_wide(o) * _wide(do)).sum(dim=-1)
 
 

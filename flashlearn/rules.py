@@ -10,7 +10,7 @@ import math
 
 import torch
 
-from flashlearn.outcome import Finding, OutputCheck, Outcome
+from flashlearn.outcome import Finding, Outcome, OutputCheck
 
 CONSTANTS = {
     "ln 2": math.log(2),

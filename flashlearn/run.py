@@ -7,6 +7,7 @@ after all observed cases have passed: a stray store on a GPU would cost the lear
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -53,15 +54,15 @@ def run(exercise: Exercise, function: Callable, compiled: bool | None = None) ->
     return outcomes
 
 
-def run_observed(exercise: Exercise, function: Callable, case: Case) -> Outcome:
-    """One case in the observed interpreter, on the CPU."""
+def run_observed(exercise: Exercise, function: Callable, case: Case, undefined: float = math.nan) -> Outcome:
+    """One case in the observed interpreter, on the CPU. `undefined` is for lanes without `other=`."""
     started = time.perf_counter()
     inputs = exercise.inputs(case, case.generator())
     truth = Truth(exercise, inputs)
     given = clone_storages(inputs)
     session = watch = None
     try:
-        with deadline(exercise.time_limit), observing(case.seed) as (session, watch):
+        with deadline(exercise.time_limit), observing(case.seed, undefined) as (session, watch):
             returned = call(exercise, function, given)
     except (Exception, TimeLimit) as error:
         status, sentence, place = failure(error, exercise.time_limit, function)
@@ -155,9 +156,8 @@ def _writers(out: Any, session: Session) -> dict[str, Any]:
     region = session.memory.by_storage.get(out.untyped_storage()._cdata)
     if region is None or not session.launches:
         return {}
-    segments = _window(region.writer, out, region.unit)
-    atomics = _window(region.atomic, out, region.unit)
-    return {"writers": torch.maximum(segments, atomics).sub(1)}
+    last = torch.maximum(_window(region.writer, out, region.unit), _window(region.atomic, out, region.unit))
+    return {"writers": torch.tensor(session.memory.races.numbers)[last]}
 
 
 def _window(shadow, out: torch.Tensor, unit: int) -> torch.Tensor:

@@ -119,7 +119,7 @@ def as_tuple(outputs: Any) -> tuple:
 def convert(inputs: Inputs, dtype: torch.dtype) -> Inputs:
     """The inputs with every floating-point tensor at `dtype`; integers and scalars as they are."""
     return {
-        name: value.detach().to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+        name: value.detach().to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
         for name, value in inputs.items()
     }  # fmt: skip
 

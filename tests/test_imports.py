@@ -16,6 +16,7 @@ ORDER = (
     "exercise",
     "outcome",
     "course",
+    "example",
     "reference",
     "kernels",
     "exercises",

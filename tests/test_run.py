@@ -251,3 +251,25 @@ def test_checks_leave_the_random_state_and_the_environment_alone():
     run(SCALED_ADD, right, compiled=False)
     assert torch.equal(before, torch.get_rng_state())
     assert dict(os.environ) == environment
+
+
+@triton.jit
+def sum_rows_kernel(x_ptr, s_ptr, columns, stride_row, stride_column, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * stride_row + j * stride_column, mask=j < columns)
+    tl.store(s_ptr + i, tl.sum(x.to(tl.float32), axis=0))
+
+
+def sum_rows_without_other(x):
+    s = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+    block = triton.next_power_of_2(x.shape[1])
+    sum_rows_kernel[(x.shape[0],)](x, s, x.shape[1], x.stride(0), x.stride(1), BLOCK=block)
+    return s
+
+
+def test_a_sum_over_lanes_that_a_mask_hides_is_wrong_and_said_to_be_undefined():
+    report = flashlearn.check("row_sum", sum_rows_without_other, demo=True)
+    assert report.status is Status.WRONG
+    assert report.finding.mistake == "masked load without other"
+    assert "x_ptr is loaded under a mask without other=" in report.finding.sentence
+    assert report.finding.place.text.strip().startswith("x = tl.load(")

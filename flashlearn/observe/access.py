@@ -116,7 +116,8 @@ def _where(view: View, byte: int) -> str:
         )
     if len(view.shape) == 1:
         n = view.shape[0]
-        return f"{at}, but {view.name} has " + (f"{n} elements (0 to {n - 1})" if n > 1 else "a single element")
+        size = f"{n} elements (0 to {n - 1})" if n > 1 else "a single element"
+        return f"{at}, but {view.name} has {size}"
     d = outside[0]
     return f"{at}, but {view.name} has shape {view.shape}: index {d} ends at {view.shape[d] - 1}"
 

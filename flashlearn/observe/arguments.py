@@ -82,13 +82,18 @@ def describe_launch(kernel: Any, function: Callable, values: dict, grid: tuple, 
             constants[name] = value
             continue
         signature[name] = _type_name(value)
-        if isinstance(value, torch.Tensor) and value.storage_offset() * value.element_size() % 16 == 0:
-            divisible.add(name)
-        elif type(value) is int and value % 16 == 0:
+        if _divisible(value):
             divisible.add(name)
     return Launch(
         kernel, function.__name__, grid, signature, constants, options, divisible=frozenset(divisible)
     )
+
+
+def _divisible(value: Any) -> bool:
+    """True for what triton compiles a special version for: a multiple of 16, as number or as address."""
+    if isinstance(value, torch.Tensor):
+        return value.storage_offset() * value.element_size() % 16 == 0
+    return type(value) is int and value % 16 == 0
 
 
 def _type_name(value: Any) -> str:

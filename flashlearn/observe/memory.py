@@ -7,6 +7,7 @@ storage, so that no address a kernel computes can reach anything else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,9 +15,11 @@ import numpy as np
 import torch
 
 from flashlearn.observe.access import Access, find_place, stray
+from flashlearn.observe.lowprec import FLOATS
 from flashlearn.observe.observation import Traffic
 from flashlearn.observe.races import RaceBook
 from flashlearn.observe.shadow import REGION_BITS, Region, View
+from flashlearn.outcome import Place
 
 
 @dataclass
@@ -28,6 +31,8 @@ class Memory:
     traffic: dict[str, Traffic] = field(default_factory=dict)
     races: RaceBook = field(default_factory=RaceBook)
     unwritten_reads: list[str] = field(default_factory=list)
+    undefined: float = math.nan
+    undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
     place: Callable[[], object] = find_place
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
@@ -67,18 +72,20 @@ class Memory:
             region.views = []
         self.active = []
 
-    def begin_program(self, program: tuple[int, int, int]) -> None:
-        """`program` runs from here on."""
+    def begin_program(self, program: tuple[int, int, int], number: int) -> None:
+        """`program`, the `number`-th of its grid, runs from here on."""
         self.program = program
-        self.races.begin_program(program)
+        self.races.begin_program(program, number)
 
     # the three kinds of access
 
     def load(self, addresses: np.ndarray, mask: np.ndarray | None, other, dtype: np.dtype) -> np.ndarray:
-        """Values at `addresses` (any shape) where `mask`; elsewhere `other`, or zero."""
+        """Values at `addresses` (any shape) where `mask`; elsewhere `other`, or nothing in particular."""
         access = Access("load", addresses, mask, dtype)
         region, index = self._resolve(access)
-        out = _background(addresses.shape, other, dtype) if access.partial else None
+        out = self._background(addresses.shape, other, dtype) if access.partial else None
+        if access.partial and other is None and dtype in FLOATS and region is not None:
+            self._note_undefined(region)
         if region is None:
             return out if out is not None else np.zeros(addresses.shape, dtype)
         values = region.items(dtype)[index]
@@ -160,6 +167,15 @@ class Memory:
         if region.unwritten is not None:
             region.unwritten[units] = False
 
+    def _background(self, shape: tuple[int, ...], other, dtype: np.dtype) -> np.ndarray:
+        if other is None:  # undefined on a GPU: NaN shows in every result that depends on it
+            return np.full(shape, self.undefined, dtype) if dtype in FLOATS else np.zeros(shape, dtype)
+        return np.array(np.broadcast_to(other, shape), dtype=dtype)
+
+    def _note_undefined(self, region: Region) -> None:
+        if all(name != region.views[0].name for name, _ in self.undefined_loads):
+            self.undefined_loads.append((region.views[0].name, self.place()))
+
     def _note_unwritten(self, region: Region, units: np.ndarray) -> None:
         place = self.place()
         where = f"line {place.line}" if place is not None else "the kernel"
@@ -169,9 +185,3 @@ class Memory:
         )
         if sentence not in self.unwritten_reads:
             self.unwritten_reads.append(sentence)
-
-
-def _background(shape: tuple[int, ...], other, dtype: np.dtype) -> np.ndarray:
-    if other is None:
-        return np.zeros(shape, dtype)
-    return np.array(np.broadcast_to(other, shape), dtype=dtype)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flashlearn.outcome import Place
 
 
 @dataclass
@@ -45,13 +48,15 @@ class Observation:
     """The sum of a check's observed launches.
 
     `traffic` is by parameter name of the kernels. `operations` counts scalar operations by kind:
-    "dot" (2·M·N·K each), "elementwise", "reduce", "special" (exp, log, sqrt, …).
+    "dot" (2·M·N·K each), "elementwise", "reduce", "special" (exp, log, sqrt, …). `undefined_loads`
+    are the masked loads without `other=` (tensor, place): what their hidden lanes hold is undefined.
     """
 
     traffic: dict[str, Traffic] = field(default_factory=dict)
     operations: dict[str, int] = field(default_factory=dict)
     launches: list[Launch] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
 
     @property
     def bytes_requested(self) -> int:

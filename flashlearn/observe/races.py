@@ -32,14 +32,19 @@ class Race:
 
 @dataclass
 class RaceBook:
-    """Numbers the segments and keeps what was found; one `Race` per line is enough."""
+    """Numbers the segments and keeps what was found; one `Race` per line is enough.
+
+    `owners[s]` is the program of segment s, `numbers[s]` its place in the grid; segment 0 is nobody's.
+    """
 
     next_segment: int = 1
     segment: int = 0
     program_start: int = 0
     launch_start: int = 1
     program: tuple[int, int, int] = (0, 0, 0)
-    owners: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    owners: list[tuple[int, int, int]] = field(default_factory=lambda: [(-1, -1, -1)])
+    numbers: list[int] = field(default_factory=lambda: [-1])
+    number: int = -1
     released: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     visible: set[int] = field(default_factory=set)
     found: list[Race] = field(default_factory=list)
@@ -47,12 +52,12 @@ class RaceBook:
     def begin_launch(self) -> None:
         """Launches on one stream are ordered: what came before cannot race with what comes."""
         self.launch_start = self.next_segment
-        self.owners.clear()
         self.released.clear()
 
-    def begin_program(self, program: tuple[int, int, int]) -> None:
-        """Open the first segment of `program`."""
+    def begin_program(self, program: tuple[int, int, int], number: int) -> None:
+        """Open the first segment of `program`, the `number`-th of its grid."""
         self.program = program
+        self.number = number
         self.visible = set()
         self.program_start = self.next_segment
         self._new_segment()
@@ -60,7 +65,8 @@ class RaceBook:
     def _new_segment(self) -> None:
         self.segment = self.next_segment
         self.next_segment += 1
-        self.owners[self.segment] = self.program
+        self.owners.append(self.program)
+        self.numbers.append(self.number)
 
     def synchronise(self, region: int, index: int) -> None:
         """A scalar atomic: acquire what was released here, release everything so far, start anew."""
@@ -127,7 +133,7 @@ class RaceBook:
 
     def _report(self, text, region, units, shadow, conflict, memory: Memory) -> None:
         unit = int(units[conflict][0])
-        other = self.owners.get(abs(int(shadow[unit])), self.program)
+        other = self.owners[abs(int(shadow[unit]))]
         at = _element(region, unit * region.unit)
         who = f"Program {self.program} " + text.format(at=at, other=_other(other, self.program))
         sentence = f"{who}: on a GPU they run at the same time, and which comes first is left to chance."

@@ -8,6 +8,7 @@ then a launch outside any check is observed as well, and a stray pointer is a se
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,9 +92,15 @@ def installed() -> bool:
 
 
 @contextlib.contextmanager
-def observing(seed: int | None = None) -> Iterator[tuple[Session, LauncherWatch]]:
-    """Observe the launches made inside the block; also watch what torch does there."""
-    session = Session(seed)
+def observing(
+    seed: int | None = None, undefined: float = math.nan
+) -> Iterator[tuple[Session, LauncherWatch]]:
+    """Observe the launches made inside the block; also watch what torch does there.
+
+    With a `seed`, programs run in shuffled order. `undefined` fills the lanes that a mask hides from a
+    load without `other=`.
+    """
+    session = Session(seed, undefined)
     was_installed = installed()
     install()
     _current.append(session)

@@ -7,10 +7,11 @@ session.observation().traffic["x_ptr"].loaded
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -30,11 +31,17 @@ from flashlearn.observe.rewrite import python_function, rewrite
 from flashlearn.outcome import Place
 
 
-class Session:
-    """Runs launches observed. With a `seed`, programs run in shuffled order; without, in grid order."""
+LARGEST_SHUFFLED = 1 << 20
 
-    def __init__(self, seed: int | None = None):
-        self.memory = Memory(place=self.place)
+
+class Session:
+    """Runs launches observed. With a `seed`, programs run in shuffled order; without, in grid order.
+
+    `undefined` is what lanes hold that a mask hides from a load without `other=`.
+    """
+
+    def __init__(self, seed: int | None = None, undefined: float = math.nan):
+        self.memory = Memory(place=self.place, undefined=undefined)
         self.operations: Counter[str] = Counter()
         self.launches: list[Launch] = []
         self.order = random.Random(seed) if seed is not None else None
@@ -59,7 +66,11 @@ class Session:
         for name, traffic in self.memory.traffic.items():
             traffic.unique_loaded, traffic.unique_stored = unique.get(name, (0, 0))
         return Observation(
-            dict(self.memory.traffic), dict(self.operations), self.launches, list(self.memory.unwritten_reads)
+            dict(self.memory.traffic),
+            dict(self.operations),
+            self.launches,
+            list(self.memory.unwritten_reads),
+            list(self.memory.undefined_loads),
         )
 
     def _unique_bytes(self) -> dict[str, tuple[int, int]]:
@@ -109,18 +120,22 @@ class Session:
         }
         program = self._twin(function)
         self._builder.set_grid_dim(*shape)
-        programs = [(x, y, z) for x in range(shape[0]) for y in range(shape[1]) for z in range(shape[2])]
-        if self.order is not None:
-            self.order.shuffle(programs)
-        for index in programs:
+        for number in self._programs(math.prod(shape)):
+            index = (number // (shape[1] * shape[2]), number // shape[2] % shape[1], number % shape[2])
             self._builder.grid_idx = index
-            self.memory.begin_program(index)
+            self.memory.begin_program(index, number)
             try:
                 program(**arguments)
             except LaunchError:
                 raise
             except Exception as error:
                 raise self._crash(error) from error
+
+    def _programs(self, count: int) -> Iterable[int]:
+        """Numbers of the programs in the order they run; a grid too large to shuffle runs in order."""
+        if self.order is None or count > LARGEST_SHUFFLED:
+            return range(count)
+        return self.order.sample(range(count), count)
 
     def _convert(self, name: str, value: Any, addresses: dict[str, int]) -> Any:
         if isinstance(value, torch.Tensor | TensorWrapper):

@@ -30,7 +30,6 @@ from flashlearn.observe.observation import Launch, Observation
 from flashlearn.observe.rewrite import python_function, rewrite
 from flashlearn.outcome import Place
 
-
 LARGEST_SHUFFLED = 1 << 20
 
 

@@ -14,7 +14,6 @@ from flashlearn.comparing import bits, call, count_sentence, wrong_sentence
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.failures import failure
 from flashlearn.observe.deadline import deadline
-from flashlearn.observe.errors import TimeLimit
 from flashlearn.observe.launcher import LauncherWatch
 from flashlearn.outcome import Outcome, Status
 from flashlearn.tolerance import Truth, as_tuple
@@ -72,10 +71,12 @@ def _run_case(exercise: Exercise, function: Callable, case: Case) -> Outcome:
         watch = GuardedWatch()
         given = _guarded(inputs, watch)
         try:
-            with deadline(exercise.time_limit), counting_launches() as launches, watch:
+            with counting_launches() as launches, watch, deadline(exercise.time_limit):
                 returned = as_tuple(call(exercise, function, given))
             torch.cuda.synchronize()
-        except (Exception, TimeLimit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
             status, sentence, place = failure(error, exercise.time_limit, function)
             return Outcome(case, status, sentence, place=place, mode="compiled")
         problem = watch.trespass()

@@ -7,6 +7,7 @@ author foresaw. A rule says what it saw and no more; if nothing fits, there is n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -21,6 +22,9 @@ from flashlearn.tolerance import as_tuple, convert, largest_error
 CLOSER = 0.1
 """A named mistake must explain the outputs at least ten times better than the truth does."""
 
+NEARER = 1e-4
+"""Outputs this much nearer to the mistake than to the truth are its: large values round more coarsely."""
+
 Outputs = tuple[torch.Tensor, ...]
 
 
@@ -33,7 +37,7 @@ def diagnose(exercise: Exercise, outcomes: list[Outcome], function: Callable | N
     if first is None or first.status in (Status.TODO, Status.NEEDS_GPU):
         return None
     wrong = [o for o in outcomes if o.status is Status.WRONG]
-    if first.status is not Status.WRONG and not (wrong and _worst(outcomes) is Status.WRONG):
+    if _worst(outcomes) is not Status.WRONG:
         return _from_status(exercise, outcomes)
     undefined = _undefined_lanes(exercise, wrong, function) if function is not None else None
     return undefined or named(exercise, outcomes) or _by_rule(wrong)
@@ -88,6 +92,8 @@ def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) 
         twin = run_observed(exercise, mistake.launcher, outcome.case)
         if (twin.status, twin.fault) != (outcome.status, outcome.fault):
             return 0
+        if outcome.status is Status.CRASHED and twin.message != outcome.message:
+            return 0  # another crash, which has its own reason
         fits += 1
     return fits
 
@@ -176,6 +182,8 @@ def _misfit(exercise: Exercise, predicted: Outputs | None, outcome: Outcome, fai
         wrong = wrong.to(check.got.dtype).double()
         error = largest_error(check.got, wrong)
         allowed = max(2 * check.allowed if not check.problem else 0.0, _rounding(wrong, check.got.dtype))
+        if not check.ok and math.isfinite(check.error):
+            allowed = max(allowed, NEARER * check.error)
         if not error <= allowed:
             return None
         worst = max(worst, error / allowed if allowed else 0.0)

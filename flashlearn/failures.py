@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flashlearn.observe.access import LEARNER_CODE, place_of
+from flashlearn.observe.deadline import deadline
 from flashlearn.observe.errors import (
     KernelCrash,
     LaunchError,
@@ -15,6 +16,7 @@ from flashlearn.observe.errors import (
     OutOfBounds,
     TimeLimit,
     Todo,
+    message_of,
     todo_message,
 )
 from flashlearn.outcome import Place, Status
@@ -33,13 +35,22 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
     place = learner_line(error, function)
     if isinstance(error, TimeLimit):
         return Status.TIMEOUT, _too_long(limit, place), place
-    text = str(error).strip()
+    text = _message(error)
     if isinstance(error, NotImplementedError) and (todo := todo_message(text)) is not None:
         return Status.TODO, todo, place
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "can't allocate memory" in text:
         return Status.CRASHED, "The launcher asked for more memory than there is.", place
-    head = text.splitlines()[0] if text else "no message"
-    return Status.CRASHED, f"{type(error).__name__}: {head}", place
+    if isinstance(error, SystemExit):
+        return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
+    return Status.CRASHED, f"{type(error).__name__}: {text}", place
+
+
+def _message(error: BaseException) -> str:
+    try:
+        with deadline(1.0):  # a learner's __str__ may be anything
+            return message_of(error)
+    except TimeLimit:
+        return "its message cannot be shown"
 
 
 def _sentence(error: LaunchError) -> str:
@@ -57,6 +68,10 @@ def explain(sentence: str) -> str:
 
 
 _ADVICE = {
+    "arange's arguments must be of type tl.constexpr": (
+        "A tile's size must be known when the kernel is compiled: a parameter BLOCK: tl.constexpr, or a "
+        "variable declared with half: tl.constexpr = BLOCK // 2."
+    ),
     "arange's range must be a power of 2": (
         "A tile's extents are powers of two: take triton.next_power_of_2(n) and mask what is too much."
     ),

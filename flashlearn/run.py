@@ -20,12 +20,12 @@ from flashlearn.compiled import run_compiled
 from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.failures import failure
 from flashlearn.observe.deadline import deadline
-from flashlearn.observe.errors import TimeLimit
 from flashlearn.observe.launcher import LauncherWatch
 from flashlearn.observe.route import observing
 from flashlearn.observe.session import Session
 from flashlearn.outcome import Outcome, Status
-from flashlearn.tolerance import Truth, as_tuple
+from flashlearn.tolerance import Truth, as_tuple, misfit_kind
+from flashlearn.whose import who_did_it, window
 
 STOPS = (Status.TODO, Status.TIMEOUT)
 SECOND_DRAW = 7919
@@ -62,9 +62,12 @@ def run_observed(exercise: Exercise, function: Callable, case: Case, undefined: 
     given = clone_storages(inputs)
     session = watch = None
     try:
-        with deadline(exercise.time_limit), observing(case.seed, undefined) as (session, watch):
+        with observing(case.seed, undefined) as (session, watch), deadline(exercise.time_limit):
+            watch.given.update(storages(given))
             returned = call(exercise, function, given)
-    except (Exception, TimeLimit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
         status, sentence, place = failure(error, exercise.time_limit, function)
         outcome = Outcome(case, status, sentence, place=place, fault=getattr(error, "fault", ()))
     else:
@@ -107,73 +110,32 @@ def _compare(
         return Outcome(case, Status.WRONG, wrong_sentence(checks), outputs=checks)
     status, sentence, place = (Status.PASS, "", None)
     if exercise.kind is Kind.KERNEL:
-        status, sentence, place = _whose(exercise, inputs, outputs, session, watch)
+        status, sentence, place = who_did_it(exercise, inputs, outputs, session, watch)
     return Outcome(case, status, sentence, outputs=checks, place=place)
 
 
-def _whose(exercise, inputs, outputs, session: Session, watch: LauncherWatch):
-    if watch.forbidden:
-        operation, place = watch.forbidden[0]
-        sentence = (
-            f"The answer is right, but {operation} computed it (or part of it). "
-            "Here your own kernel has to: the launcher may allocate, copy, cast and reshape."
-        )
-        return Status.NOT_YOURS, sentence, place
-    if not session.launches:
-        return Status.NOT_YOURS, "The answer is right, but no kernel was launched to compute it.", None
-    for name, out in zip(exercise.outputs, outputs, strict=True):
-        if out.numel() and not _from_kernel(out, session, watch):
-            return Status.NOT_YOURS, f"{name} is right, but no kernel stored it: torch computed it.", None
-    if exercise.work is not None:
-        needed = exercise.work(inputs).operations
-        done = sum(session.operations.values())
-        if done < needed / 2:
-            sentence = (
-                f"The answer is right, but your kernels did {done} arithmetic operations where it takes "
-                f"about {needed:.0f}: the work was done outside them."
-            )
-            return Status.NOT_YOURS, sentence, None
-    return Status.PASS, "", None
-
-
-def _from_kernel(out: torch.Tensor, session: Session, watch: LauncherWatch) -> bool:
-    key = out.untyped_storage()._cdata
-    if key in watch.derived:
-        return True
-    region = session.memory.by_storage.get(key)
-    if region is None:
-        return False
-    stored = _window(region.stored, out, region.unit)
-    if bool(stored.all()):
-        return True
-    rest = out[~stored]  # memory from torch.zeros that no program had a reason to write
-    return key in watch.filled and bool(stored.any()) and bool((rest == rest[0]).all())
-
-
 def _writers(out: Any, session: Session) -> dict[str, Any]:
-    if not isinstance(out, torch.Tensor):
+    if not isinstance(out, torch.Tensor) or misfit_kind(out):
         return {}
     region = session.memory.by_storage.get(out.untyped_storage()._cdata)
-    if region is None or not session.launches:
+    if region is None or not session.launches or out.element_size() < region.unit:
         return {}
-    last = torch.maximum(_window(region.writer, out, region.unit), _window(region.atomic, out, region.unit))
+    last = torch.maximum(window(region.writer, out, region.unit), window(region.atomic, out, region.unit))
     return {"writers": torch.tensor(session.memory.races.numbers)[last]}
 
 
-def _window(shadow, out: torch.Tensor, unit: int) -> torch.Tensor:
-    """A shadow in the shape of `out`: one entry per element."""
-    flat = torch.from_numpy(shadow)
-    ratio = out.element_size() // unit
-    return flat.as_strided(out.shape, [s * ratio for s in out.stride()], out.storage_offset() * ratio)
-
-
 def _aliased(exercise: Exercise, outputs: tuple, given: Inputs) -> str:
-    owners = {t.untyped_storage()._cdata: name for name, t in given.items() if isinstance(t, torch.Tensor)}
+    owners = storages(given)
     for name, out in zip(exercise.outputs, outputs, strict=True):
-        if isinstance(out, torch.Tensor) and out.untyped_storage()._cdata in owners:
+        if isinstance(out, torch.Tensor) and not misfit_kind(out) and out.untyped_storage()._cdata in owners:
             owner = owners[out.untyped_storage()._cdata]
             return f"{name} is the memory of the input {owner}: allocate a fresh tensor for the result."
     return ""
+
+
+def storages(given: Inputs) -> dict[int, str]:
+    """Which input owns a storage."""
+    return {t.untyped_storage()._cdata: name for name, t in given.items() if isinstance(t, torch.Tensor)}
 
 
 def _second_draw(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Outcome | None:

@@ -61,7 +61,8 @@ class Truth:
         name, expected, dtype = self.exercise.outputs[index], self.expected[index], self.dtypes[index]
         problem = _misfit(name, got, expected, dtype)
         if problem:
-            shown = got.detach().cpu() if isinstance(got, torch.Tensor) else got
+            ordinary = isinstance(got, torch.Tensor) and not misfit_kind(got)
+            shown = got.detach().cpu() if ordinary else None if isinstance(got, torch.Tensor) else got
             return OutputCheck(name, False, problem=problem, got=shown, expected=expected)
         got = got.detach().to(expected.device)
         allowed, rms_allowed = self.allowed(index)
@@ -94,11 +95,23 @@ def _twins(exercise: Exercise, inputs: Inputs, native: tuple) -> Iterator[tuple]
 def _misfit(name: str, got: Any, expected: torch.Tensor, dtype: torch.dtype) -> str:
     if not isinstance(got, torch.Tensor):
         return f"{name} is {describe(got)}, expected a tensor of shape {tuple(expected.shape)}"
+    kind = misfit_kind(got)
+    if kind:
+        return f"{name} is {kind}, expected an ordinary tensor of shape {tuple(expected.shape)}"
     if got.shape != expected.shape:
         return f"{name} has shape {tuple(got.shape)}, expected {tuple(expected.shape)}"
     if got.dtype != dtype:
         return f"{name} has dtype {short(got.dtype)}, expected {short(dtype)}"
     return ""
+
+
+def misfit_kind(tensor: torch.Tensor) -> str:
+    """What is out of the ordinary about a tensor that cannot be compared; nothing if it can."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.layout is not torch.strided:
+        return "a sparse tensor"
+    return "" if tensor.device.type in ("cpu", "cuda") else f"a tensor on the device {tensor.device}"
 
 
 def describe(value: Any) -> str:

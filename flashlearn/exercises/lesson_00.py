@@ -168,6 +168,11 @@ def _row_sum_in_order(x: Tensor) -> Tensor:
     return functools.reduce(torch.add, wide.unbind(dim=1)).to(x.dtype)
 
 
+def _row_sum_from_the_end(x: Tensor) -> Tensor:
+    """The same sum from the last column to the first, as a reversed running sum adds it."""
+    return _row_sum_in_order(x.flip(1))
+
+
 def _padded_with_minus_infinity(x: Tensor) -> Tensor:
     columns = x.shape[1]
     padded = triton.next_power_of_2(columns) > columns
@@ -187,7 +192,7 @@ row_sum = Exercise(
     outputs=("s",),
     inputs=_matrix,
     reference=_row_sum,
-    twins=(_row_sum_by_halves, _row_sum_in_order),
+    twins=(_row_sum_by_halves, _row_sum_in_order, _row_sum_from_the_end),
     cases=(
         _case("4 × 16", rows=4, columns=16, seed=1),
         _case("7 × 37", RAGGED, rows=7, columns=37, seed=2),

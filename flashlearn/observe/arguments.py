@@ -22,6 +22,10 @@ OPTIONS = {
 }  # fmt: skip
 
 
+GRID_MOST = (2**31 - 1, 65535, 65535)
+"""Most programs along each axis of a grid (CUDA C++ Programming Guide, "Technical Specifications")."""
+
+
 def bind(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments by parameter name, and the launch options (num_warps, …). Raises KernelCrash."""
     signature = inspect.signature(function)
@@ -70,6 +74,9 @@ def check_grid(grid: Any, values: dict[str, Any]) -> tuple[int, int, int]:
             raise KernelCrash(f"The grid is {shape}: a negative number of programs cannot be launched.")
     if not 1 <= len(shape) <= 3:
         raise KernelCrash(f"The grid {shape} has {len(shape)} dimensions; a GPU has one, two or three.")
+    for size, most, axis in zip(shape, GRID_MOST, "xyz", strict=False):
+        if size > most:
+            raise KernelCrash(f"The grid is {shape}: a GPU takes at most {most} programs along {axis}.")
     return (*shape, *(1,) * (3 - len(shape)))
 
 

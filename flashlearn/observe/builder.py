@@ -65,6 +65,9 @@ class ObservedBuilder(InterpreterBuilder):
             old = _running_old(operation, items, index, values)
             return old
 
+        if value.data.dtype in FLOATS:
+            mask_data = _data(mask)
+            self.operations["elementwise"] += ptr.data.size if mask_data is None else int(mask_data.sum())
         sync = sem != _ir.MEM_SEMANTIC.RELAXED
         old = self.memory.atomic(ptr.data, _data(mask), value.data.dtype, update, sync)
         return TensorHandle(old, value.dtype.scalar)

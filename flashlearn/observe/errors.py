@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from flashlearn.outcome import Place
 
+LONGEST = 400  # characters of a learner's own message
+
 
 class LaunchError(RuntimeError):
     """A kernel launch that could not be completed. `place` is the learner's line, if there is one."""
@@ -64,3 +66,13 @@ def todo_message(text: str) -> str | None:
     if not mark or head.strip(" \"'(") not in ("", "AssertionError", "NotImplementedError"):
         return None
     return rest.strip(" \"'):")
+
+
+def message_of(error: BaseException) -> str:
+    """The first line of an exception's message, of a bearable length; whatever its `__str__` does."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:
+        return "its message cannot be shown"
+    line = "".join(c for c in lines[0][:LONGEST] if c.isprintable()) if lines else ""
+    return line or "no message"

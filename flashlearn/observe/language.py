@@ -46,11 +46,11 @@ def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSema
     """Make `tl.*` run on `builder`; jitted helpers met inside go to `call(function, args, kwargs)`."""
     semantic = TritonSemantic(builder)
     scope = _Scope()
-    scope.set(interpreter, "interpreter_builder", builder)
-    scope.set(interpreter, "interpreter_semantic", semantic)
-    scope.set(interpreter, "_get_np_dtype", numpy_dtype)
     language = None
     try:
+        scope.set(interpreter, "interpreter_builder", builder)
+        scope.set(interpreter, "interpreter_semantic", semantic)
+        scope.set(interpreter, "_get_np_dtype", numpy_dtype)
         language = interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
         scope.set(tl.tensor, "__index__", lambda self: int(self.handle.data.item()))
         scope.set(tl, "range", counting_range)
@@ -69,9 +69,16 @@ def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSema
             warnings.simplefilter("ignore", RuntimeWarning)
             yield semantic
     finally:
-        scope.restore()
-        if language is not None:
-            language.restore()
+        try:
+            _restore(scope, language)
+        finally:
+            _restore(scope, language)  # again, should a time limit or Ctrl-C have come just now
+
+
+def _restore(scope: _Scope, language: Any) -> None:
+    scope.restore()
+    if language is not None:
+        language.restore()
 
 
 def _method(function: JITFunction, call: Callable) -> Callable:
@@ -152,8 +159,9 @@ class _Scope:
 
     def restore(self) -> None:
         while self._changes:
-            owner, name, before = self._changes.pop()
-            if before is self:
-                delattr(owner, name)
-            else:
+            owner, name, before = self._changes[-1]
+            if before is not self:
                 setattr(owner, name, before)
+            elif name in vars(owner):
+                delattr(owner, name)
+            self._changes.pop()  # last, so that a restore cut short can be begun again

@@ -7,13 +7,14 @@ tensors computed from what a kernel stored remain the kernel's work.
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import tree_flatten, tree_map
 
 from flashlearn.observe.access import place_of
 from flashlearn.observe.memory import Memory
@@ -33,6 +34,15 @@ FORBIDDEN = {
     "scaled_dot_product_attention", "_flash_attention_forward", "_efficient_attention_forward",
     "native_layer_norm", "_fused_rms_norm",
 }  # fmt: skip
+COPIES = {"clone", "_to_copy", "contiguous", "constant_pad_nd", "cat", "stack", "copy_"}
+CONSTANT = {"zero_", "fill_"}
+REPLACES = {
+    "copy_", "index_put_", "_index_put_impl_", "index_copy_", "masked_scatter_", "scatter_", "put_", "out",
+}  # fmt: skip
+FACTORIES = EMPTY | FILLED | {
+    "arange", "linspace", "rand", "randn", "randint", "eye", "repeat", "constant_pad_nd",
+}  # fmt: skip
+LARGE = 1 << 26  # elements; below, nobody's memory is in danger
 PUBLIC = {
     "mm": "torch.mm or @", "bmm": "torch.bmm or @", "_softmax": "torch.softmax", "addmm": "torch.addmm",
     "_log_softmax": "torch.log_softmax", "_softmax_backward_data": "the backward of torch.softmax",
@@ -48,11 +58,16 @@ class LauncherWatch(TorchDispatchMode):
         self.forbidden: list[tuple[str, Place | None]] = []
         self.derived: set[int] = set()
         self.filled: dict[int, torch.UntypedStorage] = {}
+        self.touched: set[int] = set()
+        self.overwritten: set[int] = set()
+        self.given: set[int] = set()
         self._kept: list[torch.UntypedStorage] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__
+        if self.memory is not None:
+            refuse_huge(name, func, args, kwargs)
         out = self.allocate(func, args, kwargs) if name in EMPTY else func(*args, **kwargs)
         if name in EMPTY:
             self.poison(out)
@@ -80,15 +95,35 @@ class LauncherWatch(TorchDispatchMode):
             self.forbidden.append((PUBLIC.get(name, f"torch.{name.strip('_')}"), learner_place()))
         inputs = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         outputs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
-        written = outputs if not name.endswith("_") else [*outputs, *inputs[:1]]
-        from_kernel = any(self.from_kernel(t) for t in inputs)
+        targets = written_in_place(name, args, kwargs)
+        from_kernel = any(self.from_kernel(t) for t in inputs if not any(t is x for x in targets))
+        for tensor in targets:
+            self._changed("out" if kwargs.get("out") is not None else name, tensor, from_kernel)
         aliases = {_key(t) for t in inputs}
-        for tensor in written:
-            if self.memory is not None and _key(tensor) in self.memory.by_storage and name.endswith("_"):
-                self.memory.by_storage[_key(tensor)].unwritten = None
-            if from_kernel and _key(tensor) not in aliases:
-                self.derived.add(_key(tensor))
-                self._kept.append(tensor.untyped_storage())
+        if name in COPIES and any(_key(t) in self.given for t in inputs):
+            self.given.update(_key(t) for t in (*outputs, *targets))
+            self._kept += [t.untyped_storage() for t in outputs]
+        if from_kernel or any(self.from_kernel(t) for t in targets):
+            for tensor in outputs:
+                if _key(tensor) not in aliases:
+                    self.derived.add(_key(tensor))
+                    self._kept.append(tensor.untyped_storage())
+
+    def _changed(self, name: str, tensor: torch.Tensor, from_kernel: bool) -> None:
+        """Torch wrote into `tensor` in place."""
+        key = _key(tensor)
+        self.touched.add(key)
+        if name in CONSTANT:
+            self.filled[key] = tensor.untyped_storage()
+        region = self.memory.by_storage.get(key) if self.memory is not None else None
+        if region is None:
+            return
+        region.unwritten = None
+        if name in REPLACES and not from_kernel and bool(region.stored.any()):
+            self.overwritten.add(key)
+        elif name in REPLACES and from_kernel:
+            self.derived.add(key)
+            self._kept.append(tensor.untyped_storage())
 
     def from_kernel(self, tensor: torch.Tensor) -> bool:
         """True if a kernel stored into this tensor's memory, or torch computed it from such memory."""
@@ -97,6 +132,51 @@ class LauncherWatch(TorchDispatchMode):
             return True
         region = self.memory.by_storage.get(key) if self.memory is not None else None
         return region is not None and bool(region.stored.any())
+
+
+def written_in_place(name: str, args: tuple, kwargs: dict) -> list[torch.Tensor]:
+    """The tensors that an operation writes into: its first argument (`add_`), or what `out=` names."""
+    out = [t for t in tree_flatten(kwargs.get("out"))[0] if isinstance(t, torch.Tensor)]
+    if name.endswith("_") and not name.endswith("__") and args and isinstance(args[0], torch.Tensor):
+        out.append(args[0])
+    return out
+
+
+def refuse_huge(name: str, func: Any, args: tuple, kwargs: dict) -> None:
+    """Raise MemoryError before torch takes more than an eighth of the memory that is left."""
+    values = tree_flatten((args, kwargs))[0]
+    numbers = [abs(v) for v in values if type(v) in (int, float)]
+    tensors = [t for t in values if isinstance(t, torch.Tensor)]
+    if name not in FACTORIES and not func.is_view:
+        wanted = max((t.numel() * t.element_size() for t in tensors), default=0)
+        if wanted > LARGE and wanted > free_memory() / 8:
+            raise MemoryError
+    elif name in FACTORIES and math.prod(max(n, 1) for n in numbers) * _most(tensors) > LARGE:
+        args, kwargs = tree_map(
+            _meta, (args, {**kwargs, "pin_memory": None} if "pin_memory" in kwargs else kwargs)
+        )
+        if name not in ("repeat", "constant_pad_nd"):
+            kwargs["device"] = "meta"
+        if func(*args, **kwargs).nbytes > free_memory() / 8:
+            raise MemoryError
+
+
+def _most(tensors: list[torch.Tensor]) -> int:
+    return max((t.numel() for t in tensors), default=1)
+
+
+def _meta(value: Any) -> Any:
+    return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+
+def free_memory() -> int:
+    """Bytes that are free, as Linux counts them."""
+    try:
+        with open("/proc/meminfo") as file:
+            line = next(line for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 1 << 34
+    return int(line.split()[1]) * 1024
 
 
 def fill_poison(tensor: torch.Tensor) -> None:
@@ -120,7 +200,9 @@ def learner_place() -> Place | None:
 
 
 def _key(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata
+    """Identifies a tensor's memory; sparse and nested tensors have none that can be named."""
+    ordinary = tensor.layout is torch.strided and not tensor.is_nested
+    return tensor.untyped_storage()._cdata if ordinary else -1
 
 
 __all__ = ["LauncherWatch", "fill_poison", "learner_place"]

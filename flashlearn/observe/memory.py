@@ -70,6 +70,8 @@ class Memory:
         for region in self.active:
             region.settle_reads()
             region.views = []
+            if region.written_in_launch:
+                region.left = region.memory.copy()
         self.active = []
 
     def begin_program(self, program: tuple[int, int, int], number: int) -> None:
@@ -82,6 +84,8 @@ class Memory:
     def load(self, addresses: np.ndarray, mask: np.ndarray | None, other, dtype: np.dtype) -> np.ndarray:
         """Values at `addresses` (any shape) where `mask`; elsewhere `other`, or nothing in particular."""
         access = Access("load", addresses, mask, dtype)
+        if self._several(access):
+            return self._load_each(access, other, dtype)
         region, index = self._resolve(access)
         out = self._background(addresses.shape, other, dtype) if access.partial else None
         if access.partial and other is None and dtype in FLOATS and region is not None:
@@ -103,6 +107,10 @@ class Memory:
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         """Put `values` (broadcast to the addresses' shape) where `mask`."""
         access = Access("store", addresses, mask, values.dtype)
+        if self._several(access):
+            for lanes in _by_region(access):
+                self.store(addresses, values, lanes)
+            return
         region, index = self._resolve(access)
         if region is None:
             return
@@ -117,8 +125,12 @@ class Memory:
     def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, sync: bool):
         """Read, `update(items, index, lanes) -> old values`, write, as one step. Returns the old values."""
         access = Access("atomic", addresses, mask, dtype)
-        region, index = self._resolve(access)
         old = np.zeros(addresses.shape, dtype)
+        if self._several(access):
+            for lanes in _by_region(access):
+                old[lanes] = self.atomic(addresses, lanes, dtype, update, sync)[lanes]
+            return old
+        region, index = self._resolve(access)
         if region is None:
             return old
         units = self._begin_write(region, index, dtype.itemsize, "atomic")
@@ -134,6 +146,19 @@ class Memory:
         return old
 
     # helpers
+
+    def _several(self, access: Access) -> bool:
+        """True if the lanes point into more than one known tensor, as `tl.where(c, x_ptr, y_ptr)` does."""
+        flat = access.flat
+        if flat.size < 2 or (int(flat.max()) - int(flat.min())) >> (REGION_BITS - 1) == 0:
+            return False
+        return all(int(index) in self.regions for index in np.unique(flat >> np.uint64(REGION_BITS)))
+
+    def _load_each(self, access: Access, other, dtype: np.dtype) -> np.ndarray:
+        out = self._background(access.addresses.shape, other, dtype)
+        for lanes in _by_region(access):
+            out[lanes] = self.load(access.addresses, lanes, 0, dtype)[lanes]
+        return out
 
     def _resolve(self, access: Access) -> tuple[Region | None, np.ndarray]:
         flat = access.flat
@@ -185,3 +210,10 @@ class Memory:
         )
         if sentence not in self.unwritten_reads:
             self.unwritten_reads.append(sentence)
+
+
+def _by_region(access: Access) -> list[np.ndarray]:
+    """One mask per tensor that the lanes point into."""
+    indices = access.addresses >> np.uint64(REGION_BITS)
+    lanes = access.lanes if access.partial else np.ones(access.addresses.shape, bool)
+    return [lanes & (indices == index) for index in np.unique(indices[lanes])]

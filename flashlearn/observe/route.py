@@ -100,6 +100,8 @@ def observing(
     With a `seed`, programs run in shuffled order. `undefined` fills the lanes that a mask hides from a
     load without `other=`.
     """
+    if _current:
+        raise RuntimeError("a check is running already: a function that is being checked cannot call check")
     session = Session(seed, undefined)
     was_installed = installed()
     install()
@@ -108,6 +110,6 @@ def observing(
         with LauncherWatch(session.memory) as watch:
             yield session, watch
     finally:
-        _current.pop()
+        _current.clear()
         if not was_installed:
             uninstall()

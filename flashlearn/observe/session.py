@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from flashlearn.observe.access import find_place, place_of
 from flashlearn.observe.arguments import bind, check_grid, describe_launch
 from flashlearn.observe.builder import ObservedBuilder
-from flashlearn.observe.errors import KernelCrash, LaunchError, NeedsGpu, Todo, todo_message
+from flashlearn.observe.errors import KernelCrash, LaunchError, NeedsGpu, Todo, message_of, todo_message
 from flashlearn.observe.language import counting_range, integer, interpreted, scalar
 from flashlearn.observe.memory import Memory
 from flashlearn.observe.observation import Launch, Observation
@@ -31,6 +32,7 @@ from flashlearn.observe.rewrite import python_function, rewrite
 from flashlearn.outcome import Place
 
 LARGEST_SHUFFLED = 1 << 20
+ONE_AT_A_TIME = threading.RLock()
 
 
 class Session:
@@ -59,7 +61,7 @@ class Session:
 
     def observation(self) -> Observation:
         """Everything seen so far."""
-        for region in self.memory.by_storage.values():
+        for region in list(self.memory.by_storage.values()):
             region.settle_reads()
         unique = self._unique_bytes()
         for name, traffic in self.memory.traffic.items():
@@ -74,7 +76,7 @@ class Session:
 
     def _unique_bytes(self) -> dict[str, tuple[int, int]]:
         unique: dict[str, tuple[int, int]] = {}
-        for region in self.memory.by_storage.values():
+        for region in list(self.memory.by_storage.values()):
             loaded, stored = unique.get(region.name, (0, 0))
             loaded += int(region.loaded.sum()) * region.unit
             stored += int(region.stored.sum()) * region.unit
@@ -85,6 +87,10 @@ class Session:
 
     def launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         """Run `kernel[grid](*args, **kwargs)` program by program. Raises LaunchError, TimeLimit."""
+        with ONE_AT_A_TIME:  # triton's language is patched while a launch runs, for all threads
+            self._launch(kernel, grid, args, kwargs)
+
+    def _launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         if getattr(kernel, "is_gluon", bool)():
             raise NeedsGpu("Gluon kernels cannot be interpreted: this one needs a GPU.")
         if self.running:
@@ -183,10 +189,10 @@ class Session:
 
     def _crash(self, error: Exception) -> LaunchError:
         place = self._place_of(error)
-        if isinstance(error, AssertionError) and (todo := todo_message(str(error))) is not None:
+        if isinstance(error, AssertionError) and (todo := todo_message(message_of(error))) is not None:
             return Todo(todo, place)
         kind = type(error).__name__
-        text = str(error).strip() or "no message"
+        text = message_of(error)
         sentence = f"assertion failed: {text}" if kind == "AssertionError" else f"{kind}: {text}"
         return KernelCrash(sentence, place, error)
 

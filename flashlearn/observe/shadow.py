@@ -77,7 +77,7 @@ class Region:
         self.loaded = np.zeros(units, bool)
         self.stored = np.zeros(units, bool)
         self.unwritten: np.ndarray | None = None
-        self.filled = False
+        self.left: np.ndarray | None = None  # the bytes as the last launch that wrote here left them
         self.views: list[View] = []
         self.low, self.high, self.valid = 0, 0, None
         self.pending: list[tuple[np.ndarray, int, int]] = []

@@ -95,8 +95,9 @@ def _sift(outcomes: tuple[Outcome, ...]) -> tuple[list[Outcome], list[Outcome]]:
     waiting = [o for o in outcomes if o.status is Status.NEEDS_GPU]
     if failing:
         return failing[:MANY], failing[MANY:] + passing + waiting
-    closest = sorted(passing, key=lambda o: -max(map(ratio_of, o.outputs), default=0.0))
-    return closest[:CLOSEST], [o for o in passing if o not in closest[:CLOSEST]] + waiting
+    closest = sorted(passing, key=lambda o: -max(map(ratio_of, o.outputs), default=0.0))[:CLOSEST]
+    shown = {id(o) for o in closest}  # by identity: outcomes hold tensors, which == does not compare
+    return closest, [o for o in passing if id(o) not in shown] + waiting
 
 
 def _fold_title(folded: list[Outcome]) -> str:

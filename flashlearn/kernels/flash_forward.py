@@ -1,8 +1,13 @@
 """FlashAttention's forward pass, plain: one program per block of queries, K and V scanned in blocks.
 
+    >>> q, k, v = torch.zeros(1, 1, 2, 16), torch.zeros(1, 1, 3, 16), torch.ones(1, 1, 3, 16)
+    >>> o, lse = flash_forward(q, k, v, 0.25)       # o is 1 everywhere, lse is log 3
+
 Follows Algorithm 1 of FlashAttention-2 (Dao, 2023), with the softmax scale `alpha` applied to S and
-the logsumexp kept in natural log: LSE_i = m_i + log l_i. Lesson 06 derives it; until then it serves
-as the yardstick of `make bench`.
+the logsumexp kept in natural log: LSE_i = m_i + log l_i. Tensors are [B, H, S, D] of any strides and
+any D; S is never stored. Causal masks are aligned bottom-right, and a query that sees no key gets
+O = 0 and LSE = −inf. The lines between BEGIN and END SOLUTION are lesson 06's exercises; lesson 12
+makes the same kernel fast.
 """
 
 from __future__ import annotations
@@ -10,50 +15,143 @@ from __future__ import annotations
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
+
+__all__ = ["flash_forward", "flash_forward_causal"]
 
 
 @triton.jit
 def flash_forward_kernel(
-    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, stride_head_q, stride_head_k, S_q, S_k,
-    D: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
-    head = tl.program_id(1).to(tl.int64)  # head · stride may pass 2^31 elements
-    d = tl.arange(0, D)
+    # reads BLOCK_Q rows of Q and all of K and V of its head; writes as many rows of O and of LSE
+    b = (tl.program_id(1) // H).to(tl.int64)  # 64 bits, since b · q_batch may pass 2³¹
+    h = (tl.program_id(1) % H).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head  # from here on each pointer is at its own head's first element
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    o_ptr += b * o_batch + h * o_head
+    lse_ptr += tl.program_id(1).to(tl.int64) * S_q  # lse is contiguous, [B, H, S_q]
+
+    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)  # this program's queries
+    keys = tl.arange(0, BLOCK_K).to(tl.int64)  # a tile's keys, counted from the tile's first
+    d = tl.arange(0, BLOCK_D)  # BLOCK_D ≥ D; the rest is padding
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO flash_forward: load q; scan K and V; store o and lse")
     in_queries = rows < S_q
-    q_tile = rows[:, None] * D + d[None, :]
-    q = tl.load(q_ptr + head * stride_head_q + q_tile, mask=in_queries[:, None], other=0.0)
+    in_d = d < D
+    q_tile = rows[:, None] * q_row + d[None, :] * q_col
+    q = tl.load(q_ptr + q_tile, mask=in_queries[:, None] & in_d[None, :], other=0.0)  # (BLOCK_Q, BLOCK_D)
     m_i = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
     l_i = tl.zeros((BLOCK_Q,), tl.float32)
-    acc = tl.zeros((BLOCK_Q, D), tl.float32)
+    acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
     for start in range(0, S_k, BLOCK_K):
-        columns = start + tl.arange(0, BLOCK_K)
+        columns = start + keys
         in_keys = columns < S_k
-        kv_tile = head * stride_head_k + columns[:, None] * D + d[None, :]
-        k = tl.load(k_ptr + kv_tile, mask=in_keys[:, None], other=0.0)
-        v = tl.load(v_ptr + kv_tile, mask=in_keys[:, None], other=0.0)
-        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
-        s = tl.where(in_keys[None, :], s, -float("inf"))  # a padded key gets probability 0
+        in_tile = in_keys[:, None] & in_d[None, :]
+        # zeros beyond D add nothing to q · k; rows of zeros beyond S_k are masked in s
+        k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_tile, other=0.0)
+        v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)
+        s = tl.where(in_keys[None, :], s, -float("inf"))  # after alpha, which may be negative
         m_new = tl.maximum(m_i, tl.max(s, axis=1))
-        rescale = tl.exp(m_i - m_new)
-        p = tl.exp(s - m_new[:, None])
+        rescale = tl.exp(m_i - m_new)  # 0 for the first tile: exp(-inf)
+        p = tl.exp(s - m_new[:, None])  # at most 1; 0 for a padded key
         l_i = l_i * rescale + tl.sum(p, axis=1)
         acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         m_i = m_new
     o = acc / l_i[:, None]
-    tl.store(o_ptr + head * stride_head_q + q_tile, o.to(o_ptr.dtype.element_ty), mask=in_queries[:, None])
-    tl.store(lse_ptr + head * S_q + rows, m_i + tl.log(l_i), mask=in_queries)
+    o_tile = rows[:, None] * o_row + d[None, :] * o_col
+    tl.store(o_ptr + o_tile, o.to(o_ptr.dtype.element_ty), mask=in_queries[:, None] & in_d[None, :])
+    tl.store(lse_ptr + rows, m_i + tl.log(l_i), mask=in_queries)
+    ### END SOLUTION
 
 
 def flash_forward(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, alpha: float, block: int = 32
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """O [B, H, S_q, D] and LSE [B, H, S_q] (fp32) of contiguous q, k, v; D a power of two ≥ 16, S_k ≥ 1."""
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, block: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """O [B, H, S_q, D] in q's dtype, and LSE [B, H, S_q] in fp32; every query sees all S_k ≥ 1 keys."""
     B, H, S_q, D = q.shape
     S_k = k.shape[2]
-    o = torch.empty_like(q)
+    o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    flash_forward_kernel[(triton.cdiv(S_q, block), B * H)](
-        q, k, v, o, lse, alpha, S_q * D, S_k * D, S_q, S_k, D=D, BLOCK_Q=block, BLOCK_K=block
-    )
+    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))  # tl.dot wants 16 at least
+    flash_forward_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+        q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
+    )  # fmt: skip
+    return o, lse
+
+
+@triton.jit
+def flash_forward_causal_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # query i sees the keys j ≤ i + S_k − S_q; reads K and V only as far as this block's last query sees
+    b = (tl.program_id(1) // H).to(tl.int64)
+    h = (tl.program_id(1) % H).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    o_ptr += b * o_batch + h * o_head
+    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
+
+    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    keys = tl.arange(0, BLOCK_K).to(tl.int64)
+    d = tl.arange(0, BLOCK_D)
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO flash_forward_causal: a loop end, a mask, two guards")
+    in_queries = rows < S_q
+    in_d = d < D
+    q_tile = rows[:, None] * q_row + d[None, :] * q_col
+    q = tl.load(q_ptr + q_tile, mask=in_queries[:, None] & in_d[None, :], other=0.0)
+    m_i = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_Q,), tl.float32)
+    acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    last_seen = rows + S_k - S_q  # per query; negative: it sees no key
+    end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)  # one past what the last query sees
+    for start in range(0, end, BLOCK_K):
+        columns = start + keys
+        in_keys = columns < S_k
+        in_tile = in_keys[:, None] & in_d[None, :]
+        k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_tile, other=0.0)
+        v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        seen = in_keys[None, :] & (columns[None, :] <= last_seen[:, None])
+        s = tl.where(seen, s, -float("inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1))
+        shift = tl.where(m_new == -float("inf"), 0.0, m_new)  # nothing seen yet: -inf + inf would be NaN
+        rescale = tl.exp(m_i - shift)
+        p = tl.exp(s - shift[:, None])
+        l_i = l_i * rescale + tl.sum(p, axis=1)
+        acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
+        m_i = m_new
+    o = acc / tl.where(l_i == 0.0, 1.0, l_i)[:, None]  # a query that saw nothing: 0 / 1
+    o_tile = rows[:, None] * o_row + d[None, :] * o_col
+    tl.store(o_ptr + o_tile, o.to(o_ptr.dtype.element_ty), mask=in_queries[:, None] & in_d[None, :])
+    tl.store(lse_ptr + rows, m_i + tl.log(l_i), mask=in_queries)  # -inf + log 0 = -inf
+    ### END SOLUTION
+
+
+def flash_forward_causal(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, block: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The same where query i sees the keys j ≤ i + S_k − S_q; O = 0 and LSE = −inf where that is none."""
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
+    lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
+    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))
+    flash_forward_causal_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+        q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
+    )  # fmt: skip
     return o, lse

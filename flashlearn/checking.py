@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
+
+import torch
 
 from flashlearn import device, portable, symbolic, timing
 from flashlearn.diagnose import diagnose
@@ -21,6 +24,7 @@ from flashlearn.run import run
 from flashlearn.tolerance import as_tuple, output_dtypes
 
 _passed: dict[str, Callable] = {}
+JUDGED = {Status.WRONG, Status.PASS}
 
 
 class CheckFailed(AssertionError):
@@ -47,7 +51,8 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     started = time.perf_counter()
     try:
-        outcomes, finding = _judge(exercise, function)
+        with _one_thread():
+            outcomes, finding = _judge(exercise, function)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
     report = Report(
@@ -110,6 +115,17 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
     return handed_in
 
 
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep torch to one thread: on tensors as small as a check's, threads only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Finding | None]:
     is_symbolic = exercise.kind is Kind.SYMBOLIC
     outcomes = symbolic.run_symbolic(exercise, function) if is_symbolic else run(exercise, function)
@@ -120,7 +136,11 @@ def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Findi
             return outcomes, Finding("review", sentence)
     if is_symbolic:
         return outcomes, symbolic.name_mistake(exercise, outcomes)
-    return outcomes, diagnose(exercise, outcomes, function)
+    finding = diagnose(exercise, outcomes, function)
+    statuses = {o.status for o in outcomes}
+    if finding is None and exercise.explain is not None and Status.WRONG in statuses <= JUDGED:
+        finding = Finding("explained", exercise.explain(outcomes))
+    return outcomes, finding
 
 
 def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Any:

@@ -210,11 +210,11 @@ def _by_rule(wrong: list[Outcome]) -> Finding | None:
         findings = []
         for outcome in wrong:
             check = _first_bad(outcome)
-            speaks = check is not None and (rule is shape or check.got is not None)
+            speaks = check is not None and (rule is shape or (check.got is not None and not check.problem))
             finding = rule(check, outcome) if speaks else None
             if finding is not None:
                 findings.append(finding)
-        if findings and len(findings) == len(wrong):
+        if findings and (rule is shape or len(findings) == len(wrong)):  # a shape that is wrong comes first
             return replace(findings[0], fits=len(findings), of=len(wrong))
     return _from_message(wrong[0]) if wrong else None
 

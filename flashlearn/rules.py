@@ -114,7 +114,7 @@ def some_rows(check: OutputCheck, outcome: Outcome) -> Finding | None:
     if bad.ndim != 2 or bad.shape[0] < 2:
         return None
     rows = bad.any(dim=1)
-    if rows.all() or not_finite(check, outcome) or ragged_tail(check, outcome):
+    if rows.all() or any(rule(check, outcome) for rule in (not_finite, ragged_tail, precision)):
         return None
     first = int(rows.nonzero()[0])
     sentence = f"{int(rows.sum())} of {len(rows)} rows of {check.name} are wrong, the first is row {first}."
@@ -143,8 +143,8 @@ RULES = (
     transposed,
     constant_factor,
     ragged_tail,
-    some_rows,
     precision,
+    some_rows,
 )
 
 

@@ -1,0 +1,86 @@
+"""Lesson 07, dQ: two kernels with the forward pass's parallel shape, without and with a causal mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flashlearn import reference
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.exercises import backward_cases as backward
+from flashlearn.exercises import mistakes_07
+from flashlearn.exercises.attention_cases import TIMING
+
+SIGNATURE = "(q, k, v, o, do, lse, alpha) -> dq"
+
+
+def leaves_out_hidden_tiles(function: Callable) -> str:
+    """A complaint if the causal kernel multiplies tiles in which nothing is visible."""
+    return backward.skips_hidden_tiles(function, products=3)
+
+
+dq_kernel = Exercise(
+    name="dq_kernel",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ, one program per block of queries",
+    signature=SIGNATURE,
+    outputs=("dq",),
+    inputs=backward.backward_inputs,
+    reference=backward.only_dq(reference.attention_gradients, causal=False),
+    twins=(backward.only_dq(reference.attention_gradients_rounded, causal=False),),
+    cases=backward.CASES,
+    points=3,
+    gradient=True,
+    work=backward.dq_work,
+    solution="flashlearn.kernels.flash_backward_dq:dq_kernel",
+    peer=backward.sdpa_backward,
+    timing_case=TIMING,
+    mistakes=mistakes_07.DQ,
+    hints=(
+        "The parallel shape is the forward pass's: load this block's `q`, `do`, `lse` and `delta` once, and "
+        "let K and V come by. From a tile of K you rebuild $P$, from a tile of V you get $dP$, and both "
+        "together give $dS$, which meets the *same* tile of K once more.",
+        "Three products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K), `tl.dot` of a block of rows with a "
+        "transposed tile; the third adds a (BLOCK_Q, BLOCK_D) to `dq`. `lse` and `delta` are one number per "
+        "row: `[:, None]`. Padded keys get $s = -\\infty$. Cast `ds` to `k.dtype` for its product; "
+        "everything else stays fp32.",
+        "In the loop, after `k` and `v`: `s = alpha * tl.dot(q, tl.trans(k), input_precision=\"ieee\")`, "
+        "masked with `tl.where(in_keys[None, :], s, -float(\"inf\"))`; `p = tl.exp(s - lse_i[:, None])`; "
+        "`dp = tl.dot(do, tl.trans(v), input_precision=\"ieee\")`; `ds = p * (dp - delta_i[:, None])`; "
+        "`dq += tl.dot(ds.to(k.dtype), k, input_precision=\"ieee\")`. After the loop: `dq *= alpha`, store.",
+    ),
+)  # fmt: skip
+
+dq_kernel_causal = Exercise(
+    name="dq_kernel_causal",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ where later keys are hidden",
+    signature=SIGNATURE,
+    outputs=("dq",),
+    inputs=backward.causal_backward_inputs,
+    reference=backward.only_dq(reference.attention_gradients, causal=True),
+    twins=(backward.only_dq(reference.attention_gradients_rounded, causal=True),),
+    cases=backward.CASES,
+    points=2,
+    gradient=True,
+    work=backward.dq_causal_work,
+    solution="flashlearn.kernels.flash_backward_dq:dq_kernel_causal",
+    peer=backward.sdpa_backward_causal,
+    timing_case=TIMING,
+    mistakes=mistakes_07.CAUSAL,
+    review=leaves_out_hidden_tiles,
+    hints=(
+        "Three things change, and only three: which keys a score may see, where the loop ends, and what "
+        "becomes of a query that sees no key at all. The mathematics of $dS$ does not change: where $P$ is "
+        "0, so is $dS$.",
+        "Visible is `columns <= rows + S_k - S_q`. The last row of this block is "
+        "`(tl.program_id(0) + 1) * BLOCK_Q - 1`; one past the last key that it sees is the loop's end, at "
+        "most S_k (`tl.minimum`). A query that saw nothing has LSE $= -\\infty$: which other value would "
+        "make `exp(s - lse)` zero for every s?",
+        "Before the loop: `lse_i = tl.where(lse_i == -float(\"inf\"), float(\"inf\"), lse_i)` and "
+        "`end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)`. In it: "
+        "`seen = in_keys[None, :] & (columns[None, :] <= rows[:, None] + S_k - S_q)`, then "
+        "`p = tl.exp(tl.where(seen, s, -float(\"inf\")) - lse_i[:, None])`.",
+    ),
+)  # fmt: skip

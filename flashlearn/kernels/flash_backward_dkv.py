@@ -1,0 +1,170 @@
+"""dK and dV of FlashAttention, plain: one program per block of keys, Q and dO scanned in blocks.
+
+    >>> dk, dv = dkv_kernel(q, k, v, o, do, lse, alpha)   # dV = Pᵀ dO, dK = alpha dSᵀ Q
+
+Both are sums over queries, so the parallel shape is the forward pass's turned by 90 degrees: a program
+owns keys, and queries come to it. P and dS are rebuilt as for dQ (flash_backward_dq), and never stored.
+It is Algorithm 2 of FlashAttention-2 (Dao, 2023) without its atomic additions to dQ, which has a kernel
+of its own here. Tensors are [B, H, S, D] of any strides and any D. Causal masks are aligned
+bottom-right; a query that sees no key adds nothing. The lines between BEGIN and END SOLUTION are
+lesson 08's exercises.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from flashlearn.kernels.delta import delta_preprocess
+
+__all__ = ["dkv_kernel", "dkv_kernel_causal"]
+
+
+@triton.jit
+def flash_dkv_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col, v_batch, v_head, v_row, v_col,
+    do_batch, do_head, do_row, do_col, dk_batch, dk_head, dk_row, dk_col, dv_batch, dv_head, dv_row, dv_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # reads BLOCK_K rows of K and V and all of Q, dO, lse and delta of its head; writes as many of dK and dV
+    b = (tl.program_id(1) // H).to(tl.int64)  # 64 bits, since b · q_batch may pass 2³¹
+    h = (tl.program_id(1) % H).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head  # from here on each pointer is at its own head's first element
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    dk_ptr += b * dk_batch + h * dk_head
+    dv_ptr += b * dv_batch + h * dv_head
+    lse_ptr += tl.program_id(1).to(tl.int64) * S_q  # lse and delta are contiguous, [B, H, S_q]
+    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
+
+    columns = tl.program_id(0).to(tl.int64) * BLOCK_K + tl.arange(0, BLOCK_K)  # this program's keys
+    queries = tl.arange(0, BLOCK_Q).to(tl.int64)  # a tile's queries, counted from the tile's first
+    d = tl.arange(0, BLOCK_D)  # BLOCK_D ≥ D; the rest is padding
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO dkv_kernel: load k, v; scan Q, dO; rebuild p, add to dv and dk")
+    in_keys = columns < S_k
+    in_d = d < D
+    in_block = in_keys[:, None] & in_d[None, :]
+    k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
+    v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_block, other=0.0)
+    dk = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    dv = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    for start in range(0, S_q, BLOCK_Q):
+        rows = start + queries
+        in_queries = rows < S_q
+        in_tile = in_queries[:, None] & in_d[None, :]
+        q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
+        do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
+        # a padded query: exp(s - inf) = 0, so that it adds nothing whatever else its lanes hold
+        lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
+        delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)
+        p = tl.exp(s - lse_i[:, None])  # a padded key's column reaches its own row of dk and dv, not stored
+        dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = p * (dp - delta_i[:, None])
+        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision="ieee")
+    dk *= alpha  # once per element of dK; dV has none, since O = P V has none
+    dk_tile = columns[:, None] * dk_row + d[None, :] * dk_col
+    dv_tile = columns[:, None] * dv_row + d[None, :] * dv_col
+    tl.store(dk_ptr + dk_tile, dk.to(dk_ptr.dtype.element_ty), mask=in_block)
+    tl.store(dv_ptr + dv_tile, dv.to(dv_ptr.dtype.element_ty), mask=in_block)
+    ### END SOLUTION
+
+
+def dkv_kernel(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, block: int = 0
+) -> tuple[Tensor, Tensor]:
+    """dK and dV, both [B, H, S_k, D] in their input's dtype; o and lse as the forward pass returned them."""
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)  # one number per query, before the loop that needs it
+    dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
+    dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
+    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))  # tl.dot wants 16 at least
+    flash_dkv_kernel[(triton.cdiv(S_k, BLOCK), B * H)](
+        q, k, v, do, lse.contiguous(), delta, dk, dv, alpha, H, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dk.stride(), *dv.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
+    )  # fmt: skip
+    return dk, dv
+
+
+@triton.jit
+def flash_dkv_causal_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col, v_batch, v_head, v_row, v_col,
+    do_batch, do_head, do_row, do_col, dk_batch, dk_head, dk_row, dk_col, dv_batch, dv_head, dv_row, dv_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # key j is seen by the queries i ≥ j − (S_k − S_q); reads Q and dO from the first that sees this block
+    b = (tl.program_id(1) // H).to(tl.int64)
+    h = (tl.program_id(1) % H).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    dk_ptr += b * dk_batch + h * dk_head
+    dv_ptr += b * dv_batch + h * dv_head
+    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
+    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
+
+    columns = tl.program_id(0).to(tl.int64) * BLOCK_K + tl.arange(0, BLOCK_K)
+    queries = tl.arange(0, BLOCK_Q).to(tl.int64)
+    d = tl.arange(0, BLOCK_D)
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO dkv_kernel_causal: the same, with a loop start, a mask, a guard")
+    in_keys = columns < S_k
+    in_d = d < D
+    in_block = in_keys[:, None] & in_d[None, :]
+    k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
+    v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_block, other=0.0)
+    dk = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    dv = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    first = tl.maximum(0, tl.program_id(0) * BLOCK_K - (S_k - S_q))  # the first query that sees this block
+    for start in range(first // BLOCK_Q * BLOCK_Q, S_q, BLOCK_Q):
+        rows = start + queries
+        in_queries = rows < S_q
+        in_tile = in_queries[:, None] & in_d[None, :]
+        q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
+        do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
+        lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
+        lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)  # saw no key: P = 0, as for padding
+        delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        seen = columns[None, :] <= rows[:, None] + S_k - S_q
+        p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])
+        dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = p * (dp - delta_i[:, None])
+        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision="ieee")
+    dk *= alpha
+    dk_tile = columns[:, None] * dk_row + d[None, :] * dk_col
+    dv_tile = columns[:, None] * dv_row + d[None, :] * dv_col
+    tl.store(dk_ptr + dk_tile, dk.to(dk_ptr.dtype.element_ty), mask=in_block)
+    tl.store(dv_ptr + dv_tile, dv.to(dv_ptr.dtype.element_ty), mask=in_block)
+    ### END SOLUTION
+
+
+def dkv_kernel_causal(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, block: int = 0
+) -> tuple[Tensor, Tensor]:
+    """The same where query i saw the keys j ≤ i + S_k − S_q, some of them none (there LSE is −inf)."""
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)
+    dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
+    dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
+    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))
+    flash_dkv_causal_kernel[(triton.cdiv(S_k, BLOCK), B * H)](
+        q, k, v, do, lse.contiguous(), delta, dk, dv, alpha, H, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dk.stride(), *dv.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
+    )  # fmt: skip
+    return dk, dv

@@ -1,0 +1,416 @@
+"""The named mistakes of lesson 04: what people get wrong about log-sum-exp, merging and rebuilding P.
+
+In sympy for the symbolic answers, in torch for the others; where torch cannot say it, the mistake is a
+kernel of broken_04. `scan` is the kernel's loop in torch: with a fault it is a mistake, without one a twin.
+"""
+# ruff: noqa: E741  (l is the sum's name in the papers, in the lesson and in the kernels)
+
+from __future__ import annotations
+
+import math
+
+import sympy as sp
+import torch
+from torch import Tensor
+
+from flashlearn import reference
+from flashlearn.exercise import Mistake
+from flashlearn.exercises import broken_04 as broken
+
+BLOCK = 32  # as the launcher of online_logsumexp has it for rows of up to 1024
+
+# ---------------------------------------------------------------- one number instead of two
+
+
+def _identity(lse, p=None):
+    """A wrong answer from its lse(m, l), and its p(s_j, lse, l) if that is wrong on its own account."""
+    p = p or (lambda s, value, l: sp.exp(s - value))
+
+    def answer(s, m, l):
+        value = lse(m, l)
+        return value, s.applyfunc(lambda s_j: p(s_j, value, l))
+
+    return answer
+
+
+LSE_IDENTITY = {
+    "logarithm of l forgotten": Mistake(
+        "Your LSE is m + l. The sum is exp(m) · l, and the logarithm of a product is the sum of the "
+        "logarithms.",
+        "Take the logarithm of both factors: log exp(m) is m. What is the other?",
+        wrong=_identity(lambda m, l: m + l),
+    ),
+    "maximum not added back": Mistake(
+        "Your LSE is log l, the logarithm of the sum after m was subtracted from every score.",
+        "Σ exp(s_j) = exp(m) · l: the factor that was taken out has to come back in.",
+        wrong=_identity(lambda m, l: sp.log(l)),
+    ),
+    "logarithm of m + l": Mistake(
+        "Your LSE is log(m + l). Of m + log l it is the exponent m that already is a logarithm.",
+        "Write the sum as exp(m) · l, then take the logarithm factor by factor.",
+        wrong=_identity(lambda m, l: sp.log(m + l)),
+    ),
+    "m times log l": Mistake(
+        "Your LSE is m · log l. The logarithm turns the product exp(m) · l into a sum.",
+        "log(a · b) = log a + log b.",
+        wrong=_identity(lambda m, l: m * sp.log(l)),
+    ),
+    "minus log l": Mistake(
+        "Your LSE is m − log l: it would fall when a score is added.",
+        "Every further score makes the sum larger, and its logarithm with it.",
+        wrong=_identity(lambda m, l: m - sp.log(l)),
+    ),
+    "base-2 logarithm": Mistake(
+        "Your LSE adds log2 l to m, which is a natural logarithm: the two do not fit together.",
+        "Use sp.log(l).",
+        wrong=_identity(lambda m, l: m + sp.log(l) / sp.log(2)),
+    ),
+    "divided by the LSE": Mistake(
+        "Your LSE is right, but p is exp(s_j) / LSE. The LSE is the logarithm of the denominator.",
+        "Dividing by exp(LSE) is subtracting LSE in the exponent.",
+        wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s) / value),
+    ),
+    "normalised twice": Mistake(
+        "Your LSE is right, but p is exp(s_j − LSE) / l: it was divided by the row's sum once already.",
+        "The LSE has l in it. Nothing remains to be divided.",
+        wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s - value) / l),
+    ),
+}
+
+# ---------------------------------------------------------------- merging, in sympy
+
+
+def _merged(weight_a, weight_b, maximum=sp.Max, on_l=True, on_acc=True):
+    """A merge with other weights; on_l and on_acc say what is rescaled at all."""
+
+    def answer(m_a, l_a, acc_a, m_b, l_b, acc_b):
+        m = maximum(m_a, m_b)
+        w_a, w_b = weight_a(m, m_a, m_b), weight_b(m, m_a, m_b)
+        l = w_a * l_a + w_b * l_b if on_l else l_a + l_b
+        acc = acc_a * w_a + acc_b * w_b if on_acc else acc_a + acc_b
+        return m, l, acc
+
+    return answer
+
+
+def _of_a(m, m_a, m_b):
+    return sp.exp(m_a - m)
+
+
+def _of_b(m, m_a, m_b):
+    return sp.exp(m_b - m)
+
+
+def _merged_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """The right m and l, and O in place of acc."""
+    m, l, acc = _merged(_of_a, _of_b)(m_a, l_a, acc_a, m_b, l_b, acc_b)
+    return m, l, acc / l
+
+
+SENTENCES = {
+    "nothing rescaled": (
+        "You added l and acc as they are. They are counted in different units: l_a in units of exp(m_a), "
+        "l_b in units of exp(m_b).",
+        "Bring both to the unit exp(m) first: by which factor does l_a change?",
+    ),
+    "acc not rescaled": (
+        "l is rescaled and acc is not: acc is a sum of the same exponentials, each times a value.",
+        "acc takes the same two factors as l.",
+    ),
+    "l not rescaled": (
+        "acc is rescaled and l is not: their quotient is then no mean of values.",
+        "l takes the same two factors as acc.",
+    ),
+    "weights exchanged": (
+        "Each part is multiplied by the other part's factor.",
+        "l_a was summed with m_a subtracted: its factor has m_a in it.",
+    ),
+    "weights without exp": (
+        "The factors are m_a − m and m_b − m themselves, without the exponential.",
+        "exp(s − m_a) · exp(m_a − m) = exp(s − m): the factor is an exponential.",
+    ),
+}
+
+MERGE = {
+    "nothing rescaled": Mistake(
+        *SENTENCES["nothing rescaled"], wrong=_merged(_of_a, _of_b, on_l=False, on_acc=False)
+    ),
+    "acc not rescaled": Mistake(*SENTENCES["acc not rescaled"], wrong=_merged(_of_a, _of_b, on_acc=False)),
+    "l not rescaled": Mistake(*SENTENCES["l not rescaled"], wrong=_merged(_of_a, _of_b, on_l=False)),
+    "weights exchanged": Mistake(*SENTENCES["weights exchanged"], wrong=_merged(_of_b, _of_a)),
+    "weights without exp": Mistake(
+        *SENTENCES["weights without exp"],
+        wrong=_merged(lambda m, m_a, m_b: m_a - m, lambda m, m_a, m_b: m_b - m),
+    ),
+    "the smaller maximum": Mistake(
+        "m is the smaller of the two. The sums fit it, so the value is right in exact arithmetic; but the "
+        "exponentials are then as large as exp(m_a − m_b), and that overflows.",
+        "Take sp.Max, so that both factors are at most 1.",
+        wrong=_merged(_of_a, _of_b, maximum=sp.Min),
+    ),
+    "O in place of acc": Mistake(
+        "m and l are right, and the third is acc / l: the output, already divided.",
+        "Divide once, when everything is merged: a merged acc is a sum.",
+        wrong=_merged_outputs,
+    ),
+}
+
+# ---------------------------------------------------------------- merging, in torch
+
+
+def merge(m_a, l_a, acc_a, m_b, l_b, acc_b, fault: str = "") -> tuple[Tensor, Tensor, Tensor]:
+    """The merge of two partial results, right or with one fault."""
+    m = torch.maximum(m_a, m_b)
+    shift = m if fault == "no guard" else torch.where(m == -math.inf, 0.0, m)
+    w_a, w_b = (m_a - shift).exp(), (m_b - shift).exp()
+    if fault == "exchanged":
+        w_a, w_b = w_b, w_a
+    l = l_a + l_b if fault in ("nothing", "l") else w_a * l_a + w_b * l_b
+    acc = w_a.unsqueeze(-1) * acc_a + w_b.unsqueeze(-1) * acc_b
+    if fault in ("nothing", "acc"):
+        acc = acc_a + acc_b
+    if fault == "divided":
+        acc = acc / torch.where(l == 0, 1.0, l).unsqueeze(-1)
+    return (shift if fault == "shift" else m), l, acc
+
+
+def _merge_without_maximum(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Everything in units of exp(0), as fp32 computes it."""
+    dtype = m_a.dtype
+    e_a, e_b = m_a.float().exp(), m_b.float().exp()
+    l = (e_a * l_a.float() + e_b * l_b.float()).to(dtype)
+    acc = e_a.unsqueeze(-1) * acc_a.float() + e_b.unsqueeze(-1) * acc_b.float()
+    return torch.zeros_like(m_a), l, acc.to(dtype)
+
+
+def _faulty(fault: str):
+    return lambda **partials: merge(**partials, fault=fault)
+
+
+MERGE_TORCH = {
+    "the empty merge is not guarded": Mistake(
+        "Where both parts are empty, m is −inf, and m_a − m is −inf + inf: NaN. Everywhere else it is right.",
+        "Subtract a number that is finite: 0 where m is −inf. The weights are then exp(−inf) = 0.",
+        wrong=_faulty("no guard"),
+    ),
+    "the guard's 0 is returned": Mistake(
+        "Where both parts are empty you return m = 0, the number that the guard subtracts. An empty part has "
+        "m = −inf: with 0 it would outweigh a part whose maximum is negative.",
+        "Use the guarded m in the exponents only, and return the maximum itself.",
+        wrong=_faulty("shift"),
+    ),
+    "nothing rescaled": Mistake(*SENTENCES["nothing rescaled"], wrong=_faulty("nothing")),
+    "acc not rescaled": Mistake(*SENTENCES["acc not rescaled"], wrong=_faulty("acc")),
+    "l not rescaled": Mistake(*SENTENCES["l not rescaled"], wrong=_faulty("l")),
+    "weights exchanged": Mistake(*SENTENCES["weights exchanged"], wrong=_faulty("exchanged")),
+    "O in place of acc": Mistake(
+        "m and l are right, and the third is acc / l: the output, already divided.",
+        "Divide once, when everything is merged: a merged acc is a sum.",
+        wrong=_faulty("divided"),
+    ),
+    "maximum left out": Mistake(
+        "You brought everything to the unit exp(0): exp(m_a) overflows where the scores are large, and is 0 "
+        "where they are far below zero.",
+        "The unit is exp(m), m the larger of the two maxima.",
+        wrong=_merge_without_maximum,
+    ),
+}
+
+# ---------------------------------------------------------------- the scan
+
+
+def scan(x: Tensor, fault: str = "") -> Tensor:
+    """The kernel's loop over blocks of 32 columns in torch, right or with one fault."""
+    wide = x if x.dtype == torch.float64 and fault not in ("first block", "block maximum") else x.float()
+    m_i = torch.full_like(wide[:, 0], -math.inf)
+    l_i = torch.zeros_like(m_i)
+    for start in range(0, x.shape[1], BLOCK):
+        block = wide[:, start : start + BLOCK]
+        m_new = torch.maximum(m_i, block.amax(dim=1))
+        if fault == "block maximum":
+            m_new = block.amax(dim=1)
+        if fault == "first block" and start:
+            m_new = m_i
+        shift = m_new if fault == "no guard" else torch.where(m_new == -math.inf, 0.0, m_new)
+        rescale = torch.ones_like(m_i) if fault == "no rescale" else (m_i - shift).exp()
+        l_i = l_i * rescale + (block - shift.unsqueeze(1)).exp().sum(dim=1)
+        m_i = m_new
+    return (m_i + l_i.log()).to(x.dtype if x.dtype == torch.float64 else torch.float32)
+
+
+def _m_and_l(x: Tensor) -> tuple[Tensor, Tensor]:
+    wide = x if x.dtype == torch.float64 else x.float()
+    m = wide.amax(dim=1)
+    shift = torch.where(m == -math.inf, 0.0, m)
+    return m, (wide - shift.unsqueeze(1)).exp().sum(dim=1)
+
+
+def _full_blocks(x: Tensor) -> Tensor:
+    """x without its last, incomplete block; one column of −inf where nothing is left."""
+    kept = x[:, : x.shape[1] // BLOCK * BLOCK]
+    return kept if kept.shape[1] else torch.full_like(x[:, :1], -math.inf)
+
+
+ONLINE = {
+    "l not rescaled": Mistake(
+        "l is not rescaled when the maximum moves: the sum of the earlier blocks still is in units of "
+        "exp(m_old). The same happens if m_i is overwritten before the factor is computed from it: "
+        "exp(m_i − m_new) is then exp(0).",
+        "Multiply l_i by exp(m_i − m_new), with the m_i from before the block, then add the block's sum.",
+        wrong=lambda x: scan(x, "no rescale"),
+    ),
+    "maximum not subtracted": Mistake(
+        "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, and a "
+        "row far below zero sums to 0, whose logarithm is −inf.",
+        "Carry the maximum along, and exponentiate x − m_new.",
+        wrong=lambda x: x.float().exp().sum(dim=1).log().to(reference.logsumexp(x).dtype),
+    ),
+    "maximum of the first block only": Mistake(
+        "The maximum is the first block's. In exact arithmetic any number may be subtracted; in fp32 a later "
+        "score that is 89 larger makes the sum infinite.",
+        "Let every block raise the maximum: tl.maximum(m_i, tl.max(x, axis=0)).",
+        wrong=lambda x: scan(x, "first block").to(reference.logsumexp(x).dtype),
+    ),
+    "the block's own maximum": Mistake(
+        "m_new is the maximum of the block alone, so it can fall: then exp(m_i − m_new) is larger than 1, "
+        "overflows for a fall of 89, and a block of −inf loses what came before it.",
+        "The maximum of what was seen so far never falls: tl.maximum(m_i, tl.max(x, axis=0)).",
+        wrong=lambda x: scan(x, "block maximum").to(reference.logsumexp(x).dtype),
+    ),
+    "maximum not added back": Mistake(
+        "You stored log l, the logarithm of the sum of exp(x − m).",
+        "LSE = m_i + log(l_i).",
+        wrong=lambda x: _m_and_l(x)[1].log(),
+    ),
+    "logarithm of l forgotten": Mistake(
+        "You stored m + l, the maximum and the sum itself.",
+        "LSE = m_i + log(l_i): the logarithm of exp(m_i) · l_i.",
+        wrong=lambda x: sum(_m_and_l(x)),
+    ),
+    "base-2 logarithm": Mistake(
+        "You added log2 of l to a maximum in natural units.",
+        "Use tl.log. If you work in powers of two, multiply the result by ln 2 at the end.",
+        wrong=lambda x: _m_and_l(x)[0] + _m_and_l(x)[1].log2(),
+    ),
+    "only the last block": Mistake(
+        "The result is that of the row's last block alone: each block overwrites what was carried.",
+        "m_new is the larger of m_i and the block's maximum, and l_i is rescaled and added to.",
+        wrong=lambda x: scan(x[:, (x.shape[1] - 1) // BLOCK * BLOCK :]),
+    ),
+    "last block left out": Mistake(
+        "The columns of the last, incomplete block are missing: the loop ends one block early.",
+        "for start in range(0, N, BLOCK) reaches them; the mask hides what lies beyond N.",
+        wrong=lambda x: scan(_full_blocks(x)),
+    ),
+    "padding enters the sum": Mistake(
+        "The padded lanes of the last block count as scores of 0: each adds exp(0 − m).",
+        "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
+        wrong=lambda x: scan(torch.nn.functional.pad(x, (0, -x.shape[1] % BLOCK))),
+    ),
+    "−inf minus −inf": Mistake(
+        "As long as a row has shown nothing but −inf, m_new is −inf, and x − m_new is −inf + inf: NaN, which "
+        "stays in l_i to the end.",
+        "Subtract a number that is finite: tl.where(m_new == -inf, 0.0, m_new).",
+        wrong=lambda x: scan(x, "no guard"),
+    ),
+    "columns one apart": Mistake(
+        "The kernel reads columns that are one element apart. In a transposed view they are x_col apart.",
+        "Column j of row i is at x_ptr + i * x_row + j * x_col.",
+        launcher=broken.online_with_columns_one_apart,
+    ),
+    "exponentials in half precision": Mistake(
+        "The block's exponentials and their sum are rounded to x's own precision: 11 bits for fp16, 8 for "
+        "bf16, where fp32 keeps 24. The result is fp32 and shows it.",
+        "Convert right after the load: .to(tl.float32).",
+        launcher=broken.online_in_half_precision,
+    ),
+    "load without a mask": Mistake(
+        "The last block touches all BLOCK lanes: those from column N on lie beyond the row, and in the last "
+        "row beyond the tensor.",
+        "Pass mask=j < N to the load, and other=-float('inf').",
+        launcher=broken.online_without_mask,
+        status="OUT_OF_BOUNDS",
+    ),
+}
+
+# ---------------------------------------------------------------- P from LSE
+
+
+def _finite(lse: Tensor) -> Tensor:
+    return torch.where(lse == -math.inf, 0.0, lse).unsqueeze(1)
+
+
+def _tilewise_softmax(s: Tensor, lse: Tensor) -> Tensor:
+    return torch.cat([reference.softmax(tile) for tile in s.split(32, dim=1)], dim=1)
+
+
+RECOMPUTE = {
+    "lse not subtracted": Mistake(
+        "You stored exp(s): the numerators of the softmax, not divided by anything.",
+        "P = exp(s − lse): subtract the row's lse before the exponential.",
+        wrong=lambda s, lse: s.float().exp().to(s.dtype),
+    ),
+    "divided by lse": Mistake(
+        "You stored exp(s) / lse. lse is the logarithm of the denominator.",
+        "Dividing by exp(lse) is subtracting lse in the exponent.",
+        wrong=lambda s, lse: (s.float().exp() / lse.float().unsqueeze(1)).to(s.dtype),
+    ),
+    "exponentials apart": Mistake(
+        "You stored exp(s) / exp(lse). On paper that is P; in fp32 both overflow beyond 88, and ∞/∞ is NaN.",
+        "Subtract first: s − lse is never positive.",
+        wrong=lambda s, lse: (s.float().exp() / lse.float().exp().unsqueeze(1)).to(s.dtype),
+    ),
+    "logarithm of P": Mistake(
+        "You stored s − lse, the logarithm of P.",
+        "The task asks for the probabilities themselves: exp(s − lse).",
+        wrong=lambda s, lse: s - _finite(lse),
+    ),
+    "powers of two": Mistake(
+        "You computed 2^(s − lse): tl.exp2 needs its argument multiplied by log2(e).",
+        "Use tl.exp, or tl.exp2((s - lse) * 1.4426950408889634).",
+        wrong=lambda s, lse: (s - _finite(lse)).double().exp2().to(s.dtype),
+    ),
+    "−inf minus −inf": Mistake(
+        "A row of nothing but −inf has lse = −inf, and s − lse is −inf + inf: NaN. Its probabilities are 0.",
+        "Subtract a number that is finite: tl.where(lse == -inf, 0.0, lse).",
+        wrong=lambda s, lse: (s - lse.unsqueeze(1)).exp().to(s.dtype),
+    ),
+    "softmax of the tile": Mistake(
+        "Each tile sums to 1 on its own. The row's sum is that of all its tiles, and lse already has it.",
+        "No maximum and no sum here: exp(s − lse) is final.",
+        wrong=_tilewise_softmax,
+    ),
+    "lse taken by column": Mistake(
+        "The kernel reads lse[j]: there is one per row, and where a tile has more columns than there are "
+        "rows this reads beyond its end.",
+        "lse belongs to rows: load it at i, and broadcast it with [:, None].",
+        launcher=broken.recompute_with_lse_by_column,
+        status="OUT_OF_BOUNDS",
+    ),
+    "rows not masked": Mistake(
+        "The mask is j < N alone: the last block of rows reaches beyond row M − 1.",
+        "A tile has two masks: (i < M)[:, None] & (j < N)[None, :].",
+        launcher=broken.recompute_without_row_mask,
+        status="OUT_OF_BOUNDS",
+    ),
+    "strides of s used for p": Mistake(
+        "The store uses the strides of s. p is a new, contiguous tensor: where s is a slice or a transposed "
+        "view, the strides differ.",
+        "Address p with p_row and p_col.",
+        launcher=broken.recompute_with_the_strides_of_s,
+        status="OUT_OF_BOUNDS",
+    ),
+    "stride of lse ignored": Mistake(
+        "The kernel reads lse at lse_ptr + i. Where lse is a column of a wider tensor, row i is lse_row · i "
+        "elements away.",
+        "Address lse with lse_row.",
+        launcher=broken.recompute_with_lse_one_apart,
+        status="OUT_OF_BOUNDS",
+    ),
+    "lse in half precision": Mistake(
+        "lse is rounded to the precision of s before it is subtracted. An absolute error in an exponent is a "
+        "relative error of P: near 100, fp16 has steps of 1/16, which is up to 3 %.",
+        "Bring s to fp32, not lse to half precision.",
+        launcher=broken.recompute_with_lse_in_half_precision,
+    ),
+}

@@ -35,11 +35,17 @@ class GuardedWatch(LauncherWatch):
 
     def guard(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
         """A tensor of the same shape and strides in the middle of a larger, patterned buffer."""
-        span = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-        size = tensor.element_size()
+        span, size = _span(tensor), tensor.element_size()
         whole = torch.full(((span + 2 * GUARD) * size,), PATTERN, dtype=torch.uint8, device="cuda")
         self.buffers.append((name, whole, GUARD * size, (GUARD + span) * size))
         return whole.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), GUARD)
+
+    def copy(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
+        """A guarded copy that keeps the strides, also where elements share memory (stride 0)."""
+        guarded = self.guard(tensor, name)
+        there = guarded.as_strided((_span(tensor),), (1,), guarded.storage_offset())
+        there.copy_(tensor.as_strided((_span(tensor),), (1,), tensor.storage_offset()))
+        return guarded
 
     def trespass(self) -> str:
         """A sentence if a guard zone was written, else nothing."""
@@ -125,6 +131,11 @@ def counting_launches() -> Iterator[list[str]]:
         JITFunction.run = original
 
 
+def _span(tensor: torch.Tensor) -> int:
+    """Elements from the first to the last that a tensor reaches, gaps included."""
+    return 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+
+
 def _on(inputs: Inputs, device: str) -> Inputs:
     return {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
 
@@ -133,6 +144,6 @@ def _guarded(inputs: Inputs, watch: GuardedWatch) -> Inputs:
     given = {}
     for name, value in inputs.items():
         if isinstance(value, torch.Tensor) and value.numel():
-            value = watch.guard(value, f"the input {name}").copy_(value)
+            value = watch.copy(value, f"the input {name}")
         given[name] = value
     return given

@@ -24,6 +24,7 @@ ORDER = (
     "exercises",
     "pictures",
     "observe",
+    "clinic",
     "progress",
     "environment",
     "portable",

@@ -137,6 +137,14 @@ def test_a_deadline_raises_nothing_once_its_block_has_ended():
     assert sum(range(2_000_000)) == 1_999_999_000_000
 
 
+def test_an_import_is_never_cut_short(tmp_path, monkeypatch):
+    (tmp_path / "slow_module.py").write_text("n = 0\nfor i in range(6_000_000):\n    n += 1\nwhole = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with contextlib.suppress(TimeLimit), deadline(0.05):
+        import slow_module  # noqa: F401
+    assert sys.modules["slow_module"].whole
+
+
 def test_a_stub_is_not_started_and_a_learner_s_own_assert_is_a_crash():
     assert isinstance(crash(lambda: stub[(1,)](torch.zeros(1))), Todo)
     error = crash(lambda: learners_assert[(1,)](torch.zeros(1)))

@@ -19,7 +19,7 @@ import bad_kernels
 import flashlearn
 from flashlearn import checking
 from flashlearn.exercises import find
-quick = dataclasses.replace(find("scaled_add"), time_limit=1.0)
+quick = dataclasses.replace(find("scaled_add"), time_limit=4.0)
 checking.find = lambda name: quick
 """
 

@@ -1,7 +1,7 @@
 """Stop code that runs for ever, in whichever thread it runs.
 
 A watcher asks the interpreter to raise `TimeLimit` in the thread that entered the block. It is
-delivered between two bytecodes, so it ends every Python loop, and so every observed kernel. A signal
+delivered between two bytecodes, so it ends every Python loop, and so every observed kernel. An import is left to finish. A signal
 wakes the main thread out of a sleep or a lock. Code that swallows the exception gets it again, and
 in the end each of its lines is watched for one where no `except` stands in the way.
 """
@@ -81,7 +81,7 @@ class deadline:
         for _ in range(100):  # the thread may be in our own tracing just now
             with self._lock:
                 frame = sys._current_frames().get(self._thread)
-                if self._over.is_set() or frame is None:
+                if self._over.is_set() or frame is None or _importing(frame):
                     return
                 if frame.f_code.co_filename != __file__:
                     if gently or not self._wakes:
@@ -109,6 +109,15 @@ class deadline:
         if event == "line" and frame.f_code.co_filename != __file__ and not _guarded(frame, self._outermost):
             raise TimeLimit
         return self._trace
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """True while a module is being imported: cut short, it would stay half made for the whole session."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _guarded(frame: FrameType | None, outermost: FrameType | None) -> bool:

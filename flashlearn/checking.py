@@ -160,15 +160,25 @@ def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> 
 
 
 def _budgets(outcomes: list[Outcome]) -> Future | None:
-    """Compile the kernels of the case that did most, for GPUs that need not be here."""
+    """Compile the kernels of the case that did most, for GPUs that need not be here.
+
+    The same kernels at other dtypes are compiled along with them: one that carries a half-precision sum
+    through its loop runs interpreted, and a GPU's compiler refuses it.
+    """
     worth = [o for o in outcomes if o.observation is not None and o.status in (Status.PASS, Status.WRONG)]
     if not worth:
         return None
-    most = max(worth, key=lambda o: o.observation.total_operations)
+    worth.sort(key=lambda o: -o.observation.total_operations)
     launches: dict[str, Launch] = {}
-    for launch in most.observation.launches:
-        launches.setdefault(launch.name, launch)
-    return portable.start(list(launches.values())) if launches else None
+    others: dict[tuple, Launch] = {}
+    for outcome in worth:
+        for launch in outcome.observation.launches:
+            if outcome is worth[0]:
+                launches.setdefault(launch.name, launch)
+            others.setdefault((launch.name, *sorted(launch.signature.items())), launch)
+    known = {id(launch) for launch in launches.values()}
+    rest = [launch for launch in others.values() if id(launch) not in known and launch.name in launches]
+    return portable.start(list(launches.values()), also=rest) if launches else None
 
 
 def _record(report: Report, function: Callable) -> None:

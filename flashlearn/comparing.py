@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:
     bad = next(check for check in checks if not check.ok)
     if bad.problem:
         return f"{bad.problem}."
+    if not math.isfinite(bad.error):
+        return f"{bad.name} is NaN or infinite where the right answer is a number, or the other way round."
     if bad.error > bad.allowed:
         return f"{bad.name} is off by up to {bad.error:.2g}; {bad.allowed:.2g} is allowed at this precision."
     return (

@@ -75,6 +75,13 @@ _ADVICE = {
     "arange's range must be a power of 2": (
         "A tile's extents are powers of two: take triton.next_power_of_2(n) and mask what is too much."
     ),
+    "Cannot make_shape_compatible": (
+        "Two blocks of different shapes meet in this line. Write each one's shape beside it: is a [:, None] "
+        "or [None, :] missing, or does a sum run along the other axis?"
+    ),
+    "out of bounds for shape []": (
+        "tl.max and tl.sum reduce one block along an axis; the larger of two values is tl.maximum(x, y)."
+    ),
     "Shape element 0 must be a power of 2": "A tile's extents are powers of two.",
     "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
     "'NoneType' object": "Does a helper function lack its return statement?",

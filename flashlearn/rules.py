@@ -78,8 +78,8 @@ def constant_factor(check: OutputCheck, outcome: Outcome) -> Finding | None:
         return None
     norm = float(expected @ expected)
     factor = float(got @ expected) / norm if norm else 0.0
-    if math.isclose(factor, -1.0, rel_tol=1e-3):
-        return None  # the sign rule's
+    if math.isclose(abs(factor), 1.0, rel_tol=1e-3):
+        return None  # −1 is the sign rule's, and 1 would say nothing
     if not 1e-6 < abs(factor) < 1e6 or not _close(check.got.double() / factor, check):
         return None
     known = next((n for n, v in CONSTANTS.items() if math.isclose(v, factor, rel_tol=1e-3)), f"{factor:.4g}")

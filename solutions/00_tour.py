@@ -83,8 +83,10 @@ flashlearn.check("scaled_add", careless_add, demo=True)
 # %% [markdown]
 # That is a *report*. Its first sentence names the program, the tensor, and the element that the program
 # reached for; below it stands the line of the cell above where that happened. The kernel works on blocks
-# of 256; the vector of the first case has 1000 elements; the fourth block begins at 768 and would end at
-# 1023.
+# of 256 places, which the report calls *lanes*. The vector of the first case has 1000 elements, and the
+# fourth block, that of program 3, begins at 768 and would end at 1023: its last 24 lanes have no element.
+# (The three numbers in *program (3, 0, 0)* are there because a grid may have three dimensions. Ours has
+# one; read the first number.)
 #
 # `demo=True` says that this is a demonstration: nothing is recorded, and no case counts against you.
 #
@@ -177,7 +179,7 @@ print(out.tolist())
 # - `out_ptr + lanes` is a pointer plus a block of numbers: a block of eight addresses, one per lane.
 #   `tl.store` writes to all eight.
 # - `BLOCK` is marked `tl.constexpr`: it is fixed when the kernel is compiled, as the sizes of all blocks
-#   must be, since they decide how many registers a program takes. For a new value of `BLOCK` the kernel is
+#   must be, since they decide how many registers (the GPU's fastest and scarcest memory) a program takes. For a new value of `BLOCK` the kernel is
 #   compiled anew. Other arguments, such as a vector's length, may differ from launch to launch.
 # - Try `BLOCK=4`: the second half stays 0.
 #
@@ -539,8 +541,8 @@ for dtype, start in ((torch.float16, 2048), (torch.bfloat16, 256)):
 # <details><summary><b>What to notice</b></summary>
 #
 # - The sum is lost. fp16 keeps 11 significant bits: from 2048 on it has only even numbers, and $2049$ is
-#   rounded back to $2048$. bf16 keeps 8 bits and is there at 256. Counting by ones in fp16 never gets past
-#   2048.
+#   rounded back to $2048$. bf16 keeps 8 bits and is there at 256. Counting by ones in fp16 never gets
+#   beyond $2048$.
 # - So kernels load half precision, **convert to fp32, compute there,** and convert back when they store:
 #   `x.to(tl.float32)` after the load; `tl.store` converts to the pointer's type by itself.
 # - `tl.sum` adds in the type that it is given. For fp16 the conversion is your business.

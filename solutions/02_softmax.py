@@ -33,7 +33,7 @@ import triton.language as tl
 from torch import Tensor
 
 import flashlearn
-from flashlearn import DEVICE
+from flashlearn import DEVICE, example
 from flashlearn.pictures import softmax as pictures
 
 # %% [markdown]
@@ -432,8 +432,8 @@ print("Jᵀ dp   ", tuple((J_torch.T @ dp_hand).shape), rounded(J_torch.T @ dp_h
 # >
 # > The journal's matrix exists. It is only never the answer, and, as you will see now, not even a step on the way.
 #
-# In this course $dX$ always means $\partial L / \partial X$, and always has the shape of $X$. The product
-# $J^\top dp$ is called a *vector–Jacobian product*, VJP; every backward pass is made of them.
+# So it was in lesson 01: $dX$ always means $\partial L / \partial X$ and has the shape of $X$, and the product
+# $J^\top dp$ is a *vector–Jacobian product*, VJP; every backward pass is made of them.
 #
 # ### The product without the matrix
 #
@@ -456,7 +456,8 @@ ds_entry
 # way; but the point of the exercise is the way.)
 #
 # Useful pieces: `p.multiply_elementwise(v)` is $p \circ v$, the product entry by entry; `p.dot(v)` is the number
-# $\langle p, v \rangle = \sum_k p_k v_k$; `sp.ones(p.rows, 1)` is a column of ones.
+# $\langle p, v \rangle = \sum_k p_k v_k$; `sp.ones(p.rows, 1)` is a column of ones. (Sympy does not subtract a
+# number from a matrix: multiply a column of ones by it first.)
 
 
 # %% exercise="softmax_vjp"
@@ -513,8 +514,8 @@ for dp_row in ((1, -2, 0), (7, 7, 7), (8, 5, 7)):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A loss that wants *more of everything* has nothing to say to shares of one whole: the gradient is zero. Without
-#   the inner product you would have got $(\frac76, \frac73, \frac72)$, and an optimiser that pushes all scores up
+# - A loss that wants *less of everything* has nothing to say to shares of one whole: the gradient is zero. Without
+#   the inner product you would have got $(\frac76, \frac73, \frac72)$, and an optimiser that pushes all scores down
 #   for ever.
 # - $(8, 5, 7)$ is $(1, -2, 0) + 7$, and gives the same $ds$: only differences of $dp$ count. It is shift invariance
 #   again, now on the way back, since $J^\top \mathbf 1 = 0$.
@@ -577,16 +578,14 @@ for heads in (1, 32):
 # From here on the sum of the stabilised exponentials is called $l_i$, as in the FlashAttention papers: it is not
 # $Z$, but $Z = e^{m_i}\, l_i$.
 #
-# Our scores are those of the course's small example: four queries, three keys, two numbers each,
+# Our scores are those of lesson 01's small example: four queries, three keys, two numbers each,
 # $S = \alpha\, Q K^\top$ with $\alpha = 1/\sqrt 2$. A row of three goes into a block of four, so one lane is
 # padding.
 
 # %% tags=["nbval-check-output"]
-Q = torch.tensor([[1.0, 2.0], [2.0, 0.0], [0.0, -1.0], [1.0, 1.0]], device=DEVICE)  # (4, 2)
-K = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], device=DEVICE)  # (3, 2)
-alpha = 1 / math.sqrt(2)
+Q, K, V, dO = example.tensors(DEVICE)  # (4, 2), (3, 2), (3, 2), (4, 2); fp32
 
-S = alpha * Q @ K.T  # (4, 3)
+S = example.ALPHA * Q @ K.T  # (4, 3)
 print(S.cpu().numpy().round(3))
 
 # %% [markdown]
@@ -656,8 +655,8 @@ flashlearn.check("softmax_forward", softmax_forward)
 #   no padding, no large scores, no views. Tests find what their data can show.
 # - The row must fit into one block. Lesson 04 lifts that: maximum and sum can be carried along a row in pieces.
 # - A row of nothing but $-\infty$ is left out here. Then $m_i = -\infty$, and $-\infty - (-\infty)$ is NaN, in this
-#   kernel as in `torch.softmax`. In attention such rows exist (a query that may attend to nothing), and lesson 06
-#   defines them to be zero.
+#   kernel as in `torch.softmax`. In attention such rows exist (a query that may attend to nothing), and from
+#   lesson 04 on their shares are defined to be zero.
 #
 # </details>
 
@@ -714,8 +713,6 @@ flashlearn.check("softmax_backward", softmax_backward)
 # hand.
 
 # %%
-V = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], device=DEVICE)  # (3, 2)
-dO = torch.tensor([[1.0, -1.0], [0.0, 1.0], [2.0, 0.0], [1.0, 1.0]], device=DEVICE)  # (4, 2)
 dP = dO @ V.T  # (4, 3)
 
 forward = flashlearn.use("softmax_forward", softmax_forward)

@@ -61,7 +61,7 @@ for name, value in (("√2 · S", math.sqrt(2) * S), ("P", P), ("O", O)):
 
 # %% [markdown]
 # Now a loss $L$, one number, is computed from $O$ by whatever follows, and the backward pass begins with
-# $dO = \partial L / \partial O$. As in lesson 02, $dX$ always means $\partial L/\partial X$ and always has the
+# $dO = \partial L / \partial O$. As in lessons 01 and 02, $dX$ always means $\partial L/\partial X$ and always has the
 # shape of $X$. That last half sentence is the most useful tool of this lesson: call it the **shape rule**.
 #
 # The way back visits the same three lines in reverse order. This is the whole of it; do not try to memorise it,
@@ -93,26 +93,27 @@ pictures.collected(P.tolist(), dO.tolist(), j=1, d=0)
 # %% [markdown]
 # ### The order rule
 #
-# The same argument works for both factors of any matrix product $Y = L R$:
+# The same argument works for both factors of any matrix product $Y = X W$, as you know from lesson 01:
 #
-# $$dL = dY\, R^\top, \qquad dR = L^\top dY .$$
+# $$dX = dY\, W^\top, \qquad dW = X^\top dY .$$
 #
-# *Each factor keeps its side, and the other factor is transposed.* $L$ stands on the left, so in $dL$ the factor
-# $R^\top$ stays on the right; $R$ stands on the right, so in $dR$ the factor $L^\top$ stays on the left. Matrix
-# products do not commute, and as long as the three sizes differ there is no other order in which the shapes fit.
+# To have it at hand, read it as a rule of order. *Each factor keeps its side, and the other factor is transposed.*
+# $X$ stands on the left, so in $dX$ the factor $W^\top$ stays on the right; $W$ stands on the right, so in $dW$ the
+# factor $X^\top$ stays on the left. Matrix products do not commute, and as long as the three sizes differ there is no
+# other order in which the shapes fit.
 #
-# To let sympy prove it at **any size**, we need a number to differentiate. For the sake of the gradient the loss may
-# be replaced by $\langle dY, Y \rangle = \sum_{id} dY_{id} Y_{id}$ with $dY$ held constant, since it has the same
-# derivatives by $Y$. Written with matrices, that sum is a trace: $\mathrm{tr}(dY^\top Y)$.
+# Lesson 01's proof, for **any size**, with the sizes that attention has: in place of the loss
+# $\langle dY, Y \rangle = \sum_{id} dY_{id} Y_{id}$ with $dY$ held constant, since it has the same derivatives by $Y$.
+# Written with matrices, that sum is a trace: $\mathrm{tr}(dY^\top Y)$.
 
 # %%
 S_q, S_k, D = sp.symbols("S_q S_k D", integer=True, positive=True)
-L_, R_, dY_ = sp.MatrixSymbol("L", S_q, S_k), sp.MatrixSymbol("R", S_k, D), sp.MatrixSymbol("dY", S_q, D)
+X_, W_, dY_ = sp.MatrixSymbol("X", S_q, S_k), sp.MatrixSymbol("W", S_k, D), sp.MatrixSymbol("dY", S_q, D)
 
-pairing = sp.Trace(dY_.T * L_ * R_)  # ⟨dY, L R⟩
+pairing = sp.Trace(dY_.T * X_ * W_)  # ⟨dY, X W⟩
 
-assert pairing.diff(L_) == dY_ * R_.T
-assert pairing.diff(R_) == L_.T * dY_
+assert pairing.diff(X_) == dY_ * W_.T
+assert pairing.diff(W_) == X_.T * dY_
 
 # %% [markdown]
 # <details><summary><b>If you try this yourself: a trap in sympy</b></summary>
@@ -439,61 +440,9 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 #
 # ### Sides and scale
 #
-# Once more the order rule, with left factor $Q$ and right factor $K^\top$. The left one is immediate:
-# $dQ = \alpha\, dS\, (K^\top)^\top = \alpha\, dS\, K$. The right one gives the gradient of $K^\top$, namely
-# $\alpha\, Q^\top dS$, and $dK$ is its transpose: $\alpha\, dS^\top Q$. At **any size**:
-
-# %% tags=["nbval-check-output"]
-alpha_ = sp.Symbol("alpha", real=True)
-Q_, K_ = sp.MatrixSymbol("Q", S_q, D), sp.MatrixSymbol("K", S_k, D)
-dS_ = sp.MatrixSymbol("dS", S_q, S_k)
-
-pairing = alpha_ * sp.Trace(dS_.T * Q_ * K_.T)  # ⟨dS, S⟩
-
-print("dQ =", pairing.diff(Q_))
-print("dK =", pairing.diff(K_))
-
-# %% [markdown]
-# In words, row by row. $dQ_i = \alpha \sum_j dS_{ij} K_j$: a query is pulled towards the keys that it should have
-# attended to more, and away from the others. $dK_j = \alpha \sum_i dS_{ij} Q_i$: a key is pulled towards the queries
-# that should have attended more to it. Again the forward pass sums over keys, and what belongs to a *key* sums over
-# *queries*: hence $dS^\top$.
-#
-# **Where alpha goes.** $\alpha$ stands in $S$ once, so in each derivative of $S$ once: in $dQ$ and in $dK$. Not in
-# $dV$, $dP$ or $\delta$, which lie behind the softmax, and not in $dS$, which is the derivative by the *scaled*
-# scores.
-
-# %% [markdown]
-# > ### Sources corrected: ∂S/∂Q = α Kᵀ
-# >
-# > **The claim.** $S = \alpha\,Q K^\top$ is linear in $Q$, therefore $\partial S/\partial Q = \alpha K^\top$, and the
-# > chain rule multiplies $dS$ by it.
-# >
-# > **The experiment.** Take it at its word, in the running example, and then ask torch for the derivative of a
-# > matrix by a matrix. **Predict** the shape of the latter, and how many of its entries are not zero.
-
-# %% tags=["nbval-check-output"]
-try:
-    dS @ (alpha * K.T)
-except RuntimeError as error:
-    print("dS · alpha Kᵀ:", error)
-
-jacobian = torch.autograd.functional.jacobian(lambda q: alpha * q @ K.T, Q)
-print(
-    "∂S/∂Q has shape", tuple(jacobian.shape), "and", jacobian.count_nonzero().item(), "entries that are not 0"
-)
-
-for query in range(4):
-    assert torch.equal(jacobian[query, :, query, :], alpha * K)  # ∂S_i/∂Q_i, [S_k, D]
-    assert not jacobian[query, :, [r for r in range(4) if r != query], :].any()
-
-# %% [markdown]
-# > **The verdict.** The derivative of a matrix by a matrix has four indices. Here it is block-diagonal, since row $i$
-# > of $S$ depends on row $i$ of $Q$ alone, and every block is $\partial S_i / \partial Q_i = \alpha K$, of shape
-# > $[S_k, D]$, not $\alpha K^\top$. (Up to 24 entries could be other than zero; two zeros in $K$, four times each,
-# > leave 16.) Multiplying $dS$ by the block gives $dQ = dS \cdot \alpha K$, one row at a time. The claim is a column
-# > vector's formula applied to rows. Differentiate, transpose where the shapes ask for it, and never write
-# > $\partial$ matrix by $\partial$ matrix as if it were a matrix.
+# Once more the order rule, with left factor $Q$ and right factor $K^\top$, and a number in front. The left one is
+# immediate. The right one gives the gradient of $K^\top$, and what you want is the gradient of $K$. Take a pencil, name
+# the shapes, and write both.
 #
 # ### Exercise 4: `attention_dq_dk`
 #
@@ -516,38 +465,47 @@ flashlearn.check("attention_dq_dk", attention_dq_dk)
 # flashlearn.hint("attention_dq_dk")
 
 # %% [markdown]
-# > ### Sources corrected: dK = dS · Q
-# >
-# > **The claim**, in a table of the backward pass's products: $dQ = dS \cdot K$ and $dK = dS \cdot Q$.
-# >
-# > **The experiment.** The running example has 4 queries and 3 keys. A second one gets a fourth key, so that $dS$ is
-# > square. **Predict** what each of them says.
-
+# With the pencil: $dQ = \alpha\, dS\, (K^\top)^\top = \alpha\, dS\, K$; the gradient of $K^\top$ is $\alpha\, Q^\top dS$, and
+# $dK$ is its transpose, $\alpha\, dS^\top Q$. Sympy, at **any size**:
 
 # %% tags=["nbval-check-output"]
-def backward_to_dS(q, k, v, do):
-    p = torch.softmax(alpha * q @ k.T, dim=-1)
-    dp = do @ v.T
-    return p * (dp - (p * dp).sum(dim=-1, keepdim=True))
+alpha_ = sp.Symbol("alpha", real=True)
+Q_, K_ = sp.MatrixSymbol("Q", S_q, D), sp.MatrixSymbol("K", S_k, D)
+dS_ = sp.MatrixSymbol("dS", S_q, S_k)
 
+pairing = alpha_ * sp.Trace(dS_.T * Q_ * K_.T)  # ⟨dS, S⟩
 
-fourth = torch.tensor([[1.0, -1.0]], dtype=torch.float64)
-for k_rows, v_rows in ((K, V), (torch.cat([K, fourth]), torch.cat([V, fourth]))):
-    ds_rows = backward_to_dS(Q, k_rows, v_rows, dO)
-    try:
-        claimed = alpha * ds_rows @ Q
-    except RuntimeError as error:
-        print(f"{len(k_rows)} keys:", error)
-        continue
-    right = alpha * ds_rows.T @ Q
-    print(f"{len(k_rows)} keys: no error; largest difference {(claimed - right).abs().max():.3f}", end="")
-    print(f", largest entry of dK {right.abs().max():.3f}")
+print("dQ =", pairing.diff(Q_))
+print("dK =", pairing.diff(K_))
 
 # %% [markdown]
-# > **The verdict.** $dK = \alpha\, dS^\top Q$. Without the transpose it is the wrong sum, over keys instead of
-# > queries, and only a square example lets it through: the shape rule is a test only where the sizes differ. Most
-# > demonstrations of attention have $S_q = S_k$, and many tests do. Choose three different sizes, and let the shapes
-# > work for you. (The table forgot $\alpha$ as well, which no shape will ever show.)
+# In words, row by row, for a training step, which goes *against* the gradient. $dQ_i = \alpha \sum_j dS_{ij} K_j$: a
+# query is pulled towards the keys that it should have attended to more (their $dS_{ij}$ is negative), and away from
+# the others. $dK_j = \alpha \sum_i dS_{ij} Q_i$: a key is pulled towards the queries that should have attended more to
+# it. Again the forward pass sums over keys, and what belongs to a *key* sums over
+# *queries*: hence $dS^\top$.
+#
+# **Where alpha goes.** $\alpha$ stands in $S$ once, so in each derivative of $S$ once: in $dQ$ and in $dK$. Not in
+# $dV$, $dP$ or $\delta$, which lie behind the softmax, and not in $dS$, which is the derivative by the *scaled*
+# scores.
+
+# %% [markdown]
+# **From memory.** Lesson 01 took two claims about this product apart: that
+# $\partial S/\partial Q$ is $\alpha K^\top$, and that $dK$ is $dS \cdot Q$. What is wrong with each, and for which
+# sizes does torch not object to the second?
+#
+# <details><summary>Answer</summary>
+#
+# The derivative of a matrix by a matrix has four indices: $\partial S/\partial Q$ has $4 \cdot 3 \cdot 4 \cdot 2 = 96$
+# entries here. Row $i$ of $S$ depends on row $i$ of $Q$ alone, by $\partial S_i / \partial Q_i = \alpha K$, of shape
+# $[S_k, D]$, and multiplying each row of $dS$ by *that* gives $dQ = \alpha\, dS\, K$. With $\alpha K^\top$ in its
+# place, $[4 \times 3] \cdot [2 \times 3]$, not even the shapes fit.
+#
+# $dS \cdot Q$ sums over keys where $dK$ has to sum over queries, and it forgets $\alpha$. With four queries and three
+# keys torch refuses; with $S_q = S_k$ it does not. Most demonstrations of attention are square, and many tests are.
+# And no shape ever shows a missing $\alpha$.
+#
+# </details>
 #
 # ### For the curious: a query's gradient is a covariance
 #
@@ -735,8 +693,8 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Each fault breaks one property and leaves the others whole, so the broken one says where to look: the same kind of
-#   reasoning as lesson 10's.
+# - The first two faults break one property each and leave the others whole, so the broken one says where to look:
+#   the same kind of reasoning as lesson 10's.
 # - A forgotten $\delta$ does not break the second: it holds for *any* matrix in place of $dS$.
 # - Nothing here sees an $\alpha$ that is missing in both. Properties narrow the search; a reference decides.
 #
@@ -840,7 +798,7 @@ print("dQ is right:", torch.allclose(alpha * dS_kernel.cpu().double() @ K, dQ, a
 #
 # | | formula | remember |
 # |---|---|---|
-# | order rule | $Y = LR$: $dL = dY R^\top$, $dR = L^\top dY$ | each keeps its side, the other is transposed |
+# | order rule | $Y = XW$: $dX = dY\,W^\top$, $dW = X^\top dY$ | each keeps its side, the other is transposed |
 # | values | $dV = P^\top dO$ | belongs to a key, so it sums over queries |
 # | probabilities | $dP = dO\, V^\top$ | no $P$ in it |
 # | delta | $\delta_i = \sum_j P_{ij} dP_{ij} = \sum_d dO_{id} O_{id}$ | the same table, summed the other way; known before any tile |

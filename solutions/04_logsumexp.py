@@ -613,23 +613,9 @@ print(f"P    {batch * heads * queries * keys * 2 / 2**30:8.3f} GiB per layer")
 print(f"LSE  {batch * heads * queries * 4 / 2**30:8.3f} GiB per layer")
 
 # %% [markdown]
-# > ### Sources corrected: the index of an element of P
-# >
-# > **The claim**, in kernel code that stores $P$: the element's offset is
-# > `((batch * H + head) * S_q + i) * S_k + j`, all of it in `int`.
-# >
-# > **The experiment.** How many elements has the $P$ above, and what does a 32-bit integer make of that number?
-
-# %% tags=["nbval-check-output"]
-count = batch * heads * queries * keys
-in_32_bits = torch.tensor(batch * heads, dtype=torch.int32) * queries * keys
-print("elements", count, "  in 32 bits", int(in_32_bits))
-
-# %% [markdown]
-# > **The verdict.** $2^{32}$ elements, of which a 32-bit integer keeps nothing: from half of them on, offsets turn
-# > negative, and the kernel reads and writes somewhere else. $B H S^2$ passes $2^{31}$ at sizes that people use.
-# > Keep the first factor in 64 bits (`tl.program_id(0).to(tl.int64)`), and everything it is multiplied with follows.
-# > Not storing $P$ removes the largest such index; $B H S D$ comes later.
+# Such a $P$ has $2^{32}$ elements, more than a 32-bit integer can count: $B H S^2$ passes $2^{31}$ at sizes that people
+# use, and from there on a kernel that stores $P$ has to compute its offsets in 64 bits. (Lesson 06 shows what becomes
+# of the others.)
 #
 # ### Counting the traffic
 #
@@ -773,8 +759,9 @@ for size, block in ((64, 16), (128, 16), (256, 16), (256, 32)):
 # >
 # > - what is *kept* from the forward to the backward pass in place of $P$: $N$ numbers. Here the claim is right.
 # > - what memory must move at least: every row of $Q$, $K$, $V$, $dO$ once, $\Theta(N D)$.
-# > - what the programs *request*: $\Theta(N^2 D / B)$, since every block of queries has to see all keys. It quadruples
-# >   when $N$ doubles and halves when the block doubles, and the formula meets the observer's count to the byte.
+# > - what the programs *request*: $\Theta(N^2 D / B)$, since every block of queries has to see all keys. It
+# >   quadruples when $N$ doubles and halves when the block doubles (the counts above do so nearly: they have smaller
+# >   terms as well), and the formula meets the observer's count to the byte.
 # >
 # > What comes out of memory is between the last two, and L2 decides. With $M$ elements of memory on the chip the
 # > largest block is about $B = M / 4D$, and the last line becomes the $\Theta(N^2 D^2 / M)$ of the FlashAttention
@@ -901,9 +888,9 @@ for name, (bandwidth, _, exponentials) in machines.items():
 #
 # - On the data-centre GPUs almost any head is beyond it: with $D = 64$ in fp32, reading $P$ is the faster way. Measured
 #   on the H200 (4 heads, $4096 \times 4096$): read 1.1 ps per element; rebuilt 2.8 ps at $D = 16$, 13 ps at $D = 64$.
-#   The RTX 4090 has more fp32 arithmetic than either of them and a third of the bandwidth: there it still pays.
-# - That does not mean that one stores $P$ in fp32. Time is one budget, and memory is the other: at 8192 tokens the $P$
-#   of section 7 does not fit, whatever it costs to read.
+#   The RTX 4090 has more fp32 arithmetic than either of them and far less bandwidth: there it still pays.
+# - That does not mean that one stores $P$ in fp32. Time is one budget, and memory is the other: the $P$ of section 7
+#   is 16 GiB in fp32, for each layer, whatever it costs to read.
 #
 # </details>
 #

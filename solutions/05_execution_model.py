@@ -601,12 +601,12 @@ print(f"torch       {measured['torch'] / 1e12:4.0f} TFLOP/s, {measured['torch'] 
 #
 # - Filled points above the solid slope: the kernel got its bytes faster than HBM can deliver. That is no error of
 #   measurement, it is L2, which answered most of the requests. All but the smallest blocks request more bytes per
-#   second than HBM delivers, and what they need at least is a tenth of it.
+#   second than HBM delivers; their unique bytes would take less than a tenth of it.
 # - No roof in the picture is *the* limit of a kernel. By unique bytes all of them could reach the peak; by requested
 #   bytes from L2 the small blocks could not. 64 × 64 asks for some 10 TB/s, more than our probe got out of L2: it is
 #   there that its limit lies. For the largest blocks it is neither, and something else is in the way (lesson 12).
-# - 16 × 16 × 16 is far below every slope. Its loop has so little in it that it waits: latency, and too few bytes
-#   under way.
+# - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a third of what L2 does. Its loop
+#   has so little in it that it waits: latency, and too few bytes under way.
 #
 # </details>
 #

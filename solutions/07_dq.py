@@ -312,8 +312,8 @@ flashlearn.check("dq_kernel", dq_kernel)
 
 # %% [markdown]
 # Now break it, one thing at a time, and read what the check makes of it: no `delta_i`; `tl.trans(ds)` in the last
-# product; no `tl.where` on `s`; `dq` in `q.dtype`; `range(0, S_k - BLOCK_K + 1, BLOCK_K)`. Which of the five would a
-# test have missed that compares $S_q = S_k = 64$ in fp32?
+# product; no `tl.where` on `s`; `dq` in `q.dtype` (and converted back to it after each step); `range(0, S_k - BLOCK_K +
+# 1, BLOCK_K)`. Which of the five would a test have missed that compares $S_q = S_k = 64$ in fp32?
 #
 # <details><summary><b>What to notice</b></summary>
 #

@@ -23,6 +23,9 @@ FAULTS = (
     "strides of q for k",
     "k not transposed",
     "p in fp16",
+    "sum along the queries",
+    "mask along the queries",
+    "first tile again",
 )
 BLOCK = 32
 
@@ -54,7 +57,7 @@ def _kernel(
     acc = tl.zeros((BLOCK_Q, BLOCK_D), q.dtype if FAULT == "accumulator in half" else tl.float32)
     end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q) if CAUSAL else S_k
     for start in range(0, end, BLOCK_K):
-        columns = start + keys
+        columns = keys if FAULT == "first tile again" else start + keys
         in_tile = (columns < S_k)[:, None] & in_d[None, :]
         k_tile = k_ptr + columns[:, None] * k_row + d[None, :] * k_col
         k = tl.load(k_tile) if FAULT == "keys without a mask" else tl.load(k_tile, mask=in_tile, other=0.0)
@@ -63,19 +66,19 @@ def _kernel(
             s = alpha * tl.dot(q, k, input_precision="ieee")
         else:
             s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
-        seen = (columns < S_k)[None, :]
+        seen = (columns < S_k)[:, None] if FAULT == "mask along the queries" else (columns < S_k)[None, :]
         if CAUSAL:
             seen = seen & (columns[None, :] <= rows[:, None] + S_k - S_q)
         s = tl.where(seen, s, -float("inf"))
         m_new = tl.maximum(m_i, tl.max(s, axis=1))
-        shift = tl.where(m_new == -float("inf"), 0.0, m_new)
+        shift = tl.where(m_new == -float("inf"), 0.0, m_new) if CAUSAL else m_new
         rescale = tl.exp(m_i - shift)
         p = tl.exp(s - shift[:, None])
-        l_i = l_i * rescale + tl.sum(p, axis=1)
+        l_i = l_i * rescale + tl.sum(p, axis=0 if FAULT == "sum along the queries" else 1)
         p = p.to(tl.float16) if FAULT == "p in fp16" else p.to(v.dtype)
         acc = (acc * rescale[:, None] + tl.dot(p, v, input_precision="ieee")).to(acc.dtype)
         m_i = m_new
-    o = acc / tl.where(l_i == 0.0, 1.0, l_i)[:, None]
+    o = acc / (tl.where(l_i == 0.0, 1.0, l_i) if CAUSAL else l_i)[:, None]
     o_tile = rows[:, None] * o_row + d[None, :] * o_col
     tl.store(o_ptr + o_tile, o.to(o_ptr.dtype.element_ty), mask=in_q)
     tl.store(lse_ptr + tl.program_id(1) * S_q + rows, m_i + tl.log(l_i), mask=rows < S_q)

@@ -71,12 +71,12 @@ def _dq_kernel(
         else:
             k = tl.load(k_ptrs, mask=in_tile, other=0.0)
         v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
-        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        s = (1.0 if FAULT == "alpha not in s" else alpha) * tl.dot(q, tl.trans(k), input_precision="ieee")
         if FAULT != "padded keys":
             s = tl.where(in_keys[None, :], s, -float("inf"))
         if CAUSAL:
             s = tl.where(columns[None, :] <= rows[:, None] + S_k - S_q, s, -float("inf"))
-        p = tl.exp(s - lse_i[:, None])
+        p = tl.exp(s - (lse_i[None, :] if FAULT == "LSE along the keys" else lse_i[:, None]))
         dp = tl.dot(do, tl.trans(v), input_precision="ieee")
         if FAULT == "dP in half":
             dp = dp.to(q.dtype).to(tl.float32)
@@ -86,13 +86,18 @@ def _dq_kernel(
             delta_i = tl.sum(o.to(tl.float32) * do.to(tl.float32), axis=1)
         if FAULT == "delta of the tile":
             delta_i = tl.sum(p * dp, axis=1)
-        ds = (p * (dp - delta_i[:, None])).to(tl.float16 if FAULT == "cast to fp16" else k.dtype)
+        ds = p * (dp - (delta_i[None, :] if FAULT == "delta along the keys" else delta_i[:, None]))
+        if FAULT == "delta after P":
+            ds = p * dp - delta_i[:, None]
+        ds = ds.to(tl.float16 if FAULT == "cast to fp16" else k.dtype)
         if FAULT == "dS transposed":
             ds = tl.trans(ds)
         step = tl.dot(ds, k, input_precision="ieee")
         if FAULT == "accumulator":
             step = step.to(q.dtype)
-        dq += step
+        dq = step if FAULT == "last tile alone" else dq + step
+        if FAULT == "alpha in every step":
+            dq = tl.where(start + BLOCK_K < end, alpha * dq, dq)  # the last one comes below
     tl.store(
         dq_ptr + rows[:, None] * dq_row + d[None, :] * dq_col,
         (alpha * dq.to(tl.float32)).to(dq_ptr.dtype.element_ty),

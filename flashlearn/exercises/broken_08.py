@@ -82,21 +82,25 @@ def _dkv_kernel(
         if FAULT != "no guard" and CAUSAL:
             lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
         delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
-        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        s = (1.0 if FAULT == "alpha not in s" else alpha) * tl.dot(q, tl.trans(k), input_precision="ieee")
         if CAUSAL:
             s = tl.where(columns[None, :] <= rows[:, None] + S_k - S_q, s, -float("inf"))
-        p = tl.exp(s - lse_i[:, None])
-        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        p = tl.exp(s - (lse_i[None, :] if FAULT == "LSE along the keys" else lse_i[:, None]))
+        dp = tl.dot(q if FAULT == "dP from Q" else do, tl.trans(v), input_precision="ieee")
         if FAULT == "dP in half":
             dp = dp.to(q.dtype).to(tl.float32)
-        ds = (p * (dp - delta_i[:, None])).to(q.dtype)
+        ds = p * (dp - (delta_i[None, :] if FAULT == "delta along the keys" else delta_i[:, None]))
+        if FAULT == "delta after P":
+            ds = p * dp - delta_i[:, None]
+        ds = ds.to(q.dtype)
         p = p.to(do.dtype)
         to_dv = tl.dot(p if FAULT == "P not transposed" else tl.trans(p), do, input_precision="ieee")
-        to_dk = tl.dot(ds if FAULT == "dS not transposed" else tl.trans(ds), q, input_precision="ieee")
+        dk_from = k if FAULT == "dS meets K" else q
+        to_dk = tl.dot(ds if FAULT == "dS not transposed" else tl.trans(ds), dk_from, input_precision="ieee")
         if FAULT == "accumulator":
             to_dk, to_dv = to_dk.to(k.dtype), to_dv.to(k.dtype)
-        dv += to_dv
-        dk += to_dk
+        dv = to_dv if FAULT == "last tile alone" else dv + to_dv
+        dk = to_dk if FAULT == "last tile alone" else dk + to_dk
     dk = alpha * dk.to(tl.float32)
     tl.store(
         dk_ptr + columns[:, None] * dk_row + d[None, :] * dk_col,

@@ -39,6 +39,12 @@ JACOBIAN = {
         "For k = j the score sits in the numerator too. Which term of the quotient rule is that?",
         wrong=lambda p: -p * p.T,
     ),
+    "the competition forgotten": Mistake(
+        "Your matrix is diag(p): the numerator's derivative, and nowhere the denominator's. Its rows do not "
+        "sum to zero.",
+        "The score s_j sits in the denominator of every share: what does that add to entry (k, j)?",
+        wrong=lambda p: sp.diag(*p),
+    ),
     "only the diagonal": Mistake(
         "Your matrix is diagonal, as if each probability depended on its own score alone. That is the "
         "derivative of an element-wise function such as the sigmoid.",

@@ -125,6 +125,10 @@ SENTENCES = {
         "Each part is multiplied by the other part's factor.",
         "l_a was summed with m_a subtracted: its factor has m_a in it.",
     ),
+    "exponents with the other sign": (
+        "The factors are exp(m − m_a) and exp(m − m_b): the exponents have the wrong sign.",
+        "exp(s − m_a) · exp(m_a − m) = exp(s − m): m_a has to cancel, and a factor is at most 1.",
+    ),
     "weights without exp": (
         "The factors are m_a − m and m_b − m themselves, without the exponential.",
         "exp(s − m_a) · exp(m_a − m) = exp(s − m): the factor is an exponential.",
@@ -138,6 +142,10 @@ MERGE = {
     "acc not rescaled": Mistake(*SENTENCES["acc not rescaled"], wrong=_merged(_of_a, _of_b, on_acc=False)),
     "l not rescaled": Mistake(*SENTENCES["l not rescaled"], wrong=_merged(_of_a, _of_b, on_l=False)),
     "weights exchanged": Mistake(*SENTENCES["weights exchanged"], wrong=_merged(_of_b, _of_a)),
+    "exponents with the other sign": Mistake(
+        *SENTENCES["exponents with the other sign"],
+        wrong=_merged(lambda m, m_a, m_b: sp.exp(m - m_a), lambda m, m_a, m_b: sp.exp(m - m_b)),
+    ),
     "weights without exp": Mistake(
         *SENTENCES["weights without exp"],
         wrong=_merged(lambda m, m_a, m_b: m_a - m, lambda m, m_a, m_b: m_b - m),

@@ -91,7 +91,7 @@ def _block(q, k, v, alpha, end, last_seen, causal, fault) -> tuple[Tensor, Tenso
             p, rescale = p / p.sum(dim=-1, keepdim=True), torch.ones_like(rescale)
         acc = acc * (1.0 if fault in ("acc not rescaled", "nothing rescaled") else rescale)
         acc = acc + p.to(v.dtype).to(wide) @ v_tile
-        m = m_new
+        m = m if fault == "m never updated" else m_new
     return _finished(m, l_i, acc, guarded, fault)
 
 
@@ -178,6 +178,12 @@ def common(causal: bool) -> dict[str, Mistake]:
             "Exponentiate s - m_new, and let m_new be the larger of m_i and the tile's maximum.",
             wrong=loop("no maximum"),
         ),
+        "m is never updated": Mistake(
+            "m_i stays −inf: the new maximum is computed and not kept. So every rescale is exp(−inf) = 0 and "
+            "drops what was summed before, O is that of the last tile alone, and LSE is −inf.",
+            "The loop's last line: m_i = m_new.",
+            wrong=loop("m never updated"),
+        ),
         "m starts at 0": Mistake(
             "m_i starts at 0 instead of −inf. Any m gives the right answer in exact arithmetic, but where "
             "all of a row's scores lie below −104 every exp(s − 0) is 0, and 0/0 is NaN.",
@@ -242,6 +248,18 @@ def common(causal: bool) -> dict[str, Mistake]:
             launcher=kernel("p in fp16"),
             status="CRASHED",
         ),
+        "l sums over the queries": Mistake(
+            "l_i is a sum along the wrong axis of p: over the block's queries, for each key. The shapes fit "
+            "because the tile is square.",
+            "A row of p is a query, a column a key: l_i sums along the row, tl.sum(p, axis=1).",
+            launcher=kernel("sum along the queries"),
+        ),
+        "the first tile again and again": Mistake(
+            "Every step reads the first tile of K and V, and the keys from BLOCK_K on are never seen. With a "
+            "single tile of keys the answer is right.",
+            "The keys of a step are start + keys: use them in both addresses, and in both masks.",
+            launcher=kernel("first tile again"),
+        ),
         "K is not transposed": Mistake(
             "The product takes k as it was loaded, [BLOCK_K, BLOCK_D]. Q Kᵀ sums over D, so the second "
             "operand must be [BLOCK_D, BLOCK_K].",
@@ -272,6 +290,12 @@ def common(causal: bool) -> dict[str, Mistake]:
 
 FORWARD = {
     **common(causal=False),
+    "the mask of keys lies along the queries": Mistake(
+        "s is masked along the wrong axis: where the tile lacks a key, a query's row is set to −inf, and "
+        "the padded keys still take part. The shapes fit because the tile is square.",
+        'Keys are the columns of s: tl.where((columns < S_k)[None, :], s, -float("inf")).',
+        launcher=broken.launcher("mask along the queries"),
+    ),
     "padded keys are not masked": Mistake(
         "Keys beyond S_k take part: their row of zeros gives the score 0, hence exp(0 − m) in l_i "
         "(which is 1 where m is 0). O is too small and LSE too large wherever the last tile is not full.",

@@ -49,9 +49,38 @@ DQ = {
     "alpha is missing from S": Mistake(
         "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha.",
         "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
-        wrong=wrong_dq(lambda x: x.alpha * x.ds_of(x.unscaled()) @ x.k),
+        launcher=faulty_dq("alpha not in s"),
+    ),
+    "alpha in every step": Mistake(
+        "dq is multiplied by alpha in every step of the loop: the first tile's share carries alpha as often "
+        "as there are tiles. With a single tile of keys it is right.",
+        "dq *= alpha belongs after the loop, once.",
+        launcher=faulty_dq("alpha in every step"),
+    ),
+    "only the last tile remains": Mistake(
+        "dq holds the last tile's share alone: each step overwrites what the steps before it found.",
+        "Add: dq += tl.dot(…), starting from zeros.",
+        launcher=faulty_dq("last tile alone"),
     ),
     "delta omitted": Mistake(*DELTA_OMITTED, wrong=wrong_dq(_no_delta)),
+    "delta subtracted after P": Mistake(
+        "You used dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight from "
+        "every key.",
+        "P multiplies the difference: ds = p * (dp - delta_i[:, None]). Mind the parentheses.",
+        launcher=faulty_dq("delta after P"),
+    ),
+    "delta along the keys": Mistake(
+        "delta_i lies along the wrong axis: number j of the block was subtracted from column j. The shapes "
+        "fit because the tile is square.",
+        "delta belongs to the queries, the rows of the tile: delta_i[:, None].",
+        launcher=faulty_dq("delta along the keys"),
+    ),
+    "LSE along the keys": Mistake(
+        "lse_i lies along the wrong axis: number j of the block was subtracted from column j. The shapes "
+        "fit because the tile is square.",
+        "LSE belongs to the queries, the rows of the tile: lse_i[:, None].",
+        launcher=faulty_dq("LSE along the keys"),
+    ),
     "delta added": Mistake(
         "delta was added where it must be subtracted: dS = P ∘ (dP + delta).",
         "Each row of dS must sum to 0. Print the sums of one tile row.",

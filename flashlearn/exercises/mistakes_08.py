@@ -60,6 +60,11 @@ DKV = {
         "alpha belongs into s (to rebuild P) and once into dk; dS has none.",
         wrong=wrong_dk_dv(_dk_scaled_twice),
     ),
+    "alpha is missing from S": Mistake(
+        "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha. Both show it.",
+        "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
+        launcher=faulty_dkv("alpha not in s"),
+    ),
     "alpha on dV": Mistake(
         "dV is multiplied by alpha. O = P V has no alpha of its own, so dV = Pᵀ dO has none.",
         "Scale dk alone.",
@@ -71,12 +76,40 @@ DKV = {
         wrong=wrong_dk_dv(lambda x: (_dv(x), _dk(x))),
     ),
     "delta omitted": Mistake(*DELTA_OMITTED, wrong=wrong_dk_dv(_no_delta)),
+    "delta subtracted after P": Mistake(
+        "dK was made from dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
+        "from every key.",
+        "P multiplies the difference: ds = p * (dp - delta_i[:, None]). Mind the parentheses.",
+        launcher=faulty_dkv("delta after P"),
+    ),
+    "delta along the keys": Mistake(
+        "delta_i lies along the wrong axis: number j of the tile was subtracted from column j. The shapes "
+        "fit because the tile is square, and dV, which needs no delta, is right.",
+        "delta belongs to the queries, the rows of the tile, here as for dQ: delta_i[:, None].",
+        launcher=faulty_dkv("delta along the keys"),
+    ),
+    "LSE along the keys": Mistake(
+        "lse_i lies along the wrong axis: number j of the tile was subtracted from column j. The shapes fit "
+        "because the tile is square.",
+        "LSE belongs to the queries, the rows of the tile, here as for dQ: lse_i[:, None].",
+        launcher=faulty_dkv("LSE along the keys"),
+    ),
     "delta from dP without P": Mistake(
         "dK subtracts the plain sum of each row of dP. delta is the sum of P ∘ dP, the mean of dP under P.",
         "The launcher has delta already; load it by the tile's rows.",
         wrong=wrong_dk_dv(lambda x: (_dk(x, x.p * (x.dp - x.dp.sum(-1, keepdim=True))), _dv(x))),
     ),
     "LSE read as base 2": Mistake(*BASE_2, wrong=wrong_dk_dv(_base2)),
+    "dK stored as dV": Mistake(
+        "dV holds dK: one sum was stored twice.",
+        "Compare the two stores: the pointer, the strides and the sum must be of one name.",
+        wrong=wrong_dk_dv(lambda x: (_dk(x), _dk(x))),
+    ),
+    "only the last tile remains": Mistake(
+        "dk and dv hold the last tile's share alone: each step overwrites what the steps before it found.",
+        "Add: dv += tl.dot(…) and dk += tl.dot(…), starting from zeros.",
+        launcher=faulty_dkv("last tile alone"),
+    ),
     "dV from O": Mistake(
         "dV was computed as Pᵀ O. The gradient comes from above: dV = Pᵀ dO.",
         "Which of O and dO does your kernel load? The launcher needs O for delta only.",
@@ -86,6 +119,17 @@ DKV = {
         "dK's dP was computed as dO Kᵀ. O = P V, so dO meets V: dP = dO Vᵀ.",
         "This program owns a block of K and one of V: compare the operands with O = P V.",
         wrong=wrong_dk_dv(lambda x: (_dk(x, x.p * (x.do @ x.k.mT - x.delta)), _dv(x))),
+    ),
+    "dP from Q": Mistake(
+        "dK's dP was computed as Q Vᵀ. O = P V, so it is dO that meets V: dP = dO Vᵀ.",
+        "Compare the operands with O = P V: which of the two tiles that come by belongs to O?",
+        launcher=faulty_dkv("dP from Q"),
+    ),
+    "dS meets K": Mistake(
+        "dK was computed as dSᵀ K. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q. The "
+        "shapes fit because the tile is square.",
+        "The tiles that come by, q and do, are the second operands of the two sums.",
+        launcher=faulty_dkv("dS meets K"),
     ),
     "dS not transposed": Mistake(
         "dK was computed as dS Q, tile by tile. The shapes fit because the tile is square; the sum runs over "

@@ -59,7 +59,7 @@ def flash_dkv_kernel(
         in_tile = in_queries[:, None] & in_d[None, :]
         q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
         do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
-        # a padded query: exp(s - inf) = 0, so that it adds nothing whatever else its lanes hold
+        # a padded query: exp(s - inf) = 0, and 0 times whatever finite q and do hold adds nothing
         lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
         delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
         s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)

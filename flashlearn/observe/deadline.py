@@ -1,9 +1,10 @@
 """Stop code that runs for ever, in whichever thread it runs.
 
 A watcher asks the interpreter to raise `TimeLimit` in the thread that entered the block. It is
-delivered between two bytecodes, so it ends every Python loop, and so every observed kernel. An import is left to finish. A signal
-wakes the main thread out of a sleep or a lock. Code that swallows the exception gets it again, and
-in the end each of its lines is watched for one where no `except` stands in the way.
+delivered between two bytecodes, so it ends every Python loop, and so every observed kernel. An import
+is left to finish. A signal wakes the main thread out of a sleep or a lock. Code that swallows the
+exception gets it again, and in the end each of its lines is watched for one where no `except` stands
+in the way.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class deadline:
         self._handler: Any = None
         self._tracer: Any = None
         self._outermost: FrameType | None = None
-        self._wakes = self._insist = False
+        self._wakes = self._insist = self._fired = False
 
     def __enter__(self) -> None:
         self._thread = threading.get_ident()
@@ -60,12 +61,15 @@ class deadline:
             self._close()
         finally:
             self._close()  # once more, should TimeLimit have come just now
+            if self._fired:
+                _settle()
 
     def _close(self) -> None:
         self._over.set()
         self._outermost = None
         with self._lock:
-            _raise_in(self._thread, None)  # what was asked for and not yet delivered is taken back
+            if self._fired:
+                _raise_in(self._thread, None)  # what was asked for and not yet delivered is taken back
         if self._wakes:
             signal.signal(WAKE, self._handler or signal.SIG_DFL)
             if self._insist:
@@ -85,6 +89,7 @@ class deadline:
                     return
                 if frame.f_code.co_filename != __file__:
                     if gently or not self._wakes:
+                        self._fired = True
                         _raise_in(self._thread, TimeLimit)
                     self._insist = self._insist or not gently
                     break
@@ -140,3 +145,20 @@ def _guards(code: CodeType) -> tuple[tuple[int, int], ...]:
 def _raise_in(thread: int, exception: type[BaseException] | None) -> None:
     target = ctypes.py_object(exception) if exception is not None else None
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), target)
+
+
+class _Settled(BaseException):
+    """Raised and caught by `_settle`."""
+
+
+def _settle() -> None:
+    """Let one request be delivered: CPython 3.11 else waits for the one that was taken back.
+
+    The waiting is silent until somebody traces, a debugger for one; then the first call never ends.
+    """
+    try:
+        _raise_in(threading.get_ident(), _Settled)
+        for _ in range(100):
+            pass
+    except _Settled:
+        pass

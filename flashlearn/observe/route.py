@@ -92,6 +92,21 @@ def installed() -> bool:
 
 
 @contextlib.contextmanager
+def apart(seed: int | None = None) -> Iterator[Session]:
+    """A session of its own for the launches inside the block; a check that is running sees none of them."""
+    session = Session(seed)
+    was_installed = installed()
+    install()
+    _current.append(session)
+    try:
+        yield session
+    finally:
+        _current.remove(session)
+        if not was_installed:
+            uninstall()
+
+
+@contextlib.contextmanager
 def observing(
     seed: int | None = None, undefined: float = math.nan
 ) -> Iterator[tuple[Session, LauncherWatch]]:

@@ -83,28 +83,35 @@ def compile_launch(
     return _compile(job, launch.name, targets, timeout)
 
 
-def start(launches: Iterable[Launch], timeout: float = 30.0) -> Future[tuple[Budget, ...]]:
+def start(
+    launches: Iterable[Launch], timeout: float = 30.0, also: Iterable[Launch] = ()
+) -> Future[tuple[Budget, ...]]:
     """The budgets of several launches in their order, compiled in the background; equal ones only once.
 
-    Sources are read before this returns, so that a notebook cell may change meanwhile. `timeout` is for
-    each launch.
+    Launches in `also` are compiled too, and appear only where the compiler refuses them: a kernel may
+    compile for fp32 and not for fp16. Sources are read before this returns, so that a notebook cell may
+    change meanwhile. `timeout` is for each launch.
     """
     tasks: dict[str, Any] = {}
-    for launch in launches:
+    shown = set()
+    for always, launch in [*((True, each) for each in launches), *((False, each) for each in also)]:
         try:
             job = ship.pack(launch)
-            tasks.setdefault(_digest(job), (job, launch.name))
+            key, task = _digest(job), (job, launch.name)
         except ship.Unshippable as error:
-            tasks.setdefault(
-                str(error), tuple(_failed(target, launch.name, str(error)) for target in (80, 90))
-            )
+            key = str(error)
+            task = tuple(_failed(target, launch.name, key) for target in (80, 90))
+        tasks.setdefault(key, task)
+        if always:
+            shown.add(key)
     future: Future[tuple[Budget, ...]] = Future()
 
     def work() -> None:
         try:
             done: list[Budget] = []
-            for task in tasks.values():
-                done += _compile(*task, (80, 90), timeout) if isinstance(task[0], dict) else task
+            for key, task in tasks.items():
+                budgets = _compile(*task, (80, 90), timeout) if isinstance(task[0], dict) else task
+                done += [budget for budget in budgets if key in shown or budget.error]
             future.set_result(tuple(done))
         except BaseException as error:
             future.set_exception(error)

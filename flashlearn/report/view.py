@@ -34,7 +34,7 @@ UNSAID = {
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and there is none here.",
 }
 NEXT = {
-    Status.CRASHED: "Read the message and the marked line; the other cases wait until this one runs.",
+    Status.CRASHED: "Read the message and the marked line first: other cases may stop there too.",
     Status.TIMEOUT: "Look for a loop whose end is never reached, or far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: does the mask fit?",
     Status.RACE: "Ask which program owns the element: give it one owner, or add atomically.",

@@ -4,7 +4,7 @@ PYTHON_IN_VENV := .venv/bin/python
 SCRATCH := build/test-home
 WORKERS ?= 2
 
-NBVAL := $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 300 --timeout 600 \
+NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 600 --timeout 900 \
 	-p no:cacheprovider -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help

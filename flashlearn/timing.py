@@ -66,7 +66,9 @@ def measure(exercise: Exercise, function: Callable[..., Any]) -> Timing:
     if case is None:
         raise ValueError(f"{exercise.name} has no timing_case: there is nothing to time it on.")
     inputs = _on_device(exercise.inputs(case, case.generator()))
-    contestants = [function] + ([exercise.peer] if exercise.peer else [])
+    call = exercise.call  # forward and backward, say, where a plain call of the learner's is not all of it
+    asked = (lambda *_: call(function, inputs)) if call else function
+    contestants = [asked] + ([exercise.peer] if exercise.peer else [])
     peaks = [_peak(each, inputs) for each in contestants]
     own, peer = (*_alternating(contestants, inputs), None)[:2]
     work = exercise.work(inputs) if exercise.work else None

@@ -462,7 +462,7 @@ for causal, (name, (forward, for_dq, for_dkv)) in enumerate(both.items()):
 
 # %% [markdown]
 # And the price, counted at 128 queries and keys, $D = 64$, tiles of 32, fp32. Section 2 said seven products, of
-# $2 N^2 D$ operations each. (Each launcher computes $\delta$ for itself here; lesson 09 does it once for both.)
+# $2 N^2 D$ operations each. (Each launcher computes $\delta$ for itself, so it is computed twice.)
 
 # %%
 generator = torch.Generator().manual_seed(3)

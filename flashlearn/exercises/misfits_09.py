@@ -1,0 +1,92 @@
+"""Arguments that attention must refuse, and the review that hands them to a learner's launcher."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from flashlearn.observe.route import observing
+
+SHAPE = (1, 2, 16, 16)
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Three tensors that do not fit: in words, and what a message about them should mention."""
+
+    said: str
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    names: tuple[str, ...]
+    found: tuple[str, ...]
+
+
+def _zeros(*shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Tensor:
+    return torch.zeros(shape or SHAPE, dtype=dtype, device=device)
+
+
+def misfits() -> tuple[Misfit, ...]:
+    """Everything that must raise, simplest first."""
+    right, half, brain = _zeros(), _zeros(dtype=torch.float16), _zeros(dtype=torch.bfloat16)
+    whole, double = _zeros(dtype=torch.int32), _zeros(dtype=torch.float64)
+    far, flat, short = _zeros(device="meta"), _zeros(2, 16, 16), _zeros(1, 2, 12, 16)
+    wide, more = _zeros(1, 2, 16, 32), _zeros(1, 3, 16, 16)
+    all_three = ("q", "k", "v")
+    return (
+        Misfit("q in float16 with k and v in float32", half, right, right, all_three, ("float16", "float32")),
+        Misfit("v in bfloat16 with q and k in float16", half, half, brain, ("v",), ("bfloat16",)),
+        Misfit("three tensors of int32", whole, whole, whole, all_three, ("int32",)),
+        Misfit("three tensors of float64", double, double, double, all_three, ("float64",)),
+        Misfit("k on another device than q and v", right, far, right, ("k", "q"), ("meta", "cpu")),
+        Misfit("q with three dimensions", flat, right, right, ("q",), ("(2, 16, 16)", "[2, 16, 16]", "3")),
+        Misfit("k and v of D 32 with q of D 16", right, wide, wide, all_three, ("32",)),
+        Misfit("v of D 32 with q and k of D 16", right, right, wide, ("v",), ("32",)),
+        Misfit("16 keys and 12 values", right, right, short, ("k", "v"), ("12",)),
+        Misfit("k and v of 3 heads with q of 2", right, more, more, all_three, ("3",)),
+        Misfit("v of 2 batch entries, q and k of 1", right, right, _zeros(2, 2, 16, 16), ("v",), ("2",)),
+    )
+
+
+def review(function: Callable) -> str:
+    """A sentence about the first misfit that is taken, or refused without a reason; else nothing."""
+    for misfit in misfits():
+        try:
+            with observing():
+                function(misfit.q, misfit.k, misfit.v)
+        except (TypeError, ValueError) as error:
+            sentence = _unclear(misfit, error)
+        except Exception as error:
+            sentence = (
+                f"Given {misfit.said}, it fails with {type(error).__name__} ({_head(error)}): raise "
+                "TypeError or ValueError before anything is launched."
+            )
+        else:
+            sentence = (
+                f"Every case passes; but {misfit.said} are taken without a word. Raise TypeError or "
+                "ValueError with what was found and what was expected."
+            )
+        if sentence:
+            return sentence
+    return ""
+
+
+def _unclear(misfit: Misfit, error: Exception) -> str:
+    text = str(error)
+    named = any(re.search(rf"\b{name}\b", text) for name in misfit.names)
+    if named and any(found in text for found in misfit.found):
+        return ""
+    lacks = "what was found" if named else f"which argument it is about ({' or '.join(misfit.names)})"
+    return (
+        f"Given {misfit.said}, the message is “{_head(error)}”. It does not say {lacks}; a reader who made "
+        "that mistake needs it."
+    )
+
+
+def _head(error: Exception) -> str:
+    head = (str(error).strip().splitlines() or ["no message"])[0]
+    return head if len(head) <= 90 else head[:89] + "…"

@@ -1,0 +1,198 @@
+"""The named mistakes of lesson 09: strides, what is kept for the backward pass, and the training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from flashlearn import training
+from flashlearn.exercise import Mistake
+from flashlearn.exercises.broken_09 import faulty_attention, faulty_launcher
+from flashlearn.observe.route import observing
+
+STRIDED = {
+    "v read with k's strides": Mistake(
+        "v is read with the strides of k. Both have one shape, and here different layouts.",
+        "Sixteen strides go to the kernel: which four stand where v's belong?",
+        launcher=faulty_launcher("v with k's"),
+        status="OUT_OF_BOUNDS",
+    ),
+    "k and v read with q's strides": Mistake(
+        "k and v are read with the strides of q.",
+        "Each tensor brings its own: `*k.stride()`, `*v.stride()`.",
+        launcher=faulty_launcher("k and v with q's"),
+        status="OUT_OF_BOUNDS",
+    ),
+    "o written with q's strides": Mistake(
+        "o is written with the strides of q, but o is a tensor of its own, with its own layout.",
+        "Pass `*o.stride()` for o, whatever q looks like.",
+        launcher=faulty_launcher("o with q's"),
+        status="OUT_OF_BOUNDS",
+    ),
+    "the last stride taken to be 1": Mistake(
+        "Neighbouring elements of a row are taken to lie side by side in memory: in your launch the last "
+        "stride is 1, and not every case has it so.",
+        "Pass the fourth stride as well: `*t.stride()` has all four.",
+        launcher=faulty_launcher("last is 1"),
+        status="OUT_OF_BOUNDS",
+    ),
+    "every tensor taken to be contiguous": Mistake(
+        "q, k and v are read as if they were contiguous, with strides made from their shapes. A view's "
+        "memory is laid out otherwise.",
+        "Ask the tensor: `t.stride()`. A shape says nothing about strides.",
+        launcher=faulty_launcher("as if contiguous"),
+        status="OUT_OF_BOUNDS",
+    ),
+    "heads and batch exchanged": Mistake(
+        "The strides of the batch and of the head have changed places.",
+        "The kernel's order is batch, head, row, column: that of the dimensions, and of `t.stride()`.",
+        launcher=faulty_launcher("heads before batch"),
+        status="OUT_OF_BOUNDS",
+    ),
+    "alpha from the padded D": Mistake(
+        "alpha is one over the root of BLOCK_D, the padded width. It should be that of D.",
+        "The case with D 24 is padded to 32; padding must not change the mathematics.",
+        launcher=faulty_launcher("alpha of the padded D"),
+    ),
+    "alpha = 0 taken for none": Mistake(
+        "An alpha of 0.0 is replaced by the default: `alpha or …` takes every false value for a missing one.",
+        "Ask `if alpha is None`.",
+        launcher=faulty_launcher("zero is no alpha"),
+    ),
+}
+
+ATTENTION = {
+    "the mask is forgotten": Mistake(
+        "causal=True changes nothing: o is that of unmasked attention.",
+        "Choose the launchers by `causal`: there are two of each.",
+        launcher=faulty_attention("no mask"),
+    ),
+    "the mask is forgotten on the way back": Mistake(
+        "o is right, and the gradients are those of unmasked attention.",
+        "The backward pass has to know what the forward pass did: keep `ctx.causal` and choose by it.",
+        launcher=faulty_attention("no mask backward"),
+    ),
+    "alpha is forgotten on the way back": Mistake(
+        "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
+        "Keep it: `ctx.alpha = alpha`.",
+        launcher=faulty_attention("default alpha backward"),
+    ),
+    "no default for alpha": Mistake(
+        "Where no alpha is given, 1 is used. The default is 1/√D.",
+        "`if alpha is None: alpha = 1 / math.sqrt(q.shape[-1])`.",
+        launcher=faulty_attention("no default"),
+    ),
+    "alpha = 0 taken for none": Mistake(
+        "An alpha of 0.0 is replaced by the default: `alpha or …` takes every false value for a missing one.",
+        "Ask `if alpha is None`.",
+        launcher=faulty_attention("zero is no alpha"),
+    ),
+    "dk and dv exchanged": Mistake(
+        "The gradient of k is what v's should be, and the other way round.",
+        "backward returns gradients in the order of forward's arguments: q, k, v, causal, alpha.",
+        launcher=faulty_attention("dk and dv exchanged"),
+    ),
+    "kept on the class": Mistake(
+        "Where a second call comes before the first one's backward pass, the gradients are those of the "
+        "second call's numbers. What is kept on the class or in a global is shared by all calls; a model "
+        "has one call per layer.",
+        "Each call has a `ctx` of its own: `ctx.save_for_backward(…)`.",
+        launcher=faulty_attention("kept outside"),
+    ),
+    "nothing to differentiate": Mistake(
+        "o is right and hangs on no graph: it does not require a gradient though q, k and v do; the "
+        "gradients shown here as NaN do not exist.",
+        "Call `FlashAttention.apply(q, k, v, …)` with q, k and v themselves, neither detached nor under "
+        "no_grad, and not `FlashAttention.forward`.",
+        launcher=faulty_attention("no graph"),
+    ),
+}
+
+
+# ---------------------------------------------------------------- training runs that go wrong
+
+
+def unmasked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attention that sees the future."""
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def _run(
+    attention: Callable = training.sdpa,
+    shifted: int = 1,
+    clears: bool = True,
+    notes_after: bool = False,
+    steps: bool = True,
+) -> Callable[..., Tensor]:
+    """The training loop with one thing changed."""
+
+    def run(size: training.Size, start: Tensor, batches: Tensor) -> Tensor:
+        with torch.enable_grad(), training.one_thread():
+            model = training.Transformer(size, start)
+            adam = training.optimizer(model)
+            losses = []
+            for batch in batches:
+                read, wanted = batch[:, :-1], batch[:, shifted : shifted + size.context]
+                loss = F.cross_entropy(model(read, attention).flatten(0, 1), wanted.flatten())
+                if clears:
+                    adam.zero_grad()
+                loss.backward()
+                if steps:
+                    adam.step()
+                if notes_after:
+                    loss = F.cross_entropy(model(read, attention).flatten(0, 1), wanted.flatten())
+                losses.append(loss.detach())
+            return torch.stack(losses)
+
+    return run
+
+
+TRAINING = {
+    "the model sees the future": Mistake(
+        "This is the curve of a model whose attention is not causal: every position sees the character that "
+        "it is to predict.",
+        "`flash_attention(q, k, v, causal=True)`: the model passes q, k and v, and nothing about a mask.",
+        wrong=_run(unmasked),
+    ),
+    "targets not shifted": Mistake(
+        "The model is asked for the character that it has just read.",
+        "Position i reads `batch[:, i]` and is to predict `batch[:, i + 1]`.",
+        wrong=_run(shifted=0),
+    ),
+    "gradients pile up": Mistake(
+        "The first losses are right, and from then on every step adds its gradient to those of all steps "
+        "before: backward() adds to .grad, it does not replace it.",
+        "`adam.zero_grad()` before each `loss.backward()`.",
+        wrong=_run(clears=False),
+    ),
+    "losses noted after the step": Mistake(
+        "Each loss is that of the batch after the step that learnt from it.",
+        "Note the loss that the step is made from, before it.",
+        wrong=_run(notes_after=True),
+    ),
+    "no step": Mistake(
+        "These are the losses of the parameters at the start, for every batch: nothing was learnt.",
+        "`adam.step()` after `loss.backward()`. And is `optimizer` given the model that is trained?",
+        wrong=_run(steps=False),
+    ),
+}
+
+
+def review_training(function: Callable) -> str:
+    """A sentence if the run's attention was not computed by kernels: torch's was used, or formulas."""
+    size = training.Size(layers=1, heads=1, head_dim=16, context=16, batch=1, steps=2, learning_rate=3e-3)
+    batches = training.batches(training.text(), size, seed=0)
+    with torch.enable_grad(), observing() as (session, watch):
+        function(size, training.initial(size, seed=0), batches)
+    names = {name for name, _ in watch.forbidden if "log_softmax" not in name}  # that one is the loss's
+    if any("attention" in name or "softmax" in name for name in names):
+        return "The curve is right, but torch's attention drew it. Hand the model your flash_attention."
+    if len(session.launches) < 3 * size.steps:
+        return (
+            f"The curve is right, but {len(session.launches)} kernels ran in {size.steps} steps; with "
+            "flash_attention in the model there are at least three in each."
+        )
+    return ""

@@ -139,7 +139,7 @@ def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Findi
     finding = diagnose(exercise, outcomes, function)
     statuses = {o.status for o in outcomes}
     if finding is None and exercise.explain is not None and Status.WRONG in statuses <= JUDGED:
-        finding = Finding("explained", exercise.explain(outcomes))
+        finding = Finding("explained", *exercise.explain(outcomes))
     return outcomes, finding
 
 

@@ -92,8 +92,8 @@ class Exercise:
     (lse and delta are fp32). `peer` is the torch function that timing compares with, on
     `timing_case`. `call(function, inputs)` replaces the plain call where outputs are not what the
     function returns (gradients of it, say). `review(function)` looks at an answer whose cases all pass
-    and returns a sentence if it still is not what was asked for, else nothing. `explain(outcomes)` says in a
-    sentence what cases that came out wrong amount to, where no named mistake explains them.
+    and returns a sentence if it still is not what was asked for, else nothing. `explain(outcomes)` says what
+    cases that came out wrong amount to where no named mistake does: a sentence, and the next step.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Exercise:
     time_limit: float = 20.0
     call: Callable[[Callable[..., Any], Inputs], Any] | None = None
     review: Callable[[Callable[..., Any]], str] | None = None
-    explain: Callable[[list[Any]], str] | None = None
+    explain: Callable[[list[Any]], tuple[str, str]] | None = None
 
     def parameters(self) -> tuple[str, ...]:
         """Parameter names of the learner's function, read off `signature`."""

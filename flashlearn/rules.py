@@ -128,10 +128,10 @@ def precision(check: OutputCheck, outcome: Outcome) -> Finding | None:
     scale = float(check.expected.double().abs().max())
     if check.error > 64 * torch.finfo(check.got.dtype).eps * max(scale, 1e-30):
         return None
-    sentence = (
-        f"{check.name} is close but too coarse: off by {check.error:.2g} where {check.allowed:.2g} is "
-        "allowed, as if a sum were carried in half precision."
-    )
+    how = f"off by {check.error:.2g} where {check.allowed:.2g} is allowed"
+    if check.error <= check.allowed:
+        how = f"its rms error is {check.rms_ratio:.2f} times what a sum carried in fp32 may have"
+    sentence = f"{check.name} is close but too coarse: {how}, as if a sum were carried in half precision."
     return Finding("precision", sentence, "Convert to tl.float32 after loading, and back only when storing.")
 
 

@@ -36,7 +36,6 @@ class Truth:
         native = as_tuple(exercise.reference(**clone(inputs)))
         self.dtypes = output_dtypes(exercise, inputs)
         self.twins = list(_twins(exercise, inputs, native))
-        self.half = any(t.dtype in HALF for t in inputs.values() if isinstance(t, torch.Tensor))
 
     def allowed(self, index: int) -> tuple[float, float]:
         """Largest error and largest rms error that output `index` may have (inf: no rms bound)."""
@@ -51,7 +50,7 @@ class Truth:
         errors = [largest_error(twin[index].to(dtype), expected) for twin in self.twins]
         factor = 3 if self.exercise.gradient else 2
         rms = float("inf")
-        if self.half and self.exercise.accumulates and reference.numel() >= RMS_LEAST:
+        if dtype in HALF and self.exercise.accumulates and reference.numel() >= RMS_LEAST:
             slack = 0.05 * torch.finfo(dtype).eps * root_mean_square(reference)
             noise = [root_mean_square((t[index].to(dtype).double() - expected)[finite]) for t in self.twins]
             rms = RMS_FACTOR * max(noise) + slack

@@ -45,3 +45,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not torch.cuda.is_available():
             for item in on_gpu:
                 item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch finds none here"))
+
+
+@pytest.fixture(autouse=True)
+def no_background_compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A check compiles for GPUs in the background; in tests that nobody waits for, it only takes the cores."""
+    if request.node.get_closest_marker("budgets") is None:
+        monkeypatch.setattr("flashlearn.checking._budgets", lambda outcomes: None)

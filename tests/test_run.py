@@ -273,3 +273,27 @@ def test_a_sum_over_lanes_that_a_mask_hides_is_wrong_and_said_to_be_undefined():
     assert report.finding.mistake == "masked load without other"
     assert "x_ptr is loaded under a mask without other=" in report.finding.sentence
     assert report.finding.place.text.strip().startswith("x = tl.load(")
+
+
+@triton.jit
+def carries_half_kernel(x_ptr, s_ptr, columns, stride_row, stride_column, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    acc = tl.zeros((BLOCK,), x_ptr.dtype.element_ty)
+    for start in range(0, columns, BLOCK):
+        j = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i * stride_row + j * stride_column, mask=j < columns, other=0.0)
+        acc = acc + x.to(tl.float32)
+    tl.store(s_ptr + i, tl.sum(acc, axis=0))
+
+
+def carries_half(x):
+    s = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+    carries_half_kernel[(x.shape[0],)](x, s, x.shape[1], x.stride(0), x.stride(1), BLOCK=32)
+    return s
+
+
+@pytest.mark.budgets
+def test_what_the_compiler_refuses_at_another_dtype_is_in_the_report():
+    report = flashlearn.check("row_sum", carries_half, demo=True)
+    refusals = {budget.error for budget in report.budgets.result() if budget.error}
+    assert any("`acc` enters the loop as fp16" in error for error in refusals)

@@ -416,7 +416,7 @@ def try_suite(function: Callable[..., Any], inputs: Inputs) -> Tensor:
     return torch.tensor([int(killed is defendant.guilty)])
 
 
-def verdict_on_suite(outcomes: list[Any]) -> str:
+def verdict_on_suite(outcomes: list[Any]) -> tuple[str, str]:
     """How many mutants were killed, who survived, and whether right kernels were spared."""
     guilty = [d.guilty for d in mutants_10.DEFENDANTS]
     wrong = [o.case.sizes["number"] for o in outcomes if not all(check.ok for check in o.outputs)]
@@ -429,7 +429,10 @@ def verdict_on_suite(outcomes: list[Any]) -> str:
         parts.append(one if len(survivors) < 2 else f"{one} The cases below say it of the others.")
     if condemned:
         parts.append(f"It also condemns {', and '.join(condemned)}.")
-    return " ".join(parts)
+    step = "Which trial would break what the first survivor takes for granted, and nothing else?"
+    if condemned:
+        step = "Find the trial that asks for more digits than fp32 has, and tone its values down."
+    return " ".join(parts), step
 
 
 tests_on_trial = Exercise(

@@ -83,7 +83,8 @@ def _arrow(axes: Axes, start: str, end: str, colour: str) -> None:
 def side_by_side(tiles: Mapping[str, tuple]) -> Picture:
     """For each name its tile from the kernel, from the twin, and the difference, on one scale per name."""
     rows = len(tiles)
-    figure = Figure(figsize=(9.0, 2.9 * rows + 0.3), layout="constrained")
+    high, wide = next(iter(tiles.values()))[1].shape
+    figure = Figure(figsize=(9.0, (2.7 * high / wide + 0.5) * rows + 0.3), layout="constrained")
     panels = figure.subplots(rows, 3, squeeze=False)
     texts = []
     for line, (name, pair) in zip(panels, tiles.items(), strict=True):

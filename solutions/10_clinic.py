@@ -30,6 +30,7 @@ from torch import Tensor
 import flashlearn
 from flashlearn import clinic, example, reference
 from flashlearn.clinic import Trial, draw
+from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.pictures import clinic as pictures
 
 # %% [markdown]
@@ -182,6 +183,24 @@ for name in ("p", "dp", "ds"):
 # $dV$, each rebuilds $P$ and $dS$ from $Q$, $K$, LSE and delta *by itself*. A right $dQ$ acquits the lines of the kernel
 # that computed it, and says nothing about the same lines of the other. What it does acquit is what both read: LSE
 # and delta in memory.
+#
+# Here are two such kernels on the same inputs: the one of lesson 07 for $dQ$, and for $dK$ and $dV$ one that you will
+# meet below.
+
+# %% tags=["nbval-check-output"]
+given = clinic.inputs("clinic_4", S_q=49, S_k=56)
+heads = {name: x[None, None] if isinstance(x, Tensor) else x for name, x in given.items()}  # [1, 1, S, D]
+with flashlearn.observing():
+    dq = dq_kernel(**heads)[0, 0]
+
+print(
+    "dq  ", "right" if torch.allclose(dq, reference.attention_gradients(**given)[0], atol=1e-5) else "wrong"
+)
+examine("clinic_4", clinic.patient("clinic_4"), given)
+
+# %% [markdown]
+# «dQ is right, so P is right, so dV = Pᵀ dO can only be wrong in that one product.» The conclusion is false: the product
+# is in perfect health, and the second kernel's $P$ is not.
 #
 # **Second: that a right $dQ$ needs a right $dS$.** $dQ = \alpha\, dS\, K$ is a product, and products lose information.
 # Add to $dS$ any $Z$ with $ZK = 0$. Then $dQ$ stays the same. For **every size**, with matrix symbols:

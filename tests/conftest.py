@@ -49,6 +49,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def no_background_compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """A check compiles for GPUs in the background; in tests that nobody waits for, it only takes the cores."""
+    """A check compiles for GPUs in the background; where nobody waits for that, it only takes the cores."""
     if request.node.get_closest_marker("budgets") is None:
         monkeypatch.setattr("flashlearn.checking._budgets", lambda outcomes: None)

@@ -14,7 +14,7 @@ from triton._C.libtriton import ir as _ir
 from triton.language import core as tl_core
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
-from flashlearn.observe.lowprec import BF16, EIGHT_BIT, FLOATS, NARROW, cast, numpy_dtype
+from flashlearn.observe.lowprec import BF16, FLOATS, NARROW, cast, numpy_dtype
 from flashlearn.observe.memory import Memory
 
 SPECIAL = frozenset({np.exp, np.exp2, np.log, np.log2, np.sin, np.cos, np.sqrt})
@@ -183,6 +183,3 @@ def _combine(operation, old: np.ndarray, values: np.ndarray) -> np.ndarray:
     if operation in COMBINE:
         return COMBINE[operation](old, values)
     raise ValueError(f"this atomic is not known to the interpreter: {operation}")
-
-
-__all__ = ["EIGHT_BIT", "ObservedBuilder"]

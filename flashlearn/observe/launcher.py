@@ -203,6 +203,3 @@ def _key(tensor: torch.Tensor) -> int:
     """Identifies a tensor's memory; sparse and nested tensors have none that can be named."""
     ordinary = tensor.layout is torch.strided and not tensor.is_nested
     return tensor.untyped_storage()._cdata if ordinary else -1
-
-
-__all__ = ["LauncherWatch", "fill_poison", "learner_place"]

@@ -59,8 +59,9 @@ solutions: setup ## run the solved notebooks: every check passes
 build: setup ## solutions/*.py into both notebooks of each lesson; executes what changed
 	@$(PYTHON_IN_VENV) -m flashlearn.authoring build
 
-bench: setup ## verdict latency of each exercise, and what observing costs
+bench: setup ## verdict latency, what observing costs, what the grader says of answers with known faults
 	@.venv/bin/flashlearn bench
+	@$(PYTHON_IN_VENV) -m tests.wrong
 
 format: setup ## let ruff mend what it can
 	$(PYTHON_IN_VENV) -m ruff check --fix .

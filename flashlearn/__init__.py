@@ -28,9 +28,11 @@ _HOMES = {
     "OutOfBounds": "observe.errors",
     "Report": "report",
     "UnknownExercise": "exercises",
+    "TraceError": "tracing",
     "check": "checking",
     "hint": "hints",
     "observing": "observe.route",
+    "trace": "tracing",
     "use": "checking",
 }
 

@@ -93,7 +93,8 @@ def _from_notebook(exercise: Exercise) -> Part:
     failed = next((o for o in outcomes if o.status is not Status.PASS), None)
     if failed is not None:
         state = failed.status.value
-        return _course(exercise, f"the cell in {where} no longer passes ({failed.case.name}: {state})")
+        saved = f"the cell in {where}, as last saved, no longer passes"
+        return _course(exercise, f"{saved} ({failed.case.name}: {state})")
     return Part(function, True, f"yours, from {where}: {len(outcomes)} cases passed just now")
 
 

@@ -105,7 +105,7 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
     def handed_in(*values: Any) -> Any:
         inputs = dict(zip(exercise.parameters(), values, strict=True))
         wrong = mistake.wrong(**inputs)
-        if exercise.kind is Kind.SYMBOLIC:
+        if exercise.kind is Kind.SYMBOLIC or exercise.call is not None:  # whose outputs are made of it
             return wrong
         outputs = [
             out.to(dtype) for out, dtype in zip(as_tuple(wrong), output_dtypes(exercise, inputs), strict=True)
@@ -133,13 +133,13 @@ def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Findi
         sentence = exercise.review(function)
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
-            return outcomes, Finding("review", sentence)
+            return outcomes, Finding("review", sentence, "Every case passes: this alone is left to mend.")
     if is_symbolic:
         return outcomes, symbolic.name_mistake(exercise, outcomes)
     finding = diagnose(exercise, outcomes, function)
     statuses = {o.status for o in outcomes}
     if finding is None and exercise.explain is not None and Status.WRONG in statuses <= JUDGED:
-        finding = Finding("explained", *exercise.explain(outcomes))
+        finding = exercise.explain(outcomes, function)
     return outcomes, finding
 
 

@@ -26,13 +26,28 @@ def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:
     if bad.problem:
         return f"{bad.problem}."
     if not math.isfinite(bad.error):
-        return f"{bad.name} is NaN or infinite where the right answer is a number, or the other way round."
+        return _not_finite_sentence(bad)
+    if bad.error > bad.allowed == 0:
+        return f"{bad.name} is off by up to {bad.error:.2g}; it has to be exact."
     if bad.error > bad.allowed:
         return f"{bad.name} is off by up to {bad.error:.2g}; {bad.allowed:.2g} is allowed at this precision."
     return (
         f"{bad.name} is noisier than it need be: its rms error is {bad.rms_ratio:.2f} times what a sum "
         "carried in fp32 may have."
     )
+
+
+def _not_finite_sentence(bad: OutputCheck) -> str:
+    """Which way round the two differ: NaN for a number, or a number for an infinity."""
+    stray = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
+    if not bool(stray.any()):
+        return f"{bad.name} is wrong where the right answer is infinite."
+    unwritten = stray & (bad.writers.reshape(stray.shape) < 0) if bad.writers is not None else stray & False
+    count, what = (unwritten, "was never written") if bool(unwritten.any()) else (stray, "is NaN or infinite")
+    if int(count.sum()) == count.numel():
+        return f"All of {bad.name} {what}, where the right answer is a number."
+    share = f"{int(count.sum())} of {count.numel()} elements"
+    return f"{bad.name} {what} in {share}, where the right answer is a number."
 
 
 def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:

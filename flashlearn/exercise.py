@@ -60,7 +60,9 @@ class Mistake:
     `wrong` computes what a learner with this mistake would get, in torch (or sympy), with the
     signature of the exercise's reference; or `launcher` is a real function with a real kernel that
     makes it (where torch cannot say it: a missing mask, a race), to be answered with `status`.
-    `sentence` says to the learner what happened, `next_step` what to look at.
+    `sentence` says to the learner what happened, `next_step` what to look at. `also` are
+    formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults`
+    takes the shape of the tiles as `tile`, and is tried with the learner's.
     """
 
     sentence: str
@@ -68,6 +70,7 @@ class Mistake:
     wrong: Callable[..., Any] | None = None
     launcher: Callable[..., Any] | None = None
     status: str = "WRONG"
+    also: tuple[Callable[..., Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,21 @@ class Exercise:
     `outputs` names the returned tensors in order. `work(inputs)` is the least work of a call; a
     kernel that did less than half of its operations did not compute the answer. Where `accumulates`,
     outputs are sums and half-precision results are also held to a bound on their rms error.
+    Without `launcher_arithmetic` the exercise is itself arithmetic of single elements, and torch may do none
+    of it with the inputs in the launcher.
     `output_dtypes` names outputs whose dtype is not what the reference returns for the case's inputs
     (lse and delta are fp32). `peer` is the torch function that timing compares with, on
     `timing_case`. `call(function, inputs)` replaces the plain call where outputs are not what the
     function returns (gradients of it, say). `review(function)` looks at an answer whose cases all pass
-    and returns a sentence if it still is not what was asked for, else nothing. `explain(outcomes)` says what
-    cases that came out wrong amount to where no named mistake does: a sentence, and the next step.
+    and returns a sentence if it still is not what was asked for, else nothing. `explain(outcomes, function)`
+    says what cases that came out wrong amount to where no named mistake does: a flashlearn.outcome.Finding.
+    `says(case)` is what a case that came out wrong says of itself, where "off by so much" would mean nothing.
+    `weights` reads P out of an attention kernel: (read(launcher, inputs), right(inputs)), see
+    flashlearn.exercises.readouts. `quantities(inputs)` gives what a right kernel's tiles hold on their way
+    (flashlearn.exercises.quantities), by which the first value that departs is found.
+    `catalogue` are mistakes that the exercise does not teach and a learner may still make: formulas that a
+    diagnosis tries after those of `mistakes`.
+    Where there are `real_sizes` (B, H, S, D), offsets of [B, H, S, D] inputs of that size must not overflow.
     """
 
     name: str
@@ -107,10 +119,12 @@ class Exercise:
     cases: tuple[Case, ...]
     hints: tuple[str, str, str]
     mistakes: Mapping[str, Mistake] = field(default_factory=dict)
+    catalogue: Mapping[str, Mistake] = field(default_factory=dict)
     twins: tuple[Callable[..., Any], ...] = ()
     points: int = 1
     gradient: bool = False
     accumulates: bool = True
+    launcher_arithmetic: bool = True
     output_dtypes: Mapping[str, torch.dtype] = field(default_factory=dict)
     atomics: bool = False
     work: Callable[[Inputs], Work] | None = None
@@ -120,7 +134,16 @@ class Exercise:
     time_limit: float = 20.0
     call: Callable[[Callable[..., Any], Inputs], Any] | None = None
     review: Callable[[Callable[..., Any]], str] | None = None
-    explain: Callable[[list[Any]], tuple[str, str]] | None = None
+    explain: Callable[[list[Any], Callable[..., Any]], Any] | None = None
+    says: Callable[[Case], str] | None = None
+    real_sizes: Mapping[str, int] = field(default_factory=dict)
+    quantities: Callable[[Inputs], Any] | None = None
+    weights: tuple[Callable[..., Any], Callable[[Inputs], Any]] | None = None
+
+    @property
+    def known(self) -> Mapping[str, Mistake]:
+        """Every mistake by name: those of the catalogue, and the exercise's own."""
+        return {**self.catalogue, **self.mistakes}
 
     def parameters(self) -> tuple[str, ...]:
         """Parameter names of the learner's function, read off `signature`."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FrameType
 
 from flashlearn.observe.access import LEARNER_CODE, place_of
 from flashlearn.observe.deadline import deadline
@@ -20,6 +21,7 @@ from flashlearn.observe.errors import (
     todo_message,
 )
 from flashlearn.outcome import Place, Status
+from flashlearn.slips import kind_words
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OURS = str(Path(__file__).parent)
@@ -42,7 +44,7 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
         return Status.CRASHED, "The launcher asked for more memory than there is.", place
     if isinstance(error, SystemExit):
         return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
-    return Status.CRASHED, f"{type(error).__name__}: {text}", place
+    return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function), place
 
 
 def _message(error: BaseException) -> str:
@@ -53,15 +55,27 @@ def _message(error: BaseException) -> str:
         return "its message cannot be shown"
 
 
+def _advised(error: BaseException, said: str, function: Callable) -> str:
+    """The message with what a beginner needs beside it, where that is known."""
+    known = explain(said, _ADVICE_OUTSIDE_KERNELS)
+    if known != said:
+        return known
+    frame, line = _learner_frame(error, function)
+    try:
+        return kind_words(error, said, frame, place_of(frame.f_code, line).text if frame else "")
+    except Exception:  # it looks at a learner's objects, which may answer anything
+        return said
+
+
 def _sentence(error: LaunchError) -> str:
     if isinstance(error, KernelCrash) and error.cause is not None:
         return explain(error.sentence)
     return error.sentence
 
 
-def explain(sentence: str) -> str:
-    """Add what a beginner needs to the best known of triton's own messages."""
-    for part, advice in _ADVICE.items():
+def explain(sentence: str, advice_for: Mapping[str, str] | None = None) -> str:
+    """Add what a beginner needs to the best known of triton's own messages, or to those of `advice_for`."""
+    for part, advice in (_ADVICE if advice_for is None else advice_for).items():
         if part in sentence:
             return f"{sentence.rstrip('.')}. {advice}"
     return sentence
@@ -79,6 +93,13 @@ _ADVICE = {
         "Two blocks of different shapes meet in this line. Write each one's shape beside it: is a [:, None] "
         "or [None, :] missing, or does a sum run along the other axis?"
     ),
+    "Both operands must be same dtype": (
+        "tl.dot wants one dtype on both sides: convert one operand with .to(...), p.to(v.dtype) for example."
+    ),
+    "must have equal reduction dimensions": (
+        "tl.dot multiplies [M, K] by [K, N]. Write the shape of both operands beside this line: are they in "
+        "the wrong order, or does one of them need tl.trans?"
+    ),
     "out of bounds for shape []": (
         "tl.max and tl.sum reduce one block along an axis; the larger of two values is tl.maximum(x, y)."
     ),
@@ -86,6 +107,16 @@ _ADVICE = {
     "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
     "'NoneType' object": "Does a helper function lack its return statement?",
     "unsupported operand": "Is one of the operands a tile and the other a Python object?",
+}
+_ADVICE_OUTSIDE_KERNELS = {
+    "Cannot convert expression to float": (
+        "A symbol has no value yet, and functions of Python's math need one: take sympy's, such as "
+        "sp.ceiling, sp.sqrt or sp.Max."
+    ),
+    "cannot determine truth value of Relational": (
+        "Symbols have no value yet, so neither `if` nor max and min can compare them: take sp.Max, sp.Min or "
+        "sp.Piecewise."
+    ),
 }
 
 
@@ -98,14 +129,19 @@ def _too_long(limit: float, place: Place | None) -> str:
 
 
 def learner_line(error: BaseException, function: Callable) -> Place | None:
-    """The innermost frame of the learner's own code, whether it ran interpreted or not."""
-    found = None
+    """The innermost line of the learner's own code, whether it ran interpreted or not."""
+    frame, line = _learner_frame(error, function)
+    return place_of(frame.f_code, line) if frame is not None else None
+
+
+def _learner_frame(error: BaseException, function: Callable) -> tuple[FrameType | None, int]:
+    found, at = None, 0
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
     for frame, line in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
         if code in LEARNER_CODE or code.co_filename == own or not _is_library(code.co_filename):
-            found = place_of(code, line)
-    return found
+            found, at = frame, line
+    return found, at
 
 
 def _is_library(file: str) -> bool:

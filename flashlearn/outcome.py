@@ -39,6 +39,18 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Caution:
+    """What would fail, or go less well, on a GPU though it passes here: its kind, a sentence, the line."""
+
+    kind: str
+    sentence: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
 class OutputCheck:
     """One output against the reference.
 
@@ -62,7 +74,9 @@ class OutputCheck:
 class Outcome:
     """What happened in one case. `message` is one sentence; `detail` may show code or numbers.
 
-    `fault` describes an out-of-bounds access: (kind, whether it had a mask, first offending index).
+    `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index), a race,
+    ("race", the two accesses' kinds, which of the two programs had read the element, whose memory it is), or
+    what a launcher did, ("changed input",).
     """
 
     case: Case
@@ -72,7 +86,7 @@ class Outcome:
     place: Place | None = None
     outputs: tuple[OutputCheck, ...] = ()
     observation: Observation | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
     seconds: float = 0.0
     mode: str = "observed"
     fault: tuple = ()
@@ -80,7 +94,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finding:
-    """The diagnosis: which mistake (or rule) it is, said in a sentence, and what to do next."""
+    """The diagnosis: which mistake (or rule) it is, said in a sentence, and what to do next.
+
+    Two at once are written "one + other" in `mistake`. `fits` of `of` cases that are wrong are explained.
+    """
 
     mistake: str
     sentence: str

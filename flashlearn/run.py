@@ -7,6 +7,7 @@ after all observed cases have passed: a stray store on a GPU would cost the lear
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable
@@ -14,16 +15,18 @@ from typing import Any
 
 import torch
 
-from flashlearn import device
+from flashlearn import device, elsewhere
 from flashlearn.comparing import call, clone_storages, count_sentence, same, wrong_sentence
 from flashlearn.compiled import run_compiled
 from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.failures import failure
+from flashlearn.observe.cautions import TF32
 from flashlearn.observe.deadline import deadline
 from flashlearn.observe.launcher import LauncherWatch
 from flashlearn.observe.route import observing
 from flashlearn.observe.session import Session
 from flashlearn.outcome import Outcome, Status
+from flashlearn.slips import call_sentence
 from flashlearn.tolerance import Truth, as_tuple, misfit_kind
 from flashlearn.whose import who_did_it, window
 
@@ -49,20 +52,37 @@ def run(exercise: Exercise, function: Callable, compiled: bool | None = None) ->
         second = _second_draw(exercise, function, outcomes)
         outcomes += [second] if second is not None else []
     passed = all(o.status is Status.PASS for o in outcomes)
+    if passed and exercise.kind is Kind.KERNEL:
+        again = functools.partial(run_observed, exercise, function)
+        outcomes = elsewhere.examine(exercise, function, outcomes, again)
     if passed and exercise.kind is Kind.KERNEL and (device.has_gpu() if compiled is None else compiled):
-        outcomes += run_compiled(exercise, function)
+        outcomes += run_compiled(exercise, function, tf32=seen(outcomes, TF32))
     return outcomes
 
 
-def run_observed(exercise: Exercise, function: Callable, case: Case, undefined: float = math.nan) -> Outcome:
-    """One case in the observed interpreter, on the CPU. `undefined` is for lanes without `other=`."""
+def seen(outcomes: list[Outcome], kind: str) -> bool:
+    """True if a caution of this kind was raised in any case."""
+    return any(getattr(caution, "kind", "") == kind for o in outcomes for caution in o.warnings)
+
+
+def run_observed(
+    exercise: Exercise,
+    function: Callable,
+    case: Case,
+    undefined: float = math.nan,
+    fresh: float = math.nan,
+) -> Outcome:
+    """One case in the observed interpreter, on the CPU.
+
+    `undefined` is for lanes without `other=`, `fresh` for the memory of torch.empty.
+    """
     started = time.perf_counter()
     inputs = exercise.inputs(case, case.generator())
     truth = Truth(exercise, inputs)
     given = clone_storages(inputs)
     session = watch = None
     try:
-        with observing(case.seed, undefined) as (session, watch), deadline(exercise.time_limit):
+        with observing(case.seed, undefined, fresh) as (session, watch), deadline(exercise.time_limit):
             watch.given.update(storages(given))
             returned = call(exercise, function, given)
     except KeyboardInterrupt:
@@ -73,6 +93,8 @@ def run_observed(exercise: Exercise, function: Callable, case: Case, undefined: 
     else:
         outcome = _compare(exercise, case, truth, inputs, given, returned, session, watch)
     observation = session.observation() if session is not None else None
+    if observation is not None and outcome.status is Status.WRONG:
+        observation.unread.update(_unread(given, session))
     warnings = tuple(observation.warnings) if observation is not None else ()
     return dataclasses.replace(
         outcome, observation=observation, warnings=warnings, seconds=time.perf_counter() - started
@@ -91,27 +113,35 @@ def _compare(
 ) -> Outcome:
     if session.memory.races.found:
         race = session.memory.races.found[0]
-        return Outcome(case, Status.RACE, race.sentence, place=race.place)
+        fault = ("race", *race.fault, _owner(exercise, race.storage, returned, given))
+        return Outcome(case, Status.RACE, race.sentence, place=race.place, fault=fault)
     outputs = as_tuple(returned)
     if returned is None or len(outputs) != len(exercise.outputs):
         sentence = count_sentence(exercise, returned, outputs)
-        return Outcome(case, Status.WRONG, sentence)
+        return Outcome(case, Status.WRONG, sentence, fault=("launcher",))
     changed = [name for name in inputs if not same(inputs[name], given[name])]
     checks = tuple(
         truth.judge(i, out, **_writers(out, session)) for i, out in enumerate(outputs)
     )  # fmt: skip
     if changed:
         sentence = f"The launcher changed its input {changed[0]}: inputs must be as they were afterwards."
-        return Outcome(case, Status.WRONG, sentence, outputs=checks)
+        return Outcome(case, Status.WRONG, sentence, outputs=checks, fault=("changed input",))
     aliased = _aliased(exercise, outputs, given)
     if aliased:
-        return Outcome(case, Status.WRONG, aliased, outputs=checks)
+        return Outcome(case, Status.WRONG, aliased, outputs=checks, fault=("returned input",))
     if not all(check.ok for check in checks):
-        return Outcome(case, Status.WRONG, wrong_sentence(checks), outputs=checks)
+        sentence = exercise.says(case) if exercise.says is not None else wrong_sentence(checks)
+        return Outcome(case, Status.WRONG, sentence, outputs=checks)
     status, sentence, place = (Status.PASS, "", None)
     if exercise.kind is Kind.KERNEL:
         status, sentence, place = who_did_it(exercise, inputs, outputs, session, watch)
     return Outcome(case, status, sentence, outputs=checks, place=place)
+
+
+def _owner(exercise: Exercise, storage: int, returned: Any, given: Inputs) -> str:
+    """Whose memory it is: that of an output or an input, by name, or of neither: "scratch"."""
+    results = dict(zip(exercise.outputs, as_tuple(returned), strict=False))
+    return {**storages(results), **storages(given)}.get(storage, "scratch")
 
 
 def _writers(out: Any, session: Session) -> dict[str, Any]:
@@ -122,6 +152,17 @@ def _writers(out: Any, session: Session) -> dict[str, Any]:
         return {}
     last = torch.maximum(window(region.writer, out, region.unit), window(region.atomic, out, region.unit))
     return {"writers": torch.tensor(session.memory.races.numbers)[last]}
+
+
+def _unread(given: Inputs, session: Session) -> dict[str, torch.Tensor]:
+    """Which elements of each input no program loaded, for inputs that programs did load from."""
+    unread = {}
+    for name, value in given.items():
+        if isinstance(value, torch.Tensor) and value.numel():
+            region = session.memory.by_storage.get(value.untyped_storage()._cdata)
+            if region is not None and region.loaded.any() and value.element_size() >= region.unit:
+                unread[name] = ~window(region.loaded, value, region.unit)
+    return unread
 
 
 def _aliased(exercise: Exercise, outputs: tuple, given: Inputs) -> str:
@@ -135,7 +176,11 @@ def _aliased(exercise: Exercise, outputs: tuple, given: Inputs) -> str:
 
 def storages(given: Inputs) -> dict[int, str]:
     """Which input owns a storage."""
-    return {t.untyped_storage()._cdata: name for name, t in given.items() if isinstance(t, torch.Tensor)}
+    return {
+        t.untyped_storage()._cdata: name
+        for name, t in given.items()
+        if isinstance(t, torch.Tensor) and not misfit_kind(t)
+    }
 
 
 def _second_draw(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Outcome | None:
@@ -153,7 +198,8 @@ def _second_draw(exercise: Exercise, function: Callable, outcomes: list[Outcome]
     )
     sentence = "The second call gave the first call's answer, though its inputs differ." if stale else ""
     renamed = dataclasses.replace(case, name=f"{case.name}, other numbers")
-    return dataclasses.replace(again, case=renamed, message=sentence or again.message)
+    fault = ("stale answer",) if stale else again.fault
+    return dataclasses.replace(again, case=renamed, message=sentence or again.message, fault=fault)
 
 
 def same_inputs(exercise: Exercise, one: Case, other: Case) -> bool:
@@ -176,4 +222,5 @@ def _refuse(exercise: Exercise, function: Any) -> Outcome | None:
     if not callable(function):
         sentence = f"check wants the function itself, {exercise.name}, not {function!r:.60}."
         return Outcome(case, Status.CRASHED, sentence)
-    return None
+    misfit = call_sentence(exercise.name, function, exercise.parameters())
+    return Outcome(case, Status.CRASHED, misfit) if misfit else None

@@ -17,6 +17,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.outcome import OutputCheck
+from flashlearn.tf32 import Tf32Products
 
 HALF = (torch.float16, torch.bfloat16)
 RMS_FACTOR = 1.3
@@ -27,18 +28,29 @@ RMS_LEAST = 256  # with fewer elements a ratio of rms errors is luck
 class Truth:
     """The reference outputs of one draw, and how far plain torch strays from them.
 
-    `expected` are fp64, `dtypes` what the learner's outputs must have.
+    `expected` are fp64, `dtypes` what the learner's outputs must have. With `tf32`, for kernels whose
+    fp32 products run in TF32 on a GPU, plain torch also computes its products that way.
     """
 
-    def __init__(self, exercise: Exercise, inputs: Inputs):
+    def __init__(self, exercise: Exercise, inputs: Inputs, tf32: bool = False):
         self.exercise = exercise
         self.expected = as_tuple(exercise.reference(**convert(inputs, torch.float64)))
         native = as_tuple(exercise.reference(**clone(inputs)))
         self.dtypes = output_dtypes(exercise, inputs)
+        self._allowed: dict[int, tuple[float, float]] = {}
         self.twins = list(_twins(exercise, inputs, native))
+        if tf32:
+            with Tf32Products():
+                products = as_tuple(exercise.reference(**clone(inputs)))
+                self.twins += list(_twins(exercise, inputs, products))
 
     def allowed(self, index: int) -> tuple[float, float]:
         """Largest error and largest rms error that output `index` may have (inf: no rms bound)."""
+        if index not in self._allowed:
+            self._allowed[index] = self._measured(index)
+        return self._allowed[index]
+
+    def _measured(self, index: int) -> tuple[float, float]:
         expected, dtype = self.expected[index], self.dtypes[index]
         if not dtype.is_floating_point:
             return 0.0, float("inf")

@@ -34,6 +34,13 @@ def who_did_it(
     for name, out in zip(exercise.outputs, outputs, strict=True):
         if not sentence and out.numel():
             sentence = _not_stored(name, out, session, watch) or _copied(name, out, session, watch)
+    if not sentence and watch.arithmetic and not exercise.launcher_arithmetic:
+        operation, place = watch.arithmetic[0]
+        sentence = (
+            f"The answer is right, but {operation} computed with the inputs in the launcher. That arithmetic "
+            "is the exercise: it belongs in your kernel. The launcher may allocate, copy, cast and reshape."
+        )
+        return Status.NOT_YOURS, sentence, place
     return (Status.NOT_YOURS, sentence, None) if sentence else (Status.PASS, "", None)
 
 
@@ -72,16 +79,22 @@ def _changed_since(region: Region) -> bool:
 
 
 def _copied(name: str, out: torch.Tensor, session: Session, watch: LauncherWatch) -> str:
-    """A tensor that torch or NumPy computed, that kernels only read, and that holds the answer."""
+    """A tensor that torch or NumPy computed, and that held the answer before a kernel read or wrote it.
+
+    What torch made of a kernel's results, a clone of an output for one, is the kernel's.
+    """
     values = out.detach().contiguous().view(-1)
     if bool((values == values[0]).all()):
         return ""  # all alike: such a tensor may be there for other reasons
     size = values.numel() * values.element_size()
     wanted = values.view(torch.uint8).numpy()
     for key, region in session.memory.by_storage.items():
-        if key in watch.given or region.stored.any() or not region.loaded.any():
+        if key in watch.given or key in watch.derived:
             continue
-        if region.nbytes >= size and np.array_equal(region.memory[:size], wanted):
+        held = region.memory if not region.stored.any() else region.before
+        if held is None or not region.loaded.any() or region.nbytes < size:
+            continue
+        if np.array_equal(held[:size], wanted):
             return f"{name} is right, but {region.name} held it before your kernel ran: the kernel copied it."
     return ""
 

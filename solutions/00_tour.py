@@ -384,7 +384,8 @@ print(out.tolist())
 #   shapes `[1, 2]` and `[1, 4]` do not fit together: broadcasting stretches only dimensions of length 1.
 #
 # </details>
-#
+
+# %% [markdown]
 # Where does such a tile lie? Each square shows its element's offset, in the matrix above and in memory
 # below.
 
@@ -688,7 +689,8 @@ print("requested:", observation.bytes_requested, " unique:", observation.bytes_u
 # that memory. With `n` a multiple of 256 the mistake does not show.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** A colleague's row maximum loads with `other=0.0` and passes all of its tests. What must be true of
 # the tests, and which test would you add?
 #
@@ -699,7 +701,8 @@ print("requested:", observation.bytes_requested, " unique:", observation.bytes_u
 # a row of negative numbers whose length is no power of two.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** A kernel adds two vectors with `x_ptr + offsets` and is given `x[::2]` of a vector with 2000
 # elements. Compiled, on a GPU, it does not crash. Why not, and what does it compute? Why does the check
 # object nevertheless?

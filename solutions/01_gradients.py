@@ -595,7 +595,8 @@ print("broadcast: db[b]    =", db_b)
 #   write such an addition, you have ordered a reduction for later.
 #
 # </details>
-#
+
+# %% [markdown]
 # The last sentence, on an example that deserves it. Let one matrix be both factors: $Y = X X^\top$, where queries
 # and keys are the same. **Predict** $dX$ for **every size**. Then see how it is done: name the two uses
 # differently, send the gradient back to each, add.
@@ -701,7 +702,8 @@ pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
 # of `db` is written once, after the loop.
 #
 # </details>
-#
+
+# %% [markdown]
 # | mathematics | in the kernel | shape |
 # |---|---|---|
 # | rows $i$ of this turn | `i` | `[BLOCK_M]` |
@@ -805,7 +807,8 @@ assert all(torch.allclose(ours, leaf.grad) for ours, leaf in zip((dx, dw, db), l
 # $\partial C / \partial u$ is $MN \times M$, block-diagonal with $v$ in each of $M$ blocks.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** A colleague computes $dW$ of a linear layer in a loop over the sequences of a batch and writes
 # `dw = x[n].T @ dy[n]` in its body. Every shape is right. Which rule was broken, and which test finds it? Which
 # test does not?
@@ -817,7 +820,8 @@ assert all(torch.allclose(ours, leaf.grad) for ours, leaf in zip((dx, dw, db), l
 # shapes.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** $Z = (A B) \circ C$ with $A$ of $4 \times 2$ and $B$ of $2 \times 3$. Write $dA$, $dB$ and $dC$. What has to
 # be kept from the forward pass?
 #

@@ -99,7 +99,8 @@ for start in (0.0, 1000.0, -1000.0):
 # - Nothing warns you. By way of the gradient, one such row turns the weights into NaN at the next step of training.
 #
 # </details>
-#
+
+# %% [markdown]
 # How far does the exponential reach in each format?
 
 # %%
@@ -184,7 +185,8 @@ assert sp.simplify(same - p_at(j) * (1 - p_at(j))) == 0
 # $l$ inside. No error, no warning. Give a sum an index that nothing else uses.
 #
 # </details>
-#
+
+# %% [markdown]
 # Once more in numbers, at $N = 3$ and the row $0, \log 2, \log 3$. This cell proves nothing about other sizes, but
 # you can check each entry by hand, so do that before you run it: $p = (\frac16, \frac13, \frac12)$, and row $k$,
 # column $j$ holds $\partial p_k / \partial s_j$.
@@ -754,7 +756,8 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 # no gradient reaches the scores, and the row stays as it is.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** To save time, someone subtracts one maximum of the *whole matrix* instead of one per row. Is the result
 # right in exact arithmetic? In fp32? Which input shows it?
 #
@@ -766,7 +769,8 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 # $(200, 200)$, show it.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** A backward kernel subtracts the plain mean of $dp$ instead of the mean under $p$. It passes its tests. What
 # do the tests have in common, and which property, tested in one line, would have caught it on nearly any other
 # input?

@@ -316,7 +316,8 @@ print("Σ_d dO O ", (dO * O).sum(dim=-1).numpy().round(6))
 # - It has a price: $O$ must be kept from the forward pass. It is kept anyway, as the next layer's input.
 #
 # </details>
-#
+
+# %% [markdown]
 # > ### Sources corrected: delta recomputed in the inner loop, as if free
 # >
 # > **The claim.** Since $\delta_i$ is now a one-liner, a kernel for $dK$ and $dV$ may as well compute it where it
@@ -779,7 +780,8 @@ flashlearn.check("delta_preprocess", delta_preprocess)
 #   Real kernels live with that; the error is of the size of the rounding of $O$.
 #
 # </details>
-#
+
+# %% [markdown]
 # The kernel, the identity and the formulas in one: your $\delta$ in the place of $\sum_j P_{ij}\,dP_{ij}$.
 
 # %% tags=["nbval-check-output"]
@@ -820,7 +822,8 @@ print("dQ is right:", torch.allclose(alpha * dS_kernel.cpu().double() @ K, dQ, a
 # it. It is the commonest way to get "alpha twice in $dK$" or "alpha forgotten in $dQ$".
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** All values are equal: $V_j = c$ for every key, $c$ a row of $D$ numbers. Without computing: what are $dS$,
 # $dQ$ and $dK$? Which quantity of this lesson says so at a glance?
 #
@@ -831,7 +834,8 @@ print("dQ is right:", torch.allclose(alpha * dS_kernel.cpu().double() @ K, dQ, a
 # could hardly be simpler: set all values equal, and look for zeros.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** Somebody computes $\delta$ from the forward pass's $O$ *before* dropout, residual connection and projection
 # are applied, but takes for $dO$ the gradient that arrives at the block's end. Shapes fit. What is wrong, and which
 # of the three properties shows it?

@@ -76,7 +76,8 @@ for start in (0.0, 10.0, 80.0, 100.0, -200.0):
 #   follows.
 #
 # </details>
-#
+
+# %% [markdown]
 # The remedy is lesson 02's: subtract the maximum, this time to add it back at the end.
 #
 # $$\mathrm{LSE}(s) = m + \log l, \qquad l = \sum_j e^{s_j - m}, \qquad m = \max_j s_j.$$
@@ -364,7 +365,8 @@ assert merge(*a, *empty) == a and merge(*empty, *a) == a
 #   $\mathrm{LSE} = -\infty + \log 0 = -\infty$. This course keeps that value for such rows.
 #
 # </details>
-#
+
+# %% [markdown]
 # On the example's row 0: keys 0 and 1 in one part, key 2 in another.
 
 
@@ -825,7 +827,8 @@ for name, (bandwidth, products, exponentials) in machines.items():
 #   of $b$: the last column, and beyond the usual head dimensions of 64 and 128.
 #
 # </details>
-#
+
+# %% [markdown]
 # These are peak figures, and an estimate. Here is a measurement beside it: two kernels that give the same row sums,
 # one reads $P$, the other rebuilds it. On a machine with a CUDA GPU the cell measures; otherwise it takes what was
 # measured on one NVIDIA H200 (torch 2.11, triton 3.6, 16 heads, $S_q = S_k = 4096$, fp16, best of a few block sizes).
@@ -873,7 +876,8 @@ pictures.break_even(machines, size=2, measured={known: (read_time, rebuilt_times
 #   registers. Arithmetic has to be *fed* to be cheap, and lesson 05 shows how.
 #
 # </details>
-#
+
+# %% [markdown]
 # And when it is *not* faster: in fp32, without tensor cores, $F$ is some fifteen times smaller on an A100 or H100.
 # **Predict** the break-even from the formula, then look.
 
@@ -919,7 +923,8 @@ for name, (bandwidth, _, exponentials) in machines.items():
 # error is at most $\log N$, which is 9 for 8192 keys. As an error in $P$ that is a factor of 8192.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** Two GPUs have attended to one half of the keys each. They did not keep $(m, l, \mathit{acc})$; each has its
 # finished $O$ and its LSE. Can the results still be merged?
 #
@@ -931,7 +936,8 @@ for name, (bandwidth, _, exponentials) in machines.items():
 # merges its splits.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** A kernel keeps the LSE in powers of two, $m \log_2 e + \log_2 l$, for a forward pass that computes with `exp2`.
 # The backward kernel subtracts it from $S$ and uses `exp`. What does a row of its $P$ sum to, for equal scores of 0
 # and $N = 1024$? Which test would not notice?

@@ -75,7 +75,8 @@ for gpu in GPUS.values():
 #   half of its L2.
 #
 # </details>
-#
+
+# %% [markdown]
 # Sizes, and the peaks of HBM and of arithmetic, are the makers' figures: data sheets and the CUDA programming guide
 # (`flashlearn.device.GPUS` says which). Shared memory delivers 32 banks × 4 bytes per clock to each SM. What no
 # data sheet tells is *latency*, how long one load takes if you have to wait for it, and what L2 delivers. For that
@@ -326,7 +327,8 @@ for stride, rate in strided.items():
 #   whose stride is 1.
 #
 # </details>
-#
+
+# %% [markdown]
 # There is a second half to it. A thread can load up to 16 bytes in one instruction, if it knows that they lie side by
 # side and start at a multiple of 16. The compiler finds out from the launch: Triton compiles one version for pointers
 # and integers that are multiples of 16, and another for others; and a stride of 1 becomes a constant. Here is
@@ -468,7 +470,7 @@ flashlearn.check("tiled_matmul", tiled_matmul)
 def matmul_traffic(M, N, K, B_M, B_N, B_K, e) -> sp.Expr:
     """Bytes that tiled_matmul requests, loads and stores of all programs together."""
     ### BEGIN SOLUTION
-    # STUB: raise NotImplementedError("TODO matmul_traffic: how often are A, B and C asked for?")
+    # STUB: raise NotImplementedError("TODO matmul_traffic: how often A, B and C are asked for, in bytes")
     loads_of_a = M * K * sp.ceiling(N / B_N)  # once for each block of columns
     loads_of_b = K * N * sp.ceiling(M / B_M)  # once for each block of rows
     return e * (loads_of_a + loads_of_b + M * N)
@@ -510,6 +512,34 @@ for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (6
 #   for shared memory, and for how much is under way at once.
 # - From 32 × 64 to 64 × 64 only one of three loads of $B$ is saved: 70 rows take two blocks of 64, and the second is
 #   nearly empty. When blocks cover a whole dimension, requested and unique are the same.
+#
+# </details>
+
+# %% [markdown]
+# ### One program, step by step
+#
+# The counts are sums over all programs. `flashlearn.trace` runs a launcher as the check does and shows what *one*
+# program touches, access by access: move the slider, or click on it and use the arrow keys. Look at the order in
+# which the tiles of $A$ and $B$ come, and at what is hatched. **Predict** the column *again*, the share of the
+# requested bytes that had been asked for before: of $A$ for program (1, 1) alone, and for all six programs.
+
+# %%
+seen = flashlearn.trace(product, torch.ones(M, K), torch.ones(K, N), program=(1, 1))
+assert seen["a_ptr"].again == seen["b_ptr"].again == 0
+assert seen.of_launch("a_ptr").again > 0 and seen.of_launch("b_ptr").again > 0
+seen
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $A$'s tiles march to the right, $B$'s downwards, in turn, and $C$ is written once, at the very end. The program
+#   reads nothing twice; repetition is *between* programs: half of what is asked of $A$, two thirds of $B$. No
+#   program can avoid that alone. Larger blocks can, and a cache.
+# - Hatched is what a mask switches off. It requests no bytes, but the lanes are there, and `tl.dot` multiplies their
+#   zeros.
+# - A row of $A$'s tile is 16 elements, 64 bytes without a gap, two sectors; a row of $B$'s is 64 elements, eight
+#   sectors, or what is left of them at the edge. Of a contiguous matrix a wide tile is read in longer pieces than a
+#   narrow one.
 #
 # </details>
 
@@ -609,7 +639,8 @@ print(f"torch       {measured['torch'] / 1e12:4.0f} TFLOP/s, {measured['torch'] 
 #   has so little in it that it waits: latency, and too few bytes under way.
 #
 # </details>
-#
+
+# %% [markdown]
 # For attention L2 is kinder still. All programs of one head read the same $K$ and $V$. **Predict** how much that is
 # at $S = 4096$, $D = 128$ in 16 bit, and how many heads' worth fit into L2.
 
@@ -871,7 +902,8 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # L2 did not help, memory would take nine times as long; intensity 32 against a ridge of 295 says the same.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** A kernel has one warp per program and sums a row of 4096 numbers with `tl.sum`. How many barriers are there?
 # And how many elements has each thread? Why might four warps be better all the same?
 #
@@ -882,7 +914,8 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # shared memory; and four times as many loads are under way per program.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** A kernel with 200 registers per thread, 4 warps and 40 KiB of shared memory per block: how many blocks are
 # resident on an H100? Somebody brings it down to 168 registers. What changes? And if they also bring shared memory
 # down to 20 KiB?

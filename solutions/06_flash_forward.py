@@ -290,7 +290,8 @@ print("LSE, leaking − LSE  ", (LSE_leak - LSE).numpy().round(3))
 #   every query. The mask belongs on $S$: `s = tl.where(in_keys[None, :], s, -float("inf"))`. Then $p = 0$ exactly.
 #
 # </details>
-#
+
+# %% [markdown]
 # Padded **queries** are harmless here: their rows of $S$ are computed from zeros, and their rows of $O$ and LSE are
 # kept back by the store's mask. Nothing else reads them. (In lesson 08 something else does.)
 
@@ -592,7 +593,8 @@ print("bottom-right         ", bottom_right.flatten().numpy().round(3))
 # - For $S_q = S_k$ the two agree, so a test with square $S$ cannot tell them apart. *Never only $S_q = S_k$.*
 #
 # </details>
-#
+
+# %% [markdown]
 # In tiles of 4, top-left first, and then as it is in this course:
 
 # %%
@@ -739,6 +741,36 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 # </details>
 
 # %% [markdown]
+# ### One program, step by step
+#
+# Watch it stop. `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it
+# and use the arrow keys. 128 queries and keys, $D = 64$, blocks of 32, and program (1, 0): queries 32 to 63.
+# **Predict** how many tiles of $K$ it reads with the causal mask and without, and how often it reads its $Q$.
+
+# %%
+generator = torch.Generator().manual_seed(1)
+heads = [torch.randn(1, 1, 128, 64, generator=generator).to(DEVICE) for _ in range(3)]  # q, k, v
+all_keys = flashlearn.trace(forward, *heads, 1 / 8, program=(1, 0))
+causal_only = flashlearn.trace(causal_forward, *heads, 1 / 8, program=(1, 0))
+
+assert causal_only["k_ptr"].requested < all_keys["k_ptr"].requested
+assert all_keys["k_ptr"].again == 0
+print("bytes of K without a mask", all_keys["k_ptr"].requested, " causal", causal_only["k_ptr"].requested)
+causal_only
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $Q$ comes first, once, and stays in registers. Then a tile of $K$ and a tile of $V$ in turn, and at the end $O$ and
+#   the LSE, each once. No step touches anything of the size $S_q \times S_k$.
+# - The causal program stops after two of four tiles, the crossed one included. Programs further down read more:
+#   try `program=(3, 0)`.
+# - The program itself reads no byte of $K$ twice. *Again* for all programs is not 0: every block of queries
+#   asks for the same keys anew.
+#
+# </details>
+
+# %% [markdown]
 # ## 13 · What you have now
 #
 # | | in the kernel | if it is forgotten |
@@ -769,7 +801,8 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 # into the maximum ($\alpha > 0$); an accumulator in `q.dtype` (which is fp32 here); 32-bit offsets.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** May the tiles of keys be visited from right to left? Every second one by another program, and the two results
 # merged? Does your causal kernel's code survive either?
 #
@@ -782,7 +815,8 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 # needed for ordinary rows, not only for empty ones.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** For $S_k = 1$ softmax has no choice, $P = 1$ and $O = v$. Which of the mistakes above are invisible in $O$ on
 # such a case, and what makes them visible?
 #

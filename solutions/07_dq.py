@@ -390,6 +390,28 @@ print(f"each byte once: {seen.bytes_unique:,}")
 # </details>
 
 # %% [markdown]
+# ### One program, step by step
+#
+# `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it and use the
+# arrow keys. **Predict** the order: what is read before the loop, what in it, and what is written when?
+
+# %%
+owner = flashlearn.trace(flashlearn.use("dq_kernel", dq_kernel), q, k, v, o, do, lse, 0.125, program=(2, 0))
+assert owner["k_ptr"].again == owner["v_ptr"].again == 0
+assert owner["k_ptr"].requested == k.numel() * k.element_size()
+owner
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - It is the forward pass's picture with two more tensors before the loop: $dO$, and $\delta$ beside the LSE. Then all
+#   of $K$ and $V$, each byte exactly once, and one tile of $dQ$ at the very end.
+# - *Again*, for all programs, is what recomputation leaves to the caches: each block of queries asks for all keys.
+# - The call made two launches. This is the one that asked for most bytes; `launch=0` shows the kernel of $\delta$.
+#
+# </details>
+
+# %% [markdown]
 # ## 5 · Causal: where the loop ends
 #
 # With a causal mask, query $i$ sees the keys $j \le i + S_k - S_q$: the diagonal ends in the bottom-right corner, so
@@ -533,7 +555,8 @@ for causal, (forward, backward) in enumerate(launchers.values()):
 # the scaled `q` it carries $\alpha$ already, and `dk *= alpha` would apply it twice.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** The rows of $dS$ sum to zero. Someone adds the same vector $c$ to every key, $K_j + c$. What happens to $dQ$, in
 # exact arithmetic and in fp16?
 #
@@ -544,7 +567,8 @@ for causal, (forward, backward) in enumerate(launchers.values()):
 # is multiplied by a large $K_j + c$, the partial sums are large, and what should cancel leaves the rounding errors.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** A causal kernel with square tiles of 64 is tested at $S_q = S_k = 64, 128, 192$, $D = 64$, in fp32. Name three
 # faults that this test cannot see.
 #

@@ -147,7 +147,8 @@ for name, (operations, moved) in designs.items():
 #   once per block of keys. Whether that hurts depends on the caches and on how many programs meet at one address.
 #
 # </details>
-#
+
+# %% [markdown]
 # > ### Sources corrected: two kernels are required
 # >
 # > **The claim.** Since $dQ$ sums over keys and $dK$ over queries, no kernel can compute both without its programs
@@ -398,7 +399,8 @@ pictures.causal_tiles("keys", ((192, 192), (96, 192), (192, 112)))
 #   so a single NaN row of `p` would spoil every key of the block, not one row as in $dQ$.
 #
 # </details>
-#
+
+# %% [markdown]
 # **Predict** the starts for $S_q = 64$, $S_k = 100$ and blocks of 32. Then for $S_q = 100$, $S_k = 64$.
 
 # %% tags=["nbval-check-output"]
@@ -431,6 +433,40 @@ flashlearn.check("dkv_kernel_causal", dkv_kernel_causal)
 
 # %%
 # flashlearn.hint("dkv_kernel_causal")
+
+# %% [markdown]
+# ### One program, step by step
+#
+# `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it and use the
+# arrow keys. 128 queries and keys, blocks of 32, and program (2, 0): keys 64 to 95. **Predict** which tile of $Q$ it
+# reads first, and which of $Q$, $K$, $V$ and $dO$ stays in registers.
+
+# %%
+generator = torch.Generator().manual_seed(4)
+q, k, v, do = (torch.randn(1, 1, 128, 64, generator=generator).to(DEVICE) for _ in range(4))
+o, lse = flash_forward_causal(q, k, v, 0.125)
+launcher = flashlearn.use("dkv_kernel_causal", dkv_kernel_causal)
+first_keys, later_keys = (
+    flashlearn.trace(launcher, q, k, v, o, do, lse, 0.125, program=(pid, 0)) for pid in (0, 2)
+)
+
+assert later_keys["q_ptr"].requested < first_keys["q_ptr"].requested
+assert later_keys["k_ptr"].again == 0
+for name, one in (("keys from 0", first_keys), ("keys from 64", later_keys)):
+    print(f"{name:12} bytes of Q {one['q_ptr'].requested:6}, of K {one['k_ptr'].requested:5}")
+later_keys
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Lesson 07's picture, turned around: one tile of $K$ and of $V$ comes first and stays; $Q$, $dO$, LSE and $\delta$
+#   come by. Two tiles are written at the end, $dK$ and $dV$.
+# - The loop starts at query 64: earlier queries do not see these keys. The first program reads all of $Q$, this one
+#   half of it.
+# - Per tile of queries the loop reads two tiles and two numbers per query. That is the price of giving each key one
+#   owner: for all programs together, look at *again* for $Q$.
+#
+# </details>
 
 # %% [markdown]
 # ## 6 · The whole backward pass
@@ -510,7 +546,8 @@ print(f"together {total:.0f} products")
 # for the sum; each needs the other.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** $dK$ is wrong and $dV$ is right. Which of these can be the reason: alpha left out of `s`; $\delta$ left out;
 # `tl.trans` forgotten on `p`; LSE in base 2; the loop starts one block late; `dk *= alpha` forgotten?
 #
@@ -521,7 +558,8 @@ print(f"together {total:.0f} products")
 # all.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** In half precision, someone casts `p` to fp16 right after the exponential and uses the cast tile for both $dV$ and
 # $dS$. What changes, and for which of the two does it matter more?
 #

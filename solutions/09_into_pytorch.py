@@ -51,7 +51,8 @@ from flashlearn.pictures import training as pictures
 # a Python session of its own, so your functions are not simply here. They are fetched:
 #
 # - If your progress says that an exercise of lessons 06 to 08 has passed, its cell is taken from your notebook in
-#   `work/`, run, and checked again, since you may have changed it meanwhile. If it still passes, it is yours.
+#   `work/`, run, and checked again, since you may have changed it meanwhile. If it still passes, it is yours. (What
+#   counts is the file: save a notebook, with Ctrl-S, before you fetch from it.)
 # - A function whose check passed *in this session* is taken before all others. So, if your notebooks lie elsewhere:
 #   paste the cell of an exercise into the empty cell below, run `flashlearn.check("dq_kernel", dq_kernel)` under it,
 #   and then run the cell after it.
@@ -292,7 +293,8 @@ print(torch.autograd.grad(p_first, s, torch.tensor([[1.0, -2.0, 0.0]]))[0].numpy
 #   leak that only the garbage collector ends), and it notices if somebody changes the tensor in between.
 #
 # </details>
-#
+
+# %% [markdown]
 # The last of these, tried. **Predict** which of the two lines prints a wrong gradient, and which raises an error.
 
 
@@ -433,7 +435,8 @@ flashlearn.check("flash_attention", flash_attention)
 #   the kernel for $dK$ and $dV$ need not run. The check does not ask for it.
 #
 # </details>
-#
+
+# %% [markdown]
 # From here on `flash_attention` is yours if it has passed, and the course's otherwise:
 
 # %%
@@ -529,7 +532,8 @@ pictures.finite_differences(steps, errors, own)
 # - The best $h$ depends on the function, and in practice nobody knows the truth that this picture needs.
 #
 # </details>
-#
+
+# %% [markdown]
 # What does that mean for a wrong gradient? Take one with a real fault: its loop ends too early, and the last of the 16
 # keys takes no part in $dQ$. A test by finite differences has a tolerance, and it should accept the right gradient with
 # some room, say a factor of two, and reject the wrong one. **Predict:** at how many of the eight steps does such a
@@ -566,7 +570,8 @@ for name, gradient in (("right", gradient_at(torch.float16)), ("wrong", dQ_wrong
 #   Kernels that compute in fp32 cannot pass it, however right they are.
 #
 # </details>
-#
+
+# %% [markdown]
 # **What to compare with instead.** The same formula, written down once more in plain torch, in fp64, differentiated by
 # autograd: `reference.attention_forward` is twelve lines. *That* oracle may be tested by finite differences, in fp64,
 # where they are good to ten digits. Then the question "how close is close enough?", answered by an experiment
@@ -576,7 +581,7 @@ for name, gradient in (("right", gradient_at(torch.float16)), ("wrong", dQ_wrong
 #
 # ## 5 · Against SDPA
 #
-# torch's own `scaled_dot_product_attention` is the standard to be held to. On a GPU, the comparison of the original course:
+# torch's own `scaled_dot_product_attention` is the standard to be held to. On a GPU at the sizes of a real layer:
 # $B = 32$, $H = 8$, $D = 64$, $S$ of 128, 500 and 1024, causal and not, in fp16. On a CPU the same at a size that the
 # interpreter can do. The truth is SDPA in fp32 on the same numbers; both sides' errors are measured against it.
 # **Predict** the last column: is yours nearer to the truth than torch's, or farther?
@@ -844,7 +849,8 @@ print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, see
 # starts, because $\delta_i$ is a sum over all keys and is needed by the first tile.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** A test compares gradients in fp16 by finite differences with $h = 10^{-3}$ and a tolerance of 50 %, "since fp16 is
 # noisy". Which mistakes can it find?
 #
@@ -855,7 +861,8 @@ print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, see
 # it does not say where. It is worse than no test, because it looks like one.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** With causal attention and $S_q = S_k$ everything agrees with SDPA. In production, keys come from a cache:
 # $S_q = 1$, $S_k = 1000$, and the new model talks nonsense when switched to `is_causal=True` of SDPA. Why, and why not
 # with yours?

@@ -900,7 +900,8 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 # theirs, or the lines that both sums share (bounds, masks). Watch `p`.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** A gradient is wrong by a factor of $1.0442$, for all elements and all inputs. With $D = 64$ and $\alpha$ right, which
 # measurements would you make before reading any code?
 #
@@ -912,7 +913,8 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 # $118/113 = 1.0442$, too. Two numbers that fit are two hypotheses. The next input decides between them.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** Your suite kills all twelve mutants with four trials. Is it a good suite? Name a fault of this lesson that none of
 # its trials can see.
 #

@@ -13,8 +13,7 @@ import pytest
 for variable in ("TRITON_INTERPRET", "FLASHLEARN_STRICT", "FLASHLEARN_VERDICTS", "FLASHLEARN_WAIT"):
     os.environ.pop(variable, None)
 os.environ.setdefault("MPLBACKEND", "Agg")
-if "PYTEST_XDIST_WORKER" in os.environ:  # one thread a worker: they share the cores
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests' tensors are small, and may share the cores with others
 
 
 def pytest_configure(config: pytest.Config) -> None:

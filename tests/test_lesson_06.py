@@ -14,9 +14,9 @@ import triton.language as tl
 
 import flashlearn
 from flashlearn import example, reference
-from flashlearn.exercises import broken_06, mistakes_06
+from flashlearn.exercises import broken_06
 from flashlearn.exercises import lesson_06 as lesson
-from flashlearn.exercises.mistakes_06 import scan
+from flashlearn.exercises.faulty_forward import scan
 from flashlearn.kernels import flash_forward as kernels
 from flashlearn.outcome import Status
 from flashlearn.pictures import flash_forward as pictures
@@ -162,8 +162,11 @@ EDITS = {
     "LSE in base 2": ("m_i + tl.log(l_i)", "m_i * 1.4426950408889634 + tl.log2(l_i)"),
     "LSE without m": ("m_i + tl.log(l_i)", "tl.log(l_i)"),
     "accumulator in half precision": (
-        RESCALED_ACC + 'p.to(v.dtype), v, input_precision="ieee")',
-        'acc = (acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")).to(q.dtype)',
+        ("acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)", "acc = tl.zeros((BLOCK_Q, BLOCK_D), q.dtype)"),
+        (
+            RESCALED_ACC + 'p.to(v.dtype), v, input_precision="ieee")',
+            'acc = (acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")).to(q.dtype)',
+        ),
     ),
     "P cast to fp16 whatever V is": ("p.to(v.dtype)", "p.to(tl.float16)"),
     "K is not transposed": ("tl.trans(k)", "k"),
@@ -287,7 +290,7 @@ def test_causal_cases_have_queries_that_see_nothing_in_full_and_in_mixed_blocks(
     kinds = set()
     for _, given in small(lesson.flash_forward_causal):
         seen = reference.visible(given["q"].shape[2], given["k"].shape[2], True).any(dim=1)
-        for block in seen.split(mistakes_06.BLOCK):
+        for block in seen.split(broken_06.BLOCK):
             kinds.add((bool(block.any()), bool(block.all())))
     assert kinds == {(True, True), (True, False), (False, False)}
 

@@ -13,7 +13,7 @@ from flashlearn.exercises import backward_cases as backward
 from flashlearn.exercises import lesson_07 as lesson
 from flashlearn.exercises.attention_cases import FP16, attention_case
 from flashlearn.exercises.broken_07 import faulty_dq
-from flashlearn.exercises.gradient_formulas import wrong_dq
+from flashlearn.exercises.faulty_gradients import dq_scan
 from flashlearn.kernels import flash_backward_dq as kernels
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.outcome import Status
@@ -63,8 +63,17 @@ def test_causal_cases_have_queries_that_see_nothing_within_a_block_and_whole_blo
     assert any(0 < n < 32 for n in empty) and any(n > 32 and n % 32 for n in empty)
 
 
+NARROW = {"dP in half", "accumulator in half", "padded keys"}  # rounding and overflow: not in fp64
+
+
 @pytest.mark.parametrize(
-    "exercise, name", [(e, name) for e, x in EXERCISES.items() for name, m in x.mistakes.items() if m.wrong]
+    "exercise, name",
+    [
+        (e, name)
+        for e, x in EXERCISES.items()
+        for name, m in x.mistakes.items()
+        if m.wrong and not m.wrong.keywords["faults"] & NARROW
+    ],
 )
 def test_every_wrong_formula_misses_some_case_by_a_hundred_times_what_is_allowed(exercise, name):
     declared, worst = EXERCISES[exercise], 0.0
@@ -80,7 +89,7 @@ def test_every_wrong_formula_misses_some_case_by_a_hundred_times_what_is_allowed
 def test_the_parts_of_the_wrong_formulas_are_right_where_nothing_is_changed(causal):
     case = attention_case(7, 5, 8, seed=1)
     inputs = convert(backward.backward_inputs(case, case.generator(), causal), torch.float64)
-    dq = wrong_dq(lambda x: x.alpha * x.ds @ x.k, causal)(**inputs)
+    dq = dq_scan(**inputs, causal=causal)
     torch.testing.assert_close(dq, reference.attention_gradients(**inputs, causal=causal)[0])
 
 

@@ -11,7 +11,7 @@ from flashlearn.exercises import backward_cases as backward
 from flashlearn.exercises import lesson_08 as lesson
 from flashlearn.exercises.attention_cases import attention_case
 from flashlearn.exercises.broken_08 import faulty_dkv
-from flashlearn.exercises.gradient_formulas import wrong_dk_dv
+from flashlearn.exercises.faulty_gradients import dkv_scan
 from flashlearn.kernels import flash_backward_dkv as kernels
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dq import dq_kernel
@@ -31,8 +31,17 @@ def statuses(exercise, function):
 # ---------------------------------------------------------------- the data
 
 
+NARROW = {"dP in half", "accumulator in half", "padded keys"}  # rounding and overflow: not in fp64
+
+
 @pytest.mark.parametrize(
-    "exercise, name", [(e, name) for e, x in EXERCISES.items() for name, m in x.mistakes.items() if m.wrong]
+    "exercise, name",
+    [
+        (e, name)
+        for e, x in EXERCISES.items()
+        for name, m in x.mistakes.items()
+        if m.wrong and not m.wrong.keywords["faults"] & NARROW
+    ],
 )
 def test_every_wrong_formula_misses_some_case_by_a_hundred_times_what_is_allowed(exercise, name):
     declared, worst = EXERCISES[exercise], 0.0
@@ -50,7 +59,7 @@ def test_every_wrong_formula_misses_some_case_by_a_hundred_times_what_is_allowed
 def test_the_parts_of_the_wrong_formulas_are_right_where_nothing_is_changed(causal):
     case = attention_case(7, 5, 8, seed=1)
     inputs = convert(backward.backward_inputs(case, case.generator(), causal), torch.float64)
-    got = wrong_dk_dv(lambda x: (x.alpha * x.ds.mT @ x.q, x.p.mT @ x.do), causal)(**inputs)
+    got = dkv_scan(**inputs, causal=causal)
     for mine, theirs in zip(got, reference.attention_gradients(**inputs, causal=causal)[1:], strict=True):
         torch.testing.assert_close(mine, theirs)
 

@@ -1,5 +1,6 @@
 """Lesson 09: the oracle is autograd's, layouts are what they say, misfits are refused, right answers pass."""
 
+import functools
 import math
 
 import pytest
@@ -7,9 +8,10 @@ import torch
 
 import flashlearn
 from flashlearn import reference, training
+from flashlearn.exercises import faulty_autograd, faulty_strides
 from flashlearn.exercises import lesson_09 as lesson
 from flashlearn.exercises import misfits_09 as misfits
-from flashlearn.exercises.broken_09 import faulty_attention, faulty_launcher
+from flashlearn.exercises.broken_09 import faulty_launcher
 from flashlearn.kernels import attention as kernels
 from flashlearn.outcome import Status
 from flashlearn.pictures import training as pictures
@@ -76,9 +78,47 @@ def test_attention_s_cases_cover_what_autograd_may_do():
 # ---------------------------------------------------------------- right answers
 
 
-def test_the_fixtures_without_a_fault_pass():
+def test_the_fixture_without_a_fault_passes():
     assert statuses(lesson.strided_inputs, faulty_launcher("")) == {Status.PASS}
-    assert statuses(lesson.flash_attention, faulty_attention("")) == {Status.PASS}
+
+
+FORMULAS = ((lesson.flash_attention, faulty_autograd.passes), (lesson.strided_inputs, faulty_strides.forward))
+
+
+@pytest.mark.parametrize(("exercise", "formula"), FORMULAS, ids=("flash_attention", "strided_inputs"))
+def test_a_formula_without_a_fault_is_the_reference(exercise, formula):
+    for _, given in drawn(exercise):
+        wide = convert(given, torch.float64)
+        for ours, right in zip(formula(**wide), exercise.reference(**wide), strict=True):
+            assert largest_error(ours, right) < 1e-12
+
+
+def test_what_autograd_makes_of_a_faulty_function_is_what_its_formula_says():
+    faults = frozenset({"alpha from S_q", "no mask in dq", faulty_autograd.KEPT + "lse"})
+    function = functools.partial(faulty_autograd.passes, faults=faults)
+    for _, given in drawn(lesson.flash_attention):
+        through_autograd = lesson.forward_and_backward(function, convert(given, torch.float64))
+        formula = function(**convert(given, torch.float64))
+        for a, b in zip(through_autograd, formula, strict=True):
+            assert largest_error(a, b) < 1e-12
+
+
+def test_two_mistakes_around_right_kernels_are_named_together():
+    def forgets(q, k, v, causal=False, alpha=None):
+        alpha = alpha or 1 / math.sqrt(q.shape[-1])
+        return ExchangesTwo.apply(q, k, v, causal, alpha)
+
+    report = flashlearn.check("flash_attention", forgets, demo=True)
+    assert report.finding.mistake == "alpha = 0 taken for none + dk and dv exchanged"
+
+
+class ExchangesTwo(kernels.FlashAttention):
+    """The course's Function, but dk and dv come back in each other's place."""
+
+    @staticmethod
+    def backward(ctx, do):
+        dq, dk, dv, *rest = kernels.FlashAttention.backward(ctx, do)
+        return dq, dv, dk, *rest
 
 
 def test_a_launcher_that_copies_its_inputs_passes_too():

@@ -14,7 +14,7 @@ import flashlearn
 from flashlearn import clinic, example, reference
 from flashlearn.checking import as_learner, solution
 from flashlearn.exercises import lesson_10 as lesson
-from flashlearn.exercises import mistakes_10, mutants_10, patients_10
+from flashlearn.exercises import mistakes_10, mutants_10, patients_10, suites_10
 from flashlearn.exercises.mutants_10 import DEFENDANTS, Trial, draw
 from flashlearn.outcome import Status
 from flashlearn.pictures import clinic as pictures
@@ -239,11 +239,12 @@ def test_one_ordinary_trial_finds_two_mutants():
     assert sum(mutants_10.kills(draw(32, 32), d.fault) for d in DEFENDANTS) == 2
 
 
-def test_a_verdict_counts_the_dead_and_hints_at_a_survivor():
+def test_a_verdict_counts_the_dead_and_says_what_no_trial_tries():
     suite = [draw(32, 32), draw(40, 20, causal=True), draw(32, 32)._replace(do=1e6 * draw(32, 32).do)]
     report = check("tests_on_trial", lambda q, k, v, do, alpha: suite)
     assert report.status is Status.WRONG
-    assert "of 12 mutants" in report.sentence and "first survivor" in report.sentence
+    assert "alpha is 1/√D in every trial" in report.sentence
+    assert "no trial has more keys than queries" in report.finding.mistake
     passed = sum(o.status is Status.PASS for o in report.outcomes)
     assert f"kills {passed - 3} of 12" in report.sentence
 
@@ -269,6 +270,31 @@ def test_a_suite_may_be_a_tuple_or_a_single_trial():
     assert mutants_10.checked(draw(4, 4))[0].q.shape == (4, 16)
     assert len(mutants_10.checked((draw(4, 4), draw(5, 5)))) == 2
     assert isinstance(GOOD[0], Trial)
+
+
+@pytest.mark.parametrize("gap", suites_10.GAPS, ids=lambda gap: gap.name)
+def test_a_good_suite_has_no_gap_and_each_gap_names_faults_that_exist(gap):
+    assert not all(gap.holds(trial) for trial in GOOD)
+    assert gap.hides <= {d.fault for d in DEFENDANTS if d.guilty}
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda t: t._replace(causal=False), "no trial is causal"),
+        (lambda t: t._replace(alpha=t.q.shape[1] ** -0.5), "every test has the default alpha"),
+        (lambda t: t._replace(k=t.k.contiguous()), "every tensor is contiguous"),
+        (lambda t: t._replace(do=t.do.clamp(-3, 3)), "no dO is large"),
+    ],
+)
+def test_a_suite_is_told_what_none_of_its_trials_tries(change, name):
+    suite = [change(trial) for trial in GOOD]
+    survivors = {d.fault for d in DEFENDANTS if d.guilty and mutants_10.killed_by(suite, d.fault) is None}
+    assert survivors and [gap.name for gap in suites_10.lacking(suite, survivors)] == [name]
+
+
+def test_a_survivor_that_no_gap_accounts_for_is_not_explained_by_one():
+    assert suites_10.lacking(GOOD, {"top-left mask"}) == []
 
 
 def test_blind_suites_are_known_by_their_names():

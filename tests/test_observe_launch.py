@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 import torch
@@ -135,6 +137,33 @@ def test_a_deadline_raises_nothing_once_its_block_has_ended():
         with contextlib.suppress(TimeLimit), deadline(0.0005):
             sum(range(2000))
     assert sum(range(2_000_000)) == 1_999_999_000_000
+
+
+def test_a_busy_machine_takes_nothing_from_a_learner_s_seconds():
+    over = threading.Event()
+
+    def busy():
+        while not over.is_set():
+            sum(range(1000))
+
+    others = [threading.Thread(target=busy, daemon=True) for _ in range(3)]
+    for thread in others:
+        thread.start()
+    begun = time.thread_time()
+    try:
+        with pytest.raises(TimeLimit), deadline(0.2, wall=60.0):
+            while True:
+                pass
+    finally:
+        over.set()
+    assert time.thread_time() - begun >= 0.19
+
+
+def test_what_sleeps_ends_with_the_wall_clock():
+    with pytest.raises(TimeLimit), deadline(0.02):
+        time.sleep(60)
+    with pytest.raises(TimeLimit), deadline(60.0, wall=0.05):
+        threading.Event().wait(60)
 
 
 def test_an_import_is_never_cut_short(tmp_path, monkeypatch):

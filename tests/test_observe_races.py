@@ -7,7 +7,10 @@ import torch
 import triton
 import triton.language as tl
 
+from flashlearn.exercises import find
 from flashlearn.observe.route import observing
+from flashlearn.outcome import Status
+from flashlearn.run import run_observed
 
 
 @triton.jit
@@ -74,6 +77,13 @@ def lanes_collide(x_ptr):
     tl.store(x_ptr + lanes // 2, lanes.to(tl.float32))
 
 
+@triton.jit
+def read_what_others_left(x_ptr):
+    i = tl.program_id(0)
+    tl.store(x_ptr + i, i + 1.0)
+    tl.sum(tl.load(x_ptr + tl.arange(0, 4)), axis=0)
+
+
 def races(launch, seed=0):
     with observing(seed=seed) as (session, _):
         launch()
@@ -106,6 +116,40 @@ def test_reading_what_a_neighbour_overwrites_races_in_any_order(seed):
 )
 def test_what_gives_one_answer_on_every_gpu_is_no_race(launch):
     assert races(launch) == []
+
+
+def signature(launch):
+    return races(launch)[0].fault
+
+
+def test_a_race_is_told_by_its_two_accesses_and_by_what_was_read_before():
+    assert signature(lambda: all_write_one[(4,)](torch.zeros(1))) == ("store", "store", False, False)
+    assert signature(lambda: add_without_atomics[(4,)](torch.zeros(1))) == ("load", "store", False, True)
+    met = signature(lambda: read_what_others_left[(4,)](torch.zeros(4)))
+    assert met in {("load", "store", False, False), ("store", "load", False, True)}  # whoever came first
+    assert signature(lambda: lanes_collide[(1,)](torch.zeros(4))) == ("store", "lanes", False, False)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_race_in_an_output_is_another_than_one_in_scratch(keeps):
+    def launcher(a, x, y):
+        z = torch.zeros_like(x)
+        all_write_one[(4,)](z if keeps else torch.zeros(1))
+        return z
+
+    found = run_observed(find("scaled_add"), launcher, find("scaled_add").cases[0])
+    assert found.status is Status.RACE
+    assert found.fault == ("race", "store", "store", False, False, "z" if keeps else "scratch")
+
+
+@triton.jit
+def all_write_almost_the_same(x_ptr, step):
+    tl.store(x_ptr + tl.arange(0, 2), 3.0 + step * tl.program_id(0) * tl.arange(0, 2))
+
+
+@pytest.mark.parametrize(("step", "met"), [(2.0**-22, False), (2.0**-15, True)])
+def test_values_that_only_rounding_tells_apart_are_no_race(step, met):
+    assert bool(races(lambda: all_write_almost_the_same[(2,)](torch.zeros(2), step))) is met
 
 
 def test_a_lock_orders_what_lies_inside_it():

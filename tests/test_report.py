@@ -9,6 +9,7 @@ import sys
 import threading
 import types
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from flashlearn.exercises import all_exercises
 from flashlearn.observe.observation import Launch, Observation, Traffic
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
 from flashlearn.portable import Budget
-from flashlearn.report import Report, display, place, tilemap, units, view
+from flashlearn.report import Report, cases, characters, display, place, tilemap, units, view
 from flashlearn.timing import Timing
 
 ROOT = Path(__file__).parent.parent
@@ -159,7 +160,7 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
     for rendering in (str(report), words(report._repr_html_())):
         assert "This is what WRONG looks like." in rendering
         assert "Look at other=." in rendering
-        assert "fits all 3 cases" in rendering
+        assert "fits all 3 wrong cases" in rendering
 
 
 def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():
@@ -253,11 +254,14 @@ def test_the_tile_map_marks_the_wrong_tile():
     got[32:, 64:] = 0.05
     writers = torch.arange(64)[:, None] // 32 * 3 + torch.arange(96)[None] // 32
     tiles = report_of_map(got, expected, writers=writers).tiles
-    assert tiles.ratio[32:, 64:].min() == pytest.approx(50)
-    assert tiles.ratio[:32].max() == 0
-    assert tilemap.edges(tiles, 0).tolist() == [32]
-    assert tilemap.edges(tiles, 1).tolist() == [32, 64]
-    assert "One of 6 programs stored them, the one that owns [32 to 63, 64 to 95]" in tiles.summary
+    (panel,) = tiles.panels
+    assert panel.ratio[32:, 64:].min() == pytest.approx(50)
+    assert panel.ratio[:32].max() == 0
+    assert tilemap.edges(panel, 0).tolist() == [32]
+    assert tilemap.edges(panel, 1).tolist() == [32, 64]
+    assert (
+        "One of 6 programs stored them, the one that owns rows 32 to 63 and columns 64 to 95" in tiles.summary
+    )
 
 
 def test_the_text_map_marks_the_wrong_tile():
@@ -266,7 +270,7 @@ def test_the_text_map_marks_the_wrong_tile():
     writers = torch.arange(64)[:, None] // 32 * 3 + torch.arange(96)[None] // 32
     lines = [
         line.split("┃")[1]
-        for line in tilemap.characters(report_of_map(got, expected, writers=writers).tiles)[1:-1]
+        for line in characters.characters(report_of_map(got, expected, writers=writers).tiles)[1:-1]
     ]
     right = "│".join(["·" * 16] * 3)
     assert lines == [right] * 8 + [""] + ["│".join(["·" * 16, "·" * 16, "▒" * 16])] * 8
@@ -280,25 +284,28 @@ def test_nan_and_never_written_are_told_apart_from_wrong():
     tiles = report_of_map(got, expected, Case("n", {"n": 40}), writers).tiles
     assert tiles.strip
     assert tiles.axes[1] == "n"
-    assert (int(tiles.not_finite.sum()), int(tiles.unwritten.sum())) == (1, 10)
+    (panel,) = tiles.panels
+    assert (int(panel.not_finite.sum()), int(panel.unwritten.sum())) == (1, 10)
     assert "11 of 40 elements are wrong" in tiles.summary
-    assert tilemap.characters(tiles)[1].strip() == "·····N····│··········│··········│??????????"
+    assert characters.characters(tiles)[1].strip() == "·····N····│··········│··········│??????????"
 
 
 def test_elements_that_nobody_wrote_but_are_right_are_not_accused():
     expected, got = torch.zeros(8), torch.zeros(8)
     got[0] = 1
     writers = torch.tensor([0] + [-1] * 7)
-    assert int(report_of_map(got, expected, writers=writers).tiles.unwritten.sum()) == 0
+    (panel,) = report_of_map(got, expected, writers=writers).tiles.panels
+    assert int(panel.unwritten.sum()) == 0
 
 
-def test_the_worst_slice_of_four_dimensions_is_chosen_and_named():
+def test_the_worst_head_of_four_dimensions_comes_first_and_is_named():
     expected = torch.randn(2, 3, 20, 8)
     got = expected.clone()
     got[1, 2, 10:] += 1
     got[0, 1, 3, 3] += 0.1
     tiles = report_of_map(got, expected, Case("c", {"B": 2, "H": 3, "S_q": 20, "D": 8})).tiles
-    assert "slice [1, 2] of [2, 3]" in tilemap.name(tiles)
+    assert [panel.title for panel in tiles.panels] == ["batch 1, head 2", "batch 0, head 1"]
+    assert tiles.rest == "2 of 6 heads are shown; the other 4 are right."
     assert tiles.axes == ("S_q", "D")
     assert "81 of 960 elements are wrong" in tiles.summary
 
@@ -308,7 +315,7 @@ def test_outputs_of_any_shape_get_a_map_and_a_picture(shape):
     expected = torch.zeros(shape)
     report = report_of_map(expected + 1, expected, writers=torch.arange(expected.numel()).reshape(shape))
     assert report.picture.startswith(b"\x89PNG")
-    assert len(tilemap.characters(report.tiles)) <= 2 + 2 * tilemap.TEXT_ROWS
+    assert len(characters.characters(report.tiles)) <= 2 + 2 * characters.ROWS
     assert max(map(len, str(report).splitlines())) <= 100
 
 
@@ -551,3 +558,79 @@ def test_bytes_and_times_have_the_unit_that_fits():
         "51.2 µs",
         "4 ns",
     ]
+
+
+def test_a_programs_block_is_told_by_head_rows_and_columns():
+    expected, got = torch.zeros(1, 2, 64, 32), torch.zeros(1, 2, 64, 32)
+    got[0, 1, 32:, :16] = 1
+    tile = torch.arange(64)[:, None] // 32 * 2 + torch.arange(32)[None] // 16
+    writers = torch.stack([tile, tile + 4])[None]
+    case = Case("c", {"B": 1, "H": 2, "S_q": 64, "D": 32})
+    said = report_of_map(got, expected, case, writers).tiles.summary
+    assert "the one that owns rows 32 to 63 and columns 0 to 15 of head 1." in said
+
+
+def test_elements_that_are_no_block_are_not_told_as_one():
+    expected, got = torch.zeros(40), torch.zeros(40)
+    got[::2] = 1
+    said = report_of_map(got, expected, Case("n", {"n": 40}), torch.arange(40) % 2).tiles.summary
+    assert said.endswith("One of 2 programs stored them.")
+
+
+def test_a_row_of_symbolic_outputs_names_all_and_marks_the_wrong_ones():
+    checks = (OutputCheck("registers", True, got="x"), OutputCheck("occupancy", False, got="y"))
+    asked = exercise(kind=Kind.SYMBOLIC, outputs=("registers", "occupancy"))
+    failed = cases.cases(Report(asked, (Outcome(ROWS, Status.WRONG, outputs=checks),) * 2))
+    assert [row.output.replace("\xa0", " ") for row in failed.shown] == ["✓ registers  ✗ occupancy"] * 2
+    right = tuple(replace(check, ok=True) for check in checks)
+    passed = cases.cases(Report(asked, (Outcome(ROWS, Status.PASS, outputs=right),) * 2))
+    assert [row.output.replace("\xa0", " ") for row in passed.shown] == ["✓ registers  ✓ occupancy"] * 2
+
+
+def test_a_case_that_says_what_it_found_shows_neither_sizes_nor_figures():
+    asked = exercise(says=lambda case: "Mutant 1 survives.")
+    outcome = Outcome(ROWS, Status.WRONG, "Mutant 1 survives.", outputs=(OutputCheck("p", False, 1.0, 0.0),))
+    table = cases.cases(Report(asked, (outcome, outcome)))
+    assert not table.sizes
+    assert not table.numbers
+
+
+def test_words_between_backticks_are_code_and_still_escaped():
+    finding = Finding("m", "`x <b>` is loaded as `None`.")
+    html = replace(report_of(Status.WRONG), finding=finding)._repr_html_()
+    assert "<code>x &lt;b&gt;</code> is loaded as <code>None</code>." in html
+
+
+def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
+    check = OutputCheck("p", False, problem="2 values are asked for", got="x")
+    asked = exercise(kind=Kind.SYMBOLIC)
+    assert (
+        "by hand"
+        not in view.headline(
+            Report(asked, (Outcome(ROWS, Status.WRONG, "2 values.", outputs=(check,)),))
+        ).next_step
+    )
+    check = OutputCheck("p", False, got="x", expected="y")
+    assert (
+        "by hand"
+        in view.headline(Report(asked, (Outcome(ROWS, Status.WRONG, "No.", outputs=(check,)),))).next_step
+    )
+
+
+def test_a_share_that_the_sentence_tells_is_not_told_again():
+    told = Finding(
+        "m", "It explains 2 of the 3 wrong cases; in the others there is more to find.", fits=2, of=3
+    )
+    outcomes = report_of(Status.WRONG).outcomes * 3
+    assert "fits" not in view.headline(Report(exercise(), outcomes, told)).support
+    silent = replace(told, sentence="A mask is missing.")
+    assert "fits 2 of the 3 wrong cases" in view.headline(Report(exercise(), outcomes, silent)).support
+
+
+def test_dataclasses_in_a_findings_evidence_become_plain_data():
+    finding = Finding(
+        "m", "s", evidence={"unread": [Place("cell.py", 3, "x"), units], "check": OutputCheck("p", True)}
+    )
+    record = replace(report_of(Status.WRONG), finding=finding).to_dict()
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record["finding"]["evidence"]["check"]["name"] == "p"

@@ -292,8 +292,11 @@ def carries_half(x):
     return s
 
 
-@pytest.mark.budgets
-def test_what_the_compiler_refuses_at_another_dtype_is_in_the_report():
+def test_a_loop_that_the_compiler_refuses_at_another_dtype_is_refused_there_without_it():
     report = flashlearn.check("row_sum", carries_half, demo=True)
-    refusals = {budget.error for budget in report.budgets.result() if budget.error}
-    assert any("`acc` enters the loop as fp16" in error for error in refusals)
+    assert report.status is Status.CRASHED
+    assert {o.case.dtype for o in report.outcomes if o.status is Status.CRASHED} <= {
+        torch.float16, torch.bfloat16,
+    }  # fmt: skip
+    assert "`acc` enters the loop in line" in report.sentence and "fp16 (32,)" in report.sentence
+    assert report.finding.place.text.strip() == "acc = acc + x.to(tl.float32)"

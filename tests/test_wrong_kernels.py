@@ -48,6 +48,19 @@ def tile_kernel(x_ptr, BLOCK: tl.constexpr):
     tl.store(x_ptr, tl.sum(tl.zeros([BLOCK], tl.float32)))
 
 
+@triton.jit
+def add_onto_kernel(z_ptr, x_ptr, a, n, step, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    z = tl.load(z_ptr + lanes, mask=lanes < n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + lanes * step, mask=lanes < n, other=0.0).to(tl.float32)
+    tl.store(z_ptr + lanes, z + a * x, mask=lanes < n)
+
+
+@triton.jit
+def read_kernel(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.load(x_ptr))
+
+
 def copied(x: torch.Tensor, rounds: int = 0) -> torch.Tensor:
     z = torch.empty_like(x)
     copy_kernel[(triton.cdiv(x.numel(), 256),)](x, z, x.numel(), rounds, BLOCK=256)
@@ -110,6 +123,60 @@ def test_an_answer_from_elsewhere_is_not_the_kernel_s(exercise, function, words)
     assert words in found.message
 
 
+def torch_scales(a, x, y):
+    return onto(y, a * x.float(), 1.0)
+
+
+def torch_adds_in_place(a, x, y):
+    return onto(y.mul(1.0), x, a)
+
+
+def onto(z, x, a):
+    z = z.clone(memory_format=torch.contiguous_format)
+    add_onto_kernel[(triton.cdiv(z.numel(), 64),)](z, x, a, z.numel(), x.stride(0), BLOCK=64)
+    return z
+
+
+def a_cast_and_a_clone(a, x, y):
+    return onto(y.contiguous(), x.float().contiguous(), a)
+
+
+@pytest.mark.parametrize("function", [torch_scales, torch_adds_in_place])
+def test_arithmetic_of_the_inputs_is_the_kernel_s_where_it_is_the_exercise(function):
+    found = _first(ADD, function)
+    assert found.status is Status.NOT_YOURS
+    assert "belongs in your kernel" in found.message and found.place is not None
+
+
+def test_casts_and_copies_are_the_launcher_s():
+    assert all(o.status is Status.PASS for o in run(ADD, a_cast_and_a_clone, compiled=False))
+
+
+def softmax_in_place(s):
+    e = (s.float() - s.float().amax(dim=1, keepdim=True)).exp()
+    p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    add_onto_kernel[(triton.cdiv(p.numel(), 64),)](p, torch.zeros_like(p), 0.0, p.numel(), 1, BLOCK=64)
+    return p
+
+
+def test_an_answer_that_a_kernel_only_touches_is_not_the_kernel_s():
+    exercise = dataclasses.replace(SOFTMAX, work=None)
+    found = _first(exercise, softmax_in_place)
+    assert found.status is Status.NOT_YOURS
+    assert "held it before your kernel ran" in found.message
+
+
+def keeps_a_clone(a, x, y):
+    z = onto(y, x, a)
+    kept = z.clone()
+    read_kernel[(1,)](kept, torch.zeros(1))  # as a backward pass reads what the forward pass kept
+    return z
+
+
+def test_a_clone_of_a_kernel_s_result_is_the_kernel_s_work():
+    assert all(o.status is Status.PASS for o in run(ADD, keeps_a_clone, compiled=False))
+
+
 def swallows_everything(a, x, y):
     while True:
         try:  # noqa: SIM105
@@ -132,9 +199,13 @@ def waits_for_a_lock(a, x, y):
     lock.acquire(timeout=60)
 
 
-@pytest.mark.parametrize("function", [swallows_everything, never_leaves_its_finally, waits_for_a_lock])
-def test_nothing_outlives_its_time_limit(function):
-    assert _first(ADD, function).status is Status.TIMEOUT
+@pytest.mark.parametrize(
+    ("function", "limit"),
+    [(swallows_everything, 0.3), (never_leaves_its_finally, 0.05), (waits_for_a_lock, 0.05)],
+)
+def test_nothing_outlives_its_time_limit(function, limit):
+    quick = dataclasses.replace(ADD, time_limit=limit)
+    assert _first(quick, function).status is Status.TIMEOUT
 
 
 class Unspeakable(Exception):

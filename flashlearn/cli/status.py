@@ -15,6 +15,8 @@ from flashlearn.course import Course, Lesson
 from flashlearn.progress import Progress, Standing, standings
 
 Standings = dict[Lesson, tuple[Standing, ...]]
+ROOMY = 76  # columns: from here on a long title goes on in a second line, before that it is cut
+BAR = len("passed 2026-01-31")  # columns: no wider than what stands below it
 
 
 def status(
@@ -39,9 +41,9 @@ def show(to: Console) -> None:
         total = len(exercises)
         table.add_row(
             Text(lesson.stem, style="bold"),
-            ProgressBar(total=max(total, 1), completed=passed if total else 1, width=20),
+            ProgressBar(total=max(total, 1), completed=passed if total else 1, width=BAR),
             f"{passed} of {total}",
-            Text(lesson.title, style="bold", no_wrap=True, overflow="ellipsis"),
+            Text(lesson.title, style="bold", no_wrap=to.width < ROOMY, overflow="ellipsis"),
         )
         for standing in exercises:
             table.add_row(*_row(standing))

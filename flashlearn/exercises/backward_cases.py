@@ -17,10 +17,14 @@ from flashlearn import reference
 from flashlearn.exercise import Case, Inputs, Work
 from flashlearn.exercises import attention_cases
 from flashlearn.exercises.attention_cases import BF16, FP16, ON_A_GPU, SHARED, attention_case, products_work
+from flashlearn.exercises.tiled_twins import gradients_in_tiles, other_order
 from flashlearn.observe.route import observing
 
+ONE_KEY = attention_case(1, 1, 16, B=2, H=3, seed=2)
+"""dS = 0 here, up to rounding; six heads, since the error of one number alone is luck."""
+
 CASES = (
-    *SHARED,
+    *(ONE_KEY if case.sizes["S_k"] == 1 else case for case in SHARED),
     attention_case(33, 20, 16, B=2, H=2, seed=50),
     attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
     attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
@@ -99,6 +103,12 @@ def only_dk_dv(gradients: Gradients, causal: bool) -> Callable[..., tuple[Tensor
         return gradients(q, k, v, o, do, lse, alpha, causal)[1:]
 
     return dk_dv
+
+
+def twins(only: Callable[[Gradients, bool], Callable], causal: bool) -> tuple[Callable, ...]:
+    """The twins of an exercise whose outputs `only` picks: P and dS rounded, and sums in tiles, both ways."""
+    spellings = (reference.attention_gradients_rounded, gradients_in_tiles, other_order(gradients_in_tiles))
+    return tuple(only(spelling, causal) for spelling in spellings)
 
 
 # ---------------------------------------------------------------- work, and whom to compare with

@@ -17,7 +17,6 @@ __all__ = [
     "load_then_store",
     "rows_without_mask",
     "strides_swapped",
-    "without_loop",
 ]
 
 BLOCK_M, BLOCK_N = 32, 64
@@ -30,10 +29,7 @@ def _loop_kernel(
     j = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     in_columns = j < N
     db = tl.zeros([BLOCK_N], tl.float32)
-    rows = M
-    if FAULT == "no loop":
-        rows = BLOCK_M
-    for start in range(0, rows, BLOCK_M):
+    for start in range(0, M, BLOCK_M):
         i = start + tl.arange(0, BLOCK_M)
         in_tile = (i < M)[:, None] & in_columns[None, :]
         dy_ptrs = dy_ptr + i[:, None] * dy_row + j[None, :] * dy_col
@@ -80,11 +76,6 @@ def _tiles(dy: Tensor, db: Tensor, atomic: bool) -> Tensor:
     grid = (triton.cdiv(M, BLOCK_M), triton.cdiv(N, BLOCK_N))
     _tiles_kernel[grid](dy, db, M, N, *dy.stride(), ATOMIC=atomic, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N)
     return db.to(dy.dtype)
-
-
-def without_loop(dy: Tensor) -> Tensor:
-    """Adds up the first BLOCK_M rows only."""
-    return _loop(dy, "no loop")
 
 
 def rows_without_mask(dy: Tensor) -> Tensor:

@@ -326,6 +326,7 @@ scaled_add = Exercise(
     reference=_scaled_add,
     twins=(lambda a, x, y: torch.add(y, x, alpha=a),),
     accumulates=False,
+    launcher_arithmetic=False,
     cases=(
         _case("1000 elements", RAGGED, n=1000, seed=1),
         _case("5 elements, less than a block", RAGGED, n=5, seed=2),

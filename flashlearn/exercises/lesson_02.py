@@ -10,7 +10,7 @@ from torch import Tensor
 
 from flashlearn import reference
 from flashlearn.exercise import Case, Exercise, Inputs, Kind, Work
-from flashlearn.exercises import mistakes_02
+from flashlearn.exercises import mistakes_02, quantities
 
 # ---------------------------------------------------------------- symbolic: what a row's p and dp are
 
@@ -241,6 +241,7 @@ softmax_forward = Exercise(
     points=2,
     work=forward_work,
     solution="flashlearn.kernels.softmax:softmax_forward",
+    quantities=quantities.softmax_forward,
     peer=torch_softmax,
     timing_case=TIMED,
     mistakes=mistakes_02.FORWARD,
@@ -273,6 +274,7 @@ softmax_backward = Exercise(
     gradient=True,
     work=backward_work,
     solution="flashlearn.kernels.softmax:softmax_backward",
+    quantities=quantities.softmax_backward,
     peer=torch_softmax_backward,
     timing_case=TIMED,
     mistakes=mistakes_02.BACKWARD,

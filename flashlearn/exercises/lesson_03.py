@@ -10,7 +10,7 @@ import torch
 from flashlearn import reference
 from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.exercises import given_03 as given
-from flashlearn.exercises import mistakes_03
+from flashlearn.exercises import mistakes_03, quantities
 
 # ---------------------------------------------------------------- symbolic: matrices of symbols
 
@@ -238,6 +238,7 @@ delta_preprocess = Exercise(
     points=2,
     work=given.delta_work,
     solution="flashlearn.kernels.delta:delta_preprocess",
+    quantities=quantities.delta,
     peer=given.torch_delta,
     timing_case=_heads(4096, 64, B=32, H=8, dtype=FP16, gpu=True, seed=18),
     hints=(

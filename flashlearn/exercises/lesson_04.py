@@ -11,7 +11,8 @@ from torch import Tensor
 
 from flashlearn import reference
 from flashlearn.exercise import Case, Exercise, Inputs, Kind, Work
-from flashlearn.exercises import mistakes_04
+from flashlearn.exercises import mistakes_04, quantities
+from flashlearn.exercises.faulty_rows import logsumexp as online_scan
 from flashlearn.exercises.lesson_02 import lay_out, scores
 
 # ---------------------------------------------------------------- symbolic: one number instead of two
@@ -365,12 +366,13 @@ online_logsumexp = Exercise(
     outputs=("lse",),
     inputs=logsumexp_inputs,
     reference=logsumexp,
-    twins=(mistakes_04.scan, logsumexp_base2, logsumexp_base2_at_once),
+    twins=(online_scan, logsumexp_base2, logsumexp_base2_at_once),
     cases=ONLINE_CASES,
     points=3,
     output_dtypes={"lse": torch.float32},
     work=logsumexp_work,
     solution="flashlearn.kernels.logsumexp:online_logsumexp",
+    quantities=quantities.logsumexp,
     peer=torch_logsumexp,
     timing_case=_case("4096×32000, fp16, timed", 4096, 32000, torch.float16, gpu=True),
     mistakes=mistakes_04.ONLINE,
@@ -401,6 +403,7 @@ recompute_probabilities = Exercise(
     points=2,
     work=recompute_work,
     solution="flashlearn.kernels.logsumexp:recompute_probabilities",
+    quantities=quantities.probabilities,
     peer=torch_recompute,
     timing_case=_case("8192×4096, fp16, timed", 8192, 4096, torch.float16, gpu=True),
     mistakes=mistakes_04.RECOMPUTE,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from flashlearn import device, example
 from flashlearn.exercise import Case, Exercise, Inputs, Kind, Work
-from flashlearn.exercises import mistakes_05
+from flashlearn.exercises import mistakes_05, quantities
 from flashlearn.exercises.budget_05 import block_budget
 
 # ---------------------------------------------------------------- tiled_matmul
@@ -120,6 +120,7 @@ tiled_matmul = Exercise(
     points=3,
     work=matmul_work,
     solution="flashlearn.kernels.matmul:tiled_matmul",
+    quantities=quantities.matmul,
     peer=torch_matmul,
     timing_case=product("4096×4096, inner 4096, fp16", 4096, 4096, 4096, torch.float16, gpu=True),
     mistakes=mistakes_05.MATMUL,
@@ -251,7 +252,7 @@ BUDGET_CASES = (
     _block("A100", "64×64×64", 2, 2, 4, 64),
     _block("H100", "128×128×64", 2, 4, 8, 110),
     _block("A100", "128×128×32", 2, 2, 4, 222),
-    _block("RTX 4090", "64×64×32", 2, 2, 4, 96),
+    _block("RTX 4090", "64×64×32", 2, 2, 4, 97),  # handed out as 104: four blocks, where 97 would make five
     _block("H100", "32×32×16", 2, 2, 16, 24),
     _block("H100", "16×16×16", 2, 2, 1, 40),
     _block("H100", "128×256×64", 4, 3, 8, 255, ": too large"),

@@ -12,19 +12,23 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from flashlearn import reference
 from flashlearn.exercise import Case, Exercise, Inputs, Kind, Work
-from flashlearn.exercises import mistakes_06
+from flashlearn.exercises import mistakes_06, quantities, readouts
 from flashlearn.exercises.attention_cases import (
     FORWARD_ONLY,
     ON_A_GPU,
+    REAL_SIZES,
     SHARED,
     TIMING,
     attention_case,
     forward_inputs,
     products_work,
 )
+from flashlearn.exercises.tiled_twins import ORDERS, forward_in_tiles
 from flashlearn.observe.route import observing
 
 LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D and S exchanged in memory
+
+FALLING = "scores falling by 120"  # those of the keys from 128 on: between two tiles of 16 to 128 keys
 
 SINGLE = (  # a query per head; six heads, since the error of one number alone is luck
     attention_case(1, 1, 16, B=2, H=3, seed=2),
@@ -40,6 +44,7 @@ BOTH = (
         attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=62),
         name="S 20 × 37, D 16, values ×10, negative alpha",
     ),
+    attention_case(8, 200, 16, data=FALLING, seed=64),  # exp(120) is more than fp32 holds
 )
 FORWARD_CASES = (
     *BOTH,
@@ -54,11 +59,17 @@ CAUSAL_CASES = (
 
 
 def inputs(case: Case, generator: torch.Generator) -> Inputs:
-    """q [B, H, S_q, D], k and v [B, H, S_k, D], alpha; in LAYOUTS each tensor has strides of its own kind."""
+    """q [B, H, S_q, D], k and v [B, H, S_k, D], alpha; in LAYOUTS each tensor has strides of its own kind.
+
+    In FALLING the first of the D products is 60 for the first 128 keys and −60 for the rest.
+    """
     given = forward_inputs(case, generator)
     if case.data == LAYOUTS:
         given["k"] = given["k"].transpose(1, 2).contiguous().transpose(1, 2)
         given["v"] = given["v"].mT.contiguous().mT
+    if case.data == FALLING:
+        step = torch.where(torch.arange(case.sizes["S_k"]) < 128, 60.0, -60.0)
+        given["q"][..., 0], given["k"][..., 0] = 1.0, step / given["alpha"]
     return given
 
 
@@ -109,7 +120,21 @@ def other_order(q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = Fa
     return reference.attention_forward(q.flip(-1), k.flip(-1), v, alpha, causal)
 
 
-TWINS = (reference.attention_forward_rounded, reference.attention_forward_base2, other_order)
+def other_order_in_tiles(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The same of the twin that scales q first and sums in tiles."""
+    return forward_in_tiles(q.flip(-1), k.flip(-1), v, alpha, causal)
+
+
+TWINS = (
+    reference.attention_forward_rounded,
+    reference.attention_forward_base2,
+    other_order,
+    forward_in_tiles,
+    other_order_in_tiles,
+    *ORDERS,
+)
 
 flash_forward = Exercise(
     name="flash_forward",
@@ -126,8 +151,11 @@ flash_forward = Exercise(
     output_dtypes={"lse": torch.float32},
     work=work,
     solution="flashlearn.kernels.flash_forward:flash_forward",
+    weights=readouts.readout(readouts.forward_weights),
+    quantities=quantities.attention_forward,
     peer=sdpa_flash,
     timing_case=TIMING,
+    real_sizes=REAL_SIZES,
     mistakes=mistakes_06.FORWARD,
     hints=(
         "The loop of section 2, with tiles in place of torch slices. Before the loop: q, and the state of a "
@@ -163,8 +191,11 @@ flash_forward_causal = Exercise(
     output_dtypes={"lse": torch.float32},
     work=causal_work,
     solution="flashlearn.kernels.flash_forward:flash_forward_causal",
+    weights=readouts.readout(readouts.forward_weights, causal=True),
+    quantities=quantities.causal_forward,
     peer=sdpa_flash_causal,
     timing_case=TIMING,
+    real_sizes=REAL_SIZES,
     mistakes=mistakes_06.CAUSAL,
     review=leaves_out_hidden_tiles,
     hints=(

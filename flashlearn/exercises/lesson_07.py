@@ -7,8 +7,8 @@ from collections.abc import Callable
 from flashlearn import reference
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.exercises import backward_cases as backward
-from flashlearn.exercises import mistakes_07
-from flashlearn.exercises.attention_cases import TIMING
+from flashlearn.exercises import mistakes_07, quantities, readouts
+from flashlearn.exercises.attention_cases import REAL_SIZES, TIMING
 
 SIGNATURE = "(q, k, v, o, do, lse, alpha) -> dq"
 
@@ -27,14 +27,17 @@ dq_kernel = Exercise(
     outputs=("dq",),
     inputs=backward.backward_inputs,
     reference=backward.only_dq(reference.attention_gradients, causal=False),
-    twins=(backward.only_dq(reference.attention_gradients_rounded, causal=False),),
+    twins=backward.twins(backward.only_dq, causal=False),
     cases=backward.CASES,
     points=3,
     gradient=True,
     work=backward.dq_work,
     solution="flashlearn.kernels.flash_backward_dq:dq_kernel",
+    weights=readouts.readout(readouts.dq_weights),
+    quantities=quantities.backward("dq"),
     peer=backward.sdpa_backward,
     timing_case=TIMING,
+    real_sizes=REAL_SIZES,
     mistakes=mistakes_07.DQ,
     hints=(
         "The parallel shape is the forward pass's: load this block's `q`, `do`, `lse` and `delta` once, and "
@@ -60,14 +63,17 @@ dq_kernel_causal = Exercise(
     outputs=("dq",),
     inputs=backward.causal_backward_inputs,
     reference=backward.only_dq(reference.attention_gradients, causal=True),
-    twins=(backward.only_dq(reference.attention_gradients_rounded, causal=True),),
+    twins=backward.twins(backward.only_dq, causal=True),
     cases=backward.CASES,
     points=2,
     gradient=True,
     work=backward.dq_causal_work,
     solution="flashlearn.kernels.flash_backward_dq:dq_kernel_causal",
+    weights=readouts.readout(readouts.dq_weights, causal=True),
+    quantities=quantities.backward("dq", causal=True),
     peer=backward.sdpa_backward_causal,
     timing_case=TIMING,
+    real_sizes=REAL_SIZES,
     mistakes=mistakes_07.CAUSAL,
     review=leaves_out_hidden_tiles,
     hints=(

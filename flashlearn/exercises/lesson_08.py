@@ -7,8 +7,8 @@ from collections.abc import Callable
 from flashlearn import reference
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.exercises import backward_cases as backward
-from flashlearn.exercises import mistakes_08
-from flashlearn.exercises.attention_cases import TIMING
+from flashlearn.exercises import mistakes_08, quantities, readouts
+from flashlearn.exercises.attention_cases import REAL_SIZES, TIMING
 
 SIGNATURE = "(q, k, v, o, do, lse, alpha) -> (dk, dv)"
 
@@ -27,14 +27,17 @@ dkv_kernel = Exercise(
     outputs=("dk", "dv"),
     inputs=backward.backward_inputs,
     reference=backward.only_dk_dv(reference.attention_gradients, causal=False),
-    twins=(backward.only_dk_dv(reference.attention_gradients_rounded, causal=False),),
+    twins=backward.twins(backward.only_dk_dv, causal=False),
     cases=backward.CASES,
     points=3,
     gradient=True,
     work=backward.dkv_work,
     solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel",
+    weights=readouts.readout(readouts.dv_weights),
+    quantities=quantities.backward("dk", "dv"),
     peer=backward.sdpa_backward,
     timing_case=TIMING,
+    real_sizes=REAL_SIZES,
     mistakes=mistakes_08.DKV,
     hints=(
         "Turn the forward pass by 90 degrees: load this block's `k` and `v` once, and let Q and dO come by, "
@@ -58,14 +61,17 @@ dkv_kernel_causal = Exercise(
     outputs=("dk", "dv"),
     inputs=backward.causal_backward_inputs,
     reference=backward.only_dk_dv(reference.attention_gradients, causal=True),
-    twins=(backward.only_dk_dv(reference.attention_gradients_rounded, causal=True),),
+    twins=backward.twins(backward.only_dk_dv, causal=True),
     cases=backward.CASES,
     points=2,
     gradient=True,
     work=backward.dkv_causal_work,
     solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel_causal",
+    weights=readouts.readout(readouts.dv_weights, causal=True),
+    quantities=quantities.backward("dk", "dv", causal=True),
     peer=backward.sdpa_backward_causal,
     timing_case=TIMING,
+    real_sizes=REAL_SIZES,
     mistakes=mistakes_08.CAUSAL,
     review=leaves_out_hidden_tiles,
     hints=(

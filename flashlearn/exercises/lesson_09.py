@@ -15,8 +15,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from flashlearn import reference, training
 from flashlearn.exercise import Case, Exercise, Inputs, Kind, Work
-from flashlearn.exercises import misfits_09, mistakes_09
+from flashlearn.exercises import misfits_09, mistakes_09, readouts
 from flashlearn.exercises.attention_cases import BF16, FP16, attention_case, products_work
+from flashlearn.exercises.faulty_autograd import other_call
+from flashlearn.exercises.tiled_twins import forward_from_lse, forward_in_tiles, gradients_in_tiles
 
 # ---------------------------------------------------------------- strided_inputs: a launcher
 
@@ -130,6 +132,8 @@ strided_inputs = Exercise(
     twins=(
         with_default(reference.attention_forward_rounded),
         with_default(reference.attention_forward_base2),
+        with_default(forward_in_tiles),
+        with_default(forward_from_lse),
     ),
     output_dtypes={"lse": torch.float32},
     cases=STRIDED,
@@ -139,6 +143,7 @@ strided_inputs = Exercise(
     peer=sdpa,
     timing_case=attention_case(1024, 1024, 64, B=32, H=8, dtype=FP16, layout="packed", gpu=True, seed=13),
     mistakes=mistakes_09.STRIDED,
+    weights=readouts.readout(readouts.forward_weights),
     review=misfits_09.review,
     hints=(
         "Two parts that have nothing to do with each other. First look at the arguments, and raise before "
@@ -187,8 +192,8 @@ def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
     with torch.enable_grad():
         o = function(*leaves, given["causal"], given["alpha"])
         if given["another_call"]:
-            others = [t.detach().flip(2).requires_grad_() for t in leaves]
-            function(*others, given["causal"], given["alpha"])
+            *others, causal, alpha = other_call(*leaves, given["causal"])
+            function(*(t.requires_grad_() for t in others), causal, alpha)
     if not isinstance(o, Tensor) or not o.requires_grad:
         return (o, *(torch.full_like(t, math.nan) for t in leaves))
     return (o.detach(), *torch.autograd.grad(o, leaves, given["do"], allow_unused=True))
@@ -257,6 +262,8 @@ flash_attention = Exercise(
     twins=(
         whole(reference.attention_gradients_rounded, reference.attention_forward_rounded),
         whole(reference.attention_gradients, reference.attention_forward_base2),
+        whole(gradients_in_tiles, forward_in_tiles),
+        whole(reference.attention_gradients, forward_from_lse),
     ),
     gradient=True,
     cases=ATTENTION,

@@ -13,9 +13,18 @@ from torch import Tensor
 
 from flashlearn import reference
 from flashlearn.exercise import Case, Exercise, Inputs, Kind, Mistake, Work
-from flashlearn.exercises import attention_cases, mistakes_10, mutants_10
+from flashlearn.exercises import (
+    attention_cases,
+    catalogue_10,
+    mistakes_10,
+    mutants_10,
+    quantities,
+    readouts,
+    suites_10,
+)
 from flashlearn.exercises.attention_cases import BF16, FP16, attention_case, pairs
 from flashlearn.exercises.patients_10 import too_much_changed
+from flashlearn.exercises.tiled_twins import other_order
 from flashlearn.observe.route import observing
 
 FORWARD = "(q, k, v, alpha) -> (o, lse)"
@@ -82,6 +91,9 @@ def gradients_in_tiles(
         dk[keys] += alpha * ds.mT @ q_[rows]
         dq[rows] += alpha * ds @ k_[keys]
     return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
+
+
+TWINS = (reference.attention_gradients_rounded, gradients_in_tiles, other_order(gradients_in_tiles))
 
 
 def work_of(products: int, *outputs: str) -> Callable[[Inputs], Work]:
@@ -184,9 +196,12 @@ def _backward(number: int, title: str, wanted: tuple[int, ...], products: int, *
         signature=BACKWARD.format(f"({listed})" if len(outputs) > 1 else listed),
         inputs=backward_inputs,
         reference=only(reference.attention_gradients, *wanted),
-        twins=tuple(only(g, *wanted) for g in (reference.attention_gradients_rounded, gradients_in_tiles)),
+        twins=tuple(only(g, *wanted) for g in TWINS),
         gradient=True,
         work=work_of(products, *(("q", "k", "v")[i] for i in wanted)),
+        quantities=quantities.backward(*outputs),
+        weights=readouts.readout(readouts.dv_weights if "dv" in outputs else readouts.dq_weights),
+        catalogue=catalogue_10.backward(*outputs),
         peer=sdpa_backward,
         **more,
     )
@@ -198,6 +213,9 @@ def _forward(number: int, title: str, **more: Any) -> Exercise:
         "twins": (reference.attention_forward_rounded, reference.attention_forward_base2),
         "peer": sdpa,
         "work": work_of(2, "q"),
+        "quantities": quantities.attention_forward,
+        "weights": readouts.readout(readouts.forward_weights),
+        "catalogue": catalogue_10.forward(),
         "cases": (*CASES, *LONG),
     }
     return _patient(
@@ -307,6 +325,9 @@ clinic_5 = _forward(
     twins=(causal_forward_rounded,),
     peer=sdpa_causal,
     work=work_of(1, "q"),
+    quantities=quantities.causal_forward,
+    weights=readouts.readout(readouts.forward_weights, causal=True),
+    catalogue=catalogue_10.forward(causal=True),
     cases=(*SHARED, *GENTLE),
     mistakes=mistakes_10.CLINIC_5,
     hints=(
@@ -416,23 +437,13 @@ def try_suite(function: Callable[..., Any], inputs: Inputs) -> Tensor:
     return torch.tensor([int(killed is defendant.guilty)])
 
 
-def verdict_on_suite(outcomes: list[Any]) -> tuple[str, str]:
-    """How many mutants were killed, who survived, and whether right kernels were spared."""
-    guilty = [d.guilty for d in mutants_10.DEFENDANTS]
-    wrong = [o.case.sizes["number"] for o in outcomes if not all(check.ok for check in o.outputs)]
-    survivors = [mutants_10.DEFENDANTS[i].nature for i in wrong if guilty[i]]
-    condemned = [mutants_10.DEFENDANTS[i].nature for i in wrong if not guilty[i]]
-    killed = sum(guilty) - len(survivors)
-    parts = [f"Your suite kills {killed} of {sum(guilty)} mutants."]
-    if survivors:
-        one = f"The first survivor: {survivors[0]}."
-        parts.append(one if len(survivors) < 2 else f"{one} The cases below say it of the others.")
-    if condemned:
-        parts.append(f"It also condemns {', and '.join(condemned)}.")
-    step = "Which trial would break what the first survivor takes for granted, and nothing else?"
-    if condemned:
-        step = "Find the trial that asks for more digits than fp32 has, and tone its values down."
-    return " ".join(parts), step
+def verdict_on(case: Case) -> str:
+    """What went wrong with one defendant: a mutant lives, or a right kernel was condemned."""
+    number = case.sizes["number"]
+    defendant = mutants_10.DEFENDANTS[number]
+    if defendant.guilty:
+        return f"No trial of your suite kills mutant {number + 1}: {defendant.nature}."
+    return f"A trial of your suite condemns right {number - 11}: {defendant.nature}."
 
 
 tests_on_trial = Exercise(
@@ -453,7 +464,9 @@ tests_on_trial = Exercise(
     points=3,
     mistakes=mistakes_10.TRIALS,
     call=try_suite,
-    explain=verdict_on_suite,
+    catalogue=suites_10.NAMES,
+    explain=suites_10.verdict_on_suite,
+    says=verdict_on,
     hints=(
         "A mutant survives if every trial satisfies what it takes for granted. List what the first trial "
         "takes for granted: S_q = S_k, both multiples of 16, D = 16, alpha = 1/√D, no mask, contiguous, "

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.exercises import broken_01 as broken
+from flashlearn.exercises.faulty_sums import column_sums, made
 
 JACOBIAN = {
     "one block instead of M": Mistake(
@@ -207,22 +208,27 @@ COLUMN_SUMS = {
     "the first tile only": Mistake(
         "Only the first BLOCK_M rows are added up. A batch has more rows than a tile.",
         "Loop over the rows, start = 0, BLOCK_M, 2 · BLOCK_M, … below M, and add each tile's sums.",
-        launcher=broken.without_loop,
+        **made(column_sums, "first tile only"),
     ),
     "the last, short tile left out": Mistake(
         "The rows after the last whole tile are missing from the sum: the loop ends too early.",
         "range(0, M, BLOCK_M) includes the short tile at the end; M // BLOCK_M rounds it away.",
-        wrong=lambda dy: dy[: dy.shape[0] // broken.BLOCK_M * broken.BLOCK_M].sum(dim=0),
+        **made(column_sums, "ragged tile left out", also=("last tile left out",)),
+    ),
+    "the first tile left out": Mistake(
+        "The rows of the first tile are missing from the sum: the loop starts one tile late.",
+        "range(0, M, BLOCK_M) starts with the first row.",
+        **made(column_sums, "first tile left out"),
     ),
     "mean instead of sum": Mistake(
         "You divided by the number of rows. The bias is added once in each row, so its gradients add up.",
         "If the loss is a mean, its 1/M is in dy already.",
-        wrong=lambda dy: dy.mean(dim=0),
+        **made(column_sums, "mean"),
     ),
     "the last tile overwrites": Mistake(
         "db holds the sums of the last tile alone: each tile's sums replace those before.",
         "Add to the accumulator, db += tl.sum(…), and store once, after the loop.",
-        wrong=lambda dy: dy[(dy.shape[0] - 1) // broken.BLOCK_M * broken.BLOCK_M :].sum(dim=0),
+        **made(column_sums, "last tile only"),
     ),
     "load, add, store": Mistake(
         "Several programs add to the same columns of db, each with a load and a store of its own. What one "
@@ -231,7 +237,7 @@ COLUMN_SUMS = {
         launcher=broken.load_then_store,
         status="RACE",
     ),
-    "atomics onto torch.empty": Mistake(
+    "uninitialised memory": Mistake(
         "The programs add onto memory that nobody set to zero: db starts with whatever was there.",
         "Atomic additions need torch.zeros (and fp32, as half precision would round every one of them).",
         launcher=broken.atomics_onto_empty,

@@ -6,15 +6,12 @@ mistake is a kernel of broken_02.
 
 from __future__ import annotations
 
-import math
-
 import sympy as sp
-import torch
-from torch import Tensor
 
-from flashlearn import reference
 from flashlearn.exercise import Mistake
 from flashlearn.exercises import broken_02 as broken
+from flashlearn.exercises.faulty_rows import softmax, softmax_vjp
+from flashlearn.exercises.faulty_sums import made
 
 
 def _by_entries(entry):
@@ -116,69 +113,77 @@ VJP = {
 }
 
 
-def exp_without_maximum(s: Tensor) -> Tensor:
-    """exp(s) / Σ exp(s) as fp32 computes it: ∞ beyond 88.7, 0 below −104."""
-    e = s.float().exp()
-    return (e / e.sum(dim=-1, keepdim=True)).double()
-
-
-def _padded(x: Tensor, filler: float) -> Tensor:
-    """x with its rows filled up to the next power of two."""
-    block = 1 << (x.shape[-1] - 1).bit_length()
-    return torch.nn.functional.pad(x, (0, block - x.shape[-1]), value=filler)
-
-
-def padding_of_zeros(s: Tensor) -> Tensor:
-    """Softmax of the row and its padding, which holds score 0."""
-    return reference.softmax(_padded(s, 0.0))[:, : s.shape[1]]
-
-
-def padding_of_minus_inf(p: Tensor, dp: Tensor) -> Tensor:
-    """The VJP when padding holds −inf for p and dp."""
-    return reference.softmax_backward(_padded(p, -math.inf), _padded(dp, -math.inf))[:, : p.shape[1]]
-
-
-def _inner(p: Tensor, dp: Tensor) -> Tensor:
-    return (p * dp).sum(dim=-1, keepdim=True)
-
-
 FORWARD = {
     "maximum not subtracted": Mistake(
         "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, ∞/∞ is "
         "NaN, and exp(−200) is 0, so that a row far below zero becomes 0/0.",
         "Take the row's maximum first and exponentiate s − m_i: the largest exponential is then exp(0) = 1.",
-        wrong=exp_without_maximum,
+        **made(softmax, "no maximum"),
     ),
     "padding enters the sum": Mistake(
         "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum, and a row of "
         "negative scores gets 0 as its maximum.",
         "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
-        wrong=padding_of_zeros,
+        **made(softmax, "zeros in whole rows", also=("zeros in the sum",)),
+    ),
+    "padding enters the maximum": Mistake(
+        "The padded lanes take part in the maximum as scores of 0: in a row far below zero the maximum is 0, "
+        "and all exponentials vanish.",
+        "Give this load other=-float('inf'), which loses against every score.",
+        **made(softmax, "zeros in the maximum"),
+    ),
+    "the sum lacks the maximum": Mistake(
+        "The numerators are exp(s − m_i), and the denominator is the sum of exp(s) as it is: each row sums "
+        "to exp(−m_i).",
+        "Both belong to the same unit: subtract m_i in the sum, too.",
+        **made(softmax, "sum without the maximum"),
+    ),
+    "the sum of the last block": Mistake(
+        "The denominator is the sum of the row's last block alone: each block replaces what was summed.",
+        "Add: l_i += tl.sum(…), and start from 0.",
+        **made(softmax, "last tile only"),
+    ),
+    "the maximum of the last block": Mistake(
+        "The maximum is that of the row's last block: each block replaces it. In exact arithmetic any number "
+        "may be subtracted; in fp32 a score that is 89 larger overflows.",
+        "m_i is the larger of m_i and the block's maximum.",
+        **made(softmax, "last tile's maximum"),
+    ),
+    "l not rescaled": Mistake(
+        "The sum is not rescaled when the running maximum moves: what the earlier blocks gave is still in "
+        "units of exp(m_old).",
+        "Multiply l_i by exp(m_i − m_new) before the block's sum is added.",
+        **made(softmax, "l not rescaled"),
+    ),
+    "logarithm of l forgotten": Mistake(
+        "You stored exp(s − (m_i + l_i)). Dividing by l_i is subtracting log(l_i) in the exponent.",
+        "The LSE is m_i + log(l_i).",
+        **made(softmax, "m + l"),
     ),
     "normalised over columns": Mistake(
         "Each column sums to 1 where each row should: the sum ran over the rows of a column.",
         "One program owns one row: program i needs the elements s[i, 0], …, s[i, N − 1].",
-        wrong=lambda s: reference.softmax(s.t()).t(),
+        **made(softmax, "over columns"),
     ),
     "not divided by the sum": Mistake(
         "You stored exp(s − m_i): the largest entry of each row is exactly 1, and rows do not sum to 1.",
         "Divide by l_i, the sum of the row's exponentials.",
-        wrong=lambda s: (s - s.amax(dim=-1, keepdim=True)).exp(),
+        **made(softmax, "not divided"),
     ),
     "divided by the number of columns": Mistake(
         "You divided the exponentials by N: that is a mean's denominator.",
         "Divide by l_i, the sum of the row's exponentials.",
-        wrong=lambda s: (s - s.amax(dim=-1, keepdim=True)).exp() / s.shape[1],
+        **made(softmax, "divided by N"),
     ),
     "powers of two": Mistake(
         "You computed 2^(s − m_i): tl.exp2 needs its argument multiplied by log2(e).",
         "Use tl.exp, or tl.exp2((s - m_i) * 1.4426950408889634).",
-        wrong=lambda s: reference.softmax(s * math.log(2)),
+        **made(softmax, "powers of two"),
     ),
     "logarithm of the softmax": Mistake(
         "You stored s − m_i − log(l_i), the logarithm of the softmax.",
         "The task asks for the probabilities themselves: exp(s − m_i) / l_i.",
-        wrong=lambda s: s - reference.logsumexp(s).unsqueeze(-1),
+        **made(softmax, "logarithm"),
     ),
     "load without a mask": Mistake(
         "The load touches all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
@@ -207,55 +212,65 @@ BACKWARD = {
     "⟨p, dp⟩ forgotten": Mistake(
         "You stored p · dp: what diag(p) contributes. The competition between the probabilities is missing.",
         "Subtract the row's inner product from dp before you multiply by p.",
-        wrong=lambda p, dp: p * dp,
+        **made(softmax_vjp, "no inner product"),
     ),
     "sum of dp, not weighted by p": Mistake(
         "You subtracted the plain sum of dp. The sum is weighted: Σ_j p_j dp_j.",
         "Sum the product p * dp, not dp.",
-        wrong=lambda p, dp: p * (dp - dp.sum(dim=-1, keepdim=True)),
+        **made(softmax_vjp, "inner of dp alone"),
     ),
     "plain mean of dp": Mistake(
         "You subtracted the plain mean of dp. The mean is taken under p: Σ_j p_j dp_j, with nothing to "
         "divide by.",
         "Sum the product p * dp; the weights p already sum to 1.",
-        wrong=lambda p, dp: p * (dp - dp.mean(dim=-1, keepdim=True)),
+        **made(softmax_vjp, "inner of dp alone", "divided by N"),
     ),
     "inner product divided by N": Mistake(
         "You divided ⟨p, dp⟩ by N. The weights p already sum to 1: the weighted sum is the mean.",
         "Leave the division out.",
-        wrong=lambda p, dp: p * (dp - _inner(p, dp) / p.shape[1]),
+        **made(softmax_vjp, "divided by N"),
     ),
     "p in front forgotten": Mistake(
         "You stored dp − ⟨p, dp⟩, without the factor p in front.",
         "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
-        wrong=lambda p, dp: dp - _inner(p, dp),
+        **made(softmax_vjp, "no p in front"),
     ),
     "only the diagonal of J": Mistake(
         "You stored p (1 − p) dp: the diagonal of J alone, as for a sigmoid.",
         "dp_k reaches ds_j for every k of the row: that is what the inner product carries.",
-        wrong=lambda p, dp: p * (1 - p) * dp,
+        **made(softmax_vjp, "only the diagonal"),
     ),
     "plus ⟨p, dp⟩": Mistake(
         "You added ⟨p, dp⟩ where it must be subtracted.",
         "ds must sum to 0 over a row: add up what you stored.",
-        wrong=lambda p, dp: p * (dp + _inner(p, dp)),
+        **made(softmax_vjp, "plus"),
     ),
     "the sign of ds": Mistake(
         "Every entry has the opposite sign: p (⟨p, dp⟩ − dp).",
         "A score whose dp is above the row's mean gets a positive ds.",
-        wrong=lambda p, dp: p * (_inner(p, dp) - dp),
+        **made(softmax_vjp, "sign"),
     ),
     "p subtracted instead": Mistake(
         "You stored p · dp − p: that resembles p − y, the gradient of the cross-entropy through softmax, "
         "which belongs to that one loss.",
         "Subtract p times the row's inner product.",
-        wrong=lambda p, dp: p * dp - p,
+        **made(softmax_vjp, "p subtracted"),
     ),
     "padding of −inf": Mistake(
         "The padding is −inf, as in the forward kernel. Here it enters a product: −inf · −inf is ∞, the "
         "inner product becomes infinite, and the row with it.",
         "Padding must add nothing to Σ p dp: other=0.0.",
-        wrong=padding_of_minus_inf,
+        **made(softmax_vjp, "padding of −inf", also=("−inf up to 16 too",)),
+    ),
+    "inner product of the last block": Mistake(
+        "The inner product is that of the row's last block alone: each block replaces what was summed.",
+        "Add: acc += p * dp, and start from 0.",
+        **made(softmax_vjp, "last tile only"),
+    ),
+    "inner product without the last block": Mistake(
+        "The last block of the row is missing from the inner product: its loop ends too early.",
+        "range(0, N, BLOCK) reaches the last, incomplete block, too.",
+        **made(softmax_vjp, "ragged tile left out", also=("last tile left out",)),
     ),
     "load without a mask": Mistake(
         "The loads touch all BLOCK lanes: those from column N on lie beyond the row, and in the last row "

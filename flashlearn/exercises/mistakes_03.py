@@ -6,7 +6,6 @@ the mistake is a kernel of broken_03.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import sympy as sp
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.exercises import broken_03 as broken
+from flashlearn.exercises.faulty_sums import NONE, Faults, delta, made
 
 # ---------------------------------------------------------------- symbolic
 
@@ -191,40 +191,38 @@ DQ_DK = {
 # ---------------------------------------------------------------- torch: the whole backward pass
 
 
-@dataclass(frozen=True)
-class Slip:
-    """The backward pass with one slip: what its steps would do, and which of them do otherwise."""
+def backward(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float, faults: Faults = NONE
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(dQ, dK, dV) of one head, with faults by name."""
+    s = q @ k.T * (1.0 if "scores without alpha" in faults else alpha)
+    p = torch.softmax(s, dim=0 if "softmax over the queries" in faults else 1)
+    if "exp without maximum" in faults:
+        e = s.float().exp()
+        p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    dp = do @ v.T
+    ds = dp - _delta(p, dp, faults)
+    ds = ds if "no P in front" in faults else p * ds
+    for_dk = p if "P for dS" in faults else ds
+    power = 2 if "alpha twice" in faults else 1
+    a_q = 1.0 if "no alpha in dQ" in faults else alpha**power
+    a_k = 1.0 if "no alpha in dK" in faults else alpha**power
+    return a_q * ds @ k, a_k * for_dk.T @ q, p.T @ do
 
-    scores_without_alpha: bool = False
-    exp_without_maximum: bool = False
-    softmax_over_queries: bool = False
-    delta: str = "right"
-    p_in_front: bool = True
-    alpha_dq: int = 1
-    alpha_dk: int = 1
-    p_for_ds: bool = False
 
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float):
-        s = q @ k.T * (1.0 if self.scores_without_alpha else alpha)
-        p = torch.softmax(s, dim=0 if self.softmax_over_queries else 1)
-        if self.exp_without_maximum:
-            e = s.float().exp()
-            p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
-        dp = do @ v.T
-        ds = dp - self._delta(p, dp)
-        ds = p * ds if self.p_in_front else ds
-        for_dk = p if self.p_for_ds else ds
-        return alpha**self.alpha_dq * ds @ k, alpha**self.alpha_dk * for_dk.T @ q, p.T @ do
-
-    def _delta(self, p: Tensor, dp: Tensor) -> Tensor:
-        return {
-            "right": lambda: (p * dp).sum(dim=1, keepdim=True),
-            "none": lambda: torch.zeros_like(dp[:, :1]),
-            "sum of dp": lambda: dp.sum(dim=1, keepdim=True),
-            "mean of dp": lambda: dp.mean(dim=1, keepdim=True),
-            "over queries": lambda: (p * dp).sum(dim=0, keepdim=True),
-            "one number": lambda: (p * dp).sum(),
-        }[self.delta]()
+def _delta(p: Tensor, dp: Tensor, faults: Faults) -> Tensor:
+    """What is subtracted from dP."""
+    if "no delta" in faults:
+        return torch.zeros_like(dp[:, :1])
+    if "delta is the sum of dP" in faults:
+        return dp.sum(dim=1, keepdim=True)
+    if "delta is the mean of dP" in faults:
+        return dp.mean(dim=1, keepdim=True)
+    if "delta over the queries" in faults:
+        return (p * dp).sum(dim=0, keepdim=True)
+    if "one delta" in faults:
+        return (p * dp).sum()
+    return (p * dp).sum(dim=1, keepdim=True)
 
 
 ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: alpha stands in dQ and in dK, once each."
@@ -232,70 +230,70 @@ BACKWARD = {
     "delta forgotten": Mistake(
         "dS is P ∘ dP: delta is missing. dV is right, since it never meets dS.",
         "Subtract each row's delta_i = Σ_j P_ij dP_ij. The test: every row of dS sums to zero.",
-        wrong=Slip(delta="none"),
+        **made(backward, "no delta"),
     ),
     "delta without P": Mistake(
         "You subtracted the plain sum of each row of dP. delta is weighted: Σ_j P_ij dP_ij.",
         "Sum P * dP, not dP.",
-        wrong=Slip(delta="sum of dp"),
+        **made(backward, "delta is the sum of dP"),
     ),
     "delta as a plain mean": Mistake(
         "You subtracted the plain mean of each row of dP. The mean is taken under P: Σ_j P_ij dP_ij.",
         "Sum P * dP, and divide by nothing.",
-        wrong=Slip(delta="mean of dp"),
+        **made(backward, "delta is the mean of dP"),
     ),
     "delta over the queries": Mistake(
         "Your delta is summed over the queries, one number per key. There is one per query: a row of P is "
         "one distribution.",
         "Sum over the last dimension, with keepdim=True so that it is subtracted from its own row.",
-        wrong=Slip(delta="over queries"),
+        **made(backward, "delta over the queries"),
     ),
     "one delta for all queries": Mistake(
         "Your delta is one number for the whole matrix: the sum ran over all rows.",
         "Give the sum a dimension: .sum(dim=-1, keepdim=True).",
-        wrong=Slip(delta="one number"),
+        **made(backward, "one delta"),
     ),
     "P in front forgotten": Mistake(
         "dS is dP − delta, without the factor P in front.",
         "dS_ij = P_ij (dP_ij − delta_i): both terms of the softmax's Jacobian carry a P_ij.",
-        wrong=Slip(p_in_front=False),
+        **made(backward, "no P in front"),
     ),
     "alpha forgotten in dQ": Mistake(
-        "dK is right, and dQ lacks the factor alpha.", ALPHA_IN_BOTH, wrong=Slip(alpha_dq=0)
+        "dK is right, and dQ lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dQ")
     ),
     "alpha forgotten in dK": Mistake(
-        "dQ is right, and dK lacks the factor alpha.", ALPHA_IN_BOTH, wrong=Slip(alpha_dk=0)
+        "dQ is right, and dK lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dK")
     ),
     "alpha forgotten in both": Mistake(
         "dQ and dK both lack the factor alpha; dV is right.",
         ALPHA_IN_BOTH,
-        wrong=Slip(alpha_dq=0, alpha_dk=0),
+        **made(backward, "no alpha in dQ", "no alpha in dK"),
     ),
     "alpha applied twice": Mistake(
         "dQ and dK have alpha squared: it was multiplied into dS, and again into the products.",
         ALPHA_IN_BOTH,
-        wrong=Slip(alpha_dq=2, alpha_dk=2),
+        **made(backward, "alpha twice"),
     ),
     "scores without alpha": Mistake(
         "P was computed from Q Kᵀ without alpha, so everything that uses P is off.",
         "S = alpha Q Kᵀ comes before the softmax; the same alpha comes back in dQ and dK.",
-        wrong=Slip(scores_without_alpha=True),
+        **made(backward, "scores without alpha"),
     ),
     "softmax over the queries": Mistake(
         "The columns of P sum to one, where its rows should: the softmax ran over the queries.",
         "A query distributes its attention over the keys: torch.softmax(S, dim=-1).",
-        wrong=Slip(softmax_over_queries=True),
+        **made(backward, "softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
         "The exponentials are taken of the scores as they are: beyond 88.7 they are infinite in fp32, and "
         "∞/∞ is NaN.",
         "Use torch.softmax, or subtract each row's maximum first: it changes neither value nor gradient.",
-        wrong=Slip(exp_without_maximum=True),
+        **made(backward, "exp without maximum"),
     ),
     "P in place of dS in dK": Mistake(
         "Your dK is alpha Pᵀ Q: the probabilities stand where their scores' gradient dS belongs.",
         "dV is Pᵀ times a gradient; dK is dSᵀ times Q. They look alike, and one matrix differs.",
-        wrong=Slip(p_for_ds=True),
+        **made(backward, "P for dS"),
     ),
 }
 
@@ -306,27 +304,37 @@ DELTA = {
     "mean over D": Mistake(
         "You stored the mean over the D components; delta is their sum.",
         "Leave the division by D out.",
-        wrong=lambda o, do: (o * do).mean(dim=-1),
+        **made(delta, "mean"),
     ),
     "divided by √D": Mistake(
         "You scaled delta by 1/√D. alpha belongs to the scores, dQ and dK; delta has no scale.",
         "Store Σ_d dO_id O_id as it is.",
-        wrong=lambda o, do: (o * do).sum(dim=-1) / math.sqrt(o.shape[-1]),
+        **made(delta, "scaled"),
     ),
     "o times itself": Mistake(
         "You stored Σ_d O_id O_id: both tiles were loaded from o.",
         "The second load needs do_ptr, with the strides of do.",
-        wrong=lambda o, do: (o * o).sum(dim=-1),
+        **made(delta, "o twice"),
     ),
     "do times itself": Mistake(
         "You stored Σ_d dO_id dO_id: both tiles were loaded from do.",
         "The first load needs o_ptr, with the strides of o.",
-        wrong=lambda o, do: (do * do).sum(dim=-1),
+        **made(delta, "do twice"),
     ),
     "a sum of products taken apart": Mistake(
         "You stored (Σ_d O_id)(Σ_d dO_id): a product of two sums, where a sum of products is due.",
         "Multiply the two tiles entry by entry, then sum once over axis=1.",
-        wrong=lambda o, do: o.sum(dim=-1) * do.sum(dim=-1),
+        **made(delta, "taken apart"),
+    ),
+    "the last components left out": Mistake(
+        "The last chunk of the D components is missing from the sum: the loop ends too early.",
+        "range(0, D, CHUNK) reaches the last chunk, whole or not; the mask guards what lies beyond D.",
+        **made(delta, "last tile left out", also=("ragged tile left out",)),
+    ),
+    "only the last components": Mistake(
+        "delta holds the last chunk of the D components alone: each chunk replaces what was summed.",
+        "Add: acc += o * do, and start from 0.",
+        **made(delta, "last tile only"),
     ),
     "in half precision": Mistake(
         "The products and their sum are computed in half precision, though delta is fp32.",

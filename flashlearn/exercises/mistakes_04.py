@@ -1,12 +1,13 @@
 """The named mistakes of lesson 04: what people get wrong about log-sum-exp, merging and rebuilding P.
 
 In sympy for the symbolic answers, in torch for the others; where torch cannot say it, the mistake is a
-kernel of broken_04. `scan` is the kernel's loop in torch: with a fault it is a mistake, without one a twin.
+kernel of broken_04. `logsumexp` of faulty_rows is the kernel's loop in torch, with faults by name.
 """
 # ruff: noqa: E741  (l is the sum's name in the papers, in the lesson and in the kernels)
 
 from __future__ import annotations
 
+import functools
 import math
 
 import sympy as sp
@@ -16,8 +17,8 @@ from torch import Tensor
 from flashlearn import reference
 from flashlearn.exercise import Mistake
 from flashlearn.exercises import broken_04 as broken
-
-BLOCK = 32  # as the launcher of online_logsumexp has it for rows of up to 1024
+from flashlearn.exercises.faulty_rows import logsumexp
+from flashlearn.exercises.faulty_sums import NONE, Faults, made
 
 # ---------------------------------------------------------------- one number instead of two
 
@@ -75,6 +76,12 @@ LSE_IDENTITY = {
         "The LSE has l in it. Nothing remains to be divided.",
         wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s - value) / l),
     ),
+    "p without the maximum": Mistake(
+        "Your LSE is right, but p is exp(s_j) / l: l is a sum of exp(s_j − m), so your p is exp(m) times too "
+        "large.",
+        "Subtract the whole LSE in the exponent: it holds both m and log l.",
+        wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s) / l),
+    ),
 }
 
 # ---------------------------------------------------------------- merging, in sympy
@@ -99,6 +106,12 @@ def _of_a(m, m_a, m_b):
 
 def _of_b(m, m_a, m_b):
     return sp.exp(m_b - m)
+
+
+def _onto_b(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Part a brought to b's unit, and b left as it is."""
+    w = sp.exp(m_a - m_b)
+    return m_b, w * l_a + l_b, w * acc_a + acc_b
 
 
 def _merged_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
@@ -156,6 +169,17 @@ MERGE = {
         "Take sp.Max, so that both factors are at most 1.",
         wrong=_merged(_of_a, _of_b, maximum=sp.Min),
     ),
+    "one part's maximum for both": Mistake(
+        "m is the maximum of one part, whichever is larger. The sums fit it, so the value is right in exact "
+        "arithmetic; but the other part's factor overflows where its maximum is larger.",
+        "Either part may hold the larger score: take sp.Max of the two.",
+        wrong=_merged(_of_a, _of_b, maximum=lambda m_a, m_b: m_b),
+        also=(
+            _merged(_of_a, _of_b, maximum=lambda m_a, m_b: m_a),
+            _onto_b,
+            lambda m_a, l_a, acc_a, m_b, l_b, acc_b: _onto_b(m_b, l_b, acc_b, m_a, l_a, acc_a),
+        ),
+    ),
     "O in place of acc": Mistake(
         "m and l are right, and the third is acc / l: the output, already divided.",
         "Divide once, when everything is merged: a merged acc is a sum.",
@@ -166,20 +190,20 @@ MERGE = {
 # ---------------------------------------------------------------- merging, in torch
 
 
-def merge(m_a, l_a, acc_a, m_b, l_b, acc_b, fault: str = "") -> tuple[Tensor, Tensor, Tensor]:
-    """The merge of two partial results, right or with one fault."""
+def merge(m_a, l_a, acc_a, m_b, l_b, acc_b, faults: Faults = NONE) -> tuple[Tensor, Tensor, Tensor]:
+    """The merge of two partial results, right or with faults."""
     m = torch.maximum(m_a, m_b)
-    shift = m if fault == "no guard" else torch.where(m == -math.inf, 0.0, m)
+    shift = m if "no guard" in faults else torch.where(m == -math.inf, 0.0, m)
     w_a, w_b = (m_a - shift).exp(), (m_b - shift).exp()
-    if fault == "exchanged":
+    if "exchanged" in faults:
         w_a, w_b = w_b, w_a
-    l = l_a + l_b if fault in ("nothing", "l") else w_a * l_a + w_b * l_b
+    l = l_a + l_b if faults & {"nothing", "l"} else w_a * l_a + w_b * l_b
     acc = w_a.unsqueeze(-1) * acc_a + w_b.unsqueeze(-1) * acc_b
-    if fault in ("nothing", "acc"):
+    if faults & {"nothing", "acc"}:
         acc = acc_a + acc_b
-    if fault == "divided":
+    if "divided" in faults:
         acc = acc / torch.where(l == 0, 1.0, l).unsqueeze(-1)
-    return (shift if fault == "shift" else m), l, acc
+    return (shift if "shift" in faults else m), l, acc
 
 
 def _merge_without_maximum(m_a, l_a, acc_a, m_b, l_b, acc_b):
@@ -192,7 +216,7 @@ def _merge_without_maximum(m_a, l_a, acc_a, m_b, l_b, acc_b):
 
 
 def _faulty(fault: str):
-    return lambda **partials: merge(**partials, fault=fault)
+    return functools.partial(merge, faults=frozenset({fault}))
 
 
 MERGE_TORCH = {
@@ -227,36 +251,8 @@ MERGE_TORCH = {
 # ---------------------------------------------------------------- the scan
 
 
-def scan(x: Tensor, fault: str = "") -> Tensor:
-    """The kernel's loop over blocks of 32 columns in torch, right or with one fault."""
-    wide = x if x.dtype == torch.float64 and fault not in ("first block", "block maximum") else x.float()
-    m_i = torch.full_like(wide[:, 0], -math.inf)
-    l_i = torch.zeros_like(m_i)
-    for start in range(0, x.shape[1], BLOCK):
-        block = wide[:, start : start + BLOCK]
-        m_new = torch.maximum(m_i, block.amax(dim=1))
-        if fault == "block maximum":
-            m_new = block.amax(dim=1)
-        if fault == "first block" and start:
-            m_new = m_i
-        shift = m_new if fault == "no guard" else torch.where(m_new == -math.inf, 0.0, m_new)
-        rescale = torch.ones_like(m_i) if fault == "no rescale" else (m_i - shift).exp()
-        l_i = l_i * rescale + (block - shift.unsqueeze(1)).exp().sum(dim=1)
-        m_i = m_new
-    return (m_i + l_i.log()).to(x.dtype if x.dtype == torch.float64 else torch.float32)
-
-
-def _m_and_l(x: Tensor) -> tuple[Tensor, Tensor]:
-    wide = x if x.dtype == torch.float64 else x.float()
-    m = wide.amax(dim=1)
-    shift = torch.where(m == -math.inf, 0.0, m)
-    return m, (wide - shift.unsqueeze(1)).exp().sum(dim=1)
-
-
-def _full_blocks(x: Tensor) -> Tensor:
-    """x without its last, incomplete block; one column of −inf where nothing is left."""
-    kept = x[:, : x.shape[1] // BLOCK * BLOCK]
-    return kept if kept.shape[1] else torch.full_like(x[:, :1], -math.inf)
+def _scan(*faults: str, also: tuple[str, ...] = ()) -> dict:
+    return made(logsumexp, *faults, also=also)
 
 
 ONLINE = {
@@ -265,61 +261,79 @@ ONLINE = {
         "exp(m_old). The same happens if m_i is overwritten before the factor is computed from it: "
         "exp(m_i − m_new) is then exp(0).",
         "Multiply l_i by exp(m_i − m_new), with the m_i from before the block, then add the block's sum.",
-        wrong=lambda x: scan(x, "no rescale"),
+        **_scan("l not rescaled"),
     ),
     "maximum not subtracted": Mistake(
         "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, and a "
         "row far below zero sums to 0, whose logarithm is −inf.",
         "Carry the maximum along, and exponentiate x − m_new.",
-        wrong=lambda x: x.float().exp().sum(dim=1).log().to(reference.logsumexp(x).dtype),
+        **_scan("no maximum"),
     ),
     "maximum of the first block only": Mistake(
         "The maximum is the first block's. In exact arithmetic any number may be subtracted; in fp32 a later "
         "score that is 89 larger makes the sum infinite.",
         "Let every block raise the maximum: tl.maximum(m_i, tl.max(x, axis=0)).",
-        wrong=lambda x: scan(x, "first block").to(reference.logsumexp(x).dtype),
+        **_scan("first block's maximum"),
     ),
     "the block's own maximum": Mistake(
         "m_new is the maximum of the block alone, so it can fall: then exp(m_i − m_new) is larger than 1, "
         "overflows for a fall of 89, and a block of −inf loses what came before it.",
         "The maximum of what was seen so far never falls: tl.maximum(m_i, tl.max(x, axis=0)).",
-        wrong=lambda x: scan(x, "block maximum").to(reference.logsumexp(x).dtype),
+        **_scan("block's own maximum"),
     ),
     "maximum not added back": Mistake(
         "You stored log l, the logarithm of the sum of exp(x − m).",
         "LSE = m_i + log(l_i).",
-        wrong=lambda x: _m_and_l(x)[1].log(),
+        **_scan("m not added"),
     ),
     "logarithm of l forgotten": Mistake(
         "You stored m + l, the maximum and the sum itself.",
         "LSE = m_i + log(l_i): the logarithm of exp(m_i) · l_i.",
-        wrong=lambda x: sum(_m_and_l(x)),
+        **_scan("no logarithm"),
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
         "Use tl.log. If you work in powers of two, multiply the result by ln 2 at the end.",
-        wrong=lambda x: _m_and_l(x)[0] + _m_and_l(x)[1].log2(),
+        **_scan("base 2"),
     ),
     "only the last block": Mistake(
         "The result is that of the row's last block alone: each block overwrites what was carried.",
         "m_new is the larger of m_i and the block's maximum, and l_i is rescaled and added to.",
-        wrong=lambda x: scan(x[:, (x.shape[1] - 1) // BLOCK * BLOCK :]),
+        **_scan("last tile only"),
     ),
     "last block left out": Mistake(
         "The columns of the last, incomplete block are missing: the loop ends one block early.",
         "for start in range(0, N, BLOCK) reaches them; the mask hides what lies beyond N.",
-        wrong=lambda x: scan(_full_blocks(x)),
+        **_scan("ragged tile left out", also=("last tile left out",)),
     ),
     "padding enters the sum": Mistake(
         "The padded lanes of the last block count as scores of 0: each adds exp(0 − m).",
         "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
-        wrong=lambda x: scan(torch.nn.functional.pad(x, (0, -x.shape[1] % BLOCK))),
+        **_scan("zeros for padding"),
+    ),
+    "a finite number for −inf": Mistake(
+        "The padding of the last block is a large negative number, where −inf belongs. In a row that shows "
+        "nothing but −inf that number is the maximum, and the padded lanes are all that is counted.",
+        'Give the load other=-float("inf"): it loses against every maximum, and its exponential is 0.',
+        **_scan("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
+    ),
+    "maximum starts at 0": Mistake(
+        "The running maximum starts at 0 instead of −inf. In exact arithmetic any number may be subtracted; "
+        "in fp32 all exponentials of a row far below zero vanish, and log 0 is −inf.",
+        'Start m_i at -float("inf"), the neutral element of a maximum.',
+        **_scan("m from 0"),
+    ),
+    "lanes not brought together": Mistake(
+        "Each lane carries a maximum and a sum of its own, and at the end the sums are added as they are. "
+        "They are counted in different units, exp(m) of each lane.",
+        "Multiply each lane's sum by exp(m_lane − m), with m the largest of the lanes' maxima, and add then.",
+        **_scan("lanes apart"),
     ),
     "−inf minus −inf": Mistake(
         "As long as a row has shown nothing but −inf, m_new is −inf, and x − m_new is −inf + inf: NaN, which "
         "stays in l_i to the end.",
         "Subtract a number that is finite: tl.where(m_new == -inf, 0.0, m_new).",
-        wrong=lambda x: scan(x, "no guard"),
+        **_scan("no guard"),
     ),
     "columns one apart": Mistake(
         "The kernel reads columns that are one element apart. In a transposed view they are x_col apart.",

@@ -3,55 +3,40 @@
 from __future__ import annotations
 
 import sympy as sp
-from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.exercises import broken_05 as broken
 from flashlearn.exercises import budget_05 as right
-
-BLOCK_K = broken.BLOCKS["BLOCK_K"]
-
-
-def _inner_blocks(a: Tensor, b: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """A's column blocks and B's row blocks, as the loop meets them."""
-    return list(zip(a.split(BLOCK_K, dim=1), b.split(BLOCK_K, dim=0), strict=True))
-
-
-def last_block_only(a: Tensor, b: Tensor) -> Tensor:
-    """The accumulator is overwritten: what remains is the last block's product."""
-    a_k, b_k = _inner_blocks(a, b)[-1]
-    return a_k @ b_k
-
-
-def whole_blocks_only(a: Tensor, b: Tensor) -> Tensor:
-    """The loop makes K // BLOCK_K steps and leaves the ragged rest out."""
-    K = a.shape[1] // BLOCK_K * BLOCK_K
-    return a[:, :K] @ b[:K]
-
-
-def first_block_again(a: Tensor, b: Tensor) -> Tensor:
-    """The addresses do not move with the loop: every step multiplies the first blocks (masked as its own)."""
-    steps = [a_k.shape[1] for a_k, _ in _inner_blocks(a, b)]
-    return sum(a[:, :width] @ b[:width] for width in steps)
-
+from flashlearn.exercises.faulty_sums import made, matmul
 
 MATMUL = {
     "accumulator overwritten": Mistake(
         "Each step of the loop replaces the accumulator, so that only the last block of the inner dimension "
         "is left in C.",
         "acc += tl.dot(a, b): one tile of C is a sum over all blocks of K.",
-        wrong=last_block_only,
+        **made(matmul, "last tile only"),
     ),
     "last block of K left out": Mistake(
         "The loop stops before the ragged rest of the inner dimension: it makes K // BLOCK_K steps.",
         "range(0, K, BLOCK_K) reaches the last, incomplete block; its padding is the masks' business.",
-        wrong=whole_blocks_only,
+        **made(matmul, "ragged tile left out", also=("last tile left out", "last line left out")),
     ),
     "addresses do not advance": Mistake(
         "Every step of the loop multiplies the first blocks of A and B again: the addresses do not move with "
         "the loop.",
         "Compute the inner index inside the loop, start + arange, or advance the pointers at its end.",
-        wrong=first_block_again,
+        **made(matmul, "A stays", "B stays", also=("A stays", "B stays")),
+    ),
+    "first block of K left out": Mistake(
+        "The loop starts one block late: the first block of the inner dimension is missing from C.",
+        "range(0, K, BLOCK_K) starts at 0.",
+        **made(matmul, "first tile left out"),
+    ),
+    "tiles not turned back": Mistake(
+        "Each tile of C holds the right numbers, transposed in its place: a tile of Cᵀ was computed, and "
+        "stored with the addresses of a tile of C.",
+        "tl.trans(acc) turns a tile; or exchange the two index vectors in the addresses of the store.",
+        **made(matmul, "tiles not turned back"),
     ),
     "inner dimension not masked": Mistake(
         "The mask guards rows and columns, but not the inner dimension: the last block of the loop reaches "
@@ -160,6 +145,12 @@ TRAFFIC = {
         "Round the number of programs up: sp.ceiling(N / B_N).",
         wrong=_traffic(lambda M, N, B_M, B_N: N / B_N, lambda M, N, B_M, B_N: M / B_M),
     ),
+    "rounded down": Mistake(
+        "You rounded the number of programs down. A ragged edge has a program too, and where a size is "
+        "smaller than its block nothing at all would be loaded.",
+        "Round up: sp.ceiling(N / B_N).",
+        wrong=_traffic(lambda M, N, B_M, B_N: sp.floor(N / B_N), lambda M, N, B_M, B_N: sp.floor(M / B_M)),
+    ),
     "masked lanes counted": Mistake(
         "You counted whole tiles, also where they hang over the edge. A lane that the mask switches off "
         "requests nothing.",
@@ -169,7 +160,7 @@ TRAFFIC = {
 }
 
 
-def _budget(accumulator=None, shared=None, by_registers=None, by_shared=None):
+def _budget(accumulator=None, shared=None, by_registers=None, by_shared=None, unit=1):
     """A wrong budget with one of its four parts replaced; the others are right."""
 
     def wrong(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
@@ -182,7 +173,7 @@ def _budget(accumulator=None, shared=None, by_registers=None, by_shared=None):
             (by_registers or right.blocks_by_registers)(registers, warps, gpu),
             (by_shared or right.blocks_by_shared)(taken, gpu),
         )
-        return acc, taken, sp.Rational(blocks * warps, gpu.warps_per_sm)
+        return acc, taken, unit * sp.Rational(blocks * warps, gpu.warps_per_sm)
 
     return wrong
 
@@ -229,5 +220,10 @@ BUDGET = {
         "1 KiB more for each resident block.",
         "Divide by shared + 1024.",
         wrong=_budget(by_shared=lambda shared, gpu: gpu.shared_per_sm // shared),
+    ),
+    "occupancy in percent": Mistake(
+        "Your occupancy is 100 times too large: a share of the warps, asked for as a number from 0 to 1.",
+        "Leave the factor 100 out.",
+        wrong=_budget(unit=100),
     ),
 }

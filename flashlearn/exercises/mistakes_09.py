@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,8 +12,17 @@ from torch import Tensor
 
 from flashlearn import training
 from flashlearn.exercise import Mistake
-from flashlearn.exercises.broken_09 import faulty_attention, faulty_launcher
+from flashlearn.exercises.broken_09 import faulty_launcher
+from flashlearn.exercises.faulty_autograd import KEPT_TOGETHER, passes
+from flashlearn.exercises.faulty_strides import forward
 from flashlearn.observe.route import observing
+
+
+def _launched(*faults: str, also: tuple[str, ...] = ()) -> dict[str, Any]:
+    """strided_inputs with a fault that torch can say; `also` are faults of the same name."""
+    one, *others = (functools.partial(forward, faults=frozenset({*names})) for names in (faults, *zip(also)))
+    return {"wrong": one, "also": tuple(others)}
+
 
 STRIDED = {
     "v read with k's strides": Mistake(
@@ -55,59 +66,163 @@ STRIDED = {
     "alpha from the padded D": Mistake(
         "alpha is one over the root of BLOCK_D, the padded width. It should be that of D.",
         "The case with D 24 is padded to 32; padding must not change the mathematics.",
-        launcher=faulty_launcher("alpha of the padded D"),
+        **_launched("alpha of the padded D"),
     ),
     "alpha = 0 taken for none": Mistake(
         "An alpha of 0.0 is replaced by the default: `alpha or …` takes every false value for a missing one.",
         "Ask `if alpha is None`.",
-        launcher=faulty_launcher("zero is no alpha"),
+        **_launched("zero is no alpha"),
+    ),
+    "no default for alpha": Mistake(
+        "Where no alpha is given, 1 is used. The default is 1/√D.",
+        "`if alpha is None: alpha = 1 / math.sqrt(q.shape[-1])`.",
+        **_launched("no default"),
+    ),
+    "alpha from S": Mistake(
+        "The default of alpha is one over the root of a length S, not of D.",
+        "D is the last dimension, `q.shape[-1]`.",
+        **_launched("alpha from S_q", also=("alpha from S_k",)),
+    ),
+    "alpha is never used": Mistake(
+        "An alpha that is given changes nothing: 1/√D is used whatever it is.",
+        "The default is for `alpha is None` alone; else hand on what came in.",
+        **_launched("given alpha ignored"),
+    ),
+    "alpha applied twice": Mistake(
+        "The scores carry alpha twice: the launcher has multiplied it on, and the kernel does it again.",
+        "The kernel takes alpha as an argument: leave q as it is.",
+        **_launched("alpha twice"),
+    ),
+    "o's layout": Mistake(
+        "The numbers of o are right and in the wrong places: o was allocated with the layout of q, and "
+        "written as if it were contiguous.",
+        "Pass `*o.stride()` for o, and allocate it with `torch.empty((B, H, S_q, D), …)`: `empty_like(q)` "
+        "keeps the order of q's dimensions in memory.",
+        **_launched("o like q"),
     ),
 }
+
+
+def _made(*faults: str, also: tuple[str | tuple[str, ...], ...] = ()) -> dict[str, Any]:
+    """A mistake's formula; `also` are faults that make the same mistake in another way."""
+    ways = (faults, *((way,) if isinstance(way, str) else way for way in also))
+    one, *others = (functools.partial(passes, faults=frozenset(way)) for way in ways)
+    return {"wrong": one, "also": tuple(others)}
+
 
 ATTENTION = {
     "the mask is forgotten": Mistake(
         "causal=True changes nothing: o is that of unmasked attention.",
         "Choose the launchers by `causal`: there are two of each.",
-        launcher=faulty_attention("no mask"),
+        **_made("no mask"),
+    ),
+    "the mask is turned round": Mistake(
+        "What causal=True gives is unmasked, and without it o is masked: the two launchers stand in each "
+        "other's place.",
+        "`flash_forward_causal if causal else flash_forward`.",
+        **_made("mask turned round"),
     ),
     "the mask is forgotten on the way back": Mistake(
         "o is right, and the gradients are those of unmasked attention.",
         "The backward pass has to know what the forward pass did: keep `ctx.causal` and choose by it.",
-        launcher=faulty_attention("no mask backward"),
+        **_made("no mask backward", also=(("no mask backward", "guarded"),)),
+    ),
+    "the mask is forgotten in dQ": Mistake(
+        "dQ is that of unmasked attention, though o, dK and dV are masked.",
+        "Two launchers are chosen on the way back. Look at the one of dQ.",
+        **_made("no mask in dq", also=(("no mask in dq", "guarded"),)),
+    ),
+    "the mask is forgotten in dK and dV": Mistake(
+        "dK and dV are those of unmasked attention, though o and dQ are masked.",
+        "Two launchers are chosen on the way back. Look at the one of dK and dV.",
+        **_made("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
     "alpha is forgotten on the way back": Mistake(
-        "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
+        "The gradients are computed with alpha = 1/√D, or with 1, though the forward pass was given another.",
         "Keep it: `ctx.alpha = alpha`.",
-        launcher=faulty_attention("default alpha backward"),
+        **_made("default alpha backward", also=("no alpha backward",)),
+    ),
+    "alpha is never used": Mistake(
+        "An alpha that is given changes nothing: 1/√D is used whatever it is.",
+        "The default is for `alpha is None` alone; else hand on what came in.",
+        **_made("given alpha ignored"),
     ),
     "no default for alpha": Mistake(
         "Where no alpha is given, 1 is used. The default is 1/√D.",
         "`if alpha is None: alpha = 1 / math.sqrt(q.shape[-1])`.",
-        launcher=faulty_attention("no default"),
+        **_made("no default"),
+    ),
+    "alpha from S": Mistake(
+        "The default of alpha is one over the root of another length than D: of S, or of "
+        "the number of heads.",
+        "D is the last dimension, `q.shape[-1]`.",
+        **_made("alpha from S_q", also=("alpha from S_k", "alpha from H")),
     ),
     "alpha = 0 taken for none": Mistake(
         "An alpha of 0.0 is replaced by the default: `alpha or …` takes every false value for a missing one.",
         "Ask `if alpha is None`.",
-        launcher=faulty_attention("zero is no alpha"),
+        **_made("zero is no alpha"),
+    ),
+    "causal and alpha exchanged": Mistake(
+        "causal and alpha arrive in each other's place: alpha is 1 or 0, and there is a mask wherever alpha "
+        "is not 0.",
+        "`apply` takes its arguments by position: in the order of `forward`.",
+        **_made("causal and alpha exchanged"),
+    ),
+    "alpha applied twice to dQ": Mistake(
+        "dQ is multiplied by alpha once more, though its kernel has done it.",
+        "Return what the launcher gives, as it is.",
+        **_made("dq scaled again"),
+    ),
+    "alpha applied twice to dK": Mistake(
+        "dK is multiplied by alpha once more, though its kernel has done it.",
+        "Return what the launcher gives, as it is.",
+        **_made("dk scaled again"),
     ),
     "dk and dv exchanged": Mistake(
         "The gradient of k is what v's should be, and the other way round.",
         "backward returns gradients in the order of forward's arguments: q, k, v, causal, alpha.",
-        launcher=faulty_attention("dk and dv exchanged"),
+        **_made("dk and dv exchanged"),
+    ),
+    "k and v exchanged on the way back": Mistake(
+        "The backward pass takes v for k and k for v: they were kept, or unpacked, in another order.",
+        "`ctx.saved_tensors` gives tensors back in the order of `save_for_backward`.",
+        **_made("k and v exchanged"),
+    ),
+    "o and do exchanged": Mistake(
+        "The backward launchers were given do in o's place, and o in do's. delta does not notice.",
+        "Their order is q, k, v, o, do, lse, alpha.",
+        **_made("o and do exchanged"),
+    ),
+    "do is ignored": Mistake(
+        "The gradients are those of o.sum(): ones were taken for do.",
+        "backward's argument is the gradient of o. Hand it on.",
+        **_made("dO of ones"),
+    ),
+    "delta is halved": Mistake(
+        "The gradients of q and k are those of a delta of half its size: the o that was kept is half the o "
+        "of the forward pass.",
+        "delta is Σ_d dO ∘ O: keep o as the kernel wrote it.",
+        **_made("o halved"),
+    ),
+    "delta omitted": Mistake(
+        "dQ and dK lack delta, as if the o that was kept were zeros.",
+        "Keep o itself, and keep it after the kernel has written it.",
+        **_made("no delta"),
     ),
     "kept on the class": Mistake(
         "Where a second call comes before the first one's backward pass, the gradients are those of the "
         "second call's numbers. What is kept on the class or in a global is shared by all calls; a model "
         "has one call per layer.",
         "Each call has a `ctx` of its own: `ctx.save_for_backward(…)`.",
-        launcher=faulty_attention("kept outside"),
+        **_made(KEPT_TOGETHER[0], also=KEPT_TOGETHER[1:]),
     ),
     "nothing to differentiate": Mistake(
         "o is right and hangs on no graph: it does not require a gradient though q, k and v do; the "
         "gradients shown here as NaN do not exist.",
         "Call `FlashAttention.apply(q, k, v, …)` with q, k and v themselves, neither detached nor under "
         "no_grad, and not `FlashAttention.forward`.",
-        launcher=faulty_attention("no graph"),
+        **_made("no graph"),
     ),
 }
 

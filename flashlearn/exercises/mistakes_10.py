@@ -70,6 +70,14 @@ CLINIC_2 = {
         (LOAD_DK, ""),
         (ADD_DK, "tl.atomic_xchg(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])"),
     ),
+    "the larger share, not the sum": _wrong_cure(
+        "clinic_2",
+        "Atomic, but a maximum: of the two shares dK holds the larger one, element by element, or the 0 that "
+        "was there before.",
+        "An exchange, a maximum and a sum are different atomics: here the two shares are to be added.",
+        (LOAD_DK, ""),
+        (ADD_DK, "tl.atomic_max(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])"),
+    ),
     "added after every tile": _wrong_cure(
         "clinic_2",
         "dk is a running sum. Added to memory after every tile, the first tiles count again and again; with "
@@ -112,6 +120,20 @@ CLINIC_3 = {
         "How many tiles are there for PARTS programs when S_q is 100?",
         (SCAN, "for start in range(part * BLOCK, min(S_q, (part + 1) * BLOCK), BLOCK):"),
     ),
+    "the parts scan the same tiles": _wrong_cure(
+        "clinic_3",
+        "Each program goes on by PARTS tiles, but all of them begin with the first: every fourth tile counts "
+        "four times, and the others are left out.",
+        "The step is right. Where does program p begin?",
+        (SCAN, "for start in range(0, S_q, PARTS * BLOCK):"),
+    ),
+    "divided in dV alone": _wrong_cure(
+        "clinic_3",
+        "dV is right because it is divided by the number of programs, dK is still four times too large. And "
+        "dividing treats the symptom: every program still does the work of all.",
+        "Let each program scan only its share of the tiles.",
+        ("tl.atomic_add(dv_ptr + key_tile, dv,", "tl.atomic_add(dv_ptr + key_tile, dv / PARTS,"),
+    ),
     "divided in dK alone": _wrong_cure(
         "clinic_3",
         "dK is right because it is divided by the number of programs, dV is still four times too large. And "
@@ -150,6 +172,13 @@ CLINIC_4 = {
             "do = tl.load(do_ptr + query_tile, mask=(rows < S_q)[:, None], other=0.0)",
         ),
     ),
+    "the last query is left out": _wrong_cure(
+        "clinic_4",
+        "The rows without a query are gone, and with them the last query, which exists: the comparison is "
+        "off by one.",
+        "The last query has the number S_q − 1, so a row exists where rows < S_q.",
+        (P_4, "p = tl.where((rows < S_q - 1)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
     "the last block is left out": _wrong_cure(
         "clinic_4",
         "The rows without a query are gone, and with them the queries of the last block that do exist.",
@@ -182,6 +211,16 @@ CLINIC_5 = {
         "l and acc need the same p, masked for both.",
         (SUM_L, "        l_i = l_i * rescale + tl.sum(tl.where(seen, p, 0.0), axis=1)\n"),
         (MASK_P, ""),
+    ),
+    "one key too few in l": _wrong_cure(
+        "clinic_5",
+        "acc is right, and l lacks a key: the one with the query's own number, which it may see.",
+        "l and acc need the same p. What tells the mask of l from `seen`?",
+        (
+            SUM_L,
+            "        own = columns[None, :] < rows[:, None] + S_k - S_q\n"
+            "        l_i = l_i * rescale + tl.sum(tl.where(own, p, 0.0), axis=1)\n",
+        ),
     ),
     "only the padding is masked in time": _wrong_cure(
         "clinic_5",
@@ -243,6 +282,19 @@ CLINIC_7 = {
         "delta is subtracted from P ∘ dP as it is, not weighted with P.",
         "dS = P ∘ (dP − delta): mind the parentheses.",
         (DS_7, "ds = p * dp - delta_i[:, None]"),
+    ),
+    "delta divided by the number of keys": _wrong_cure(
+        "clinic_7",
+        "delta is divided by S_k: it is a mean already, with the weights P, and not a sum.",
+        "delta_i is Σ_j P_ij dP_ij, and a row of P sums to 1. Subtract it as it is.",
+        (DS_7, "ds = p * (dp - delta_i[:, None] / S_k)"),
+    ),
+    "the plain mean of the tile": _wrong_cure(
+        "clinic_7",
+        "You subtract the mean of dP over the keys of the tile, all keys alike. delta is the mean over all "
+        "keys of the row, each with its weight P.",
+        "delta of the whole row was loaded before the loop.",
+        (DS_7, "ds = p * (dp - (tl.sum(dp, axis=1) / BLOCK)[:, None])"),
     ),
     "delta added": _wrong_cure(
         "clinic_7",
@@ -308,6 +360,13 @@ CLINIC_9 = {
         "altogether.",
         "Only the old sum changes its unit.",
         (SUM_9, "acc = (acc + pv) * rescale[:, None]"),
+    ),
+    "divided by rescale": _wrong_cure(
+        "clinic_9",
+        "The old sum is divided by the factor that it is to be multiplied with. In front of the first tile "
+        "the factor is exp(−∞) = 0, and 0/0 is NaN.",
+        "rescale = exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
+        (SUM_9, "acc = acc / rescale[:, None] + pv"),
     ),
     "rescaled by the quotient of the sums": _wrong_cure(
         "clinic_9",

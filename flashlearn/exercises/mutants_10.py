@@ -25,6 +25,8 @@ from flashlearn.observe.route import apart
 
 _verdicts: dict[int, bool] = {}
 
+BLOCK = 16
+"""Rows and columns of a defendant's tiles, and the least width that its padded D has."""
 BAR = 0.01
 FLOOR = 1e-6
 LONGEST, MOST = 64, 8
@@ -166,10 +168,10 @@ def gradients(trial: Trial, fault: str) -> tuple[Tensor, Tensor, Tensor]:
     o, lse = reference.attention_forward(q, k, v, alpha, causal)
     delta = reference.attention_delta(o, do)
     dq, dk, dv = (torch.zeros(S, D) for S in (S_q, S_k, S_k))
-    sizes = {"BLOCK": 16, "BLOCK_D": max(16, triton.next_power_of_2(D))}
+    sizes = {"BLOCK": BLOCK, "BLOCK_D": max(BLOCK, triton.next_power_of_2(D))}
     strides = (*q.stride(), *k.stride(), *v.stride(), *do.stride())
     arguments = (q, k, v, do, lse, delta, dq, dk, dv, alpha, S_q, S_k, D, *strides)
-    grid = (triton.cdiv(S_k, 16),)
+    grid = (triton.cdiv(S_k, BLOCK),)
     with apart():
         defendant_kernel[grid](*arguments, **sizes, CAUSAL=causal, FAULT=fault)
     return dq, dk, dv

@@ -119,12 +119,15 @@ def _where(view: View, byte: int) -> str:
         size = f"{n} elements (0 to {n - 1})" if n > 1 else "a single element"
         return f"{at}, but {view.name} has {size}"
     d = outside[0]
-    return f"{at}, but {view.name} has shape {view.shape}: index {d} ends at {view.shape[d] - 1}"
+    bound = "begins at 0" if index[d] < 0 else f"ends at {view.shape[d] - 1}"
+    return f"{at}, but {view.name} has shape {view.shape}: index {d} {bound}"
 
 
 def _lanes(bad: int, total: int) -> str:
     if total == 1:
         return ""
+    if bad == total:
+        return f"All {total} lanes are outside. "
     return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
 
 

@@ -26,7 +26,9 @@ GRID_MOST = (2**31 - 1, 65535, 65535)
 """Most programs along each axis of a grid (CUDA C++ Programming Guide, "Technical Specifications")."""
 
 
-def bind(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def bind(
+    function: Callable, args: tuple, kwargs: dict[str, Any], devices: tuple[str, ...] = ("cpu", "cuda")
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments by parameter name, and the launch options (num_warps, …). Raises KernelCrash."""
     signature = inspect.signature(function)
     names = set(signature.parameters)
@@ -46,12 +48,12 @@ def bind(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[dict[
     bound.apply_defaults()
     values = {k: v.value if isinstance(v, tl.constexpr) else v for k, v in bound.arguments.items()}
     for name, value in values.items():
-        _refuse_devices(function, name, value)
+        _refuse_devices(function, name, value, devices)
     return values, options
 
 
-def _refuse_devices(function: Callable, name: str, value: Any) -> None:
-    if isinstance(value, torch.Tensor) and value.device.type not in ("cpu", "cuda"):
+def _refuse_devices(function: Callable, name: str, value: Any, devices: tuple[str, ...]) -> None:
+    if isinstance(value, torch.Tensor) and value.device.type not in devices:
         raise KernelCrash(
             f"{name} of {function.__name__} is on {value.device}, not on the CPU or a CUDA GPU."
         )

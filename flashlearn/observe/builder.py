@@ -14,9 +14,16 @@ from triton._C.libtriton import ir as _ir
 from triton.language import core as tl_core
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
+from flashlearn.observe import libdevice
+from flashlearn.observe.cautions import TF32
 from flashlearn.observe.lowprec import BF16, FLOATS, NARROW, cast, numpy_dtype
 from flashlearn.observe.memory import Memory
 
+TF32_SENTENCE = (
+    "A GPU multiplies the fp32 tiles of this `tl.dot` in TF32: of the 23 bits of each operand's mantissa it "
+    "uses 10, three decimal digits. Here all 23 were used. That is its default; "
+    'input_precision="ieee" multiplies in full fp32, and more slowly.'
+)
 SPECIAL = frozenset({np.exp, np.exp2, np.log, np.log2, np.sin, np.cos, np.sqrt})
 ADD = {_ir.ATOMIC_OP.ADD, _ir.ATOMIC_OP.FADD}
 COMBINE = {
@@ -120,8 +127,15 @@ class ObservedBuilder(InterpreterBuilder):
         )  # fmt: skip
         return TensorHandle((exact + z.data.astype(np.float64)).astype(z.data.dtype), z.dtype.scalar)
 
+    def create_extern_elementwise(self, library, path, symbol, arguments, result, is_pure):
+        out = libdevice.evaluate(symbol, arguments, result)
+        self.operations["special"] += out.data.size
+        return out
+
     def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
         left, right = a.data, b.data
+        if input_precision == _ir.INPUT_PRECISION.TF32 and left.dtype == right.dtype == np.float32:
+            self.memory.cautions.add(TF32, TF32_SENTENCE, self.memory.place())
         if left.dtype in FLOATS:
             left, right = _wide(left, d.data.dtype), _wide(right, d.data.dtype)
         *batch, m, k = left.shape
@@ -150,7 +164,8 @@ class ObservedBuilder(InterpreterBuilder):
         return TensorHandle(np.array([value], dtype=BF16), tl_core.bfloat16)
 
     def create_barrier(self, *_rest, **_options):
-        """Programs run one after another here: nothing to wait for."""
+        """A program's lanes run as one here; what they stored before is everyone's from now on."""
+        self.memory.scratch.forget()
 
 
 def _data(handle) -> np.ndarray | None:

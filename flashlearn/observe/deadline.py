@@ -2,9 +2,10 @@
 
 A watcher asks the interpreter to raise `TimeLimit` in the thread that entered the block. It is
 delivered between two bytecodes, so it ends every Python loop, and so every observed kernel. An import
-is left to finish. A signal wakes the main thread out of a sleep or a lock. Code that swallows the
-exception gets it again, and in the end each of its lines is watched for one where no `except` stands
-in the way.
+is left to finish. What counts is the thread's processor time, so that a busy machine takes nothing from
+a learner's seconds; code that sleeps or waits uses none, and the wall clock ends it, later. A signal
+wakes the main thread out of a sleep or a lock. Code that swallows the exception gets it again, and in
+the end each of its lines is watched for one where no `except` stands in the way.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -23,6 +25,7 @@ from typing import Any
 from flashlearn.observe.errors import TimeLimit
 
 PATIENT = 4  # attempts, a quarter of a second apart, before the code is taken to swallow them
+WALL = 6.0  # times the limit: as long as it may take on a busy machine, or asleep
 _OURS = str(Path(__file__).parents[1])
 WAKE = getattr(signal, "SIGURG", None)  # ignored by default, so a late one does no harm
 
@@ -30,12 +33,18 @@ WAKE = getattr(signal, "SIGURG", None)  # ignored by default, so a late one does
 class deadline:
     """`with deadline(20):` raises `TimeLimit` inside the block once it has run for so many seconds.
 
+    Seconds are the thread's processor time; `wall` seconds of the clock (six times as many, if it is not
+    given) end the block too.
+
     Nested deadlines work: the inner one ends first or is cancelled with its block. Once the block
     has ended, nothing is raised any more.
     """
 
-    def __init__(self, seconds: float):
+    def __init__(self, seconds: float, wall: float | None = None):
         self._seconds = seconds
+        self._wall = WALL * seconds if wall is None else wall
+        self._used: Callable[[], float] = time.monotonic
+        self._begun = self._latest = 0.0
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread = 0
@@ -46,6 +55,8 @@ class deadline:
 
     def __enter__(self) -> None:
         self._thread = threading.get_ident()
+        self._used = _processor_time()
+        self._begun, self._latest = self._used(), time.monotonic() + self._wall
         self._outermost = sys._getframe(1)
         if WAKE is not None and threading.current_thread() is threading.main_thread():
             self._handler, self._tracer = signal.signal(WAKE, self._wake), sys.gettrace()
@@ -76,10 +87,18 @@ class deadline:
                 sys.settrace(self._tracer)
 
     def _watch(self) -> None:
+        while (rest := self._rest()) > 0:
+            if self._over.wait(max(rest, 0.001)):
+                return
         attempt = 0
-        while not self._over.wait(0.25 if attempt else self._seconds):
+        while not self._over.is_set():
             self._fire(gently=attempt < PATIENT or attempt % 2 == 0)
             attempt += 1
+            self._over.wait(0.25)
+
+    def _rest(self) -> float:
+        """Seconds that must at least go by before the time is over."""
+        return min(self._seconds - (self._used() - self._begun), self._latest - time.monotonic())
 
     def _fire(self, gently: bool) -> None:
         for _ in range(100):  # the thread may be in our own tracing just now
@@ -114,6 +133,21 @@ class deadline:
         if event == "line" and frame.f_code.co_filename != __file__ and not _guarded(frame, self._outermost):
             raise TimeLimit
         return self._trace
+
+
+def _processor_time() -> Callable[[], float]:
+    """A clock of this thread's processor time, for another thread to read; the wall clock where none is."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+
+    def used() -> float:
+        try:
+            return time.clock_gettime(clock)
+        except OSError:  # the thread has ended, and its block with it
+            return 0.0
+
+    return used
 
 
 def _importing(frame: FrameType | None) -> bool:

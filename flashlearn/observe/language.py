@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import triton.language as tl
-from triton.language.extra import libdevice
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction
 
+from flashlearn.observe import libdevice
 from flashlearn.observe.builder import ObservedBuilder
 from flashlearn.observe.lowprec import FLOATS, numpy_dtype
 
@@ -32,13 +33,26 @@ def integer(value: int) -> tl.tensor:
 
 
 def counting_range(*bounds: Any, step: Any = None, **_options: Any) -> Iterator[tl.tensor]:
-    """`range` inside a kernel: the loop variable is an i32 tensor, as it is once compiled."""
+    """`range` inside a kernel: the loop variable is a tensor (i32, or i64 with such a bound), as compiled."""
     numbers = [b.__index__() if isinstance(b, tl.tensor) else b for b in bounds]
     if step is not None:
         numbers = [0, *numbers] if len(numbers) == 1 else numbers
         numbers.append(step.__index__() if isinstance(step, tl.tensor) else step)
+    kind = _loop_type([*bounds, step])
     for i in range(*(n.value if isinstance(n, tl.constexpr) else n for n in numbers)):
-        yield integer(i)
+        yield scalar(i, kind)
+
+
+def _loop_type(bounds: list[Any]) -> tl.dtype:
+    """The type of a loop variable: what the bounds and the step promote to, i32 at least for numbers."""
+    semantic = interpreter.interpreter_semantic
+    kinds = [semantic.to_tensor(bound).dtype for bound in bounds if bound is not None]
+    if len(bounds) < 3 or bounds[-1] is None:
+        kinds.append(tl.int32)  # a start of 0, a step of 1
+    wrong = next((kind for kind in kinds if not kind.is_int()), None)
+    if wrong is not None:
+        raise TypeError(f"a loop's start, end and step are integers in a compiled kernel, and one is {wrong}")
+    return functools.reduce(semantic.integer_promote_impl, kinds)
 
 
 @contextlib.contextmanager
@@ -59,9 +73,8 @@ def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSema
             scope.set(tl, name, counted)
             scope.set(tl.core, name, counted)
         scope.set(interpreter.ReduceOps, "sum", _sum)
-        for name in vars(libdevice):
-            if name in FUNCTIONS:
-                scope.set(libdevice, name, _function(FUNCTIONS[name]))
+        for owner, members in libdevice.substitutes():
+            scope.fill(owner, members)
         for name, member in list(vars(tl.tensor).items()):
             if isinstance(member, JITFunction):  # x.sum(axis=1): a JITFunction does not bind itself
                 scope.set(tl.tensor, name, _method(member, call))
@@ -111,53 +124,31 @@ def _sum(self, value: tl.tensor) -> tl.tensor:
     return self.to_tensor(data, value.dtype)
 
 
-FUNCTIONS = {
-    **{name: getattr(np, name) for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "expm1")},
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "floor")},
-    **{name: getattr(np, name) for name in ("ceil", "trunc", "rint", "hypot", "fmod", "copysign", "cbrt")},
-    "abs": np.abs,
-    "pow": np.power,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "fast_expf": np.exp,
-    "fast_logf": np.log,
-    "fast_log2f": np.log2,
-    "fast_sinf": np.sin,
-    "fast_cosf": np.cos,
-    "fast_tanhf": np.tanh,
-    "fast_dividef": np.divide,
-    "div_rn": np.divide,
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-}
-"""libdevice functions that NumPy can stand in for; triton's own interpreter has none of them."""
-
-
-def _function(operation: Callable) -> Callable:
-    def function(*tensors: Any, _semantic: TritonSemantic | None = None, **_options: Any) -> tl.tensor:
-        semantic = _semantic or interpreter.interpreter_semantic
-        tensors = [semantic.to_tensor(t) for t in tensors]
-        first = next((t for t in tensors if t.type.is_block()), tensors[0])
-        out = np.asarray(operation(*(t.handle.data for t in tensors)))
-        kind = first.dtype if out.dtype != bool else tl.int1
-        out = out.astype(numpy_dtype(kind))
-        interpreter.interpreter_builder.operations["special"] += out.size
-        shape = tl.block_type(kind, list(out.shape)) if first.type.is_block() else kind
-        return tl.tensor(TensorHandle(out, kind), shape)
-
-    return function
-
-
 class _Scope:
     """Attributes that are put back in reverse order."""
 
     def __init__(self) -> None:
         self._changes: list[tuple[Any, str, Any]] = []
+        self._filled: list[tuple[ModuleType, dict[str, Any]]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         self._changes.append((owner, name, vars(owner).get(name, self)))
         setattr(owner, name, value)
 
+    def fill(self, owner: Any, members: dict[str, Any]) -> None:
+        """Set many members at once: a module's as one dictionary, which takes no time worth mentioning."""
+        if not isinstance(owner, ModuleType):
+            for name, value in members.items():
+                self.set(owner, name, value)
+            return
+        self._filled.append((owner, {name: vars(owner)[name] for name in members}))
+        vars(owner).update(members)
+
     def restore(self) -> None:
+        while self._filled:
+            module, before = self._filled[-1]
+            vars(module).update(before)
+            self._filled.pop()
         while self._changes:
             owner, name, before = self._changes[-1]
             if before is not self:

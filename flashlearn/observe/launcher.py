@@ -50,12 +50,19 @@ PUBLIC = {
 
 
 class LauncherWatch(TorchDispatchMode):
-    """Follows the tensors of one call. `forbidden` lists (operation, place) of what was not allowed."""
+    """Follows the tensors of one call. `forbidden` lists (operation, place) of what was not allowed.
 
-    def __init__(self, memory: Memory | None):
+    `arithmetic` lists likewise what torch computed of the inputs' elements, which most exercises allow.
+    `fresh` fills the memory that torch.empty gives out: NaN, unless an experiment wants to know whether the
+    answer depends on it.
+    """
+
+    def __init__(self, memory: Memory | None, fresh: float = math.nan):
         super().__init__()
         self.memory = memory
+        self.fresh = fresh
         self.forbidden: list[tuple[str, Place | None]] = []
+        self.arithmetic: list[tuple[str, Place | None]] = []
         self.derived: set[int] = set()
         self.filled: dict[int, torch.UntypedStorage] = {}
         self.touched: set[int] = set()
@@ -74,7 +81,7 @@ class LauncherWatch(TorchDispatchMode):
         elif name in FILLED:
             self.filled[_key(out)] = out.untyped_storage()
         else:
-            self._follow(name, args, kwargs, out)
+            self._follow(func, name, args, kwargs, out)
         return out
 
     def allocate(self, func, args, kwargs) -> torch.Tensor:
@@ -85,12 +92,12 @@ class LauncherWatch(TorchDispatchMode):
         """NaN (or a conspicuous integer) everywhere, and remember that nobody has written it."""
         if out.numel() == 0:
             return
-        fill_poison(out)
+        fill_poison(out) if math.isnan(self.fresh) else out.fill_(self.fresh)
         if self.memory is not None and out.device.type == "cpu":
             region = self.memory.region_of(out)
             region.unwritten = torch.ones(len(region.stored), dtype=torch.bool).numpy()
 
-    def _follow(self, name: str, args: tuple, kwargs: dict, out: Any) -> None:
+    def _follow(self, func: Any, name: str, args: tuple, kwargs: dict, out: Any) -> None:
         if name in FORBIDDEN:
             self.forbidden.append((PUBLIC.get(name, f"torch.{name.strip('_')}"), learner_place()))
         inputs = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
@@ -103,6 +110,8 @@ class LauncherWatch(TorchDispatchMode):
         if name in COPIES and any(_key(t) in self.given for t in inputs):
             self.given.update(_key(t) for t in (*outputs, *targets))
             self._kept += [t.untyped_storage() for t in outputs]
+        elif _computes(func, name, outputs) and any(_key(t) in self.given for t in inputs):
+            self.arithmetic.append((f"torch.{name.strip('_')}", learner_place()))
         if from_kernel or any(self.from_kernel(t) for t in targets):
             for tensor in outputs:
                 if _key(tensor) not in aliases:
@@ -132,6 +141,12 @@ class LauncherWatch(TorchDispatchMode):
             return True
         region = self.memory.by_storage.get(key) if self.memory is not None else None
         return region is not None and bool(region.stored.any())
+
+
+def _computes(func: Any, name: str, outputs: list[torch.Tensor]) -> bool:
+    """True for arithmetic of floating-point elements; copies, casts, views and choices are none."""
+    arithmetic = torch.Tag.pointwise in func.tags and name not in COPIES | CONSTANT | {"where", "masked_fill"}
+    return arithmetic and any(t.is_floating_point() for t in outputs)
 
 
 def written_in_place(name: str, args: tuple, kwargs: dict) -> list[torch.Tensor]:

@@ -10,16 +10,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from flashlearn.observe.access import Access, find_place, stray
+from flashlearn.observe.cautions import UNINITIALISED, CautionBook
 from flashlearn.observe.lowprec import FLOATS
 from flashlearn.observe.observation import Traffic
 from flashlearn.observe.races import RaceBook
+from flashlearn.observe.scratch import Scratch
 from flashlearn.observe.shadow import REGION_BITS, Region, View
 from flashlearn.outcome import Place
+
+
+class Recorder(Protocol):
+    """Who wants to be told of every access, one by one; ordinary checks have none."""
+
+    def begin_launch(self, function: Callable, grid: tuple[int, int, int], arguments: dict[str, Any]) -> None:
+        """The launch of a kernel begins; `arguments` are by parameter name."""
+
+    def split(self, access: Access) -> None:
+        """The lanes of `access` point into several tensors: a `note` for each of them follows."""
+
+    def note(self, access: Access, region: Region | None, index: np.ndarray, memory: Memory) -> None:
+        """An access in bounds: `index` are its elements, in items of the storage; no region, no lanes."""
 
 
 @dataclass
@@ -30,12 +46,14 @@ class Memory:
     by_storage: dict[int, Region] = field(default_factory=dict)
     traffic: dict[str, Traffic] = field(default_factory=dict)
     races: RaceBook = field(default_factory=RaceBook)
-    unwritten_reads: list[str] = field(default_factory=list)
+    cautions: CautionBook = field(default_factory=CautionBook)
+    scratch: Scratch = field(default_factory=Scratch)
     undefined: float = math.nan
     undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
     place: Callable[[], object] = find_place
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
+    recorder: Recorder | None = None
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -77,6 +95,7 @@ class Memory:
     def begin_program(self, program: tuple[int, int, int], number: int) -> None:
         """`program`, the `number`-th of its grid, runs from here on."""
         self.program = program
+        self.scratch.forget()
         self.races.begin_program(program, number)
 
     # the three kinds of access
@@ -96,8 +115,10 @@ class Memory:
         units = region.units(index, dtype.itemsize)
         self._count(region, index.size * dtype.itemsize, "loaded")
         if region.unwritten is not None and region.unwritten[units].any():
-            self._note_unwritten(region, units)
+            self._note_unwritten(region, units, "reads")
         self.races.check_load(region, units, self)
+        if self.scratch.stores:
+            self.scratch.check_load(region, dtype.itemsize, index, addresses, self)
         region.note_read(units, self.races.segment, self.races.program_start)
         if out is None:
             return values.reshape(addresses.shape)
@@ -121,6 +142,7 @@ class Memory:
         items[index] = values
         self._end_write(region, units)
         region.writer[units] = self.races.segment
+        self.scratch.note_store(region, values.dtype.itemsize, index, addresses)
 
     def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, sync: bool):
         """Read, `update(items, index, lanes) -> old values`, write, as one step. Returns the old values."""
@@ -134,10 +156,12 @@ class Memory:
         if region is None:
             return old
         units = self._begin_write(region, index, dtype.itemsize, "atomic")
+        if sync:
+            self.scratch.forget()
         if sync and index.size == 1:
             self.races.synchronise(region.index, int(index[0]))
         if region.unwritten is not None and region.unwritten[units].any():
-            self._note_unwritten(region, units)
+            self._note_unwritten(region, units, "updates atomically")
         self.races.check_atomic(region, units, self)
         lanes = access.lanes if access.partial else np.ones(addresses.shape, bool)
         old[lanes] = update(region.items(dtype), index, lanes)
@@ -152,7 +176,10 @@ class Memory:
         flat = access.flat
         if flat.size < 2 or (int(flat.max()) - int(flat.min())) >> (REGION_BITS - 1) == 0:
             return False
-        return all(int(index) in self.regions for index in np.unique(flat >> np.uint64(REGION_BITS)))
+        several = all(int(index) in self.regions for index in np.unique(flat >> np.uint64(REGION_BITS)))
+        if several and self.recorder is not None:
+            self.recorder.split(access)
+        return several
 
     def _load_each(self, access: Access, other, dtype: np.dtype) -> np.ndarray:
         out = self._background(access.addresses.shape, other, dtype)
@@ -163,6 +190,8 @@ class Memory:
     def _resolve(self, access: Access) -> tuple[Region | None, np.ndarray]:
         flat = access.flat
         if flat.size == 0:
+            if self.recorder is not None:
+                self.recorder.note(access, None, flat, self)
             return None, flat
         region = self.regions.get(int(flat[0]) >> REGION_BITS)
         if region is None or not region.views:
@@ -174,7 +203,10 @@ class Memory:
             raise stray(access, region, offset, self)
         if access.itemsize > 1 and (offset & (access.itemsize - 1)).any():
             raise stray(access, region, offset, self, misaligned=True)
-        return region, offset // access.itemsize
+        index = offset // access.itemsize
+        if self.recorder is not None:
+            self.recorder.note(access, region, index, self)
+        return region, index
 
     def _count(self, region: Region, size: int, kind: str) -> None:
         traffic = self.traffic.setdefault(region.views[0].name, Traffic())
@@ -184,6 +216,8 @@ class Memory:
         if not region.written_in_launch:
             region.settle_reads()
             region.written_in_launch = True
+            if region.before is None:
+                region.before = region.memory.copy()
         self._count(region, index.size * itemsize, kind)
         return region.units(index, itemsize)
 
@@ -201,15 +235,16 @@ class Memory:
         if all(name != region.views[0].name for name, _ in self.undefined_loads):
             self.undefined_loads.append((region.views[0].name, self.place()))
 
-    def _note_unwritten(self, region: Region, units: np.ndarray) -> None:
-        place = self.place()
-        where = f"line {place.line}" if place is not None else "the kernel"
+    def _note_unwritten(self, region: Region, units: np.ndarray, verb: str) -> None:
+        name = region.views[0].name
+        first = int(units[np.argmax(region.unwritten[units])]) * region.unit
+        at = ", ".join(str(i) for i in region.views[0].coordinates(first))
         sentence = (
-            f"{where} reads {region.views[0].name} where nobody has written yet: "
-            "the launcher allocated it with torch.empty, so it holds whatever was there before"
+            f"The kernel {verb} {name}[{at}], where nobody has written yet: the launcher allocated {name} "
+            "with torch.empty, which leaves whatever was in that memory before. Use torch.zeros, or write "
+            "before you read."
         )
-        if sentence not in self.unwritten_reads:
-            self.unwritten_reads.append(sentence)
+        self.cautions.add(UNINITIALISED, sentence, self.place())
 
 
 def _by_region(access: Access) -> list[np.ndarray]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flashlearn.outcome import Place
+    from flashlearn.outcome import Caution, Place
 
 
 @dataclass
@@ -50,13 +50,17 @@ class Observation:
     `traffic` is by parameter name of the kernels. `operations` counts scalar operations by kind:
     "dot" (2·M·N·K each), "elementwise", "reduce", "special" (exp, log, sqrt, …). `undefined_loads`
     are the masked loads without `other=` (tensor, place): what their hidden lanes hold is undefined.
+    `unread` marks, by input, the elements that no program loaded; inputs that no program touched are not
+    in it, since a launcher may have copied them.
+    `warnings` are what was seen that another machine may not forgive, once per kind and line.
     """
 
     traffic: dict[str, Traffic] = field(default_factory=dict)
     operations: dict[str, int] = field(default_factory=dict)
     launches: list[Launch] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Caution] = field(default_factory=list)
     undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
+    unread: dict[str, Any] = field(default_factory=dict)
 
     @property
     def bytes_requested(self) -> int:

@@ -4,7 +4,7 @@ Two programs race if both touch an element, at least one by a plain write, and n
 A program's life is cut into *segments* by its scalar atomics (a lock, a counter): an acquire sees
 the segments that a release on the same address has closed, and only those (happens-before, as in
 Lamport, "Time, clocks, and the ordering of events", 1978). Writing the value that is already there
-is harmless and is not reported.
+(up to the rounding of a sum) is harmless and is not reported.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import ml_dtypes
 import numpy as np
 
+from flashlearn.observe.cautions import SAME_VALUE
+from flashlearn.observe.lowprec import FLOATS
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
@@ -21,13 +24,23 @@ if TYPE_CHECKING:
     from flashlearn.observe.shadow import Region
 
 
+ROUNDING = 16 * 2.0**-23  # of a store's largest value: what fp32 sums of its tile may differ by
+
+
 @dataclass(frozen=True)
 class Race:
-    """Two programs (or two lanes of one) that met at an element without order."""
+    """Two programs (or two lanes of one) that met at an element without order.
+
+    `fault` is what can be told of it in any kernel: the access at which it was seen ("load", "store",
+    "atomic"), the other one ("load", "store", "atomic", "lanes"), and whether this program, and the other,
+    had read the element last. `storage` identifies the memory.
+    """
 
     sentence: str
     place: Place | None
     programs: tuple[tuple[int, int, int], ...]
+    fault: tuple = ()
+    storage: int = 0
 
 
 @dataclass
@@ -88,8 +101,8 @@ class RaceBook:
         for shadow in (region.writer, region.atomic):
             conflict = self._unordered(shadow[units])
             if conflict.any():
-                self._report("reads {at}, which program {other} writes in the same launch", region, units,
-                             shadow, conflict, memory)  # fmt: skip
+                self._report("load", "reads {at}, which program {other} writes in the same launch", region,
+                             units, shadow, conflict, memory)  # fmt: skip
 
     def check_store(self, region, units, items, index, values, memory: Memory) -> None:
         """A plain write over another program's write or under its read; or two lanes, one address."""
@@ -99,12 +112,14 @@ class RaceBook:
             conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
             if not conflict.any():
                 continue
-            changed = ~_same_bits(items[index], values)
+            changed = ~_agree(items[index], values)
+            if shadow is region.writer and not changed.all():
+                self._note_same(region, units, shadow, conflict & ~np.repeat(changed, ratio), memory)
             conflict &= np.repeat(changed, ratio)
             if conflict.any():
                 verb = "reads" if shadow is region.reader else "writes"
-                self._report("writes {at}, which program {other} " + verb + " in the same launch", region,
-                             units, shadow, conflict, memory)  # fmt: skip
+                text = "writes {at}, which program {other} " + verb + " in the same launch"
+                self._report("store", text, region, units, shadow, conflict, memory)
 
     def check_atomic(self, region: Region, units: np.ndarray, memory: Memory) -> None:
         """An atomic is ordered with atomics, not with plain accesses of others."""
@@ -112,7 +127,7 @@ class RaceBook:
             conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
             if conflict.any():
                 text = "updates {at} atomically, which program {other} " + verb + " without an atomic"
-                self._report(text, region, units, shadow, conflict, memory)
+                self._report("atomic", text, region, units, shadow, conflict, memory)
 
     def _many(self, segments: np.ndarray) -> np.ndarray:
         if self.visible:
@@ -125,24 +140,43 @@ class RaceBook:
         order = np.argsort(index, kind="stable")
         same = np.diff(index[order]) == 0
         sorted_values = values[order]
-        clash = same & ~_same_bits(sorted_values[1:], sorted_values[:-1])
+        clash = same & ~_agree(sorted_values[1:], sorted_values[:-1])
         if clash.any():
             at = _element(region, int(index[order][1:][clash][0]) * values.dtype.itemsize)
             sentence = f"Two lanes of program {self.program} write {at} with different values in one store."
-            self._add(Race(sentence, memory.place(), (self.program,)))
+            fault = ("store", "lanes", False, False)
+            self._add(Race(sentence, memory.place(), (self.program,), fault, region.storage._cdata))
 
-    def _report(self, text, region, units, shadow, conflict, memory: Memory) -> None:
+    def _report(self, kind: str, text, region, units, shadow, conflict, memory: Memory) -> None:
         unit = int(units[conflict][0])
         other = self.owners[abs(int(shadow[unit]))]
         at = _element(region, unit * region.unit)
         who = f"Program {self.program} " + text.format(at=at, other=_other(other, self.program))
         sentence = f"{who}: on a GPU they run at the same time, and which comes first is left to chance."
-        self._add(Race(sentence, memory.place(), (self.program, other)))
+        read_by = {self.owners[abs(int(s))] for s in region.reader[units[conflict]]}
+        fault = (kind, _kind_of(shadow, region), self.program in read_by, other in read_by)
+        self._add(Race(sentence, memory.place(), (self.program, other), fault, region.storage._cdata))
+
+    def _note_same(self, region, units, shadow, conflict, memory: Memory) -> None:
+        if not conflict.any():
+            return
+        unit = int(units[conflict][0])
+        other = self.owners[abs(int(shadow[unit]))]
+        sentence = (
+            f"Program {self.program} writes {_element(region, unit * region.unit)}, which program "
+            f"{_other(other, self.program)} writes too, with the same value. That is harmless as long as the "
+            "values are equal, but the work is done twice: one program should own each element."
+        )
+        memory.cautions.add(SAME_VALUE, sentence, memory.place())
 
     def _add(self, race: Race) -> None:
         lines = {(r.place.file, r.place.line) if r.place else None for r in self.found}
         if ((race.place.file, race.place.line) if race.place else None) not in lines:
             self.found.append(race)
+
+
+def _kind_of(shadow: np.ndarray, region: Region) -> str:
+    return "load" if shadow is region.reader else "store" if shadow is region.writer else "atomic"
 
 
 def _other(other: tuple[int, int, int], me: tuple[int, int, int]) -> str:
@@ -152,6 +186,18 @@ def _other(other: tuple[int, int, int], me: tuple[int, int, int]) -> str:
 def _element(region: Region, byte: int) -> str:
     view = region.views[0]
     return f"{view.name}[{', '.join(str(i) for i in view.coordinates(byte))}]"
+
+
+def _agree(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Equal values, or as good as: NumPy's products round a row by its place in the tile; GPUs do not."""
+    same = _same_bits(a, b)
+    if same.all() or a.dtype not in FLOATS:
+        return same
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    finite = np.abs(wide_b[np.isfinite(wide_b)])
+    slack = ROUNDING * (finite.max() if finite.size else 0.0)
+    with np.errstate(invalid="ignore"):
+        return same | (np.abs(wide_a - wide_b) <= slack + ml_dtypes.finfo(a.dtype).eps * np.abs(wide_b))
 
 
 def _same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -13,11 +13,15 @@ import textwrap
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triton.runtime.interpreter import ASTTransformer
 
+from flashlearn.observe import carries, libdevice
 from flashlearn.observe.access import LEARNER_CODE
+
+if TYPE_CHECKING:
+    from flashlearn.observe.values import Values
 
 _compiled: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
 
@@ -29,19 +33,29 @@ def python_function(kernel: Any) -> Callable:
     return kernel
 
 
-def rewrite(function: Callable, extra: dict[str, Any]) -> Callable:
-    """A runnable copy of `function` whose globals are a copy of its own, closures and `extra` added."""
+def rewrite(function: Callable, extra: dict[str, Any], values: Values | None = None) -> Callable:
+    """A runnable copy of `function` whose globals are a copy of its own, closures and `extra` added.
+
+    With `values`, the copy reports what it assigns.
+    """
     code = function.__code__
-    if code not in _compiled:
-        _compiled[code] = _transformed(function) or code
-    run = _compiled[code]
+    if values is not None and not _tritons(function):
+        if code not in values.compiled:
+            values.compiled[code] = _transformed(function, values) or code
+        run = values.compiled[code]
+        extra = {**extra, **values.hooks()}
+    else:
+        if code not in _compiled:
+            _compiled[code] = _transformed(function) or code
+        run = _compiled[code]
     names = dict(function.__globals__)
+    names |= libdevice.imported(names)
     if function.__closure__:
         names.update(inspect.getclosurevars(function).nonlocals)
     for key, value in extra.items():
         if key not in names or names[key] is getattr(builtins, key, None):
             names[key] = value
-    if not (function.__module__ or "").startswith("triton."):
+    if not _tritons(function):
         LEARNER_CODE.add(run)
     closure = function.__closure__ if run is code else None
     copy = types.FunctionType(run, names, function.__name__, function.__defaults__, closure)
@@ -49,7 +63,12 @@ def rewrite(function: Callable, extra: dict[str, Any]) -> Callable:
     return copy
 
 
-def _transformed(function: Callable) -> types.CodeType | None:
+def _tritons(function: Callable) -> bool:
+    """True for a function of triton's own standard library."""
+    return (function.__module__ or "").startswith("triton.")
+
+
+def _transformed(function: Callable, values: Values | None = None) -> types.CodeType | None:
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -65,7 +84,13 @@ def _transformed(function: Callable) -> types.CodeType | None:
             argument.annotation = None
     definition.args.defaults = [ast.Constant(None) for _ in definition.args.defaults]
     definition.args.kw_defaults = [d and ast.Constant(None) for d in definition.args.kw_defaults]
-    tree = ast.fix_missing_locations(ASTTransformer().visit(tree))
+    tree = ASTTransformer().visit(tree)
+    if values is not None:
+        values.annotate(definition, first)
+    tree = ast.fix_missing_locations(tree)
     ast.increment_lineno(tree, first - 1)
+    if values is None and not _tritons(function):
+        annotations = function.__annotations__.items()
+        carries.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
     module = compile(tree, function.__code__.co_filename, "exec")
     return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name)

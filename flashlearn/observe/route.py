@@ -92,9 +92,9 @@ def installed() -> bool:
 
 
 @contextlib.contextmanager
-def apart(seed: int | None = None) -> Iterator[Session]:
+def apart(seed: int | None = None, session: Session | None = None) -> Iterator[Session]:
     """A session of its own for the launches inside the block; a check that is running sees none of them."""
-    session = Session(seed)
+    session = session or Session(seed)
     was_installed = installed()
     install()
     _current.append(session)
@@ -108,12 +108,12 @@ def apart(seed: int | None = None) -> Iterator[Session]:
 
 @contextlib.contextmanager
 def observing(
-    seed: int | None = None, undefined: float = math.nan
+    seed: int | None = None, undefined: float = math.nan, fresh: float = math.nan
 ) -> Iterator[tuple[Session, LauncherWatch]]:
     """Observe the launches made inside the block; also watch what torch does there.
 
     With a `seed`, programs run in shuffled order. `undefined` fills the lanes that a mask hides from a
-    load without `other=`.
+    load without `other=`, `fresh` the memory that torch.empty gives out.
     """
     if _current:
         raise RuntimeError("a check is running already: a function that is being checked cannot call check")
@@ -122,7 +122,7 @@ def observing(
     install()
     _current.append(session)
     try:
-        with LauncherWatch(session.memory) as watch:
+        with LauncherWatch(session.memory, fresh) as watch:
             yield session, watch
     finally:
         _current.clear()

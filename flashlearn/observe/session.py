@@ -24,12 +24,15 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from flashlearn.observe.access import find_place, place_of
 from flashlearn.observe.arguments import bind, check_grid, describe_launch
 from flashlearn.observe.builder import ObservedBuilder
+from flashlearn.observe.carries import Carries
+from flashlearn.observe.cautions import SAME_VALUE
 from flashlearn.observe.errors import KernelCrash, LaunchError, NeedsGpu, Todo, message_of, todo_message
 from flashlearn.observe.language import counting_range, integer, interpreted, scalar
 from flashlearn.observe.memory import Memory
 from flashlearn.observe.observation import Launch, Observation
 from flashlearn.observe.rewrite import python_function, rewrite
-from flashlearn.outcome import Place
+from flashlearn.observe.values import Values
+from flashlearn.outcome import Caution, Place
 
 LARGEST_SHUFFLED = 1 << 20
 ONE_AT_A_TIME = threading.RLock()
@@ -41,14 +44,21 @@ class Session:
     `undefined` is what lanes hold that a mask hides from a load without `other=`.
     """
 
+    devices = ("cpu", "cuda")
+    integer = staticmethod(integer)
+    comparisons = Carries
+
     def __init__(self, seed: int | None = None, undefined: float = math.nan):
         self.memory = Memory(place=self.place, undefined=undefined)
         self.operations: Counter[str] = Counter()
         self.launches: list[Launch] = []
         self.order = random.Random(seed) if seed is not None else None
+        self.builder: type[ObservedBuilder] = ObservedBuilder  # an experiment may put a closer observer here
+        self.values: Values | None = None  # keeps what the kernels' names hold, in a replay that asks for it
         self._twins: dict[Any, Callable] = {}
         self._semantic: Any = None
         self._builder: ObservedBuilder | None = None
+        self._carries: Carries | None = None
 
     @property
     def running(self) -> bool:
@@ -70,9 +80,15 @@ class Session:
             dict(self.memory.traffic),
             dict(self.operations),
             self.launches,
-            list(self.memory.unwritten_reads),
+            self._cautions(),
             list(self.memory.undefined_loads),
         )
+
+    def _cautions(self) -> list[Caution]:
+        """What was noted; of a line that races, not that some of its writes happened to agree."""
+        races = {(race.place.file, race.place.line) for race in self.memory.races.found if race.place}
+        noted = self.memory.cautions.found.items()
+        return [said for (kind, *where), said in noted if kind != SAME_VALUE or tuple(where) not in races]
 
     def _unique_bytes(self) -> dict[str, tuple[int, int]]:
         unique: dict[str, tuple[int, int]] = {}
@@ -97,17 +113,20 @@ class Session:
             raise KernelCrash("A kernel cannot launch another kernel.", self.place())
         function = python_function(kernel)
         started = time.perf_counter()
-        values, options = bind(function, args, kwargs)
+        values, options = bind(function, args, kwargs, self.devices)
         shape = check_grid(grid, values)
         host = _Host()
         values = {name: host.bring(value) for name, value in values.items()}
         tensors = [pair for name, value in values.items() for pair in _tensors(name, value)]
         addresses = self.memory.begin_launch(tensors)
         record = describe_launch(kernel, function, values, shape, options)
-        builder = ObservedBuilder(self.memory)
+        builder = self.builder(self.memory)
+        if self.memory.recorder is not None:
+            self.memory.recorder.begin_launch(function, shape, values)
         try:
             with interpreted(builder, self.call) as semantic:
                 self._builder, self._semantic = builder, semantic
+                self._carries = self.comparisons(self.memory)
                 self._run_grid(function, values, addresses, shape)
         finally:
             self._builder = self._semantic = None
@@ -124,6 +143,7 @@ class Session:
             for name, value in values.items()
         }
         program = self._twin(function)
+        self._carries.kernel = program.__code__
         self._builder.set_grid_dim(*shape)
         for number in self._programs(math.prod(shape)):
             index = (number // (shape[1] * shape[2]), number // shape[2] % shape[1], number % shape[2])
@@ -151,7 +171,7 @@ class Session:
         if isinstance(value, bool):
             return scalar(value, tl.int1)
         if isinstance(value, int):
-            return integer(value)
+            return self.integer(value)
         if isinstance(value, float):
             return scalar(value, tl.float32)
         if isinstance(value, tuple):
@@ -184,7 +204,8 @@ class Session:
         key = function.__code__
         if key not in self._twins:
             extra = {"interpreter_semantic": self._semantic, "range": counting_range}
-            self._twins[key] = rewrite(function, extra)
+            extra |= self._carries.names()
+            self._twins[key] = rewrite(function, extra, self.values)
         return self._twins[key]
 
     def _crash(self, error: Exception) -> LaunchError:
@@ -241,7 +262,7 @@ class _Host:
             )
         if isinstance(value, tuple):
             return tuple(self.bring(part) for part in value)
-        if not isinstance(value, torch.Tensor) or value.device.type == "cpu":
+        if not isinstance(value, torch.Tensor) or value.device.type in ("cpu", "meta"):
             return value
         storage = value.untyped_storage()
         _, copy = self.copies.setdefault(storage.data_ptr(), (storage, storage.cpu()))

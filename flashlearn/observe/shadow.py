@@ -77,6 +77,7 @@ class Region:
         self.loaded = np.zeros(units, bool)
         self.stored = np.zeros(units, bool)
         self.unwritten: np.ndarray | None = None
+        self.before: np.ndarray | None = None  # the bytes as they were when a kernel first wrote here
         self.left: np.ndarray | None = None  # the bytes as the last launch that wrote here left them
         self.views: list[View] = []
         self.low, self.high, self.valid = 0, 0, None

@@ -100,6 +100,7 @@ def side_by_side(tiles: Mapping[str, tuple]) -> Picture:
         texts.append(f"{name}: largest difference {np.abs(gap).max():.2g}, largest value {largest:.2g}")
     for axes in panels[-1]:
         axes.set_xlabel("key", color=GREY)
+    panels[-1][1].set_xlabel("key\nblue: above zero, orange: below; the stronger, the larger", color=GREY)
     return Picture(figure, "; ".join(texts) + ".")
 
 
@@ -132,7 +133,7 @@ def kills(
     axes.set_ylim(len(trials) + 0.1, -0.1)
     axes.set_yticks([i + 0.5 for i in range(len(trials))], trials)
     axes.set_xticks([i + 0.5 for i in range(len(defendants))], defendants, rotation=60, ha="right")
-    axes.set_xlabel("twelve mutants, and right of the line three right kernels")
+    axes.set_xlabel("a cross: this trial kills this kernel; right of the dashed line, kernels that are right")
     counts = [
         f"{name} kills {sum(map(bool, line[:guilty]))}" for name, line in zip(trials, killed, strict=True)
     ]

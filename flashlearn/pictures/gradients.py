@@ -41,7 +41,7 @@ def product_jacobian(M: int = 2, K: int = 3, N: int = 4, by: str = "X") -> Pictu
     axes.set_ylabel("row: the output, Y row by row")
     shape = f"{len(outputs)} × {len(inputs)}"
     return Picture(
-        figure, f"dY/d{by} is {shape}; {filled} of its {len(outputs) * len(inputs)} entries are not zero."
+        figure, f"∂Y/∂{by} is {shape}; {filled} of its {len(outputs) * len(inputs)} entries are not zero."
     )
 
 
@@ -68,8 +68,8 @@ def in_words(count: float) -> str:
 def sizes(M: int, K: int, N: int, size: int = 2) -> Picture:
     """Bytes of both Jacobians of X W, and of the matrices that take their place, on a logarithmic axis."""
     bars = {
-        "dY/dX": (M * N * M * K * size, OUT),
-        "dY/dW": (M * N * K * N * size, OUT),
+        "∂Y/∂X": (M * N * M * K * size, OUT),
+        "∂Y/∂W": (M * N * K * N * size, OUT),
         "X": (M * K * size, IN),
         "W": (K * N * size, WEIGHT),
     }

@@ -31,7 +31,7 @@ from typing import Any
 
 from flashlearn import device
 from flashlearn.observe.observation import Launch
-from flashlearn.portable import explain, ship
+from flashlearn.portable import explain, ship, tiles
 
 __all__ = ["Budget", "compile_launch", "start"]
 
@@ -43,13 +43,15 @@ class Budget:
     `registers` per thread (255 at most), `spill_bytes` of local memory per thread (the stack frame: values
     that found no register), `shared_bytes` per block, `occupancy` as a fraction of the warps that a
     multiprocessor can hold, `tensor_cores` "wgmma", "mma" or "". Figures are None where there are none.
-    `line` and `text` are the learner's own line that the compiler stopped at, in `file`.
+    `line` and `text` are the learner's own line that the compiler stopped at, in `file`; or, with `advice`,
+    the line that a sentence on spilled registers speaks of.
     """
 
     target: int
     device: str
     kernel: str = ""
     error: str = ""
+    advice: str = ""
     line: int | None = None
     text: str = ""
     file: str = ""
@@ -217,9 +219,14 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
         return Budget(**common, **_refusal(job, answer, f"{gpu.name} (sm_{gpu.target})"))
     used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}
     words = answer["ptx"]
+    error = _beyond(gpu, answer["shared"], answer["warps"])
+    said, tile = explain.scarcity(error, used, answer["warps"], tiles.largest(answer["ttgir"]))
+    place = _line(job, tile.function, tile.line) if tile is not None else {}
     return Budget(
         **common,
-        error=_beyond(gpu, answer["shared"], answer["warps"]),
+        **place,
+        error=said if error else "",
+        advice="" if error else said,
         registers=used.get("REG"),
         spill_bytes=used.get("STACK"),
         shared_bytes=answer["shared"],
@@ -247,9 +254,14 @@ def _refusal(job: dict[str, Any], answer: dict[str, Any], gpu: str) -> dict[str,
     foreign = {name: what for function in job["functions"] for name, what in function["foreign"].items()}
     found: dict[str, Any] = {"error": explain.sentence(answer["error"], answer["message"], gpu, foreign)}
     if answer["line"] is not None:
-        function = job["functions"][answer["function"]]
-        lines = function["source"].splitlines()
-        inside = answer["line"] - function["line"]
-        text = lines[inside].strip() if 0 <= inside < len(lines) else ""
-        found |= {"line": answer["line"], "file": function["file"], "text": text}
+        found |= _line(job, answer["function"], answer["line"])
     return found
+
+
+def _line(job: dict[str, Any], index: int, line: int) -> dict[str, Any]:
+    """A line of a shipped function, as the learner's file has it."""
+    function = job["functions"][index]
+    lines = function["source"].splitlines()
+    inside = line - function["line"]
+    text = lines[inside].strip() if 0 <= inside < len(lines) else ""
+    return {"line": line, "file": function["file"], "text": text}

@@ -10,6 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flashlearn.portable.tiles import Tile
+
+MOST_REGISTERS = 255  # per thread, on every GPU since Kepler (CUDA C++ Programming Guide)
 
 RULES: tuple[tuple[str, str], ...] = (
     (
@@ -40,6 +46,25 @@ RULES: tuple[tuple[str, str], ...] = (
         r"Loop-carried variable (\w+) has initial type (.+?) but is re-assigned to (.+?) in loop",
         "`{0}` enters the loop as {1} and leaves it as {2}: a variable keeps one shape and dtype through a "
         "loop, so start it as what it becomes (`tl.full`, `tl.zeros`) or convert inside with `.to(...)`.",
+    ),
+    (
+        r"Loop carried variable (\w+) changed type, was .*constexpr",
+        "`{0}` is a constant of the compiled kernel and the loop assigns it anew: give the variable another "
+        "name before the loop.",
+    ),
+    (
+        r"initial value for `(\w+)` is of type (.+?), but the (\w+) block redefines it as (.+)",
+        "`{0}` is another type before this `if` than after its {2} branch: the lines below are compiled once "
+        "for both, so convert with `.to(...)`.",
+    ),
+    (
+        r"Mismatched type for (\w+) between then block \((.+?)\) and else block \((.+?)\)$",
+        "`{0}` is {1} on one side of this `if` and {2} on the other: the lines below are compiled once for "
+        "both, so convert with `.to(...)`.",
+    ),
+    (
+        r"For loop bounds and step must all be ints, are \((.+)\)",
+        "The start, end and step of this loop are {0}, and all must be integers: `//` divides integers.",
     ),
     (
         r"arange's range must be a power of 2|shape element \d+ must be a power of 2",
@@ -134,6 +159,41 @@ def sentence(kind: str, message: str, device: str, foreign: Mapping[str, str]) -
     if not text or text.startswith("at "):
         return f"The compiler for an {device} refuses this line and does not say why: check the dtypes in it."
     return f"The compiler for an {device} refuses this: {text.rstrip('.')}."
+
+
+def scarcity(
+    error: str, used: Mapping[str, int], warps: int, largest: Mapping[str, Tile]
+) -> tuple[str, Tile | None]:
+    """What to say of too much shared memory (`error`), else of registers that ran out; and the tile meant.
+
+    `used` has the registers and bytes of stack of a thread, "REG" and "STACK". Nothing to say is "".
+    """
+    if error:
+        tile = largest.get("shared") if "shared memory" in error else None
+        more = (
+            f" Its largest buffer is {tile.words}, {tile.bytes / 1024:.4g} KiB, for this line."
+            if tile
+            else ""
+        )
+        return error + more, tile
+    if used.get("STACK", 0) == 0 and used.get("REG", 0) < MOST_REGISTERS:
+        return "", None
+    spilled = used.get("STACK", 0)
+    say = (
+        f"{spilled} bytes of each thread found no register and go to local memory, which is as slow as a "
+        f"tensor's. A thread has {used.get('REG', 0)} registers here."
+        if spilled
+        else f"The kernel takes all {MOST_REGISTERS} registers that a thread can have."
+    )
+    tile = largest.get("registers")
+    if tile is None:
+        return f"{say} Smaller blocks or more warps leave room.", None
+    share = tile.bytes / (4 * 32 * warps)
+    return (
+        f"{say} The largest tile, {tile.words} in this line, takes {share:.4g} of them by itself: smaller "
+        "blocks or more warps leave room.",
+        tile,
+    )
 
 
 def _assembler(message: str, device: str) -> str:

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Finding, Outcome, Status
-from flashlearn.report import display, html, record, text, view
-from flashlearn.report.tilemap import TileMap, tile_map
+from flashlearn.report import display, dump, html, record, show, text, view
+from flashlearn.report.dump import Dump
+from flashlearn.report.show import ShownMap
+from flashlearn.report.tilemap import TileMap, first_wrong
 
 if TYPE_CHECKING:
     from flashlearn.portable import Budget
@@ -66,7 +68,7 @@ class Report:
     @cached_property
     def tiles(self) -> TileMap | None:
         """Where the error lies in the first wrong case."""
-        return tile_map(self.outcomes)
+        return first_wrong(self.exercise, self.outcomes)
 
     @cached_property
     def picture(self) -> bytes:
@@ -74,6 +76,32 @@ class Report:
         from flashlearn.report import picture  # matplotlib: only when there is something to draw
 
         return picture.png(self.tiles) if self.tiles is not None else b""
+
+    def show(self, output: str | None = None, case: str | int | None = None) -> ShownMap:
+        """The map of one output of one case (its name, or its number from 0): by default the first wrong one.
+
+        Raises NoSuchPart for a name that this report does not have.
+
+        >>> report.show("dk")
+        """
+        return show.shown_map(self, output, case)
+
+    def dump(
+        self,
+        tile: int | tuple[int, ...] | None = None,
+        output: str | None = None,
+        case: str | int | None = None,
+        head: int | tuple[int, ...] | None = None,
+        block: int | tuple[int, int] | None = None,
+    ) -> Dump:
+        """Got, expected and difference of one tile, side by side; without `tile`, of the worst one.
+
+        Tiles are the blocks that programs stored, where that was observed, else 16 × 16 elements; `block`
+        asks for other ones. `head` is its number, or (batch, head). Raises NoSuchPart for what there is not.
+
+        >>> report.dump(tile=(1, 0), output="dk", head=(0, 2))
+        """
+        return dump.dump_tile(self, tile, output, case, head, block)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as data for JSON: no tensors, no pictures; numbers that are not finite are null."""

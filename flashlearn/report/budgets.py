@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a compiler said, and where."""
+    """What a compiler said, or what is to be said of what it made, and where."""
 
     device: str
     error: str
@@ -48,7 +48,7 @@ def compiled(report: Report) -> Compiled | None:
     if not budgets:
         return None
     fine = [b for b in budgets if not b.error]
-    refusals = tuple(_refusal(b) for b in budgets if b.error)
+    refusals = tuple(_refusal(b) for b in budgets if b.error or b.advice)
     several = len({b.kernel for b in budgets}) > 1
     head = ("GPU", "registers", "spilled", "shared memory", "occupancy", "tensor cores", "TMA")
     rows = tuple(_budget_row(b, several) for b in fine)
@@ -86,6 +86,7 @@ def _budget_row(budget: Budget, several: bool) -> tuple[str, ...]:
 
 def _refusal(budget: Budget) -> Refusal:
     device = f"{_device(budget)}, {budget.kernel}" if budget.kernel else _device(budget)
+    said = budget.error or budget.advice
     if budget.line is None:
-        return Refusal(device, budget.error, None)
-    return Refusal(device, budget.error, where(Place(budget.file, budget.line, budget.text)))
+        return Refusal(device, said, None)
+    return Refusal(device, said, where(Place(budget.file, budget.line, budget.text)))

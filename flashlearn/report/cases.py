@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MANY = 6  # so many rows are shown as they are
 WORDS = {Status.NOT_YOURS: "not yours"}  # shorter than the verdict, for a narrow column
+WIDEST = 40  # characters of the column of outputs
 CLOSEST = 3  # passing cases shown when there are many: those with the least room
 DECADES = 3  # the bar reaches from 10^-3 to 10^3 times what is allowed
 
@@ -25,7 +26,8 @@ DECADES = 3  # the bar reaches from 10^-3 to 10^3 times what is allowed
 class Row:
     """One case, or one output of a failing case that has several.
 
-    `fill` is the length of the error's bar on a log scale, 0.5 where the error is what is allowed.
+    `fill` is the length of the error's bar on a log scale, 0.5 where the error is what is allowed. Without
+    figures there is one row for all of a case's outputs, and marks say which of them are wrong.
     """
 
     tone: str
@@ -53,6 +55,12 @@ class Cases:
     numbers: bool
     outputs: bool
 
+    @property
+    def output_width(self) -> int:
+        """Characters that the column of outputs needs."""
+        said = [row.output for row in (*self.shown, *self.folded)]
+        return min(max(map(len, said), default=0), WIDEST)
+
 
 def cases(report: Report) -> Cases | None:
     """The rows of the report's table; None while nothing has run."""
@@ -63,7 +71,10 @@ def cases(report: Report) -> Cases | None:
     shown, folded = _sift(report.outcomes)
     if not shown and not folded:
         return None
+    figures = report.exercise.says is None  # where a case says what it found, «off by so much» means nothing
     rows = [tuple(row for o in group for row in _rows(report, o, said)) for group in (shown, folded)]
+    if not figures:
+        rows = [tuple(replace(row, error="", allowed="", fill=None, ratio="") for row in g) for g in rows]
     every = rows[0] + rows[1]
     if len(every) == 1 and not every[0].error and not every[0].note:
         return None  # one case without figures: the headline has said it
@@ -71,9 +82,9 @@ def cases(report: Report) -> Cases | None:
         shown=rows[0],
         folded=rows[1],
         fold_title=_fold_title(folded),
-        sizes=report.exercise.kind is not Kind.SYMBOLIC,
+        sizes=figures and report.exercise.kind is not Kind.SYMBOLIC,
         numbers=any(row.error for row in rows[0]),
-        outputs=several,
+        outputs=several and any(row.output for row in rows[0]),
     )
 
 
@@ -120,15 +131,21 @@ def _rows(report: Report, outcome: Outcome, said: set[str]) -> list[Row]:
     name = f"{outcome.case.name}, compiled" if compiled else outcome.case.name
     if not checks:
         return [_row(outcome, None, said, name)]
-    if outcome.status is Status.PASS:
+    measured = any(_measured(check) for check in checks)
+    if outcome.status is Status.PASS and measured:
         checks = [max(checks, key=ratio_of)]
-    return [_row(outcome, c, said, name if i == 0 else "") for i, c in enumerate(checks)]
+    rows = [_row(outcome, c, said, name if i == 0 else "") for i, c in enumerate(checks)]
+    if measured or len(checks) == 1:
+        return rows
+    marks = [f"{'✓' if c.ok else '✗'}\N{NO-BREAK SPACE}{c.name}" for c in checks]
+    notes = " ".join(row.note for row in rows if row.note)
+    return [replace(rows[0], output="  ".join(marks), note=notes)]
 
 
 def _row(outcome: Outcome, check: OutputCheck | None, said: set[str], name: str) -> Row:
     """The row of a case, or with an empty name one more row of the same case."""
     status, first = outcome.status, bool(name)
-    comparable = check is not None and not check.problem and not math.isnan(check.allowed)
+    comparable = check is not None and _measured(check)
     ratio = ratio_of(check) if comparable else None
     return Row(
         tone="pass" if status is Status.PASS else "calm" if status is Status.NEEDS_GPU else "fail",
@@ -144,6 +161,10 @@ def _row(outcome: Outcome, check: OutputCheck | None, said: set[str], name: str)
         ratio="" if ratio is None else "" if math.isinf(ratio) else number(ratio),
         note=_note(outcome, check, said),
     )
+
+
+def _measured(check: OutputCheck) -> bool:
+    return not check.problem and not math.isnan(check.allowed)
 
 
 def _size(error: float) -> str:
@@ -169,8 +190,8 @@ def _unsaid(sentence: str, said: set[str]) -> str:
 
 
 def _pattern(sentence: str) -> str:
-    """A sentence without its numbers and full stop, to see whether its like was said already."""
-    return re.sub(r"\d+", "#", sentence.strip().rstrip("."))
+    """A sentence without its numbers, dtypes and full stop, to see whether its like was said already."""
+    return re.sub(r"\b(?:fp|bf)?\d+", "#", sentence.strip().rstrip("."))
 
 
 def _fill(ratio: float) -> float:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import base64
 import functools
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup, escape
 
-from flashlearn.report import budgets, cases, measures, tilemap, view
+from flashlearn.report import budgets, cases, hover, measures, picture, text, tilemap, view
+from flashlearn.report.tilemap import TileMap
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
+    from flashlearn.report.dump import Dump
 
 
 def render(report: Report) -> str:
     """The card. Everything that comes from a learner is escaped by the template's autoescape."""
-    return _template().render(
+    return _template("card").render(
         head=view.headline(report),
         cases=cases.cases(report),
         tiles=_tiles(report),
@@ -27,8 +31,18 @@ def render(report: Report) -> str:
     )
 
 
+def render_map(tiles: TileMap, right: bool) -> str:
+    """A card with nothing but the map."""
+    return _template("shown").render(tiles=map_of(tiles, picture.png(tiles)), right=right)
+
+
+def render_dump(dump: Dump) -> str:
+    """A card with a tile's values."""
+    return _template("dump").render(dump=dump, marks=text.MARKS)
+
+
 @functools.cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flashlearn.report"),
         autoescape=True,
@@ -36,17 +50,26 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template("card.html.j2")
+    environment.filters["coded"] = coded
+    return environment.get_template(f"{name}.html.j2")
 
 
-def _tiles(report: Report) -> dict[str, str | int] | None:
-    tiles = report.tiles
-    if tiles is None:
-        return None
-    image = report.picture
+def coded(sentence: str) -> Markup:
+    """The sentence, escaped, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(sentence))))
+
+
+def _tiles(report: Report) -> dict[str, Any] | None:
+    return map_of(report.tiles, report.picture) if report.tiles is not None else None
+
+
+def map_of(tiles: TileMap, image: bytes) -> dict[str, Any]:
+    """What the template needs of a map: the picture as PNG, and the numbers under the mouse."""
     return {
         "name": tilemap.name(tiles),
-        "caption": tiles.summary,
+        "output": tiles.output,
+        "caption": tiles.caption,
         "source": "data:image/png;base64," + base64.b64encode(image).decode(),
-        "width": int.from_bytes(image[16:20], "big") // 2,  # drawn at twice a screen's resolution
+        "width": picture.width(image),
+        "areas": hover.areas(tiles),
     }

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flashlearn.report.tilemap import TileMap, edges
+from flashlearn.report.layout import MARGIN, PIXELS, WIDTH, Box, layout
+from flashlearn.report.tilemap import Panel, TileMap, edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +23,9 @@ GREY = "#797979"  # 4.35:1 against both white and JupyterLab's dark ground, the 
 WITHIN, OVER = ("#41688c", "#5d86ab", "#8fb0cb"), ("#f7cf4d", "#ee8a2a", "#c8401f", "#75101c")
 PURPLE, ASH, INK = "#5b2a86", "#a9a9a9", "#1c1c1c"
 LOW, HIGH = -2.0, 3.0  # decades of |error| / allowed on the colour scale
-WIDTH, MARGIN, MAP_WIDTH, MAP_HEIGHT = 6.2, 0.62, 5.3, 2.7  # inches
-MOST_ROWS, MOST_COLUMNS = 256, 512
+MOST_ROWS, MOST_COLUMNS = 128, 160  # of all panels: more is smaller than a pixel, and weighs
 LEAST_GAP = 4.0  # block boundaries closer than so many pixels of 1/96 inch are left out
-PIXELS = 96
+COLOURS = 160  # of the saved picture's palette: half the bytes, and no difference to the eye
 
 
 def png(tiles: TileMap) -> bytes:
@@ -37,7 +37,7 @@ def png(tiles: TileMap) -> bytes:
         matplotlib.rcParams["hatch.linewidth"] = 0.8
         buffer = io.BytesIO()
         _draw(tiles).savefig(buffer, format="png", dpi=2 * PIXELS, transparent=True)
-    return buffer.getvalue()
+    return _small(buffer)
 
 
 def width(image: bytes) -> int:
@@ -45,41 +45,46 @@ def width(image: bytes) -> int:
     return int.from_bytes(image[16:20], "big") // 2
 
 
+def _small(buffer: io.BytesIO) -> bytes:
+    """The same picture with a palette: notebooks keep it as text, so its size counts."""
+    from PIL import Image  # matplotlib brings it along
+
+    small = io.BytesIO()
+    picture = Image.open(buffer).quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+    picture.save(small, format="png", optimize=True)
+    return min(buffer.getvalue(), small.getvalue(), key=len)
+
+
 def _draw(tiles: TileMap) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    wide, high = _extent(tiles)
-    below, above = 1.12, 0.08
-    figure = Figure(figsize=(WIDTH, above + high + below))
+    plan = layout(tiles)
+    figure = Figure(figsize=(WIDTH, plan.height))
     FigureCanvasAgg(figure)
-    tall = figure.get_figheight()
-    axes = figure.add_axes((MARGIN / WIDTH, below / tall, wide / WIDTH, high / tall))
-    _fill(axes, tiles)
-    bounded = _boundaries(axes, tiles, wide * PIXELS, high * PIXELS)
-    _label(axes, tiles)
+    bounded = False
+    for panel, box in zip(tiles.panels, plan.boxes, strict=True):
+        across, down = box.width / WIDTH, box.height / plan.height
+        axes = figure.add_axes((box.left / WIDTH, 1 - box.top / plan.height - down, across, down))
+        _fill(axes, panel, len(tiles.panels))
+        bounded |= _boundaries(axes, panel, box.width * PIXELS, box.height * PIXELS)
+        _mask(axes, tiles)
+        _label(axes, tiles, panel, box)
+    tall = plan.height
     _scale(figure.add_axes((MARGIN / WIDTH, 0.4 / tall, 2.9 / WIDTH, 0.11 / tall)))
     _legend(figure, tiles, tall, bounded)
     return figure
 
 
-def _extent(tiles: TileMap) -> tuple[float, float]:
-    """Width and height of the map in inches: square elements where that gives a reasonable picture."""
-    rows, columns = tiles.ratio.shape
-    if tiles.strip:
-        return max(min(MAP_WIDTH, 0.3 * columns), 1.2), 0.34
-    side = min(0.3, MAP_WIDTH / columns, MAP_HEIGHT / rows)
-    return max(side * columns, min(1.8, 0.9 * columns)), max(side * rows, min(0.7, 0.35 * rows))
-
-
-def _fill(axes: Axes, tiles: TileMap) -> None:
+def _fill(axes: Axes, panel: Panel, panels: int) -> None:
     from matplotlib.colors import Normalize
 
-    step = [-(-n // most) for n, most in zip(tiles.ratio.shape, (MOST_ROWS, MOST_COLUMNS), strict=True)]
-    ratio = _worst(np.nan_to_num(tiles.ratio, nan=0.0, posinf=1e30), step)
+    most = [int(n / panels**0.5) for n in (MOST_ROWS, MOST_COLUMNS)]
+    step = [-(-size // n) for size, n in zip(panel.ratio.shape, most, strict=True)]
+    ratio = _worst(np.nan_to_num(panel.ratio, nan=0.0, posinf=1e30), step)
     with np.errstate(divide="ignore"):
         decades = np.clip(np.log10(ratio), LOW, HIGH)
-    rows, columns = tiles.ratio.shape
+    rows, columns = panel.ratio.shape
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
     image = axes.imshow(
         decades, cmap=_colours(), norm=Normalize(LOW, HIGH), aspect="auto", interpolation="nearest"
@@ -87,7 +92,7 @@ def _fill(axes: Axes, tiles: TileMap) -> None:
     image.set_extent((extent[0], extent[0] + step[1] * ratio.shape[1], step[0] * ratio.shape[0] - 0.5, -0.5))
     axes.set_xlim(extent[:2])
     axes.set_ylim(extent[2:])
-    for mask, style in ((tiles.not_finite, _not_finite()), (tiles.unwritten, _unwritten())):
+    for mask, style in ((panel.not_finite, _not_finite()), (panel.unwritten, _unwritten())):
         if mask.any():
             _hatch(axes, _worst(mask, step), step, style)
 
@@ -132,18 +137,18 @@ def _rectangles(mask: np.ndarray) -> list[tuple[int, int, int, int]]:
     return done
 
 
-def _boundaries(axes: Axes, tiles: TileMap, wide: float, high: float) -> bool:
+def _boundaries(axes: Axes, panel: Panel, wide: float, high: float) -> bool:
     """Lines where the program that stored an element changes, dark with a light rim: seen on every colour.
 
     False if there are none, or so many that they would hide the map.
     """
-    if tiles.writers is None:
+    if panel.writers is None:
         return False
     from matplotlib.collections import LineCollection
 
     segments: list[list[tuple[float, float]]] = []
     for axis, length in ((0, high), (1, wide)):
-        changes = np.diff(tiles.writers, axis=axis) != 0
+        changes = np.diff(panel.writers, axis=axis) != 0
         most = int(changes.sum(axis=axis).max(initial=0))
         if most and length / (most + 1) >= LEAST_GAP:
             segments += _lines(changes, axis)
@@ -162,24 +167,48 @@ def _lines(changes: np.ndarray, axis: int) -> list[list[tuple[float, float]]]:
     return lines
 
 
-def _label(axes: Axes, tiles: TileMap) -> None:
+def _mask(axes: Axes, tiles: TileMap) -> None:
+    """The causal boundary, dashed: a staircase over queries × keys, else where queries begin to see a key."""
+    causal = tiles.causal
+    if causal is None:
+        return
+    for style in (
+        {"color": "#ffffffb0", "linewidth": 2.6},
+        {"color": INK, "linewidth": 1.3, "dashes": (3, 2)},
+    ):
+        if causal.about == "pairs":
+            rows = np.arange(causal.S_q + 1) - 0.5
+            ends = np.clip(np.arange(causal.S_q) + causal.offset + 0.5, -0.5, causal.S_k - 0.5)
+            axes.plot(np.repeat(ends, 2), np.repeat(rows, 2)[1:-1], **style)
+        elif causal.marked:
+            line = axes.axvline if causal.axis else axes.axhline
+            line(causal.marked - 0.5, **style)
+
+
+def _label(axes: Axes, tiles: TileMap, panel: Panel, box: Box) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    for number, axis in enumerate((axes.yaxis, axes.xaxis)):
-        blocks = edges(tiles, number)
-        if 0 < len(blocks) < 8 and tiles.ratio.shape[number] >= 3 * len(blocks):
+    for number, (axis, length) in enumerate(((axes.yaxis, box.height), (axes.xaxis, box.width))):
+        blocks = edges(panel, number)
+        if 0 < len(blocks) < 5 * length and panel.ratio.shape[number] >= 3 * len(blocks):
             axis.set_ticks([0, *blocks.tolist()])
         else:
-            axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 8, 10]))
+            most = max(1, min(6, int(3.5 * length)))
+            axis.set_major_locator(MaxNLocator(most, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 8, 10]))
     axes.tick_params(colors=GREY, labelsize=9, length=3, width=0.8)
     for spine in axes.spines.values():
         spine.set_color(GREY)
         spine.set_linewidth(0.8)
-    axes.set_xlabel(f"{tiles.axes[1]} (index)", color=GREY, fontsize=9.5, labelpad=2)
+    if len(tiles.panels) > 1:
+        axes.set_title(panel.title, color=GREY, fontsize=9.5, pad=3)
+    if box.bottom:
+        axes.set_xlabel(f"{tiles.axes[1]} (index)", color=GREY, fontsize=9.5, labelpad=2)
     if tiles.strip:
         axes.set_yticks([])
-    else:
+    elif box.first:
         axes.set_ylabel(f"{tiles.axes[0]} (index)", color=GREY, fontsize=9.5)
+    else:
+        axes.tick_params(labelleft=False)
 
 
 def _scale(axes: Axes) -> None:
@@ -204,12 +233,17 @@ def _legend(figure: Figure, tiles: TileMap, tall: float, bounded: bool) -> None:
     from matplotlib.patches import Patch
 
     entries: list[Any] = []
-    if tiles.unwritten.any():
+    if any(panel.unwritten.any() for panel in tiles.panels):
         entries.append(Patch(label="never written", **_unwritten()))
-    if tiles.not_finite.any():
+    if any(panel.not_finite.any() for panel in tiles.panels):
         entries.append(Patch(label="NaN or infinite", **_not_finite()))
     if bounded:
         entries.append(Line2D([], [], color=GREY, linewidth=1.4, label="another program begins"))
+    causal = tiles.causal
+    if causal is not None and (causal.marked or causal.about == "pairs"):
+        side = "left of it" if causal.axis else "above it"
+        words = "edge of the causal mask" if causal.about == "pairs" else f"{side}, queries see no key"
+        entries.append(Line2D([], [], color=GREY, linewidth=1.4, dashes=(3, 2), label=words))
     if entries:
         figure.legend(
             handles=entries,

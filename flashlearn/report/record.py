@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Place
+from flashlearn.outcome import Caution, Finding, Outcome, OutputCheck, Place
 from flashlearn.report.units import dtype_name
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def to_dict(report: Report) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """`value` in JSON's types: mappings and sequences entry by entry, anything unknown as its text."""
+    """`value` in JSON's types: mappings, sequences and dataclasses entry by entry, the rest as its text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -50,6 +51,8 @@ def plain(value: Any) -> Any:
         return [plain(entry) for entry in value]
     if isinstance(value, Place):
         return _place(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, torch.Tensor):
         return plain(value.item()) if value.numel() == 1 else f"{dtype_name(value.dtype)}{list(value.shape)}"
     return str(value)
@@ -69,7 +72,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "place": _place(outcome.place) if outcome.place is not None else None,
         "outputs": [_output(check) for check in outcome.outputs],
         "observation": _observation(outcome.observation) if outcome.observation is not None else None,
-        "warnings": list(outcome.warnings),
+        "warnings": [str(caution) for caution in outcome.warnings],
+        "cautions": [_caution(caution) for caution in outcome.warnings if isinstance(caution, Caution)],
         "seconds": plain(outcome.seconds),
         "mode": outcome.mode,
     }
@@ -88,8 +92,13 @@ def _observation(seen: Observation) -> dict[str, Any]:
             {"kernel": one.name, "grid": list(one.grid), "constexprs": plain(one.constexprs)}
             for one in seen.launches
         ],
-        "warnings": list(seen.warnings),
+        "warnings": [str(caution) for caution in seen.warnings],
     }
+
+
+def _caution(caution: Caution) -> dict[str, Any]:
+    place = _place(caution.place) if caution.place is not None else None
+    return {"kind": caution.kind, "sentence": caution.sentence, "place": place}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -11,20 +11,59 @@ from rich.table import Table
 from rich.text import Text
 
 from flashlearn.report import budgets, cases, measures, tilemap, view
+from flashlearn.report.characters import characters
 from flashlearn.report.place import Where
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
+    from flashlearn.report.dump import Chunk, Dump
 
 WIDTH = 100
 TONES = {"pass": "bold green", "fail": "bold red", "calm": "bold"}
 BAR = 12  # characters of a case's error bar; the limit stands in the middle
 QUIET = "dim"
+MARKS = ("✗", "?")  # behind a number of a tile that is wrong, or that nobody wrote
 LABELS = ("tensor", "kernel", "GPU")  # columns of words, kept whole
 
 
 def render(report: Report, width: int = WIDTH, colour: bool = False) -> str:
     """The whole report as text; without `colour` there are no escape codes in it."""
+    return _written(_parts(report), width, colour)
+
+
+def render_map(tiles: tilemap.TileMap) -> str:
+    """A map alone."""
+    return _written([_map(tiles)], WIDTH, False)
+
+
+def render_dump(dump: Dump) -> str:
+    """A tile's values: got, expected and difference side by side."""
+    lines = [dump.title, *(f"  {sentence}" for sentence in dump.sentences)]
+    for chunk in dump.chunks:
+        lines += ["", *_side_by_side(chunk)]
+    lines += ["", f"  {dump.legend}"] if dump.legend else []
+    lines += ["", "  Its worst elements", *(f"  {line}" for line in dump.worst)] if dump.worst else []
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _side_by_side(chunk: Chunk) -> list[str]:
+    parts = [[row.got for row in chunk.rows], [row.expected for row in chunk.rows]]
+    parts.append([row.difference for row in chunk.rows])
+    label = max(len(row.label) for row in chunk.rows) + 2
+    blocks = []
+    for name, block in zip(("got", "expected", "difference"), parts, strict=True):
+        head = [f"{c} " if chunk.marked and name != "expected" else c for c in chunk.columns]
+        wide = max(len(cell) for row in [*block, head] for cell in row) + 1
+        body = ["".join(cell.rjust(wide) for cell in row) for row in (head, *block)]
+        size = max(len(body[0]), len(name) + 1)
+        title = f" {name}".ljust(size) if len(head) > 1 else name.rjust(size)
+        blocks.append([title, *(line.rjust(size) for line in body)])
+    labels = ["", "", *(row.label for row in chunk.rows)]
+    lines = [" ".join([label_.rjust(label), *row]) for label_, *row in zip(labels, *blocks, strict=True)]
+    return [line for line in lines if line.strip()]
+
+
+def _written(parts: list[RenderableType], width: int, colour: bool) -> str:
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -36,7 +75,7 @@ def render(report: Report, width: int = WIDTH, colour: bool = False) -> str:
         emoji=False,
         legacy_windows=False,
     )
-    for part in _parts(report):
+    for part in parts:
         console.print(part)
     written = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in written.splitlines()).strip("\n")
@@ -54,12 +93,15 @@ def _parts(report: Report) -> list[RenderableType]:
     parts += [_section("Hint", f"{head.hint.call}   {head.hint.words}")] if head.hint else []
     parts += _cases(report)
     if report.tiles is not None:
-        ruler, *rows = tilemap.characters(report.tiles)
-        lines = [Text(ruler), *(Text(row, no_wrap=True) for row in rows)]
-        parts.append(_section("Error", f"{tilemap.name(report.tiles)}. {report.tiles.summary}", *lines))
+        parts.append(_map(report.tiles))
     parts += _measures(report)
-    parts += [_section("Note", warning) for warning in head.warnings]
+    parts += [_note(note) for note in head.warnings]
     return [*parts, *([Text(""), _indent(head.footer, QUIET)] if head.footer else [])]
+
+
+def _note(note: view.Note) -> RenderableType:
+    below = [Text(note.where.title), *_source(note.where)] if note.where else []
+    return _section("Note", note.sentence, *below)
 
 
 def _title(head: view.Headline) -> Text:
@@ -109,7 +151,7 @@ def _cases(report: Report) -> list[RenderableType]:
         grid.add_column("sizes")
         grid.add_column("dtype")
     if table.outputs:
-        grid.add_column("output")
+        grid.add_column("output", min_width=table.output_width)
     if table.numbers:
         grid.add_column("error", justify="right")
         grid.add_column("allowed", justify="right")
@@ -134,6 +176,12 @@ def _bar(row: cases.Row) -> str:
     filled, half = round(row.fill * BAR), BAR // 2
     drawn = ("█" * filled).ljust(BAR, "·")
     return f"{drawn[:half]}|{drawn[half:]} {row.ratio}"
+
+
+def _map(tiles: tilemap.TileMap) -> RenderableType:
+    ruler, *rows, legend = characters(tiles)
+    lines = [Text(ruler), *(Text(row, no_wrap=True) for row in rows), Padding(legend.strip(), (0, 0, 0, 2))]
+    return _section("Error", f"{tilemap.name(tiles)}. {tiles.caption}", *lines)
 
 
 def _measures(report: Report) -> list[RenderableType]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Case, Exercise, Kind
-from flashlearn.outcome import Outcome, Status
+from flashlearn.outcome import Caution, Outcome, Status
 from flashlearn.report.place import Where, where
 from flashlearn.report.units import dtype_name, duration, number, plural
 
@@ -53,6 +53,14 @@ class Hint:
 
 
 @dataclass(frozen=True)
+class Note:
+    """A caution that does not change the verdict, with the line it speaks of."""
+
+    sentence: str
+    where: Where | None
+
+
+@dataclass(frozen=True)
 class Headline:
     """The verdict and what belongs to it. `tone` is pass, fail or calm."""
 
@@ -72,7 +80,7 @@ class Headline:
     hint: Hint | None
     demo: bool
     footer: str
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
 
 
 def status_of(outcomes: tuple[Outcome, ...]) -> Status:
@@ -110,6 +118,8 @@ def headline(report: Report) -> Headline:
     place = (finding.place if finding else None) or (outcome.place if outcome and failing else None)
     message = outcome.message if outcome and failing else ""
     sentence, seen = _two_voices(sentence_of(report), _first_sentence(message))
+    if finding is not None and (exercise.says is not None or finding.mistake.startswith("never written")):
+        seen = ""  # the finding has said it: the case in other words, or what torch.empty held
     return Headline(
         tone=tone,
         glyph=GLYPHS.get(status, "✗"),
@@ -168,6 +178,10 @@ def _first_sentence(message: str) -> str:
 
 def _two_voices(sentence: str, seen: str) -> tuple[str, str]:
     """The explanation, and what was seen, where the sentence is more than what was seen."""
+    if seen.startswith(sentence.rstrip(".")):
+        return seen, ""  # the same, and an example
+    if seen and sentence.startswith(seen.rstrip(".")) and not sentence.startswith(seen):
+        return sentence, ""  # the same, and in which case
     explanation = sentence.removeprefix(seen).strip() if seen else sentence
     return (explanation, seen) if explanation else (sentence, "")
 
@@ -183,22 +197,33 @@ def _rest(message: str) -> str:
 def _support(report: Report, outcome: Outcome | None) -> str:
     """Which case this is about, how many pass, and how well the explanation fits."""
     total, passed = len(report.outcomes), sum(o.status is Status.PASS for o in report.outcomes)
-    if outcome is None:
+    if outcome is None or (report.finding is not None and report.finding.mistake == "review"):
         return ""
     if total == 1:
         sizes = "" if report.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)
         about = f": {sizes}, {dtype_name(outcome.case.dtype)}" if sizes else ""
         return f"Seen in case {outcome.case.name}{about}."
-    parts = [
-        f"First seen in case {outcome.case.name}",
-        f"{passed} of {total} cases pass{'es' if passed == 1 else ''}",
-    ]
-    if report.finding is not None and report.finding.of > 1:
-        fits, of = report.finding.fits, report.finding.of
-        parts.append(
-            f"the explanation fits {'all' if fits == of else f'{fits} of'} {of} cases it was tried on"
-        )
-    return "; ".join(parts) + "."
+    parts = [f"{passed} of {total} cases pass{'es' if passed == 1 else ''}"]
+    if report.exercise.says is None:  # else the finding names its cases
+        seen = "Seen only" if passed == total - 1 else "First seen"
+        parts.insert(0, f"{seen} in case {outcome.case.name}")
+    fitting = _fitting(report)
+    return "; ".join([*parts, fitting] if fitting else parts) + "."
+
+
+def _fitting(report: Report) -> str:
+    """How many wrong cases the explanation fits, unless its sentence has said so."""
+    finding = report.finding
+    if (
+        finding is None
+        or finding.of < 2
+        or f"{finding.fits} of the {finding.of} wrong cases" in finding.sentence
+    ):
+        return ""
+    wrong = sum(o.status is Status.WRONG for o in report.outcomes)
+    which = "wrong cases" if finding.of == wrong else "cases it was tried on"
+    share = "all" if finding.fits == finding.of else f"{finding.fits} of the"
+    return f"the explanation fits {share} {finding.of} {which}"
 
 
 def _next_step(report: Report) -> str:
@@ -207,8 +232,17 @@ def _next_step(report: Report) -> str:
     if report.finding is not None and report.finding.next_step:
         return report.finding.next_step
     if report.status is Status.WRONG and report.exercise.kind is Kind.SYMBOLIC:
-        return "Work the small example through by hand, and see at which step the two part."
+        return _symbolic_step(report)
     return NEXT.get(report.status, "")
+
+
+def _symbolic_step(report: Report) -> str:
+    """There is a small example to work through only where the answer could be compared."""
+    outcome = principal(report)
+    wrong = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
+    if all(check.problem for check in wrong):
+        return "Mend this first: only then can the answer be compared with what is right."
+    return "Work the small example through by hand, and see at which step the two part."
 
 
 def _what_follows(exercise: Exercise) -> str:
@@ -250,9 +284,14 @@ def _footer(report: Report) -> str:
     return ", ".join(parts) + (f", {duration(report.seconds, 2)}" if parts and report.seconds else "")
 
 
-def _warnings(report: Report) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+def _warnings(report: Report) -> tuple[Note, ...]:
+    """One note for each kind of caution and line, whichever case saw it first."""
+    found: dict[tuple, Note] = {}
     for outcome in report.outcomes:
-        said = (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ()))
-        found.update(dict.fromkeys(said))
-    return tuple(found)
+        for said in (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ())):
+            caution = said if isinstance(said, Caution) else Caution("", said)
+            place = caution.place
+            key = (caution.kind, place.file, place.line) if place else (caution.kind, caution.sentence)
+            if key not in found:
+                found[key] = Note(caution.sentence, where(place) if place else None)
+    return tuple(found.values())

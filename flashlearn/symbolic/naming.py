@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from flashlearn.exercise import Exercise, Mistake
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.exercise import Exercise
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from flashlearn.symbolic import words
 from flashlearn.symbolic.judging import judge
+from flashlearn.symbolic.pairs import FITTING_SECONDS, Fits, pair
 from flashlearn.symbolic.patterns import Pattern
-from flashlearn.symbolic.running import by_name, copies
-
-FITTING_SECONDS = 4.0
 
 RULES = {
     "wrong type": "Return a sympy expression built from the arguments.",
@@ -32,30 +30,14 @@ def name_mistake(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | N
     judged = [o for o in outcomes if o.outputs]
     if not judged or len(judged) < len(exercise.cases) or all(o.status is Status.PASS for o in judged):
         return None
-    fitting = {name: m for name, m in exercise.mistakes.items() if m.wrong and _fits(exercise, m, judged)}
+    table = Fits(exercise, judged)
+    fitting = [name for name in table.names if table.whole(name)]
     if len(fitting) == 1:
-        name, mistake = next(iter(fitting.items()))
-        return Finding(name, mistake.sentence, mistake.next_step, fits=len(judged), of=len(judged))
-    return _swapped(exercise, judged) or _rule(exercise, judged)
-
-
-def _fits(exercise: Exercise, mistake: Mistake, outcomes: Sequence[Outcome]) -> bool:
-    """Whether the mistake gives this very answer in every case, and a wrong one where the answer is wrong."""
-    return all(_fits_case(exercise, mistake, outcome) for outcome in outcomes)
-
-
-def _fits_case(exercise: Exercise, mistake: Mistake, outcome: Outcome) -> bool:
-    given = exercise.inputs(outcome.case, outcome.case.generator())
-    try:
-        wrong = by_name(exercise, mistake.wrong(**copies(given)))
-    except Exception:  # a mistake need not be defined in every case: then it is not this one
-        return False
-    if wrong is None:
-        return False
-    for check in outcome.outputs:
-        if not judge(wrong[check.name], check.got, given, seconds=FITTING_SECONDS, prove=False).ok:
-            return False
-    return True
+        mistake = exercise.mistakes[fitting[0]]
+        return Finding(fitting[0], mistake.sentence, mistake.next_step, fits=len(judged), of=len(judged))
+    if fitting:
+        return None
+    return _swapped(exercise, judged) or pair(table) or _rule(exercise, judged)
 
 
 def _swapped(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
@@ -73,20 +55,56 @@ def _swapped(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
 
 
 def _rule(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
-    """A generic finding, if the same one holds of one output in every wrong case."""
-    wrong = [(o, c) for o in outcomes for c in o.outputs if not c.ok]
-    if len({c.name for _, c in wrong}) != 1:
+    """What holds of every wrong output: a generic finding each, told once where it is the same."""
+    found: dict[str, Pattern] = {}
+    wrong = {c.name for o in outcomes for c in o.outputs if not c.ok}
+    for name in (n for n in exercise.outputs if n in wrong):
+        pattern = _pattern(exercise, outcomes, name)
+        if pattern is None:
+            return None
+        found[name] = pattern
+    if len({p.name for p in found.values()}) != 1:
         return None
+    several = len(exercise.outputs) > 1
+    told = [words.capital(f"{n}: {p.sentence}" if several else p.sentence) for n, p in found.items()]
+    first = next(iter(found.values()))
+    cases = sum(any(not c.ok for c in o.outputs) for o in outcomes)
+    said = " ".join(f"{sentence.rstrip('.')}." for sentence in told)
+    return Finding(first.name, said, first.next_step, fits=cases, of=cases)
+
+
+def _pattern(exercise: Exercise, outcomes: Sequence[Outcome], output: str) -> Pattern | None:
+    """The generic finding that fits one output wherever it is wrong.
+
+    A wrong shape says enough where it shows. Where a case holds too few different numbers for a pattern
+    (ones and minus ones, say), the sign is still believed if the other cases show it and no entry
+    contradicts it.
+    """
     patterns: list[Pattern] = []
-    for outcome, check in wrong:
+    silent = 0
+    for outcome in outcomes:
+        check = next(c for c in outcome.outputs if c.name == output)
+        if check.ok:
+            continue
         given = exercise.inputs(outcome.case, outcome.case.generator())
         verdict = judge(check.expected, check.got, given, prove=False)
+        if verdict.rule == "wrong shape":
+            return Pattern(verdict.rule, verdict.sentence, RULES[verdict.rule])
         if verdict.rule:
             patterns.append(Pattern(verdict.rule, verdict.sentence, RULES.get(verdict.rule, "")))
         elif verdict.pattern is not None:
             patterns.append(verdict.pattern)
-    if len(patterns) < len(wrong) or len({p.name for p in patterns}) != 1:
-        return None
-    found = patterns[0]
-    sentence = words.capital(found.sentence).rstrip(".") + "."
-    return Finding(found.name, sentence, found.next_step, fits=len(wrong), of=len(wrong))
+        elif _negated(check, given):
+            silent += 1
+        else:
+            return None
+    names = {p.name for p in patterns}
+    return patterns[0] if names == {"sign"} or (len(names) == 1 and not silent) else None
+
+
+def _negated(check: OutputCheck, given: Mapping) -> bool:
+    """Whether the answer is minus the right one, exactly."""
+    try:
+        return judge(-check.expected, check.got, given, seconds=FITTING_SECONDS, prove=False).ok
+    except TypeError:  # several values, which have no sign of their own
+        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from flashlearn.failures import failure
 from flashlearn.observe.deadline import deadline
 from flashlearn.observe.errors import TimeLimit
 from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.slips import call_sentence
 from flashlearn.symbolic import words
 from flashlearn.symbolic.foreign import SEQUENCES, Unreadable, came_back, reject_foreign
 from flashlearn.symbolic.judging import Verdict, judge
@@ -96,18 +96,7 @@ def _unfit(exercise: Exercise, function: Any, given: Mapping[str, Any]) -> str:
             f"{words.short(repr(function), 40)} is no function: hand in the function itself, "
             f'check("{exercise.name}", {exercise.name}), without calling it.'
         )
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return ""
-    try:
-        signature.bind(*given)
-    except TypeError:
-        name = getattr(function, "__name__", "function")
-        wanted = f"{exercise.name}({', '.join(given)})"
-        needs = words.count(len(given), "parameter")
-        return f"Your {name}{signature} cannot be called as {wanted}: it needs {needs}, in that order."
-    return ""
+    return call_sentence(exercise.name, function, list(given))
 
 
 def _check_outputs(

@@ -1,0 +1,100 @@
+"""Sums in tiles, in torch, with faults by name: what mistakes in rows, columns, delta and products give.
+
+    >>> row_sum(x, faults=frozenset({"last tile only"}), tile=(32, 16))
+    >>> matmul(a, b, faults=frozenset({"B stays"}))      # without a fault: right
+
+`tile` is (rows, columns): its second number is how much of a row, or of the inner dimension, a step of the
+loop takes, its first how many rows a step of `column_sums` does. Several faults can be made at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+NONE: frozenset[str] = frozenset()
+Faults = frozenset[str]
+Tile = tuple[int, int]
+
+PARTS = frozenset(
+    {"first tile only", "last tile only", "first tile left out", "last tile left out", "ragged tile left out"}
+)
+TILED = PARTS | {"A stays", "B stays", "tiles not turned back"}
+"""The faults whose results depend on the tile."""
+SQUARE = True
+"""Each formula looks at one side of its tile."""
+
+
+def made(formula: Callable, *faults: str, also: tuple[str, ...] = ()) -> dict:
+    """`wrong` and `also` of a Mistake: the formula with all of `faults`, or with one of `also`."""
+    return {
+        "wrong": functools.partial(formula, faults=frozenset(faults)),
+        "also": tuple(functools.partial(formula, faults=frozenset({name})) for name in also),
+    }
+
+
+def kept(length: int, block: int, faults: Faults) -> slice:
+    """What a loop over 0 … length − 1 visits, block by block, if it starts or ends where it should not."""
+    last = (length - 1) // block * block
+    if "first tile only" in faults:
+        return slice(0, block)
+    if "last tile only" in faults:
+        return slice(last, length)
+    if "first tile left out" in faults:
+        return slice(block, length)
+    if "last tile left out" in faults:
+        return slice(0, last)
+    if "ragged tile left out" in faults:
+        return slice(0, length // block * block)
+    if "last line left out" in faults:
+        return slice(0, length - 1)
+    return slice(0, length)
+
+
+def row_sum(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
+    """s[i] = Σ_j x[i, j]."""
+    return x[:, kept(x.shape[1], tile[1], faults)].sum(dim=1)
+
+
+def column_sums(dy: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
+    """db[j] = Σ_i dy[i, j]."""
+    db = dy[kept(dy.shape[0], tile[0], faults)].sum(dim=0)
+    return db / dy.shape[0] if "mean" in faults else db
+
+
+def delta(o: Tensor, do: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
+    """delta[b, h, i] = Σ_d o_id do_id."""
+    D = o.shape[-1]
+    d = kept(D, tile[1], faults)
+    left = do if "do twice" in faults else o
+    right = o if "o twice" in faults else do
+    left, right = left[..., d], right[..., d]
+    total = left.sum(-1) * right.sum(-1) if "taken apart" in faults else (left * right).sum(-1)
+    if "mean" in faults:
+        total = total / D
+    return total / math.sqrt(D) if "scaled" in faults else total
+
+
+def matmul(a: Tensor, b: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
+    """C = A B, block by block of the inner dimension; where a pointer stays, its mask still moves."""
+    K, block = a.shape[1], tile[1]
+    k = kept(K, block, faults)
+    c = a.new_zeros(a.shape[0], b.shape[1])
+    for start in range(k.start, k.stop, block):
+        width = min(block, k.stop - start)
+        at_a = 0 if "A stays" in faults else start
+        at_b = 0 if "B stays" in faults else start
+        c = c + a[:, at_a : at_a + width] @ b[at_b : at_b + width]
+    return _tiles_turned(c, block) if "tiles not turned back" in faults else c
+
+
+def _tiles_turned(c: Tensor, block: int) -> Tensor:
+    """C with each block × block tile transposed in its place; tiles at the edge are padded with zeros."""
+    rows, columns = c.shape
+    c = torch.nn.functional.pad(c, (0, -columns % block, 0, -rows % block))
+    tiles = c.unflatten(0, (-1, block)).unflatten(2, (-1, block))  # [i, row, j, column]
+    return tiles.transpose(1, 3).reshape(c.shape)[:rows, :columns]

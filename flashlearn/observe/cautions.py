@@ -1,0 +1,31 @@
+"""What passes here and may not pass elsewhere, noted once per kind and line while a launch runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flashlearn.outcome import Caution, Place
+
+TF32 = "TF32"
+UNINITIALISED = "uninitialised memory"
+SAME_VALUE = "same value written twice"
+SCRATCH = "memory shared without a barrier"
+NO_OTHER = "masked load without other"
+OVERFLOW = "32-bit offset"
+
+
+@dataclass
+class CautionBook:
+    """The cautions of a session, in the order in which they were first seen."""
+
+    found: dict[tuple, Caution] = field(default_factory=dict)
+
+    def add(self, kind: str, sentence: str, place: Place | None) -> None:
+        """Note a caution, unless one of its kind is known for the line (or for the sentence, without one)."""
+        self.found.setdefault(key_of(Caution(kind, sentence, place)), Caution(kind, sentence, place))
+
+
+def key_of(caution: Caution) -> tuple:
+    """What makes two cautions the same: their kind and line."""
+    place = caution.place
+    return (caution.kind, place.file, place.line) if place is not None else (caution.kind, caution.sentence)

@@ -1,0 +1,265 @@
+"""Kind words for the exceptions that torch, sympy and Python raise most often in a learner's own code.
+
+    >>> kind_words(error, "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 2x3)", f, line)
+    'RuntimeError: mat1 and mat2 … (4x3 and 2x3). In A @ B, A has as many columns as B has rows: here dy is …'
+
+The original message stays in front: it is what one finds when one searches for it. What is added says what
+the names of the marked line hold, and what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from types import FrameType, ModuleType
+from typing import Any
+
+import sympy as sp
+import torch
+from sympy.matrices.matrixbase import MatrixBase
+
+MOST_NAMES = 6
+IMPORTS = {
+    "np": "import numpy as np",
+    "sp": "import sympy as sp",
+    "tl": "import triton.language as tl",
+    **{name: f"import {name}" for name in ("torch", "triton", "math", "numpy", "sympy", "flashlearn")},
+}
+SYMPY = "sympy's, such as sp.exp; on each entry of a matrix, p.applyfunc(sp.exp)"
+
+# A pattern of «Type: message», and what to add; {here} becomes «here x is [4, 2] and w [2, 3]», or nothing.
+ADVICE = (
+    (
+        r"shapes cannot be multiplied|Expected size for first two dimensions|inconsistent tensor size",
+        "In A @ B, A must have as many columns as B has rows{here}. Is one of them to be transposed (.mT), "
+        "or do they stand in the wrong order?",
+    ),
+    (
+        r"The size of tensor a .* must match the size of tensor b",
+        "Two tensors meet in this line whose shapes do not fit, counted from the last dimension{here}. Is "
+        "one of them to be transposed (.mT), or a [:, None] or keepdim=True missing?",
+    ),
+    (
+        r"invalid for input of size",
+        "view and reshape keep every element: the new sizes' product must be that number{here}.",
+    ),
+    (
+        r"1D tensors expected|must be a matrix|must be a 3D tensor|must have same reduction dim",
+        "torch.dot wants two vectors, torch.mm two matrices, torch.bmm two stacks of them; A @ B takes all "
+        "of these{here}.",
+    ),
+    (
+        r"Dimension out of range",
+        "A tensor of two dimensions has 0 and 1, or −2 and −1{here}.",
+    ),
+    (
+        r"^AssertionError$",
+        "An assert of yours does not hold in this case{here}.",
+    ),
+    (
+        r"incorrect number of gradients",
+        "backward returns one gradient for each argument of forward, in their order, and None for those that "
+        "need none.",
+    ),
+    (
+        r"IndexError: .*(out of bounds|out of range)",
+        "Indices count from 0, so the last one is the size less 1{here}.",
+    ),
+    (
+        r"leaf Variable that requires grad",
+        "+=, *= and assigning into a tensor overwrite it, and this one's gradient is still wanted: make a "
+        "new one, x = x + 1, or work on x.clone().",
+    ),
+    (
+        r"modified by an inplace operation",
+        "A value that the backward pass needs was overwritten (+=, *=, x[…] = …): make a new tensor instead.",
+    ),
+    (
+        r"not compiled with CUDA|Found no NVIDIA driver|No CUDA GPUs",
+        "The check hands tensors on the CPU to your function, with or without a GPU: create new ones on the "
+        "arguments' device, torch.empty(…, device=x.device).",
+    ),
+    (
+        r"tensors to be on the same device|tensor.* on (the )?device meta|device type",
+        "Create new tensors on the arguments' device, device=x.device, and move none.",
+    ),
+    (
+        r"same dtype|expected scalar type|dtypes? to be the same",
+        "Both operands need one dtype: convert one of them, such as y.to(x.dtype){kinds}.",
+    ),
+    (
+        r"transpose\(\) missing",
+        "transpose names two dimensions, x.transpose(−2, −1); x.mT swaps the last two.",
+    ),
+    (
+        r"missing \d+ required positional argument.*dim",
+        "Name the dimension to work along, such as dim=-1 for each row.",
+    ),
+    (
+        r"missing \d+ required positional argument|takes \d+ positional argument",
+        "Compare the call in the marked line with the function's parameters: is one missing, or too many?",
+    ),
+    (
+        r"loop of ufunc does not support|has no callable \w+ method",
+        f"NumPy's functions want numbers, and a symbol has none yet: take {SYMPY}.",
+    ),
+    (
+        r"must be Tensor, not \w*(Matrix|Symbol|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float)",
+        f"torch's functions want tensors, and the arguments are sympy's: take {SYMPY}.",
+    ),
+    (
+        r"unsupported ScalarType",
+        "NumPy has no bf16: stay with torch's functions, which have all of these dtypes.",
+    ),
+    (
+        r"must be Tensor, not",
+        "torch's functions want tensors: torch.tensor(…) makes one; Python's math does for plain numbers.",
+    ),
+    (
+        r"SympifyError",
+        "sympy could not read this text as a formula. Build the formula from the function's arguments "
+        "instead of from text.",
+    ),
+    (
+        r"ShapeError: .*\) \* \(|ShapeError: Matrix size mismatch\.?$",
+        "Between sympy's matrices * is the matrix product: the left one needs as many columns as the right "
+        "one has rows{here}. p.T turns a column into a row; element by element it is "
+        "p.multiply_elementwise(q).",
+    ),
+    (
+        r"ShapeError",
+        "Matrices that are added need one shape{here}. p*p.T makes a square of a column, sp.diag(*p) puts it "
+        "on a diagonal.",
+    ),
+    (
+        r"NonSquareMatrixError",
+        "sympy takes powers and exp of a matrix as a whole, which must be square{here}. For each entry by "
+        "itself write p.applyfunc(lambda x: x**2), or p.applyfunc(sp.exp).",
+    ),
+    (
+        r"First variable cannot be a number|Can't calculate.*derivative",
+        "One differentiates with respect to a symbol, and this is a value{here}.",
+    ),
+    (
+        r"unsupported operand.*(builtin_function_or_method|'method'|'function')",
+        "One of the two is a function that was not called: are its parentheses missing?",
+    ),
+    (
+        r"unsupported operand.*'NoneType'|'NoneType' object",
+        "Something in this line is None: does a function that you call lack its return?",
+    ),
+    (
+        r"(unsupported operand|can only concatenate|can't multiply sequence).*str",
+        "Text in quotes is no number: write it without the quotes.",
+    ),
+    (
+        r"unsupported operand.*Matrix'",
+        "A number and a matrix cannot be added: multiply the number by sp.ones(rows, columns), or by "
+        "sp.eye(n), whichever is meant{here}.",
+    ),
+    (
+        r"only integer tensors of a single element can be converted to an index",
+        "A tensor stands where Python wants one whole number: an index, a range, or how often text is "
+        "repeated. Is a number written in quotes?",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value",
+        "if, and, or, max and min want one truth value, and a tensor holds many: take torch.where, "
+        "torch.maximum, or & and | between masks.",
+    ),
+)  # fmt: skip
+
+
+def call_sentence(name: str, function: Callable, arguments: Sequence[str]) -> str:
+    """A sentence if `function` cannot take these arguments by position, else nothing."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return ""
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        own = getattr(function, "__name__", "function")
+        count = f"{len(arguments)} parameter{'s' if len(arguments) != 1 else ''}"
+        wanted = f"{name}({', '.join(arguments)})"
+        return f"Your {own}{signature} cannot be called as {wanted}: it needs {count}, in that order."
+    return ""
+
+
+def kind_words(error: BaseException, said: str, frame: FrameType | None, line: str) -> str:
+    """`said`, which is «Type: message», with what was found and what to try; `said` if nothing is known.
+
+    `frame` is the learner's own frame in which it happened, `line` that line's text.
+    """
+    said = said.removesuffix(": no message")
+    advice = ""
+    if isinstance(error, NameError):
+        advice = _unknown_name(error, frame)
+    elif isinstance(error, AttributeError) and "'NoneType'" not in said:
+        advice = _unknown_attribute(error)
+    advice = advice or next((words for pattern, words in ADVICE if re.search(pattern, said)), "")
+    if not advice:
+        return said
+    advice = advice.replace("{here}", _here(frame, line, _size)).replace(
+        "{kinds}", _here(frame, line, _dtype)
+    )
+    return f"{said.rstrip('.: ')}. {advice}"
+
+
+def _unknown_name(error: NameError, frame: FrameType | None) -> str:
+    name = error.name or ""
+    if isinstance(error, UnboundLocalError) or not name:
+        return "The function assigns this name further down: it has no value yet in this line."
+    if name in IMPORTS:
+        return f"Write {IMPORTS[name]} in a cell above, and run it."
+    known = {**frame.f_globals, **frame.f_locals} if frame is not None else {}
+    modules = {alias: value for alias, value in known.items() if isinstance(value, ModuleType)}
+    for module in (sp, torch):
+        if callable(getattr(module, name, None)):
+            alias = next((a for a, value in modules.items() if value is module), None)
+            if alias:
+                return f"{module.__name__}'s own is written {alias}.{name}."
+    local = list(frame.f_locals) if frame is not None else []
+    close = [other for other in local if other.lower() == name.lower()]
+    close = close or difflib.get_close_matches(name, local, n=1, cutoff=0.7)
+    if close:
+        return f"Did you mean {close[0]}?"
+    return "Nothing has this name: is it misspelt, or does the cell that defines it still have to run?"
+
+
+def _unknown_attribute(error: AttributeError) -> str:
+    owner = type(error.obj)
+    public = [name for name in dir(owner) if not name.startswith("_")]
+    close = difflib.get_close_matches(error.name or "", public, n=1, cutoff=0.7)
+    return f"Did you mean .{close[0]}?" if close else ""
+
+
+def _here(frame: FrameType | None, line: str, words_for: Callable[[Any], str]) -> str:
+    """What the names of a line hold: «: here x is [4, 2] and w is [2, 3]», or nothing."""
+    if frame is None:
+        return ""
+    found = {}
+    for name in re.findall(r"\b[A-Za-z_]\w*\b", line):
+        words = words_for(frame.f_locals.get(name))
+        if words:
+            found[name] = words
+    said = [f"{name} is {words}" for name, words in list(found.items())[:MOST_NAMES]]
+    if not said:
+        return ""
+    return f": here {', '.join(said[:-1])}{' and ' if len(said) > 1 else ''}{said[-1]}"
+
+
+def _size(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return str(list(value.shape))
+    if isinstance(value, MatrixBase):
+        return f"{value.rows}×{value.cols}"
+    if isinstance(value, list | tuple):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"{value}" if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def _dtype(value: Any) -> str:
+    return str(value.dtype).removeprefix("torch.") if isinstance(value, torch.Tensor) else ""

@@ -1,0 +1,125 @@
+"""A trace as HTML: a picture and a table that need no script, and a slider where scripts run.
+
+Nothing is fetched from anywhere. The script and its data are part of the output, so it works in a
+running JupyterLab and in a file that nbconvert exported. Everything that comes from a learner is escaped
+by the template, and put on the page as text by the script.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from flashlearn.report.units import plural
+from flashlearn.tracing import picture, words
+
+if TYPE_CHECKING:
+    from flashlearn.tracing import Trace
+    from flashlearn.tracing.steps import Source, Step
+
+MOST = (250, 120, 60, 30)
+"""Steps that can be stepped through: the first of these that keeps the page small."""
+
+LARGEST = 140_000
+"""Characters of a page: traces are saved in the notebook."""
+
+
+def render(trace: Trace) -> str:
+    """The trace as one self-contained element."""
+    for most in MOST:
+        page = _page(trace, trace.steps[:most])
+        if len(page) <= LARGEST or len(trace.steps) <= MOST[-1]:
+            break
+    return page
+
+
+def _page(trace: Trace, steps: tuple[Step, ...]) -> str:
+    drawn = picture.maps(trace, steps)
+    data = json.dumps(_data(trace, steps), separators=(",", ":")).replace("<", "\\u003c")
+    identity = "flt" + hashlib.sha256(data.encode()).hexdigest()[:12]
+    image = picture.svg(drawn, identity) if drawn else ""
+    return _template().render(
+        id=identity,
+        kernel=trace.kernel,
+        headline=words.headline(trace),
+        remarks=words.remarks(trace) + _cut(trace, steps),
+        image=base64.b64encode(image.encode()).decode(),
+        alt=_alt(steps),
+        verbs=[(words.DONE[v], picture.COLOURS[v]) for v in words.DOES if any(s.verb == v for s in steps)],
+        hatched=any(step.masked for step in steps),
+        rows=words.table(trace),
+        head=words.TABLE_HEAD,
+        count=math.prod(trace.grid),
+        data=data,
+    )
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader("flashlearn.tracing"), jinja2.PackageLoader("flashlearn.report")]
+        ),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("trace.html.j2")
+
+
+def _data(trace: Trace, steps: tuple[Step, ...]) -> dict[str, Any]:
+    """What the script needs: per step the source's number, the line, and the sentence in two parts."""
+    numbers = {source.function: i for i, source in enumerate(trace.sources)}
+    said: dict[str, int] = {}
+
+    def once(sentence: str) -> int:
+        return said.setdefault(sentence, len(said))
+
+    rows = [
+        (
+            numbers.get(step.function, -1),
+            step.line,
+            once(words.DOES[step.verb]),
+            step.where,
+            once(
+                ", ".join(filter(None, (words.bytes_of(step), words.masked_of(step), words.scattered(step))))
+            ),
+        )
+        for step in steps
+    ]
+    return {"steps": rows, "said": list(said), "sources": [_source(source) for source in trace.sources]}
+
+
+def _source(source: Source) -> dict[str, Any]:
+    """Rows of first line, last line, text; withheld lines are one row without text."""
+    rows: list[list[Any]] = []
+    for number, text in enumerate(source.lines, start=source.first):
+        if text is None and rows and rows[-1][2] is None:
+            rows[-1][1] = number
+        else:
+            rows.append([number, number, text])
+    return {"name": source.function, "rows": rows}
+
+
+def _cut(trace: Trace, steps: tuple[Step, ...]) -> list[str]:
+    said = []
+    if len(trace.steps) > len(steps):
+        all_ = plural(len(trace.steps) + trace.left_out, "step")
+        said.append(f"The picture shows the first {len(steps)} of {all_}; the table counts all of them.")
+    slices = {(s.tensor, *(low for low, _ in s.tile.touched[:-2])) for s in steps if s.tile is not None}
+    if len(slices) > picture.MOST_MAPS:
+        said.append(f"The picture has room for the first {picture.MOST_MAPS} of {len(slices)} maps.")
+    return said
+
+
+def _alt(steps: tuple[Step, ...]) -> str:
+    """What the picture says, for those who do not see it."""
+    shown = "; ".join(f"{s.number} {words.DOES[s.verb]} {s.where}" for s in steps[:12])
+    return f"Tiles in the order of access: {shown}{' and so on' if len(steps) > 12 else ''}."

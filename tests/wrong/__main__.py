@@ -19,7 +19,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from tests.wrong import Entry, right_entries, wrong_entries
+from tests.wrong import Entry, compiled, right_entries, wrong_entries
 from tests.wrong.measure import ACCEPTED, CORRECTLY, VERDICTS, Result, measured
 
 
@@ -99,11 +99,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--exercise", help="only this exercise")
     parser.add_argument("--lesson", help="only this lesson, as in 02")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: cores)")
+    parser.add_argument("--compiled", type=int, default=0, help="so many entries on a CUDA GPU instead")
     parser.add_argument("--verbose", action="store_true", help="print each entry not named correctly")
     options = parser.parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else 200)
     started = time.perf_counter()
     wrong, right = (_chosen(entries, options) for entries in (wrong_entries(), right_entries()))
+    if options.compiled:
+        results = list(compiled.measured(wrong, options.compiled))
+        console.print(details(r for r in results if r.verdict != CORRECTLY))
+        console.print(summary(results, []))
+        return
     both = measured([*wrong, *right], max(1, min(options.jobs, len(wrong) + len(right))))
     results, rights = both[: len(wrong)], both[len(wrong) :]
     if options.verbose:

@@ -1,0 +1,51 @@
+"""The corpus on a CUDA GPU: kernels compiled, and a diagnosis that has nothing but their outputs.
+
+    $ python -m tests.wrong --compiled 60
+
+Entries are taken evenly over the corpus. A kernel that leaves its tensors, races or crashes is not launched
+for real: only those whose answers are wrong numbers, and nothing else, are measured here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+
+from flashlearn.compiled import run_compiled
+from flashlearn.diagnose import diagnose
+from flashlearn.exercise import Kind
+from flashlearn.exercises import find
+from flashlearn.outcome import Status
+from flashlearn.run import run
+from tests.wrong import Entry
+from tests.wrong.measure import Result, Said
+
+HARMLESS = {Status.WRONG, Status.PASS}
+
+
+def measured(entries: Sequence[Entry], count: int) -> Iterator[Result]:
+    """`count` wrong entries that can be launched, compiled, and named by their outputs alone."""
+    kernels = [e for e in entries if find(e.exercise).kind is Kind.KERNEL]
+    step = max(1, len(kernels) // count)
+    left = count
+    for entry in (*kernels[::step], *(e for i, e in enumerate(kernels) if i % step)):
+        result = _result(entry) if left else None
+        if result is not None:
+            left -= 1
+            yield result
+
+
+def _result(entry: Entry) -> Result | None:
+    exercise = find(entry.exercise)
+    small = dataclasses.replace(exercise, cases=tuple(case for case in exercise.cases if not case.gpu))
+    started = time.perf_counter()
+    observed = run(small, entry.function, compiled=False)
+    if {o.status for o in observed} - HARMLESS or all(o.status is Status.PASS for o in observed):
+        return None
+    outcomes = run_compiled(small, entry.function, to_the_end=True)
+    finding = diagnose(small, outcomes)
+    seconds = time.perf_counter() - started
+    passed = all(o.status is Status.PASS for o in outcomes)
+    name, sentence = (finding.mistake, finding.sentence) if finding is not None else ("", "")
+    return Result(entry, Said(passed, name, sentence, seconds, seconds))

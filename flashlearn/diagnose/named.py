@@ -37,7 +37,7 @@ SPARE = 0.6
 FAR = 0.2
 """A prediction that misses by more than this share of the error is not worth another precision."""
 
-PATIENCE = 1.0
+PATIENCE = 0.6
 """Seconds of this thread's own time that pairs with a mistake that shows are looked for, then all pairs."""
 
 MOST = 0.5

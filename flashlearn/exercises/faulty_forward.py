@@ -194,4 +194,5 @@ def _finished(m: Tensor, l_i: Tensor, acc: Tensor, guarded: bool, faults: Faults
 
 def _pad_rows(t: Tensor, size: int) -> Tensor:
     """A tile's rows filled up to `size` with zeros, as a masked load with other=0 does."""
-    return torch.nn.functional.pad(t, (0, 0, 0, size - t.shape[2]))
+    missing = size - t.shape[2]
+    return torch.nn.functional.pad(t, (0, 0, 0, missing)) if missing else t

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 
 NONE: frozenset[str] = frozenset()
+At = range | Tensor
+"""Numbers of a tile's rows or columns: in one piece, or as a fault has them."""
 TILED = frozenset(
     {
         "LSE along the keys",
@@ -100,20 +102,30 @@ def _scan(q, k, v, o, do, lse, alpha, causal, faults) -> Scan:
     return Scan(*(t.to(wide) for t in (q, k, v, o, do, lse)), alpha, causal, faults, q.dtype)
 
 
-def _take(t: Tensor, index: Tensor, filler: float = 0.0) -> Tensor:
+def _take(t: Tensor, at: At, filler: float = 0.0) -> Tensor:
     """Rows of a tile, [B, H, rows, D] or [B, H, rows]: what lies beyond the end holds `filler`."""
     length = t.shape[2]
-    taken = t[:, :, index.clamp(0, length - 1)]
-    inside = (index >= 0) & (index < length)
-    return torch.where(inside[:, None] if t.ndim == 4 else inside, taken, filler)
+    if isinstance(at, range):
+        inside = t[:, :, at.start : at.stop]
+        missing = len(at) - inside.shape[2]
+        padding = (0, 0, 0, missing) if t.ndim == 4 else (0, missing)
+        return torch.nn.functional.pad(inside, padding, value=filler) if missing else inside
+    taken = t[:, :, at.clamp(0, length - 1)]
+    beyond = at >= length
+    return torch.where(~beyond[:, None] if t.ndim == 4 else ~beyond, taken, filler)
 
 
-def _square(rows: Tensor, columns: Tensor) -> None:
+def _numbers(at: At) -> Tensor:
+    """A tile's row or column numbers as a tensor."""
+    return torch.arange(at.start, at.stop) if isinstance(at, range) else at
+
+
+def _square(rows: At, columns: At) -> None:
     if len(rows) != len(columns):
         raise ValueError("this fault needs square tiles")
 
 
-def _lse_of(x: Scan, index: Tensor, filler: float) -> Tensor:
+def _lse_of(x: Scan, index: At, filler: float) -> Tensor:
     """LSE of a tile's queries; where it is −inf, nothing is to be seen, and +inf makes P 0."""
     lse = _take(x.lse, index, filler)
     if "no guard" in x.faults:
@@ -121,13 +133,14 @@ def _lse_of(x: Scan, index: Tensor, filler: float) -> Tensor:
     return torch.where(lse == -math.inf, 0.0 if "guarded by 0" in x.faults else math.inf, lse)
 
 
-def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns: At) -> Tensor:
     """P of one tile, [B, H, rows, columns]."""
     alpha = 1.0 if "alpha not in s" in x.faults else x.alpha
     s = (alpha * x.alpha if "alpha twice in s" in x.faults else alpha) * (q @ k.mT)
-    seen = columns <= x.last_seen(rows)[:, None]
+    keys = _numbers(columns)
+    seen = keys <= x.last_seen(_numbers(rows))[:, None]
     if "padded keys" not in x.faults:
-        seen = seen & (columns < x.k.shape[2])
+        seen = seen & (keys < x.k.shape[2])
     s = torch.where(seen, s, 0.0 if "hidden scores are 0" in x.faults else -math.inf)
     if "LSE along the keys" in x.faults:
         _square(rows, columns)
@@ -143,7 +156,7 @@ def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: Tensor, col
     return torch.where(seen, p, 1.0) if "hidden pairs weigh 1" in x.faults else p
 
 
-def _tile(x: Scan, q, k, v, o, do, lse, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+def _tile(x: Scan, q, k, v, o, do, lse, rows: At, columns: At) -> tuple[Tensor, Tensor]:
     """P and dS of one tile."""
     p = _probabilities(x, q, k, lse, rows, columns)
     left = q if "dP from Q" in x.faults else o if "dP from O" in x.faults else do
@@ -158,8 +171,7 @@ def _tile(x: Scan, q, k, v, o, do, lse, rows: Tensor, columns: Tensor) -> tuple[
     if "delta from dO alone" in x.faults:
         delta = (do * do).sum(-1)
     if "delta of the first rows" in x.faults:
-        first = torch.arange(len(rows))
-        delta = _take((x.o * x.do).sum(-1), first)
+        delta = _take((x.o * x.do).sum(-1), range(len(rows)))
     if "delta times l" in x.faults:
         delta = delta * _sums(x, rows)
     if "delta of the first head" in x.faults:
@@ -185,9 +197,9 @@ def _tile(x: Scan, q, k, v, o, do, lse, rows: Tensor, columns: Tensor) -> tuple[
     return p, (dp - delta if "P forgotten in dS" in x.faults else p * (dp - delta))
 
 
-def _sums(x: Scan, rows: Tensor) -> Tensor:
+def _sums(x: Scan, rows: At) -> Tensor:
     """l of each query, relative to the maximum of its visible scores; 0 where it sees nothing."""
-    index = rows.clamp(max=x.q.shape[2] - 1)
+    index = _numbers(rows).clamp(max=x.q.shape[2] - 1)
     s = x.alpha * x.q[:, :, index] @ x.k.mT
     s = s.masked_fill(torch.arange(x.k.shape[2]) > x.last_seen(index)[:, None], -math.inf)
     return (x.lse[:, :, index] - s.amax(-1)).exp().nan_to_num(0.0)
@@ -218,8 +230,8 @@ def dq_scan(
     x = _scan(q, k, v, o, do, lse, alpha, causal, faults)
     blocks = []
     for first in range(0, q.shape[2], tile[0]):
-        rows = first + torch.arange(tile[0])
-        inside = int((rows < q.shape[2]).sum())
+        rows = range(first, first + tile[0])
+        inside = min(tile[0], q.shape[2] - first)
         blocks.append(_dq_block(x, rows, tile)[:, :, :inside])
     dq = torch.cat(blocks, dim=2)
     if "alpha not on dQ" not in faults:
@@ -227,15 +239,15 @@ def dq_scan(
     return (alpha * dq if "alpha twice on dQ" in faults else dq).to(q.dtype)
 
 
-def _dq_block(x: Scan, rows: Tensor, tile: tuple[int, int]) -> Tensor:
+def _dq_block(x: Scan, rows: range, tile: tuple[int, int]) -> Tensor:
     q, o, do = (_take(t, rows) for t in (x.q, x.o, x.do))
     lse = _lse_of(x, rows, 0.0)
     dq = torch.zeros_like(q)
-    begin, end = _keys(x, int(rows[0]), tile)
+    begin, end = _keys(x, rows.start, tile)
     for start in range(begin, end, tile[1]):
-        columns = start + torch.arange(tile[1])
-        k = _take(x.k, columns - start if "K stays" in x.faults else columns)
-        v = _take(x.v, columns - start if "V stays" in x.faults else columns)
+        columns, stays = range(start, start + tile[1]), range(tile[1])
+        k = _take(x.k, stays if "K stays" in x.faults else columns)
+        v = _take(x.v, stays if "V stays" in x.faults else columns)
         _, ds = _tile(x, q, k, v, o, do, lse, rows, columns)
         ds = _narrow(x, ds)
         if "dS transposed" in x.faults:
@@ -279,8 +291,8 @@ def dkv_scan(
     x = _scan(q, k, v, o, do, lse, alpha, causal, faults)
     dks, dvs = [], []
     for first in range(0, k.shape[2], tile[1]):
-        columns = first + torch.arange(tile[1])
-        inside = int((columns < k.shape[2]).sum())
+        columns = range(first, first + tile[1])
+        inside = min(tile[1], k.shape[2] - first)
         dk, dv = _dkv_block(x, columns, tile)
         dks.append(dk[:, :, :inside])
         dvs.append(dv[:, :, :inside])
@@ -298,18 +310,19 @@ def dkv_scan(
     return dk.to(k.dtype), dv.to(v.dtype)
 
 
-def _dkv_block(x: Scan, columns: Tensor, tile: tuple[int, int]) -> tuple[Tensor, Tensor]:
+def _dkv_block(x: Scan, columns: range, tile: tuple[int, int]) -> tuple[Tensor, Tensor]:
     k, v = (_take(t, columns) for t in (x.k, x.v))
     dk, dv = torch.zeros_like(k), torch.zeros_like(v)
-    begin, end = _queries(x, int(columns[0]), tile)
+    begin, end = _queries(x, columns.start, tile)
     for start in range(begin, end, tile[0]):
-        rows = start + torch.arange(tile[0])
+        rows: At = range(start, start + tile[0])
+        stays = range(tile[0])
         if "clamped rows" in x.faults:
-            rows = rows.clamp(max=x.q.shape[2] - 1)
+            rows = _numbers(rows).clamp(max=x.q.shape[2] - 1)
         q, o = (_take(t, rows) for t in (x.q, x.o))
-        do = _take(x.do, rows - start if "dO stays" in x.faults else rows)
+        do = _take(x.do, stays if "dO stays" in x.faults else rows)
         if "Q stays" in x.faults:
-            q = _take(x.q, rows - start)
+            q = _take(x.q, stays)
         lse = _lse_of(x, rows, math.inf)
         if "LSE filled with -inf" in x.faults:
             lse = _take(x.lse, rows, -math.inf)

@@ -14,9 +14,9 @@ from flashlearn.comparing import bits, call, count_sentence, wrong_sentence
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.failures import failure
 from flashlearn.observe.deadline import deadline
-from flashlearn.observe.launcher import LauncherWatch
+from flashlearn.observe.launcher import LauncherWatch, fill_poison
 from flashlearn.outcome import Outcome, Status
-from flashlearn.tolerance import Truth, as_tuple
+from flashlearn.tolerance import Truth, as_tuple, misfit_kind
 from flashlearn.warming import Warming
 
 GUARD = 4096  # elements on each side of a buffer
@@ -125,6 +125,24 @@ def _run_case(exercise: Exercise, function: Callable, case: Case, inputs: Inputs
     return _verdict(exercise, case, truth, outputs, launches, time.perf_counter() - started)
 
 
+def _written(out: Any) -> dict[str, torch.Tensor]:
+    """Which elements still hold what torch.empty's memory was filled with: −1 where nobody wrote, else 0.
+
+    A GPU's own NaN have other bits than the filler's.
+    """
+    if (
+        not isinstance(out, torch.Tensor)
+        or misfit_kind(out)
+        or not out.is_floating_point()
+        or not out.numel()
+    ):
+        return {}
+    filler = torch.empty(1, dtype=out.dtype, device=out.device)
+    fill_poison(filler)
+    untouched = bits(out) == bits(filler)
+    return {"writers": -untouched.long().cpu()} if bool(untouched.any()) else {}
+
+
 def _verdict(
     exercise, case: Case, truth: Truth, runs: list[tuple], launches: list, seconds: float
 ) -> Outcome:
@@ -132,7 +150,7 @@ def _verdict(
     if len(first) != len(exercise.outputs):
         sentence = count_sentence(exercise, first, first)
         return Outcome(case, Status.WRONG, sentence, seconds=seconds, mode="compiled")
-    checks = tuple(truth.judge(i, out) for i, out in enumerate(first))
+    checks = tuple(truth.judge(i, out, **_written(out)) for i, out in enumerate(first))
     if not all(check.ok for check in checks):
         sentence = f"Compiled for the GPU, {wrong_sentence(checks)}"
         return Outcome(case, Status.WRONG, sentence, outputs=checks, seconds=seconds, mode="compiled")

@@ -22,6 +22,9 @@ Tile = tuple[int, int]
 USUAL: Tile = (32, 32)
 """The tile that declared formulas take unless they are told otherwise."""
 
+LIKELY: tuple[Tile, ...] = (USUAL, (64, 64), (16, 16), (128, 128), (64, 32), (32, 64), (128, 64), (64, 16))
+"""Tiles that are tried where no launch was observed, and outputs are all there is."""
+
 WIDTH = re.compile(r"(^|_)(B?D|BD|DIM|DMODEL|HEAD_?DIM|HEADDIM)$|BLOCK_D", re.IGNORECASE)
 """Names of constants that are no tile of queries or keys, but of the head's dimension."""
 
@@ -103,8 +106,12 @@ class Predictions:
         """Tiles that the learner's launches may work with: pairs of their power-of-two constants."""
         if self._tiles is None:
             sizes = self._sizes()
-            self._tiles = [(a, b) for a in sizes for b in sizes] or [USUAL]
+            self._tiles = [(a, b) for a in sizes for b in sizes] or list(self._unobserved())
         return self._tiles
+
+    def _unobserved(self) -> tuple[Tile, ...]:
+        seen = any(o.observation is not None for o in self.outcomes)
+        return (USUAL,) if seen else LIKELY
 
     def _sizes(self) -> list[int]:
         """Block sizes that are the same in every launch; all of them if there are none of these."""

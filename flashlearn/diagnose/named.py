@@ -219,9 +219,9 @@ def _ask(predictions: Predictions, answer: Answer, outcome: Outcome) -> None:
         if len(predicted) != len(outcome.outputs):
             break
         fits = [fit(p, c) for p, c in zip(predicted, outcome.outputs, strict=True)]
-        if not shown or sum(f is not None for f in fits) > sum(f is not None for f in best):
+        if not shown or _worth(fits) > _worth(best):
             best, shown = fits, predicted
-        if all(f is not None for f in best) or _hopeless(predicted, outcome):
+        if _settled(best, outcome) or _hopeless(predicted, outcome):
             break
     if not shown:
         answer.denied |= {(outcome.case.name, c.name) for c in outcome.outputs}
@@ -235,6 +235,18 @@ def _ask(predictions: Predictions, answer: Answer, outcome: Outcome) -> None:
             answer.numbers += found.numbers
         elif (found is None and not check.ok) or (check.ok and found is None and visible(p, check)):
             answer.denied.add(question)
+
+
+def _worth(fits: list[Fit | None]) -> tuple[int, int]:
+    """How many outputs a prediction explains, and how many it meets."""
+    return sum(f is not None and f.explains for f in fits), sum(f is not None for f in fits)
+
+
+def _settled(fits: list[Fit | None], outcome: Outcome) -> bool:
+    """True if every output is met, and the wrong ones are explained: no other precision can do better."""
+    return all(
+        f is not None and (check.ok or f.explains) for f, check in zip(fits, outcome.outputs, strict=True)
+    )
 
 
 def _hopeless(predicted: tuple, outcome: Outcome) -> bool:

@@ -100,8 +100,9 @@ def test_a_refused_loop_names_the_variable_its_types_and_the_line_that_changes_i
 
 
 def test_a_loop_that_does_not_run_is_not_judged():
-    with observing(seed=0):
+    with observing(seed=0) as (session, _):
         loop_kernels.accumulator_cast_to_half[(1,)](torch.ones(64), torch.zeros(64), 0, N=16)
+    assert [launch.name for launch in session.launches] == ["accumulator_cast_to_half"]
 
 
 @triton.jit
@@ -113,8 +114,10 @@ def one_is_a_constant(y_ptr, n):
 
 
 def test_a_branch_on_an_argument_that_is_1_is_settled_when_compiling():
+    y = torch.zeros(1)
     with observing(seed=0):
-        one_is_a_constant[(1,)](torch.zeros(1), 1)
+        one_is_a_constant[(1,)](y, 1)
+    assert y.item() == 0.5
 
 
 def test_a_refused_loop_is_a_crash_with_its_line_in_a_check():

@@ -34,7 +34,6 @@ TILED = frozenset(
         "m never updated",
         "maximum of the tile alone",
         "rescale inverted",
-        "rescale after the update",
         "mask after l",
         "padded keys",
         "hidden scores are 0",
@@ -126,7 +125,7 @@ def _block(q, k, v, alpha, end, last_seen, causal, faults, size) -> tuple[Tensor
         shift = torch.where(m_new == -math.inf, 0.0, m_new) if guarded else m_new
         rescale, p = _exponentials(m - shift, s - shift, faults)
         l_i = l_i * (1.0 if faults & {"l not rescaled", "nothing rescaled"} else rescale)
-        l_i = l_i + (p.to(v.dtype).to(wide) if "l of the rounded P" in faults else p).sum(-1, keepdim=True)
+        l_i = l_i + p.sum(-1, keepdim=True)
         if "mask after l" in faults:
             p = p * seen
         if "softmax per tile" in faults:
@@ -145,8 +144,6 @@ def _exponentials(older: Tensor, newer: Tensor, faults: Faults) -> tuple[Tensor,
     rescale = (base * older).exp()
     if "rescale inverted" in faults:
         rescale = (-base * older).exp()
-    if "rescale after the update" in faults:
-        rescale = torch.ones_like(rescale)
     return rescale, (base * newer).exp()
 
 

@@ -177,10 +177,6 @@ def _tile(x: Scan, q, k, v, o, do, lse, rows: At, columns: At) -> tuple[Tensor, 
     if "delta of the first head" in x.faults:
         delta = (x.o * x.do).sum(-1)[:1, :1]
         delta = _take(delta, rows).expand(x.o.shape[0], x.o.shape[1], -1)
-    if "delta halved" in x.faults:
-        delta = delta / 2
-    if "delta times alpha" in x.faults:
-        delta = x.alpha * delta
     if "delta is the sum of dP" in x.faults:
         delta = (do @ x.v.sum(2, keepdim=True).mT).squeeze(-1)
     if "delta of one tile" in x.faults:

@@ -10,6 +10,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.outcome import OutputCheck
+from flashlearn.tolerance import misfit_kind
 
 
 def call(exercise: Exercise, function: Callable, given: Inputs) -> Any:
@@ -53,9 +54,15 @@ def _not_finite_sentence(bad: OutputCheck) -> str:
 def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
     """A sentence for a launcher that returned too few or too many tensors."""
     wanted = ", ".join(exercise.outputs)
+    who = "launcher" if exercise.kind is Kind.KERNEL else "function"
     if returned is None:
-        return f"The launcher returned None; it should return {wanted}. Is the return statement missing?"
-    return f"The launcher returned {len(outputs)} values; it should return {len(exercise.outputs)}: {wanted}."
+        return f"The {who} returned None; it should return {wanted}. Is the return statement missing?"
+    if isinstance(returned, list) and len(exercise.outputs) == 1:
+        return (
+            f"The {who} returned a list of {len(outputs)}; it should return one tensor, {wanted}. "
+            "torch.stack makes one of tensors, torch.tensor one of numbers."
+        )
+    return f"The {who} returned {len(outputs)} values; it should return {len(exercise.outputs)}: {wanted}."
 
 
 def same(before: Any, after: Any) -> bool:
@@ -69,6 +76,33 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor's bit patterns as integers, so that NaN equals NaN."""
     whole = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     return tensor.detach().contiguous().view(whole[tensor.element_size()])
+
+
+def changed_inputs(inputs: Inputs, given: Inputs) -> tuple[str, ...]:
+    """Names of the inputs that a launcher was given and did not leave as they were."""
+    return tuple(name for name, value in inputs.items() if not same(value, given[name]))
+
+
+CHANGED = "The launcher changed its input {name}: inputs must be as they were afterwards."
+
+
+def aliased(exercise: Exercise, outputs: tuple, given: Inputs) -> str:
+    """A sentence if an output is the memory of an input; else nothing."""
+    owners = storages(given)
+    for name, out in zip(exercise.outputs, outputs, strict=True):
+        if isinstance(out, torch.Tensor) and not misfit_kind(out) and out.untyped_storage()._cdata in owners:
+            owner = owners[out.untyped_storage()._cdata]
+            return f"{name} is the memory of the input {owner}: allocate a fresh tensor for the result."
+    return ""
+
+
+def storages(given: Inputs) -> dict[int, str]:
+    """Which input owns a storage."""
+    return {
+        t.untyped_storage()._cdata: name
+        for name, t in given.items()
+        if isinstance(t, torch.Tensor) and not misfit_kind(t)
+    }
 
 
 def clone_storages(inputs: Inputs) -> Inputs:

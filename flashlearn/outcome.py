@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
     from flashlearn.exercise import Case
-    from flashlearn.observe.observation import Observation
+    from flashlearn.observe.observation import Launch, Observation
 
 
 class Status(enum.Enum):
@@ -69,6 +71,22 @@ class OutputCheck:
     expected: torch.Tensor | Any = None
     writers: torch.Tensor | None = None
 
+    @functools.cached_property
+    def telling(self) -> torch.Tensor:
+        """Flat indices of a few elements of `got`, the most wrong among them: they tell most things apart."""
+        count = self.got.numel()
+        chosen = [i * (count - 1) // 3 for i in range(4)] if count else []
+        if count and self.got.shape == self.expected.shape:
+            wrong = (self.got.double() - self.expected.double()).abs().flatten()
+            chosen.append(int(wrong.nan_to_num(-1.0, -1.0, -1.0).argmax()))
+        return self.got.new_tensor(sorted(set(chosen)), dtype=int)
+
+    @functools.cached_property
+    def largest(self) -> float:
+        """Largest finite size of an element of `got`."""
+        sizes = self.got.double().abs().nan_to_num(0.0, 0.0, 0.0)
+        return float(sizes.max()) if sizes.numel() else 0.0
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -76,7 +94,8 @@ class Outcome:
 
     `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index), a race,
     ("race", the two accesses' kinds, which of the two programs had read the element, whose memory it is), or
-    what a launcher did, ("changed input",).
+    what a launcher did, ("changed input",). `launched` are the launches of a compiled case; an observed one
+    has them in its `observation`.
     """
 
     case: Case
@@ -90,6 +109,12 @@ class Outcome:
     seconds: float = 0.0
     mode: str = "observed"
     fault: tuple = ()
+    launched: tuple[Launch, ...] = ()
+
+    @property
+    def launches(self) -> Sequence[Launch]:
+        """What the launcher launched, observed or compiled; empty if it did not come so far."""
+        return self.observation.launches if self.observation is not None else self.launched
 
 
 @dataclass(frozen=True)

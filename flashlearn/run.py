@@ -16,7 +16,17 @@ from typing import Any
 import torch
 
 from flashlearn import device, elsewhere
-from flashlearn.comparing import call, clone_storages, count_sentence, same, wrong_sentence
+from flashlearn.comparing import (
+    CHANGED,
+    aliased,
+    call,
+    changed_inputs,
+    clone_storages,
+    count_sentence,
+    same,
+    storages,
+    wrong_sentence,
+)
 from flashlearn.compiled import run_compiled
 from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.failures import failure
@@ -119,16 +129,16 @@ def _compare(
     if returned is None or len(outputs) != len(exercise.outputs):
         sentence = count_sentence(exercise, returned, outputs)
         return Outcome(case, Status.WRONG, sentence, fault=("launcher",))
-    changed = [name for name in inputs if not same(inputs[name], given[name])]
+    changed = changed_inputs(inputs, given)
     checks = tuple(
         truth.judge(i, out, **_writers(out, session)) for i, out in enumerate(outputs)
     )  # fmt: skip
     if changed:
-        sentence = f"The launcher changed its input {changed[0]}: inputs must be as they were afterwards."
+        sentence = CHANGED.format(name=changed[0])
         return Outcome(case, Status.WRONG, sentence, outputs=checks, fault=("changed input",))
-    aliased = _aliased(exercise, outputs, given)
-    if aliased:
-        return Outcome(case, Status.WRONG, aliased, outputs=checks, fault=("returned input",))
+    returned_input = aliased(exercise, outputs, given)
+    if returned_input:
+        return Outcome(case, Status.WRONG, returned_input, outputs=checks, fault=("returned input",))
     if not all(check.ok for check in checks):
         sentence = exercise.says(case) if exercise.says is not None else wrong_sentence(checks)
         return Outcome(case, Status.WRONG, sentence, outputs=checks)
@@ -163,24 +173,6 @@ def _unread(given: Inputs, session: Session) -> dict[str, torch.Tensor]:
             if region is not None and region.loaded.any() and value.element_size() >= region.unit:
                 unread[name] = ~window(region.loaded, value, region.unit)
     return unread
-
-
-def _aliased(exercise: Exercise, outputs: tuple, given: Inputs) -> str:
-    owners = storages(given)
-    for name, out in zip(exercise.outputs, outputs, strict=True):
-        if isinstance(out, torch.Tensor) and not misfit_kind(out) and out.untyped_storage()._cdata in owners:
-            owner = owners[out.untyped_storage()._cdata]
-            return f"{name} is the memory of the input {owner}: allocate a fresh tensor for the result."
-    return ""
-
-
-def storages(given: Inputs) -> dict[int, str]:
-    """Which input owns a storage."""
-    return {
-        t.untyped_storage()._cdata: name
-        for name, t in given.items()
-        if isinstance(t, torch.Tensor) and not misfit_kind(t)
-    }
 
 
 def _second_draw(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Outcome | None:

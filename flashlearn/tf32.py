@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from flashlearn.observe.modes import LightMode
 
 DROPPED = 13  # of fp32's 23 bits of mantissa
 PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot"}
 
 
-class Tf32Products(TorchDispatchMode):
+class Tf32Products(LightMode):
     """Within the block, fp32 operands of matrix products are cut to TF32; all else stays as it is."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from flashlearn import device
 from flashlearn.exercise import Case, Exercise, Inputs, Work
+from flashlearn.observe.modes import LightMode
 from flashlearn.observe.observation import Observation
 
 ROUNDS = 3
@@ -152,7 +152,7 @@ def _peak(function: Callable[..., Any], inputs: Inputs) -> int | None:
     return torch.cuda.max_memory_allocated() - before
 
 
-class _ShapesOnly(TorchDispatchMode):
+class _ShapesOnly(LightMode):
     """Tensors made under it have a shape and a dtype and no data, whatever their size; numbers read as 1."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import flashlearn
-from flashlearn.compiled import GuardedWatch, run_compiled
+from flashlearn.compiled import run_compiled
 from flashlearn.exercises import find
+from flashlearn.guards import GuardedWatch
 from flashlearn.outcome import Status
 
 pytestmark = pytest.mark.gpu
@@ -38,6 +39,33 @@ def test_an_untouched_guard_zone_says_nothing():
         assert torch.isnan(z).all()
         z.fill_(1)
     assert len(watch.buffers) == 1 and watch.trespass() == ""
+
+
+def test_elements_that_nobody_wrote_are_known_also_where_they_are_integers():
+    watch = GuardedWatch()
+    with watch:
+        z, n = torch.empty(6, device="cuda"), torch.empty(6, dtype=torch.int32, device="cuda")
+        z[:4], n[:2] = 1.0, 0
+    assert watch.written(z)["writers"].tolist() == [0, 0, 0, 0, -1, -1]
+    assert watch.written(n)["writers"].tolist() == [0, 0, -1, -1, -1, -1]
+    assert watch.written(torch.zeros(6, device="cuda")) == {}
+
+
+def test_a_launcher_that_works_in_its_input_s_memory_is_told_so():
+    def in_place(a, x, y):
+        y.copy_(bad_kernels.right(a, x, y))
+        return y
+
+    outcomes = run_compiled(SCALED_ADD, in_place)
+    assert outcomes[-1].status is Status.WRONG and outcomes[-1].fault == ("changed input",)
+    outcomes = run_compiled(SCALED_ADD, lambda a, x, y: (bad_kernels.right(a, x, y), y)[1])
+    assert outcomes[-1].fault == ("returned input",)
+
+
+def test_a_compiled_case_knows_what_was_launched():
+    (first, *_) = run_compiled(SCALED_ADD, bad_kernels.right)
+    assert first.status is Status.PASS and len(first.launches) == 1
+    assert first.launches[0].grid[0] >= 1 and first.launches[0].constexprs
 
 
 def test_an_answer_that_changes_from_run_to_run_is_a_race():

@@ -34,6 +34,7 @@ ORDER = (
     "slips",
     "failures",
     "warming",
+    "guards",
     "compiled",
     "elsewhere",
     "whose",

@@ -5,6 +5,9 @@ No GPU is needed: triton compiles for one that is not here, and a dry run launch
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 import torch
 import triton
@@ -15,9 +18,11 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from flashlearn.compiled import ZeroedWatch, rehearse
+from flashlearn.compiled import rehearse
 from flashlearn.exercises import find
+from flashlearn.guards import ZeroedWatch
 from flashlearn.observe import route
+from flashlearn.observe.errors import KernelCrash
 from flashlearn.warming import Warming
 
 
@@ -96,6 +101,28 @@ def test_what_the_compiler_refuses_is_said_by_the_launch_and_not_before():
         kernel.warmup(torch.zeros(64), 40, BLOCK=64, grid=(1,))
 
 
+def test_a_compiler_that_dies_takes_its_own_process_with_it_and_the_kernel_is_refused(monkeypatch):
+    kernel, sound = fresh("stores"), fresh("stores")
+    with monkeypatch.context() as patch, Warming(patience=60) as warming, warming.dry():
+        patch.setattr(triton, "compile", lambda *args, **kwargs: os.abort())
+        launch(kernel)
+    assert len(warming.died) == 1 and warming.compiled == 0
+    with warming.refusing():
+        with pytest.raises(KernelCrash, match="compiler crashed on stores"):
+            kernel.warmup(torch.zeros(64), 40, BLOCK=64, grid=(1,))
+        kernel.warmup(torch.zeros(64), 40, BLOCK=32, grid=(1,))  # with other constants it was not tried
+        sound.warmup(torch.zeros(64), 40, BLOCK=64, grid=(1,))
+
+
+def test_a_compiler_that_does_not_end_is_ended(monkeypatch):
+    kernel = fresh("stores")
+    with monkeypatch.context() as patch, Warming(patience=0.2) as warming, warming.dry():
+        patch.setattr(triton, "compile", lambda *args, **kwargs: signal.pause())
+        launch(kernel)
+    (future,) = warming.futures.values()
+    assert future.result(timeout=60) == -signal.SIGKILL and not warming.died
+
+
 def test_an_autotuner_s_configurations_are_compiled_and_none_is_timed():
     tuner = triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"])(fresh("stores"))
     with Warming(patience=60) as warming, warming.dry():
@@ -111,14 +138,14 @@ def test_triton_gets_its_own_methods_back_even_from_a_launcher_that_fails():
 
 
 def test_a_rehearsal_survives_any_launcher_and_draws_every_case(monkeypatch):
-    monkeypatch.setattr("flashlearn.compiled._guarded", lambda inputs, watch: inputs)
+    monkeypatch.setattr("flashlearn.compiled.guarded", lambda inputs, watch: inputs)
     exercise, calls = find("scaled_add"), []
 
     def breaks(a, x, y):
         calls.append(x.shape)
         raise SystemExit("enough")
 
-    draws = rehearse(exercise, breaks)
+    draws = rehearse(exercise, breaks, Warming(patience=1))
     assert len(draws) == len(calls) == len(exercise.cases)
     assert all(set(draw) == {"a", "x", "y"} for draw in draws)
 

@@ -12,9 +12,11 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from flashlearn.diagnose.comparable import comparable
 from flashlearn.diagnose.experiments import fresh_memory, nan_born, undefined_lanes
 from flashlearn.diagnose.faults import from_status, worst
-from flashlearn.diagnose.named import comparable, named, named_where_written
+from flashlearn.diagnose.named import named
+from flashlearn.diagnose.unwritten import named_where_written
 from flashlearn.diagnose.weights import weights_finding
 from flashlearn.divergence import first_divergence
 from flashlearn.exercise import Exercise
@@ -27,6 +29,9 @@ LAUNCHERS = {
     "returned input": "Allocate the result with torch.empty_like, and let the kernel store into it.",
     "stale answer": "Nothing may be kept from one call to the next: compute from the arguments, every time.",
 }
+
+MOSTLY = 0.75
+"""Share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
 
 VAGUE = {rule.__name__.replace("_", " ") for rule in PLACES}
 """Findings that say where to look, not what was done."""
@@ -97,8 +102,8 @@ def _besides(exercise: Exercise, finding: Finding, outcomes: list[Outcome]) -> F
     if finding.mistake in exercise.mistakes or all(o.status is not Status.WRONG for o in outcomes):
         return finding  # a declared kernel that fails just so in every case explains them all
     also = named(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
-    if also is None or also.fits < also.of:
-        return finding
+    if also is None or also.fits < MOSTLY * also.of:
+        return finding  # a stray address may well make cases wrong in which it happens to stay inside
     return replace(
         finding,
         mistake=f"{finding.mistake} + {also.mistake}",

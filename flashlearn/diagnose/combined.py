@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
 from flashlearn.diagnose.fitting import fit
 from flashlearn.diagnose.predictions import Candidate, Outputs, Predictions
 from flashlearn.outcome import Outcome
-from flashlearn.tolerance import as_tuple, convert, largest_error
+from flashlearn.tolerance import largest_error
 
 
 def combinations(
@@ -28,8 +28,8 @@ def combinations(
     declared come first, then each with the other ways to make another. With `anchors` one of the two is
     among these. It ends when time.thread_time() has passed `until`.
     """
-    plain = list(_visible_formulas(predictions, probe, ways=False))
-    other_ways = list(_visible_formulas(predictions, probe, ways=True))
+    plain = list(_visible_formulas(predictions, probe, anchors, ways=False))
+    other_ways = list(_visible_formulas(predictions, probe, anchors, ways=True))
     small = _within_one_tile(predictions, probe)
     for i, one in enumerate(plain):
         for other in (*plain[i + 1 :], *other_ways):
@@ -38,9 +38,8 @@ def combinations(
             if time.thread_time() > until:
                 return
             for candidates in _pair(predictions, one, other):
-                fitting = (
-                    c for c in (candidates[:1] if small else candidates) if _fits(predictions, probe, c)
-                )
+                tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
+                fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c))
                 if next(fitting, None) is not None:
                     yield from candidates
 
@@ -53,11 +52,11 @@ def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterato
         yield [Candidate(names, formula) for formula in predictions.at_tiles(joined)]
     else:
         for law in (_product, _sum, _places):
-            yield [Candidate(names, _by_law(predictions, one, other, law))]
+            yield [Candidate(names, law, parts=(one, other))]
 
 
 def _within_one_tile(predictions: Predictions, probe: Outcome) -> bool:
-    """True if the probe is so small that all sizes of tiles give the same."""
+    """True if the probe is so small that tiles differ in their padding alone."""
     lengths = [size for name, size in probe.case.sizes.items() if name.startswith("S")]
     return bool(lengths) and max(lengths) <= min(min(tile) for tile in predictions.tiles())
 
@@ -73,8 +72,13 @@ def _joined(one: Candidate, other: Candidate) -> functools.partial | None:
     return functools.partial(a.func, **both)
 
 
-def _visible_formulas(predictions: Predictions, probe: Outcome, ways: bool) -> Iterator[Candidate]:
-    """Each mistake's formula (or its other `ways`), if it is defined in the probe case and wrong there."""
+def _visible_formulas(
+    predictions: Predictions, probe: Outcome, anchors: Sequence[tuple[str, ...]], ways: bool
+) -> Iterator[Candidate]:
+    """Each mistake's formula (or its other `ways`), if it is defined in the probe case and wrong there.
+
+    An anchor shows in other cases: here the second mistake may be alone.
+    """
     if not all(isinstance(c.got, torch.Tensor) for c in probe.outputs):
         return
     for name, mistake in predictions.exercise.mistakes.items():
@@ -83,7 +87,7 @@ def _visible_formulas(predictions: Predictions, probe: Outcome, ways: bool) -> I
         for formula in mistake.also if ways else (mistake.wrong,):
             candidate = Candidate((name,), formula)
             predicted = next(predictions.of(candidate, probe), None)
-            if predicted is not None and _wrong_there(predicted, probe):
+            if predicted is not None and (candidate.names in anchors or _wrong_there(predicted, probe)):
                 yield candidate
 
 
@@ -94,18 +98,6 @@ def _wrong_there(predicted: Outputs, probe: Outcome) -> bool:
     return all(p.shape == c.expected.shape for p, c in pairs) and any(
         largest_error(p.to(c.got.dtype), c.expected) > 2 * c.allowed for p, c in pairs
     )
-
-
-def _by_law(predictions: Predictions, one: Candidate, other: Candidate, law: Callable) -> Callable:
-    """What the law makes of both, as a formula of the case's inputs."""
-    reference = predictions.exercise.reference
-
-    def formula(**inputs) -> Outputs:
-        wide = convert(inputs, torch.float64)
-        a, b, right = (as_tuple(f(**wide)) for f in (one.compute, other.compute, reference))
-        return tuple(law(x.double(), y.double(), r) for x, y, r in zip(a, b, right, strict=True))
-
-    return formula
 
 
 def _fits(predictions: Predictions, probe: Outcome, candidate: Candidate) -> bool:

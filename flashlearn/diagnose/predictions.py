@@ -1,4 +1,7 @@
-"""What each named mistake would have given in a case: computed once, on demand, and remembered."""
+"""What each named mistake would have given in a case: computed once, on demand, and remembered.
+
+Nothing of this depends on the learner's answer, so the second check of an exercise has most of it at hand.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
 
+from flashlearn.diagnose.remembered import Remembered, identity
 from flashlearn.exercise import Exercise, Inputs, Mistake
 from flashlearn.outcome import Outcome, Status
 from flashlearn.run import run_observed
@@ -23,7 +27,7 @@ USUAL: Tile = (32, 32)
 """The tile that declared formulas take unless they are told otherwise."""
 
 LIKELY: tuple[Tile, ...] = (USUAL, (64, 64), (16, 16), (128, 128), (64, 32), (32, 64), (128, 64), (64, 16))
-"""Tiles that are tried where no launch was observed, and outputs are all there is."""
+"""Tiles that are tried where no launch was seen, and outputs are all there is."""
 
 WIDTH = re.compile(r"(^|_)(B?D|BD|DIM|DMODEL|HEAD_?DIM|HEADDIM)$|BLOCK_D", re.IGNORECASE)
 """Names of constants that are no tile of queries or keys, but of the head's dimension."""
@@ -31,11 +35,26 @@ WIDTH = re.compile(r"(^|_)(B?D|BD|DIM|DMODEL|HEAD_?DIM|HEADDIM)$|BLOCK_D", re.IG
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to make a mistake, or two: a torch formula, or a kernel, which costs a run."""
+    """One way to make a mistake, or two: a torch formula, or a kernel, which costs a run.
+
+    With `parts`, `compute` is a law: it takes what each part gives, and the right output, one at a time.
+    """
 
     names: tuple[str, ...]
     compute: Callable[..., Outputs | torch.Tensor]
     costly: bool = False
+    parts: tuple[Candidate, ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for candidates that compute the same."""
+        f = self.compute
+        if self.parts or not isinstance(f, functools.partial):
+            return (f, *(part.key for part in self.parts))
+        return (f.func, f.args, tuple(sorted(f.keywords.items(), key=lambda item: item[0])))
+
+
+_remembered = Remembered(most=128 << 20)
 
 
 @dataclass
@@ -44,25 +63,25 @@ class Predictions:
 
     exercise: Exercise
     outcomes: list[Outcome]
-    _known: dict[tuple, Outputs | None] = field(default_factory=dict)
     _inputs: dict[str, Inputs] = field(default_factory=dict)
     _tiles: list[Tile] | None = None
 
     def of(self, candidate: Candidate, outcome: Outcome) -> Iterator[Outputs]:
         """What the candidate gives in the outcome's case: in fp64, in fp32, at the inputs' own precision."""
-        if candidate.costly:
+        if candidate.costly or candidate.parts:
             precisions: tuple[torch.dtype | None, ...] = (None,)
         elif outcome.case.dtype.itemsize == 2:
             precisions = (torch.float64, torch.float32, None)
         else:
             precisions = (torch.float64, torch.float32)
+        compute = self._run if candidate.costly else self._by_law if candidate.parts else self._evaluate
+        where = (self.exercise.name, self.exercise.inputs, identity(outcome.case), candidate.key)
         for precision in precisions:
-            key = (candidate, outcome.case.name, precision)
-            if key not in self._known:
-                run = self._run if candidate.costly else self._evaluate
-                self._known[key] = run(candidate.compute, outcome, precision)
-            if self._known[key] is not None:
-                yield self._known[key]
+            predicted = _remembered.get(
+                (*where, precision), lambda p=precision: compute(candidate, outcome, p)
+            )
+            if predicted is not None:
+                yield predicted
 
     def inputs(self, outcome: Outcome) -> Inputs:
         """The case's inputs, drawn once."""
@@ -110,14 +129,14 @@ class Predictions:
         return self._tiles
 
     def _unobserved(self) -> tuple[Tile, ...]:
-        seen = any(o.observation is not None for o in self.outcomes)
+        seen = any(o.launches for o in self.outcomes)
         return (USUAL,) if seen else LIKELY
 
     def _sizes(self) -> list[int]:
         """Block sizes that are the same in every launch; all of them if there are none of these."""
         seen: dict[str, set[int]] = {}
         for outcome in self.outcomes:
-            for launch in outcome.observation.launches if outcome.observation is not None else ():
+            for launch in outcome.launches:
                 for name, value in launch.constexprs.items():
                     if type(value) is int and 8 <= value <= 256 and not value & (value - 1):
                         seen.setdefault(name, set()).add(value)
@@ -126,15 +145,24 @@ class Predictions:
         every = fixed or [value for values in blocks.values() for value in sorted(values)]
         return list(dict.fromkeys(every))[:3]
 
-    def _evaluate(self, formula: Callable, outcome: Outcome, dtype: torch.dtype | None) -> Outputs | None:
+    def _evaluate(self, candidate: Candidate, outcome: Outcome, dtype: torch.dtype | None) -> Outputs | None:
         inputs = self.inputs(outcome)
         try:
-            return as_tuple(formula(**(inputs if dtype is None else convert(inputs, dtype))))
+            return as_tuple(candidate.compute(**(inputs if dtype is None else convert(inputs, dtype))))
         except (RuntimeError, IndexError, ValueError):  # a wrong formula need not fit every case's shapes
             return None
 
-    def _run(self, launcher: Callable, outcome: Outcome, _: torch.dtype | None) -> Outputs | None:
-        twin = run_observed(self.exercise, launcher, outcome.case)
+    def _by_law(self, candidate: Candidate, outcome: Outcome, _: torch.dtype | None) -> Outputs | None:
+        each = [next(self.of(part, outcome), None) for part in candidate.parts]
+        right = [check.expected for check in outcome.outputs]
+        if any(p is None or [x.shape for x in p] != [r.shape for r in right] for p in each):
+            return None
+        return tuple(
+            candidate.compute(*(x.double() for x in given), r) for *given, r in zip(*each, right, strict=True)
+        )
+
+    def _run(self, candidate: Candidate, outcome: Outcome, _: torch.dtype | None) -> Outputs | None:
+        twin = run_observed(self.exercise, candidate.compute, outcome.case)
         if not twin.outputs or twin.status not in (Status.WRONG, Status.PASS):
             return None
         return None if any(check.problem for check in twin.outputs) else tuple(c.got for c in twin.outputs)

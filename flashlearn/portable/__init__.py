@@ -107,6 +107,7 @@ def start(
         if always:
             shown.add(key)
     future: Future[tuple[Budget, ...]] = Future()
+    future.set_running_or_notify_cancel()
 
     def work() -> None:
         try:

@@ -85,6 +85,5 @@ def _power(value: float, power: float) -> float | None:
 
 
 def _programs(clue: Clue, axis: int) -> float | None:
-    seen = clue.outcome.observation
-    grids = {launch.grid[axis] for launch in seen.launches} if seen is not None else set()
+    grids = {launch.grid[axis] for launch in clue.outcome.launches}
     return float(max(grids)) if grids and max(grids) > 1 else None

@@ -34,6 +34,7 @@ TILED = (
             "last tile's maximum",
             "lanes apart",
         }
+        | {"sum so far"}
         | {"l not rescaled", "first block's maximum", "block's own maximum", "no guard"}
     )
 )
@@ -74,12 +75,15 @@ def _maximum(x: Tensor, block: int, faults: Faults) -> Tensor:
 
 
 def _sum_of_exponentials(x: Tensor, m: Tensor, base: float, block: int, faults: Faults) -> Tensor:
-    """What each row is divided by, [rows, 1]."""
+    """What each row is divided by, [rows, 1], or each element, [rows, columns]."""
     if "l not rescaled" in faults:
         tops = x.split(block, dim=1)
         running = torch.stack([t.amax(dim=1) for t in tops]).cummax(dim=0).values.unsqueeze(2)
         running = torch.where(running == -math.inf, 0.0, running)
         return sum((base * (t - r)).exp().sum(1, keepdim=True) for t, r in zip(tops, running, strict=True))
+    if "sum so far" in faults:
+        sums = torch.stack([(base * (t - m)).exp().sum(1) for t in x.split(block, dim=1)], dim=1).cumsum(1)
+        return sums.repeat_interleave(block, dim=1)[:, : x.shape[1]]
     inside = x[:, kept(x.shape[1], block, faults)]
     shift = torch.zeros_like(m) if "sum without the maximum" in faults else m
     l_i = (base * (inside - shift)).exp().sum(dim=1, keepdim=True)
@@ -106,6 +110,8 @@ def softmax_vjp(p: Tensor, dp: Tensor, faults: Faults = NONE, tile: Tile = (32, 
         inner = torch.zeros_like(inner)
     if "p subtracted" in faults:
         return p * dp - p
+    if "p on dp alone" in faults:
+        return p * dp - inner
     bracket = dp + inner if "plus" in faults else inner - dp if "sign" in faults else dp - inner
     return bracket if "no p in front" in faults else p * bracket
 

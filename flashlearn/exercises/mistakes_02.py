@@ -89,6 +89,11 @@ VJP = {
         "The term −p pᵀ dp is −p times a number: both terms carry a p_j.",
         wrong=lambda p, dp: dp - sp.ones(p.rows, 1) * p.dot(dp),
     ),
+    "p on dp alone": Mistake(
+        "You returned p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
+        "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
+        wrong=lambda p, dp: p.multiply_elementwise(dp) - sp.ones(p.rows, 1) * p.dot(dp),
+    ),
     "only the diagonal of J": Mistake(
         "You returned p (1 − p) dp, entry by entry: the diagonal of J alone, as for a sigmoid.",
         "dp_k reaches ds_j for every k, through J_kj = −p_k p_j.",
@@ -127,10 +132,16 @@ FORWARD = {
         **made(softmax, "zeros in whole rows", also=("zeros in the sum",)),
     ),
     "padding enters the maximum": Mistake(
-        "The padded lanes take part in the maximum as scores of 0: in a row far below zero the maximum is 0, "
-        "and all exponentials vanish.",
-        "Give this load other=-float('inf'), which loses against every score.",
+        "The maximum of a row is never below 0: padded lanes take part in it as scores of 0, or the running "
+        "maximum starts at 0. In a row far below zero all exponentials vanish.",
+        "Start from -float('inf'), which loses against every score, and give it to padded lanes as other=.",
         **made(softmax, "zeros in the maximum"),
+    ),
+    "divided by the sum so far": Mistake(
+        "Each block of p is divided by the sum of the blocks up to its own: it was stored while the sum was "
+        "still growing. Only the last block is right.",
+        "Finish the loop that sums, then divide and store in a loop of its own.",
+        **made(softmax, "sum so far"),
     ),
     "the sum lacks the maximum": Mistake(
         "The numerators are exp(s − m_i), and the denominator is the sum of exp(s) as it is: each row sums "
@@ -234,6 +245,11 @@ BACKWARD = {
         "You stored dp − ⟨p, dp⟩, without the factor p in front.",
         "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
         **made(softmax_vjp, "no p in front"),
+    ),
+    "p on dp alone": Mistake(
+        "You stored p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
+        "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
+        **made(softmax_vjp, "p on dp alone"),
     ),
     "only the diagonal of J": Mistake(
         "You stored p (1 − p) dp: the diagonal of J alone, as for a sigmoid.",

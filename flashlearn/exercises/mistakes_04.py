@@ -362,8 +362,10 @@ def _finite(lse: Tensor) -> Tensor:
     return torch.where(lse == -math.inf, 0.0, lse).unsqueeze(1)
 
 
-def _tilewise_softmax(s: Tensor, lse: Tensor) -> Tensor:
-    return torch.cat([reference.softmax(tile) for tile in s.split(32, dim=1)], dim=1)
+def _tilewise_softmax(
+    s: Tensor, lse: Tensor, faults: frozenset[str], tile: tuple[int, int] = (32, 32)
+) -> Tensor:
+    return torch.cat([reference.softmax(part) for part in s.split(tile[1], dim=1)], dim=1)
 
 
 RECOMPUTE = {
@@ -400,7 +402,7 @@ RECOMPUTE = {
     "softmax of the tile": Mistake(
         "Each tile sums to 1 on its own. The row's sum is that of all its tiles, and lse already has it.",
         "No maximum and no sum here: exp(s − lse) is final.",
-        wrong=_tilewise_softmax,
+        wrong=functools.partial(_tilewise_softmax, faults=frozenset({"softmax of the tile"})),
     ),
     "lse taken by column": Mistake(
         "The kernel reads lse[j]: there is one per row, and where a tile has more columns than there are "

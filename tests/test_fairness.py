@@ -190,3 +190,17 @@ def test_libdevice_is_itself_again_after_a_launch():
         one_function[(1,)](torch.ones(1), "exp")
     after = libdevice.exp, fast_expf, functools.reduce(getattr, ["extra", "cuda", "libdevice", "exp"], tl)
     assert before == after
+
+
+def test_row_sums_of_products_are_the_launcher_s_own_business_also_by_einsum():
+    entry = next(
+        e for e in right_entries() if e.exercise == "dq_kernel" and "atomic additions to dQ" in e.says
+    )
+    exercise = find(entry.exercise)
+    assert run_observed(exercise, entry.function, exercise.cases[0]).status is Status.PASS
+
+
+def test_a_matrix_product_in_the_launcher_is_not_the_learner_s_kernel_also_by_einsum():
+    exercise = find("tiled_matmul")
+    outcome = run_observed(exercise, lambda a, b: torch.einsum("mk,kn->mn", a, b), exercise.cases[0])
+    assert outcome.status is Status.NOT_YOURS and "torch" in outcome.message

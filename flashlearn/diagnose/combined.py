@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -44,15 +44,42 @@ def combinations(
                     yield from candidates
 
 
+def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Outcome]) -> bool:
+    """True if neither mistake alone gives what the two give: each changes finite numbers in two cases."""
+    tile = _tile(pair.compute)
+    for part in pair.parts:
+        at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
+        alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)
+        if sum(_changes(predictions, pair, alone, outcome) for outcome in failing) < min(2, len(failing)):
+            return False
+    return True
+
+
+def _tile(formula: Callable) -> tuple[int, int] | None:
+    return getattr(formula, "keywords", {}).get("tile")
+
+
+def _changes(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> bool:
+    """True if the two differ clearly in some number of the outcome's case."""
+    two, one = (next(predictions.of(candidate, outcome), None) for candidate in (pair, alone))
+    if two is None or one is None or [x.shape for x in two] != [x.shape for x in one]:
+        return True
+    for a, b, check in zip(two, one, outcome.outputs, strict=True):
+        gap = (a.double() - b.double()).abs()
+        if bool((gap[torch.isfinite(gap)] > 4 * check.allowed).any()):
+            return True
+    return False
+
+
 def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterator[list[Candidate]]:
     """Ways in which two mistakes meet, each with the learner's tiles."""
     names = (*one.names, *other.names)
     joined = _joined(one, other)
     if joined is not None:
-        yield [Candidate(names, formula) for formula in predictions.at_tiles(joined)]
+        yield [Candidate(names, formula, parts=(one, other)) for formula in predictions.at_tiles(joined)]
     else:
         for law in (_product, _sum, _places):
-            yield [Candidate(names, law, parts=(one, other))]
+            yield [Candidate(names, law, parts=(one, other), law=True)]
 
 
 def _within_one_tile(predictions: Predictions, probe: Outcome) -> bool:

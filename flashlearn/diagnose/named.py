@@ -15,7 +15,7 @@ from itertools import chain
 
 from flashlearn.diagnose.answers import Answer, Question, answer_of
 from flashlearn.diagnose.choosing import SPECIFIC, between_them, finding, mostly, whole
-from flashlearn.diagnose.combined import combinations
+from flashlearn.diagnose.combined import both_needed, combinations
 from flashlearn.diagnose.comparable import comparable, is_unfit, size
 from flashlearn.diagnose.predictions import Candidate, Predictions
 from flashlearn.exercise import Exercise
@@ -85,6 +85,7 @@ def _at_once(
     known = combinations(predictions, _unexplained(failing, half), until, anchors)
     for candidate in chain(known if half else (), combinations(predictions, failing[0], until + PATIENCE)):
         answer = answer_of(predictions, candidate, judged, failing, whole=True)
-        if answer is not None and not answer.denied and whole([answer], questions, judged) is not None:
+        fits = answer is not None and not answer.denied and whole([answer], questions, judged) is not None
+        if fits and both_needed(predictions, candidate, failing):
             return finding(predictions.exercise, [answer], judged, questions)
     return None

@@ -37,20 +37,21 @@ WIDTH = re.compile(r"(^|_)(B?D|BD|DIM|DMODEL|HEAD_?DIM|HEADDIM)$|BLOCK_D", re.IG
 class Candidate:
     """One way to make a mistake, or two: a torch formula, or a kernel, which costs a run.
 
-    With `parts`, `compute` is a law: it takes what each part gives, and the right output, one at a time.
+    Two have `parts`. With `law`, `compute` takes what each part gives, and the right output.
     """
 
     names: tuple[str, ...]
     compute: Callable[..., Outputs | torch.Tensor]
     costly: bool = False
     parts: tuple[Candidate, ...] = ()
+    law: bool = False
 
     @property
     def key(self) -> Hashable:
         """Equal for candidates that compute the same."""
         f = self.compute
-        if self.parts or not isinstance(f, functools.partial):
-            return (f, *(part.key for part in self.parts))
+        if self.law or not isinstance(f, functools.partial):
+            return (f, *(part.key for part in self.parts if self.law))
         return (f.func, f.args, tuple(sorted(f.keywords.items(), key=lambda item: item[0])))
 
 
@@ -68,13 +69,13 @@ class Predictions:
 
     def of(self, candidate: Candidate, outcome: Outcome) -> Iterator[Outputs]:
         """What the candidate gives in the outcome's case: in fp64, in fp32, at the inputs' own precision."""
-        if candidate.costly or candidate.parts:
+        if candidate.costly or candidate.law:
             precisions: tuple[torch.dtype | None, ...] = (None,)
         elif outcome.case.dtype.itemsize == 2:
             precisions = (torch.float64, torch.float32, None)
         else:
             precisions = (torch.float64, torch.float32)
-        compute = self._run if candidate.costly else self._by_law if candidate.parts else self._evaluate
+        compute = self._run if candidate.costly else self._by_law if candidate.law else self._evaluate
         where = (self.exercise.name, self.exercise.inputs, identity(outcome.case), candidate.key)
         for precision in precisions:
             predicted = _remembered.get(

@@ -224,5 +224,6 @@ wrong(
     "S_q for both: with more keys than queries the last keys are never written.",
     "never written",
     "the smaller of both",
+    "the number of queries for both",
     "out_of_bounds",
 )(cure(10, ("alpha, S_k, S_q, D=D", "alpha, S_q, S_q, D=D"), title="S_q for both"))

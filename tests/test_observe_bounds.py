@@ -53,6 +53,25 @@ def from_a_number(y_ptr, address):
     tl.store(y_ptr, tl.load(address.to(tl.pointer_type(tl.float32))))
 
 
+@triton.jit
+def by_one_program_only(y_ptr, n, BLOCK: tl.constexpr, KIND: tl.constexpr):
+    part = tl.program_id(1)
+    rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    at, ones = rows[:, None] * BLOCK + columns[None, :], tl.full((BLOCK, BLOCK), 1.0, tl.float32)
+    mine = (rows < n)[:, None] & (part == 1)  # a block and a number
+    if KIND == "load":
+        tl.atomic_add(y_ptr + at, tl.load(y_ptr + at, mask=mine, other=1.0) * 0 + 1, mask=mine)
+    elif KIND == "store":
+        tl.store(y_ptr + at, ones, mask=mine)
+    else:
+        tl.atomic_add(y_ptr + at, ones, mask=(part == 1) & (rows < n)[:, None])
+
+
+@triton.jit
+def add_everywhere(y_ptr, BLOCK: tl.constexpr):
+    tl.atomic_add(y_ptr + tl.arange(0, BLOCK), tl.full((BLOCK,), 1.0, tl.float32))
+
+
 def stray(launch) -> OutOfBounds:
     with pytest.raises(OutOfBounds) as caught, observing():
         launch()
@@ -170,3 +189,15 @@ def test_a_fully_masked_access_touches_nothing():
         copy[(1,)](x, y, 0, BLOCK=16, LOAD_MASK=True, STORE_MASK=True)
     assert session.observation().bytes_requested == 0
     assert bool((y == 1).all())
+
+
+@pytest.mark.parametrize("kind", ["load", "store", "atomic"])
+def test_a_comparison_of_numbers_in_a_mask_hides_lanes_like_one_of_blocks(kind):
+    y = torch.zeros(40, 16)
+    with observing():
+        by_one_program_only[(3, 3)](y, 40, BLOCK=16, KIND=kind)
+    assert bool((y == 1).all())
+
+
+def test_an_atomic_without_a_mask_is_said_to_have_none():
+    assert "The atomic has no mask." in stray(lambda: add_everywhere[(1,)](torch.zeros(9), BLOCK=16)).sentence

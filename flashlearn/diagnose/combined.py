@@ -18,6 +18,9 @@ from flashlearn.diagnose.predictions import Candidate, Outputs, Predictions
 from flashlearn.outcome import Outcome
 from flashlearn.tolerance import largest_error
 
+ENOUGH = 16
+"""Numbers that each of two mistakes must change for the other one alone not to be the explanation."""
+
 
 def combinations(
     predictions: Predictions, probe: Outcome, until: float, anchors: Sequence[tuple[str, ...]] = ()
@@ -45,12 +48,12 @@ def combinations(
 
 
 def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Outcome]) -> bool:
-    """True if neither mistake alone gives what the two give: each changes finite numbers in two cases."""
+    """True if neither mistake alone gives what the two give: each changes enough finite numbers."""
     tile = _tile(pair.compute)
     for part in pair.parts:
         at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
         alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)
-        if sum(_changes(predictions, pair, alone, outcome) for outcome in failing) < min(2, len(failing)):
+        if sum(_changed(predictions, pair, alone, outcome) for outcome in failing) < ENOUGH:
             return False
     return True
 
@@ -59,16 +62,16 @@ def _tile(formula: Callable) -> tuple[int, int] | None:
     return getattr(formula, "keywords", {}).get("tile")
 
 
-def _changes(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> bool:
-    """True if the two differ clearly in some number of the outcome's case."""
+def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> int:
+    """How many finite numbers of the outcome's case differ clearly between the two."""
     two, one = (next(predictions.of(candidate, outcome), None) for candidate in (pair, alone))
     if two is None or one is None or [x.shape for x in two] != [x.shape for x in one]:
-        return True
+        return ENOUGH
+    count = 0
     for a, b, check in zip(two, one, outcome.outputs, strict=True):
         gap = (a.double() - b.double()).abs()
-        if bool((gap[torch.isfinite(gap)] > 4 * check.allowed).any()):
-            return True
-    return False
+        count += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
+    return count
 
 
 def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterator[list[Candidate]]:

@@ -21,13 +21,17 @@ WHOLE = (16, 32, 64, 128)
 
 @dataclass(frozen=True)
 class Weights:
-    """One head of one case: the learner's P, the right P and S, which pairs are visible, and the noise."""
+    """One head of one case: the learner's P, the right P and S, which pairs are visible, and the noise.
+
+    `recomputed` where P comes from a given LSE, as in a backward kernel.
+    """
 
     got: Tensor
     right: Tensor
     scores: Tensor
     visible: Tensor
     noise: float
+    recomputed: bool = False
 
     @property
     def missing(self) -> Tensor:
@@ -107,7 +111,7 @@ def missing(w: Weights, outcome: Outcome) -> Finding | None:
     whole = bool((missing == (telling & columns[None, :])).all())
     first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
     told = telling.any(0).nonzero().flatten()
-    if whole and bool(columns[told][told >= first].all()):
+    if whole and first % WHOLE[0] == 0 and bool(columns[told][told >= first].all()):
         sentence = f"No query gives weight to the keys from {first} on {case}: the last tile is left out."
         return Finding("last tile missing", sentence, "Where does the loop over keys end?")
     if whole and bool(columns[told][told <= last].all()):
@@ -173,9 +177,15 @@ def rows(w: Weights, outcome: Outcome) -> Finding | None:
             return None  # one factor for everything: the constant's own rule says it better
         sentence = (
             f"Each row of P is the right one times a factor of its own, {low:.3g} to {high:.3g} (case "
-            f"{outcome.case.name}): the weights of a row do not sum to 1. What they are divided by is wrong."
+            f"{outcome.case.name}): the weights of a row do not sum to 1. "
         )
-        return Finding("rows do not sum to 1", sentence, "Which keys are counted in l, and which in acc?")
+        if w.recomputed:
+            sentence += "They are exp(S − LSE) with another LSE, or some queries count more than once."
+            step = "Is LSE in the units of S, and read at the row's own number? Does each tile count once?"
+        else:
+            sentence += "What they are divided by is wrong."
+            step = "Which keys are counted in l, and which in acc?"
+        return Finding("rows do not sum to 1", sentence, step)
     return _tiles_of_rows(w, ratio, telling, slack, outcome)
 
 

@@ -71,4 +71,4 @@ def _read(exercise: Exercise, outcome: Outcome, function: Callable) -> Weights |
     flat = [t.reshape(-1, *t.shape[-2:]) for t in (got, right, scores)]
     head = int((flat[0] - flat[1]).abs().amax((1, 2)).argmax())
     noise = 4 * torch.finfo(outcome.case.dtype).eps + 1e-6
-    return Weights(*(t[head] for t in flat), visible, noise)
+    return Weights(*(t[head] for t in flat), visible, noise, recomputed="lse" in inputs)

@@ -7,6 +7,7 @@ nothing here, so they are swallowed.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -24,6 +25,7 @@ TF32_SENTENCE = (
     "uses 10, three decimal digits. Here all 23 were used. That is its default; "
     'input_precision="ieee" multiplies in full fp32, and more slowly.'
 )
+NOBODY_S = "made up"  # an attribute of the mask that triton gives to an atomic without one
 SPECIAL = frozenset({np.exp, np.exp2, np.log, np.log2, np.sin, np.cos, np.sqrt})
 ADD = {_ir.ATOMIC_OP.ADD, _ir.ATOMIC_OP.FADD}
 COMBINE = {
@@ -44,6 +46,8 @@ class ObservedBuilder(InterpreterBuilder):
         super().__init__()
         self.memory = memory
         self.operations: Counter[str] = Counter()
+        # what would assert in debug mode that no integer overflows, and is thrown away here: half of the time
+        self.options = dataclasses.replace(self.options, sanitize_overflow=False)
         self.grid_idx = (0, 0, 0)
 
     # memory
@@ -55,10 +59,10 @@ class ObservedBuilder(InterpreterBuilder):
         self.memory.store(ptr.data, value.data, None)
 
     def create_masked_load(self, ptrs, mask, other, *_rest, **_options):
-        return self._load(ptrs, _data(mask), _data(other))
+        return self._load(ptrs, _mask(mask), _data(other))
 
     def create_masked_store(self, ptrs, value, mask, *_rest, **_options):
-        self.memory.store(ptrs.data, value.data, _data(mask))
+        self.memory.store(ptrs.data, value.data, _mask(mask))
 
     def _load(self, ptrs, mask, other):
         element = ptrs.get_element_ty()
@@ -69,14 +73,13 @@ class ObservedBuilder(InterpreterBuilder):
 
         def update(items, index, lanes):
             values = value_data[lanes]
-            old = _running_old(operation, items, index, values)
-            return old
+            return _running_old(operation, items, index, values)
 
+        lanes = _mask(mask)
         if value.data.dtype in FLOATS:
-            mask_data = _data(mask)
-            self.operations["elementwise"] += ptr.data.size if mask_data is None else int(mask_data.sum())
+            self.operations["elementwise"] += ptr.data.size if lanes is None else int(lanes.sum())
         sync = sem != _ir.MEM_SEMANTIC.RELAXED
-        old = self.memory.atomic(ptr.data, _data(mask), value.data.dtype, update, sync)
+        old = self.memory.atomic(ptr.data, lanes, value.data.dtype, update, sync)
         return TensorHandle(old, value.dtype.scalar)
 
     def create_atomic_cas(self, ptr, compare, value, sem, scope):
@@ -160,12 +163,29 @@ class ObservedBuilder(InterpreterBuilder):
     def create_ptr_to_int(self, src, dst_type):
         return TensorHandle(src.data.view(np.int64).astype(numpy_dtype(dst_type)), dst_type.scalar)
 
+    def create_splat(self, ret_ty, arg):
+        if arg.data.dtype != np.bool_:
+            return super().create_splat(ret_ty, arg)
+        # the stock one takes the dtype of what was compared, and a mask of integers is an index to numpy
+        return TensorHandle(np.full(ret_ty.shape, arg.data), arg.dtype.scalar, dict(arg.attr))
+
+    def get_int1(self, value):
+        return TensorHandle(np.array([value], dtype=np.bool_), tl_core.int1, {NOBODY_S: True})
+
     def get_bf16(self, value):
         return TensorHandle(np.array([value], dtype=BF16), tl_core.bfloat16)
 
     def create_barrier(self, *_rest, **_options):
         """A program's lanes run as one here; what they stored before is everyone's from now on."""
         self.memory.scratch.forget()
+
+
+def _mask(handle) -> np.ndarray | None:
+    """A mask as truth values; None where nobody wrote one (triton makes one up for an atomic)."""
+    data = _data(handle)
+    if data is None or getattr(handle, "attr", {}).get(NOBODY_S):
+        return None
+    return data if data.dtype == np.bool_ else data != 0
 
 
 def _data(handle) -> np.ndarray | None:

@@ -96,6 +96,12 @@ def principal(report: Report) -> Outcome | None:
     return next((outcome for outcome in report.outcomes if outcome.status is report.status), None)
 
 
+def ran(report: Report) -> tuple[Outcome, ...]:
+    """The outcomes that are cases. A review's complaint is the last one, after all of them, and is none."""
+    reviewed = report.finding is not None and report.finding.mistake == "review"
+    return report.outcomes[:-1] if reviewed else report.outcomes
+
+
 def sentence_of(report: Report) -> str:
     """The finding in one sentence, or else what happened in the first case that matters."""
     if report.finding is not None and report.status is not Status.PASS:
@@ -204,11 +210,24 @@ def _support(report: Report, outcome: Outcome | None) -> str:
         about = f": {sizes}, {dtype_name(outcome.case.dtype)}" if sizes else ""
         return f"Seen in case {outcome.case.name}{about}."
     parts = [f"{passed} of {total} cases pass{'es' if passed == 1 else ''}"]
+    left = _left_out(report)
+    if left:
+        parts[0] += (
+            f" ({'a slow one was' if left == 1 else f'{left} slow ones were'} left out: these say enough)"
+        )
     if report.exercise.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
     fitting = _fitting(report)
     return "; ".join([*parts, fitting] if fitting else parts) + "."
+
+
+def _left_out(report: Report) -> int:
+    """Cases that were not run, of a kernel that is slow and wrong in many others."""
+    ran = {o.case.name for o in report.outcomes}
+    stopped = any(o.status in (Status.TODO, Status.TIMEOUT, Status.CRASHED) for o in report.outcomes)
+    kernel = report.exercise.kind is Kind.KERNEL and len(report.outcomes) > 1 and not stopped
+    return sum(not case.gpu and case.name not in ran for case in report.exercise.cases) if kernel else 0
 
 
 def _fitting(report: Report) -> str:
@@ -280,7 +299,7 @@ def _footer(report: Report) -> str:
         mode = "decided symbolically"
     elif report.exercise.kind is Kind.TORCH and report.mode != "compiled":
         mode = "on the CPU"
-    parts = [] if report.status in CALM else [plural(len(report.outcomes), "case"), mode]
+    parts = [] if report.status in CALM else [plural(len(ran(report)), "case"), mode]
     return ", ".join(parts) + (f", {duration(report.seconds, 2)}" if parts and report.seconds else "")
 
 

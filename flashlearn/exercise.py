@@ -102,7 +102,8 @@ class Exercise:
     `says(case)` is what a case that came out wrong says of itself, where "off by so much" would mean nothing.
     `weights` reads P out of an attention kernel: (read(launcher, inputs), right(inputs)), see
     flashlearn.exercises.readouts. `quantities(inputs)` gives what a right kernel's tiles hold on their way
-    (flashlearn.exercises.quantities), by which the first value that departs is found.
+    (flashlearn.exercises.quantities), by which the first value that departs is found; not where
+    `unsolved(function)` holds: then finding that line is the exercise.
     `catalogue` are mistakes that the exercise does not teach and a learner may still make: formulas that a
     diagnosis tries after those of `mistakes`.
     Where there are `real_sizes` (B, H, S, D), offsets of [B, H, S, D] inputs of that size must not overflow.
@@ -138,6 +139,7 @@ class Exercise:
     says: Callable[[Case], str] | None = None
     real_sizes: Mapping[str, int] = field(default_factory=dict)
     quantities: Callable[[Inputs], Any] | None = None
+    unsolved: Callable[[Callable[..., Any]], bool] | None = None
     weights: tuple[Callable[..., Any], Callable[[Inputs], Any]] | None = None
 
     @property

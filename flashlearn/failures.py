@@ -129,7 +129,10 @@ def _too_long(limit: float, place: Place | None) -> str:
 
 
 def learner_line(error: BaseException, function: Callable) -> Place | None:
-    """The innermost line of the learner's own code, whether it ran interpreted or not."""
+    """The innermost line of the learner's own code, whether it ran interpreted or not.
+
+    The course's kernels count as the learner's where nothing else does: who calls one looks at the call.
+    """
     frame, line = _learner_frame(error, function)
     return place_of(frame.f_code, line) if frame is not None else None
 
@@ -139,7 +142,9 @@ def _learner_frame(error: BaseException, function: Callable) -> tuple[FrameType 
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
     for frame, line in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
-        if code in LEARNER_CODE or code.co_filename == own or not _is_library(code.co_filename):
+        theirs = code in LEARNER_CODE or code.co_filename == own
+        lent = code.co_filename.startswith(_KERNELS) and found is not None
+        if theirs or not (lent or _is_library(code.co_filename)):
             found, at = frame, line
     return found, at
 

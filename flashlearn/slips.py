@@ -64,6 +64,16 @@ ADVICE = (
         "need none.",
     ),
     (
+        r"(not enough|too many) values to unpack",
+        "More or fewer names stand on the left of = than there are values: a shape with another number of "
+        "dimensions, or what a function returns{here}.",
+    ),
+    (
+        r"Expected target size|Expected input batch_size",
+        "F.cross_entropy wants the classes in dimension 1: logits [N, classes] and targets [N]{here}. "
+        "Flatten the dimensions in front, logits.flatten(0, 1) and targets.flatten().",
+    ),
+    (
         r"IndexError: .*(out of bounds|out of range)",
         "Indices count from 0, so the last one is the size less 1{here}.",
     ),

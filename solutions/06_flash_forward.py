@@ -721,9 +721,8 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 
 # %% [markdown]
 # None: torch's last query sees 40 keys, and yours all 70.
-
 #
-# Break this one as well: `<` for `<=`; the mask without `S_k - S_q`, then the loop's end without it; the loop's end
+# Break the causal kernel as well: `<` for `<=`; the mask without `S_k - S_q`, then the loop's end without it; the loop's end
 # without the mask, and the mask without the loop's end; no guards. One of these changes nothing but the time. And
 # before you look: which of them would a test with $S_q = S_k = 128$ have found?
 #

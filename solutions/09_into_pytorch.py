@@ -722,7 +722,8 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 #   to predict all but the first: `model(read, attention)` gives logits (B, S, characters), and the loss is
 #   `F.cross_entropy` over all positions.
 # - `attention` is a function of q, k and v alone. Yours is causal, or the model reads the answer.
-# - Note the loss that a step is made from, before the step; return them as one tensor, without their graphs.
+# - Keep the loss that each step is made from, as it is before the step, without its graph (`loss.detach()`); return
+#   all of them as one tensor.
 #
 # The check trains a model of one layer for eight steps, one of two layers for five, and compares the curves with SDPA's in
 # fp64; then it looks whether kernels ran at all. This takes some seconds.
@@ -772,8 +773,8 @@ def course_s_loop(size, start, batches):
 
 own_loop = flashlearn.use("train_with_your_kernel", train_with_your_kernel) is train_with_your_kernel
 run = train_with_your_kernel if own_loop else course_s_loop
-print("the loop: ", "yours" if own_loop else "the course's")
-print("flash_attention: ", "yours" if yours else "the course's")
+print("the loop:", "yours" if own_loop else "the course's")
+print("flash_attention:", "yours" if yours else "the course's")
 print(kernels if yours else "its kernels: the course's")
 
 clock = time.perf_counter()

@@ -106,7 +106,8 @@ def patient_zero(q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Te
 # You may have seen it already. Pretend that you have not; the next patients are less obvious.
 #
 # **Question 1 and 2.** `clinic.inputs` draws inputs, `clinic.errors` compares every output with the fp64 reference. And
-# the report of a check draws a map: one square for one element, and lines between the programs that stored them.
+# the report of a check has a map for every output: one square for one element, and lines between the programs that
+# stored them. (The report itself would name the line, and spoil the examination. Read it at the end of this section.)
 
 
 # %% tags=["nbval-check-output"]
@@ -119,7 +120,8 @@ def examine(name, function, given, bar=1e-4):
 examine("clinic_1", patient_zero, clinic.inputs("clinic_1", S_q=40, S_k=56))
 
 # %%
-flashlearn.check("clinic_1", patient_zero, demo=True)
+report = flashlearn.check("clinic_1", patient_zero, demo=True)
+report.show("dk", case="S 40 × 56, D 16")
 
 # %% [markdown]
 # Wrong everywhere, in each program alike, so it is no edge, no mask and no race. And $dV$ is right.
@@ -169,7 +171,8 @@ for name in ("p", "dp", "ds"):
 # - $P$ agrees to the last digit, $dP$ in no entry. Row 0 in the kernel is $(1, -1, 0)$, which is
 #   $dO_0 K^\top$ with $dO_0 = (1, -1)$: the kernel multiplies with K where V belongs. `dp = tl.dot(do, tl.trans(v), …)`.
 # - The complaint spoke of $dQ$ and $dK$, the fault is in neither of their lines. Complaints name where it hurts.
-# - We have read one line of source, and it was the right one.
+# - We have read one line of source, and it was the right one. The check finds it, too: put `report` into a cell of its
+#   own. Of the patients below it keeps the line to itself as long as nothing has been mended.
 #
 # </details>
 #
@@ -407,6 +410,7 @@ flashlearn.check("clinic_3", clinic_3)
 # - A constant factor that is a small integer is a number of something: programs, warps, heads, passes. It is an
 #   old bug of CUDA kernels as well, where every warp of a block adds the block's tile.
 # - Dividing by 4 gives the right numbers. The check does not take it: each program would still do the work of all.
+#   (`PARTS = 1` is right as well, and gives up what the four programs were there for.)
 # - A cosine, a correlation, a loss that goes down: measures that do not see a factor do not see this patient.
 #
 # </details>

@@ -11,6 +11,7 @@ from flashlearn import reference, training
 from flashlearn.exercises import faulty_autograd, faulty_strides
 from flashlearn.exercises import lesson_09 as lesson
 from flashlearn.exercises import misfits_09 as misfits
+from flashlearn.exercises import mistakes_09 as mistakes
 from flashlearn.exercises.broken_09 import faulty_launcher
 from flashlearn.kernels import attention as kernels
 from flashlearn.outcome import Status
@@ -191,6 +192,22 @@ def test_torch_s_own_complaint_is_no_message_of_a_launcher_s():
     assert "q with three dimensions" in sentence and "not enough values to unpack" in sentence
 
 
+def test_an_output_laid_out_like_q_is_refused_though_its_numbers_are_right():
+    def like_q(q, k, v, alpha=None):
+        o, lse = kernels.strided_inputs(q, k, v, alpha)
+        return torch.empty_like(q).copy_(o), lse
+
+    assert "o has the strides (640, 16, 32, 1)" in misfits.review(like_q)
+
+
+def test_a_complaint_after_the_cases_is_not_counted_as_a_case():
+    def unguarded(q, k, v, alpha=None):
+        return kernels.flash_forward(q, k, v, 1 / math.sqrt(q.shape[-1]) if alpha is None else alpha)
+
+    said = str(flashlearn.check("strided_inputs", unguarded, demo=True))
+    assert "10 cases, observed" in said and "✗" not in said.split("Cases", 1)[1]
+
+
 # ---------------------------------------------------------------- whose work
 
 
@@ -243,3 +260,29 @@ def test_each_picture_is_drawn_and_says_what_it_shows():
     ]:
         assert says in picture.description
         assert picture.png().startswith(b"\x89PNG")
+
+
+def test_losses_that_keep_their_graphs_are_refused():
+    def with_graphs(size, start, batches):
+        model = training.Transformer(size, start)
+        adam = training.optimizer(model)
+        losses = []
+        for batch in batches:
+            logits = model(batch[:, :-1], lambda q, k, v: kernels.flash_attention(q, k, v, causal=True))
+            losses.append(torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()))
+            adam.zero_grad()
+            losses[-1].backward()
+            adam.step()
+        return torch.stack(losses)
+
+    assert "loss.detach()" in mistakes.review_training(with_graphs)
+    assert mistakes.review_training(lambda *run: with_graphs(*run).detach()) == ""
+
+
+def test_a_crash_in_a_launcher_of_the_course_is_shown_where_it_was_called():
+    def exchanged(ctx_or_q, k, v, causal=False, alpha=None):
+        o, lse = kernels.flash_forward(ctx_or_q, k, v, alpha or 0.25)
+        return kernels.dq_kernel(ctx_or_q, k, v, lse, o, lse, 0.25)
+
+    outcome = flashlearn.check("flash_attention", exchanged, demo=True).outcomes[0]
+    assert outcome.place.function == "exchanged" and "dq_kernel" in outcome.place.text

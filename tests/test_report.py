@@ -185,6 +185,18 @@ def test_the_source_line_is_marked_between_its_neighbours(tmp_path):
     assert "Line 6 of softmax_forward_kernel in cell.py, program (6, 0, 0)" in str(report)
 
 
+def test_the_course_s_own_kernels_are_shown_without_their_authors_marks(tmp_path):
+    file = tmp_path / "kernel.py"
+    file.write_text("a = 1\nb = 2\n### BEGIN SOLUTION\n# STUB: pass\nc = 3\n### END SOLUTION\nd = 4\n")
+    shown = place.where(Place(str(file), 5, "c = 3")).lines
+    assert [(line.number, line.text) for line in shown] == [
+        (1, "a = 1"),
+        (2, "b = 2"),
+        (5, "c = 3"),
+        (7, "d = 4"),
+    ]
+
+
 def test_what_a_learner_wrote_is_escaped():
     evil = "<img src=x onerror=alert(1)>"
     place = Place("", 3, evil, evil)

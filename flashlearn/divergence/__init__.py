@@ -41,7 +41,7 @@ class Divergence:
 
 def first_divergence(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Divergence | None:
     """The first value of the learner's kernel that departs, in the smallest case that shows it; or None."""
-    if exercise.quantities is None:
+    if exercise.quantities is None or (exercise.unsolved is not None and exercise.unsolved(function)):
         return None
     until = time.thread_time() + BUDGET
     for outcome in sorted(filter(_usable, outcomes), key=_size)[:MOST_CASES]:

@@ -33,8 +33,8 @@ def said(found: Departure, quantities: Quantities) -> str:
     if name and _stored(reading):
         subject = f"`{name}` as it is stored"
     where = f"in tile {_shown(tile_of(reading))}, line {reading.event.site.line}, {subject}"
-    names = agreeing(found)
-    though = f", though {_listed(names)} {'is' if len(names) == 1 else 'are'} right" if names else ""
+    names, again = agreeing(found), "" if _stored(reading) else name
+    though = f", though {_listed(names, again)} {'is' if len(names) == 1 else 'are'} right" if names else ""
     before = _before(found)
     if before is not None and before >= tile_of(reading):
         before = (
@@ -154,8 +154,9 @@ def _stored(reading: Reading) -> bool:
     return reading.event.site.kind in ("store", "atomic")
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    quoted = [f"`{name}`" for name in names]
+def _listed(names: tuple[str, ...], made: str) -> str:
+    """The names in words; what the statement makes anew was read in its old value."""
+    quoted = [f"the old `{name}`" if name == made else f"`{name}`" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 

@@ -23,7 +23,8 @@ Tile = tuple[int, int]
 PARTS = frozenset(
     {"first tile only", "last tile only", "first tile left out", "last tile left out", "ragged tile left out"}
 )
-TILED = PARTS | {"A stays", "B stays", "tiles not turned back"}
+OVERLAPS = frozenset({"tiles twice as high", "steps of one row"})
+TILED = PARTS | OVERLAPS | {"A stays", "B stays", "tiles not turned back"}
 """The faults whose results depend on the tile."""
 SQUARE = True
 """Each formula looks at one side of its tile."""
@@ -62,8 +63,20 @@ def row_sum(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
 
 def column_sums(dy: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
     """db[j] = Σ_i dy[i, j]."""
+    if faults & OVERLAPS:
+        dy = _counted(dy, faults, tile)
     db = dy[kept(dy.shape[0], tile[0], faults)].sum(dim=0)
     return db / dy.shape[0] if "mean" in faults else db
+
+
+def _counted(dy: Tensor, faults: Faults, tile: Tile) -> Tensor:
+    """dy, each row times the number of tiles in which it lies: tiles are higher than the loop's step."""
+    step = 1 if "steps of one row" in faults else tile[0]
+    height = 2 * tile[0] if "tiles twice as high" in faults else tile[0]
+    rows = torch.arange(dy.shape[0])
+    starts = torch.arange(0, dy.shape[0], step)
+    inside = (starts[:, None] <= rows) & (rows < starts[:, None] + height)  # (steps, rows)
+    return dy * inside.sum(dim=0).to(dy.dtype)[:, None]
 
 
 def delta(o: Tensor, do: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:

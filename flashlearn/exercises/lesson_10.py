@@ -23,7 +23,7 @@ from flashlearn.exercises import (
     suites_10,
 )
 from flashlearn.exercises.attention_cases import BF16, FP16, attention_case, pairs
-from flashlearn.exercises.patients_10 import too_much_changed
+from flashlearn.exercises.patients_10 import as_admitted, too_much_changed
 from flashlearn.exercises.tiled_twins import other_order
 from flashlearn.observe.route import observing
 
@@ -182,6 +182,7 @@ def _patient(
         points=1,
         solution=f"flashlearn.kernels.{file}:{name}",
         timing_case=TIMED,
+        unsolved=as_admitted(name),
         **{"review": too_much_changed(name), **more},
     )
 
@@ -355,7 +356,7 @@ clinic_6 = _forward(
 
 clinic_7 = _backward(
     7,
-    "All tests pass, and the model does not learn",
+    "All tests pass, and the model trains worse",
     (0,),
     products=3,
     mistakes=mistakes_10.CLINIC_7,

@@ -1,4 +1,7 @@
-"""Arguments that attention must refuse, and the review that hands them to a learner's launcher."""
+"""Arguments that attention must refuse, and the review that hands them to a learner's launcher.
+
+It also looks at what no case shows: the layout of what the launcher returns.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ def misfits() -> tuple[Misfit, ...]:
 
 
 def review(function: Callable) -> str:
-    """A sentence about the first misfit that is taken, or refused without a reason; else nothing."""
+    """A sentence about the first misfit that is taken or refused without a reason, or about a layout."""
     for misfit in misfits():
         try:
             with observing():
@@ -67,11 +70,25 @@ def review(function: Callable) -> str:
             )
         else:
             sentence = (
-                f"Every case passes; but {misfit.said} are taken without a word. Raise TypeError or "
+                f"Every case passes; but the launcher takes {misfit.said} without a word. Raise TypeError or "
                 "ValueError with what was found and what was expected."
             )
         if sentence:
             return sentence
+    return _scattered(function)
+
+
+def _scattered(function: Callable) -> str:
+    """A sentence if o or lse is not contiguous, given a q that a projection left as [B, S, H, D]."""
+    q = torch.zeros(1, 20, 2, 16).transpose(1, 2)
+    with observing():
+        outputs = function(q, q, q)
+    for name, out in zip(("o", "lse"), outputs, strict=True):
+        if not out.is_contiguous():
+            return (
+                f"Every case passes; but {name} has the strides {out.stride()} where q has {q.stride()}. "
+                "It is to be contiguous, whatever q is: allocate it by its shape."
+            )
     return ""
 
 

@@ -220,6 +220,11 @@ COLUMN_SUMS = {
         "range(0, M, BLOCK_M) starts with the first row.",
         **made(column_sums, "first tile left out"),
     ),
+    "tiles that overlap": Mistake(
+        "Rows are counted more than once: a tile has more rows than the loop moves on by.",
+        "Two numbers have to agree, the step of range and the number of rows in i. Both are BLOCK_M.",
+        **made(column_sums, "tiles twice as high", also=("steps of one row",)),
+    ),
     "mean instead of sum": Mistake(
         "You divided by the number of rows. The bias is added once in each row, so its gradients add up.",
         "If the loss is a mean, its 1/M is in dy already.",

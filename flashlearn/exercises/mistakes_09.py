@@ -297,11 +297,11 @@ TRAINING = {
 
 
 def review_training(function: Callable) -> str:
-    """A sentence if the run's attention was not computed by kernels: torch's was used, or formulas."""
+    """A sentence if no kernels computed the run's attention, or if its losses still hang on their graphs."""
     size = training.Size(layers=1, heads=1, head_dim=16, context=16, batch=1, steps=2, learning_rate=3e-3)
     batches = training.batches(training.text(), size, seed=0)
     with torch.enable_grad(), observing() as (session, watch):
-        function(size, training.initial(size, seed=0), batches)
+        losses = function(size, training.initial(size, seed=0), batches)
     names = {name for name, _ in watch.forbidden if "log_softmax" not in name}  # that one is the loss's
     if any("attention" in name or "softmax" in name for name in names):
         return "The curve is right, but torch's attention drew it. Hand the model your flash_attention."
@@ -309,5 +309,10 @@ def review_training(function: Callable) -> str:
         return (
             f"The curve is right, but {len(session.launches)} kernels ran in {size.steps} steps; with "
             "flash_attention in the model there are at least three in each."
+        )
+    if losses.requires_grad:
+        return (
+            "The curve is right, but its losses hang on their graphs, and so every step's tensors stay in "
+            "memory to the end of the run. Keep loss.detach()."
         )
     return ""

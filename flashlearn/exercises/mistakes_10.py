@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from torch import Tensor
+
+from flashlearn import reference
 from flashlearn.exercise import Mistake
 from flashlearn.exercises.mutants_10 import Trial, draw
 from flashlearn.exercises.patients_10 import sick, variant
@@ -87,6 +90,13 @@ CLINIC_2 = {
         (f"    {ADD_DK}\n", ""),
         (SUM_DK, f"{SUM_DK}        tl.atomic_add(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])\n"),
     ),
+    "one program left, with half of the work": _wrong_cure(
+        "clinic_2",
+        "Nobody is left to race with, and nobody does the second half: the one program of a block still "
+        "scans half of the queries.",
+        "Two programs are as they should be. Let both of them add.",
+        ("grid = (triton.cdiv(S_k, BLOCK), 2)", "grid = (triton.cdiv(S_k, BLOCK), 1)"),
+    ),
     "alpha lost in the cure": _wrong_cure(
         "clinic_2",
         "The race is gone, and alpha with it: dK is 1/alpha times too large.",
@@ -126,6 +136,20 @@ CLINIC_3 = {
         "four times, and the others are left out.",
         "The step is right. Where does program p begin?",
         (SCAN, "for start in range(0, S_q, PARTS * BLOCK):"),
+    ),
+    "parts counted in queries": _wrong_cure(
+        "clinic_3",
+        "The loop counts queries, `part` and PARTS count tiles: program p begins at query p and goes on by "
+        "PARTS queries, so that its tiles overlap and most queries count many times.",
+        "At which query does tile number p begin?",
+        (SCAN, "for start in range(part, S_q, PARTS):"),
+    ),
+    "parts that are no whole tiles": _wrong_cure(
+        "clinic_3",
+        "Each program has its quarter of the queries, but a whole tile reaches beyond it, and nothing in the "
+        "mask ends at the quarter; what S_q // PARTS leaves over belongs to nobody.",
+        "Share out tiles, not queries: tile p, p + PARTS, p + 2·PARTS, …",
+        (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),
     "divided in dV alone": _wrong_cure(
         "clinic_3",
@@ -179,6 +203,25 @@ CLINIC_4 = {
         "The last query has the number S_q − 1, so a row exists where rows < S_q.",
         (P_4, "p = tl.where((rows < S_q - 1)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),
+    "one row too many": _wrong_cure(
+        "clinic_4",
+        "All rows without a query are gone but the first one of them, so that the last query counts twice.",
+        "The last query has the number S_q − 1, so a row exists where rows < S_q.",
+        (P_4, "p = tl.where((rows <= S_q)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
+    "rows compared with the number of keys": _wrong_cure(
+        "clinic_4",
+        "The rows are masked, but by S_k, the number of keys: it is right only where both lengths agree.",
+        "A row belongs to a query. How many queries are there?",
+        (P_4, "p = tl.where((rows < S_k)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
+    "keys compared with the number of queries": _wrong_cure(
+        "clinic_4",
+        "The mask still asks about keys, and now with the number of queries: the keys from S_q on are lost, "
+        "and the rows without a query still count.",
+        "Which of `rows` and `columns` numbers the queries, and along which axis of the tile does it lie?",
+        (P_4, "p = tl.where((columns < S_q)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
     "the last block is left out": _wrong_cure(
         "clinic_4",
         "The rows without a query are gone, and with them the queries of the last block that do exist.",
@@ -194,8 +237,8 @@ MAX_S = "        m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
 
 CLINIC_5 = {
     "mask applied after l is summed": Mistake(
-        "As admitted: O is too small and LSE too large for the queries that see little. The last query of a "
-        "full block, which sees every key, is right.",
+        "As admitted: O is too small and LSE too large for the queries that see little. The last query sees "
+        "every key: where S_k is a multiple of 16, it is right.",
         "O · exp(LSE) is acc · exp(m), and it is right. So what is wrong is what O is divided by.",
         launcher=sick("clinic_5"),
     ),
@@ -233,6 +276,17 @@ CLINIC_5 = {
 
 LSE_6 = "m_i + tl.log2(l_i), mask"
 
+
+def _with_constant(ln2: float) -> Callable[..., tuple[Tensor, Tensor]]:
+    """(O, LSE) where LSE was converted from base 2 by this number."""
+
+    def converted(q: Tensor, k: Tensor, v: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+        o, lse = reference.attention_forward(q, k, v, alpha)
+        return o, lse * reference.LOG2E * ln2
+
+    return converted
+
+
 CLINIC_6 = {
     "LSE in base 2": Mistake(
         "As admitted: O is right to the last digit, and LSE is 1.4427 times too large, everywhere.",
@@ -258,6 +312,13 @@ CLINIC_6 = {
         "before the maximum was taken.",
         "LSE is m + log l, both in the same base.",
         (LSE_6, "m_i + tl.log(l_i), mask"),
+    ),
+    "a constant with too few digits": Mistake(
+        "The conversion is the right one, with a constant that has too few digits: LSE is off by the same "
+        "small part of itself everywhere.",
+        "fp32 has seven digits. `log2e` is in the kernel already, with all of them.",
+        wrong=_with_constant(0.6931),
+        also=tuple(_with_constant(c) for c in (0.693, 0.69315, 1 / 1.44, 1 / 1.443, 1 / 1.4427)),
     ),
 }
 
@@ -296,6 +357,13 @@ CLINIC_7 = {
         "delta of the whole row was loaded before the loop.",
         (DS_7, "ds = p * (dp - (tl.sum(dp, axis=1) / BLOCK)[:, None])"),
     ),
+    "LSE in the place of delta": _wrong_cure(
+        "clinic_7",
+        "LSE is subtracted from dP. It belongs to the scores and has done its part in p; what dP is compared "
+        "with is its mean, delta.",
+        "Two numbers per query were loaded before the loop. Which one has not been used?",
+        (DS_7, "ds = p * (dp - lse_i[:, None])"),
+    ),
     "delta added": _wrong_cure(
         "clinic_7",
         "delta is there, with the wrong sign: the rows of dS sum to 2 delta.",
@@ -321,6 +389,12 @@ CLINIC_8 = {
         "what each tile adds. Now fp32 inputs suffer as well.",
         "An accumulator needs range and precision.",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.bfloat16)"),
+    ),
+    "the accumulator is always in fp16": _wrong_cure(
+        "clinic_8",
+        "acc is in fp16 for all inputs now, also for those in fp32 and bf16, which were right before.",
+        "An accumulator needs range and precision: which dtype has both?",
+        (ACC_8, "acc = tl.zeros((BLOCK, D), tl.float16)"),
     ),
     "the accumulator is clamped": _wrong_cure(
         "clinic_8",
@@ -389,8 +463,7 @@ CLINIC_10 = {
     ),
     "the smaller of both": _wrong_cure(
         "clinic_10",
-        "Nothing is read outside any more, but with the smaller length for both, queries are left out or "
-        "keys never written.",
+        "The smaller of the two lengths counts for both: queries are left out, or keys never written.",
         "The kernel has two bounds because there are two lengths.",
         (LAUNCH_10, "delta, dk, dv, alpha, min(S_q, S_k), min(S_q, S_k), D=D"),
     ),
@@ -398,6 +471,20 @@ CLINIC_10 = {
         "The larger length for both is too much for one of them.",
         "The kernel has two bounds because there are two lengths.",
         launcher=variant("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, max(S_q, S_k), max(S_q, S_k), D=D")),
+        status="OUT_OF_BOUNDS",
+    ),
+    "the number of queries for both": Mistake(
+        "The kernel is told the number of queries twice: where there are fewer keys, it reads beyond them, "
+        "and where there are more, the last ones are never written.",
+        "The kernel has two bounds because there are two lengths.",
+        launcher=variant("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
+        status="OUT_OF_BOUNDS",
+    ),
+    "the number of keys for both": Mistake(
+        "The kernel is told the number of keys twice: where there are fewer queries, it reads beyond them, "
+        "and where there are more, the last ones are left out.",
+        "The kernel has two bounds because there are two lengths.",
+        launcher=variant("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
         status="OUT_OF_BOUNDS",
     ),
     "the grid is swapped too": Mistake(

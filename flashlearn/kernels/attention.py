@@ -46,8 +46,7 @@ def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
         expected = (q.shape[0], q.shape[1], k.shape[2], q.shape[3])
         if tuple(t.shape) != expected:
             raise ValueError(
-                f"{name} has shape {tuple(t.shape)}, expected {expected}: q is {tuple(q.shape)}, and k and v "
-                "differ from it in S alone"
+                f"{name} has shape {tuple(t.shape)}, expected {expected}: only S may differ from q's"
             )
     ### END SOLUTION
 

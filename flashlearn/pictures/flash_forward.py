@@ -144,7 +144,7 @@ def padded_tile(S_k: int, D: int, block_k: int, block_d: int, start: int = 0) ->
     axes.text(
         block_d + 0.3,
         0.5,
-        f"d < D = {D}: numbers,\nthe rest of the row 0",
+        f"d < D = {D}: numbers,\nzeros in the rest of the row",
         color=WHOLE,
         fontsize=10.5,
         va="center",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report.units import dtype_name, number, plural
-from flashlearn.report.view import GLYPHS, principal, sentence_of, sizes_of
+from flashlearn.report.view import GLYPHS, principal, ran, sentence_of, sizes_of
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
@@ -67,8 +67,9 @@ def cases(report: Report) -> Cases | None:
     if report.status is Status.TODO or not report.outcomes:
         return None
     said = {_pattern(sentence_of(report)), _pattern(getattr(principal(report), "message", ""))}
-    several = any(len(outcome.outputs) > 1 for outcome in report.outcomes)
-    shown, folded = _sift(report.outcomes)
+    outcomes = ran(report)
+    several = any(len(outcome.outputs) > 1 for outcome in outcomes)
+    shown, folded = _sift(outcomes)
     if not shown and not folded:
         return None
     figures = report.exercise.says is None  # where a case says what it found, «off by so much» means nothing

@@ -10,6 +10,7 @@ from pathlib import Path
 from flashlearn.outcome import Place
 
 AROUND = 2  # lines of source shown before and after the marked one
+AUTHORS = ("### BEGIN SOLUTION", "### END SOLUTION", "# STUB:")  # of no use to who reads the course's kernels
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,11 @@ def _excerpt(place: Place) -> tuple[SourceLine, ...]:
     known = 0 < place.line <= len(lines)
     if not known or (place.text and lines[place.line - 1].strip() != place.text.strip()):
         return (SourceLine(place.line, place.text.strip(), True),) if place.text else ()
-    first = max(place.line - AROUND, 1)
-    text = textwrap.dedent("".join(lines[first - 1 : place.line + AROUND])).expandtabs(4).splitlines()
-    shown = [SourceLine(n, line.rstrip(), n == place.line) for n, line in enumerate(text, first)]
+    plain = [n for n, line in enumerate(lines, 1) if not line.lstrip().startswith(AUTHORS)]
+    before, after = [n for n in plain if n < place.line], [n for n in plain if n > place.line]
+    numbers = [*before[-AROUND:], place.line, *after[:AROUND]]
+    text = textwrap.dedent("".join(lines[n - 1] for n in numbers)).expandtabs(4).split("\n")
+    shown = [SourceLine(n, line.rstrip(), n == place.line) for n, line in zip(numbers, text, strict=False)]
     while shown and not shown[0].text and not shown[0].marked:
         shown.pop(0)
     while shown and not shown[-1].text and not shown[-1].marked:

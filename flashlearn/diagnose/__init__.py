@@ -16,7 +16,7 @@ from flashlearn.diagnose.comparable import comparable
 from flashlearn.diagnose.experiments import fresh_memory, nan_born, undefined_lanes
 from flashlearn.diagnose.faults import from_status, worst
 from flashlearn.diagnose.named import named
-from flashlearn.diagnose.unwritten import named_where_written
+from flashlearn.diagnose.unwritten import named_where_written, partly_written
 from flashlearn.diagnose.weights import weights_finding
 from flashlearn.divergence import first_divergence
 from flashlearn.exercise import Exercise
@@ -56,7 +56,7 @@ def diagnose(exercise: Exercise, outcomes: list[Outcome], function: Callable | N
         if proved is not None:
             return proved
     finding = (
-        named(exercise, outcomes)
+        named(exercise, outcomes, at_once=not partly_written(outcomes))
         or named_where_written(exercise, outcomes)
         or _by_rules(exercise, wrong, function)
     )

@@ -25,8 +25,11 @@ PATIENCE = 0.6
 """Seconds of this thread's own time that pairs with a mistake that shows are looked for, then all pairs."""
 
 
-def named(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
-    """The declared mistake, or pair of them, that explains what is wrong; None if nothing surely does."""
+def named(exercise: Exercise, outcomes: list[Outcome], at_once: bool = True) -> Finding | None:
+    """The declared mistake, or pair of them, that explains what is wrong; None if nothing surely does.
+
+    Without `at_once` two mistakes in the same numbers are not looked for, which takes longest.
+    """
     judged = comparable(outcomes)
     failing = sorted((o for o in judged if o.status is Status.WRONG), key=size)
     if not failing or any(is_unfit(check) for o in judged for check in o.outputs):
@@ -48,9 +51,8 @@ def named(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
     pair = between_them(answers, questions)
     if pair is not None:
         return finding(exercise, list(pair), judged, questions)
-    return _at_once(predictions, answers, judged, failing, questions) or mostly(
-        exercise, answers, judged, questions
-    )
+    two = _at_once(predictions, answers, judged, failing, questions) if at_once else None
+    return two or mostly(exercise, answers, judged, questions)
 
 
 def _answers(

@@ -13,6 +13,11 @@ from flashlearn.run import run_observed
 from flashlearn.tolerance import largest_error
 
 
+def partly_written(outcomes: list[Outcome]) -> bool:
+    """True if some elements of a wrong output are written by programs, and some by none."""
+    return any(_filled(outcome) is not outcome for outcome in outcomes if not _empty(outcome))
+
+
 def named_where_written(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
     """Elements that no program writes, and what is wrong with the others: two findings in one."""
     outcomes = [o for o in outcomes if not _empty(o)]

@@ -163,6 +163,12 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
         assert "fits all 3 wrong cases" in rendering
 
 
+def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
+    seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
+    besides = "Besides, the cases that do run are wrong: alpha is missing."
+    assert view._two_voices(f"{seen} {besides}", seen) == (seen, besides)
+
+
 def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():
     seen = "Program (0, 0, 0) reads x[5]."
     outcome = Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)

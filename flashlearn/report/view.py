@@ -189,6 +189,8 @@ def _two_voices(sentence: str, seen: str) -> tuple[str, str]:
     if seen and sentence.startswith(seen.rstrip(".")) and not sentence.startswith(seen):
         return sentence, ""  # the same, and in which case
     explanation = sentence.removeprefix(seen).strip() if seen else sentence
+    if explanation.startswith("Besides"):
+        return seen, explanation
     return (explanation, seen) if explanation else (sentence, "")
 
 

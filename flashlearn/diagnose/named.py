@@ -21,7 +21,7 @@ from flashlearn.diagnose.predictions import Candidate, Predictions
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Finding, Outcome, Status
 
-PATIENCE = 0.6
+PATIENCE = 0.5
 """Seconds of this thread's own time that pairs with a mistake that shows are looked for, then all pairs."""
 
 

@@ -21,7 +21,7 @@ from flashlearn.divergence.words import agreeing, said, tile_of
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Outcome, Place, Status
 
-BUDGET = 0.7  # seconds of this thread's own time
+BUDGET = 0.6  # seconds of this thread's own time
 MOST_CASES = 2
 
 

@@ -150,15 +150,14 @@ def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> 
         return None
     if device.has_gpu() and exercise.timing_case is not None:
         return timing.measure(exercise, function)
-    seen = max(
-        (o for o in outcomes if o.observation is not None),
-        key=lambda o: o.observation.bytes_requested,
-        default=None,
-    )
-    if seen is None:
+    seen = [
+        (exercise.inputs(o.case, o.case.generator()), o.observation)
+        for o in outcomes
+        if o.observation is not None
+    ]
+    if not seen:
         return None
-    inputs = exercise.inputs(seen.case, seen.case.generator())
-    return timing.predict(exercise, inputs, seen.observation)
+    return timing.predict(exercise, *min(seen, key=lambda one: timing.padding(exercise, *one)))
 
 
 def _budgets(outcomes: list[Outcome]) -> Future | None:

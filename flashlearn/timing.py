@@ -10,6 +10,7 @@ A prediction is the roofline's: no kernel that moves these bytes and computes th
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -112,6 +113,19 @@ def predict(exercise: Exercise, case_inputs: Inputs, observation: Observation) -
         predictions=seconds if max(seconds.values()) >= SHORTEST else {},
         least_bytes=_bytes(larger or least),
     )
+
+
+def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> tuple[float, int]:
+    """Orders observed cases by what to scale up: first the one whose operations are nearest to the least.
+
+    The lanes that a mask switches off are counted, and in a case smaller than a tile they are most of it: a
+    prediction from there would be no lower bound. Of equals, the case that asks for most bytes comes first.
+    """
+    least = exercise.work(case_inputs) if exercise.work and exercise.timing_case else None
+    if not least:
+        return 0.0, -observation.bytes_requested
+    beyond = observation.total_operations / least.operations if least.operations else math.inf
+    return round(beyond, 2), -observation.bytes_requested
 
 
 def _at_best(gpu: device.GPU, products: float, others: float, moved: float, half: bool) -> float:

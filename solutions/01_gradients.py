@@ -18,7 +18,7 @@
 # **You need** lesson 00, above all tiles with `[:, None]`, masks and `other=`. Of mathematics, matrix products and
 # partial derivatives.
 #
-# **It takes** 75 to 90 minutes: three symbolic answers and a function of one or two lines each, a kernel of seven
+# **It takes** 75 to 90 minutes: three symbolic answers and a function of one or two lines each, a kernel of eight
 # lines, three questions at the end.
 
 # %%

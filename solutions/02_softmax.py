@@ -19,7 +19,7 @@
 # rule. A *Jacobian* (lesson 01) is the matrix of a function's derivatives: row $k$ holds the derivatives of output
 # $k$, column $j$ those by input $j$.
 #
-# **It takes** 75 to 90 minutes: two symbolic answers of one line each, two kernels of six to eight lines, three
+# **It takes** 75 to 90 minutes: two symbolic answers of one line each, two kernels of six and seven lines, three
 # questions at the end.
 
 # %%

@@ -19,7 +19,7 @@
 # lines of the backward pass from lesson 03.
 #
 # **It takes** 80 to 90 minutes: two symbolic answers of two and three lines, one function in torch, two kernels of
-# six to eight lines, three questions at the end.
+# eight lines, three questions at the end.
 
 # %%
 import math

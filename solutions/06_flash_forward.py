@@ -260,8 +260,9 @@ for dtype in (torch.float16, torch.bfloat16):
 # %% [markdown]
 # ## 4 · Ragged S: a key that does not exist
 #
-# Three keys in tiles of two: the second tile has a row without a key. The load's mask keeps the program from
-# touching foreign memory, and `other=0.0` fills the row with zeros. What does such a row of zeros do?
+# Three keys do not fill two tiles of two, nor one tile of four, which is drawn here: the last row has no key. The
+# load's mask keeps the program from touching foreign memory, and `other=0.0` fills the row with zeros. What does such
+# a row of zeros do?
 
 # %%
 pictures.padded_tile(S_k=3, D=2, block_k=4, block_d=16)
@@ -568,8 +569,9 @@ for place in ("before the maximum", "before the exponential", "before the sum", 
 #
 # $$j \;\le\; i + S_k - S_q .$$
 #
-# The first thing to think of is a model that writes: 37 tokens are there, their keys and values are cached, and one
-# new query arrives, $S_q = 1$. **Predict** what the new token may look at under either convention.
+# The first thing to think of is a model that writes: the keys and values of all tokens so far are cached, the newest
+# token's among them (three in the next cell), and one query arrives, $S_q = 1$. **Predict** what the new token may look
+# at under either convention.
 
 # %% tags=["nbval-check-output"]
 new_query = Q[3:4][None, None]  # (1, 1, 1, 2): one query, three keys

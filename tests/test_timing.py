@@ -66,6 +66,22 @@ def test_bytes_moved_in_vain_are_in_the_prediction():
     assert wasteful.least_bytes == right.least_bytes
 
 
+def test_the_case_with_the_fewest_padded_lanes_is_scaled_up():
+    exercise = doubled()
+    inputs, whole = observed(exercise)
+    ragged = Observation(
+        {"x_ptr": Traffic(unique_loaded=8 * inputs["x"].numel(), loaded=8 * inputs["x"].numel())},
+        {"elementwise": 3 * inputs["x"].numel()},
+    )
+    assert ragged.bytes_requested > whole.bytes_requested
+    ranked = [timing.padding(exercise, inputs, seen) for seen in (whole, ragged)]
+    assert ranked[0] < ranked[1]
+    nothing_to_do = doubled(work=lambda inputs: Work(0, 0))
+    assert ranked[1] < timing.padding(nothing_to_do, inputs, whole)  # nothing can be scaled up from there
+    without = doubled(timing_case=None)
+    assert timing.padding(without, inputs, ragged) < timing.padding(without, inputs, whole)
+
+
 def test_products_in_half_precision_run_at_the_tensor_cores_rate():
     exercise = doubled(timing_case=None)
     inputs, seen = observed(exercise)

@@ -30,7 +30,7 @@ def is_unfit(check: OutputCheck) -> bool:
 
 
 def size(outcome: Outcome) -> int:
-    """What a formula costs in the case: the product of its sizes, thrice that in half precision.
+    """What a formula costs in the case: attention by its sizes, else by outputs; thrice in half precision.
 
     A case of few numbers, or of zeros, proves little and comes last.
     """
@@ -38,5 +38,5 @@ def size(outcome: Outcome) -> int:
     numbers = sum(t.numel() for t in told)
     lengths = [size for name, size in outcome.case.sizes.items() if name in ("S_q", "S_k", "rows", "columns")]
     weak = numbers < 16 or min(lengths, default=2) < 2 or any(not bool(t.any()) for t in told)
-    work = math.prod(outcome.case.sizes.values()) if outcome.case.sizes else numbers
+    work = math.prod(outcome.case.sizes.values()) if "S_q" in outcome.case.sizes else numbers
     return work * (3 if outcome.case.dtype.itemsize == 2 else 1) + (1 << 40 if weak else 0)

@@ -207,7 +207,7 @@ def causal_tiles(sizes: Sequence[tuple[int, int]], block: int = 4, align: str = 
         (0.40, "crossed: hidden keys masked", CROSSED),
         (0.75, "skipped: never loaded", GREY),
     ):
-        figure.text(x, 0.0, text, color=colour, fontsize=10, weight="bold", va="top")
+        figure.text(x, -0.03, text, color=colour, fontsize=10, weight="bold", va="top")
     return Picture(figure, f"{align} alignment. " + "; ".join(texts) + ".")
 
 

@@ -188,8 +188,9 @@ def roofline(
         axes.scatter([requested], y[:1], s=64, color=colour, zorder=3)
         axes.scatter([unique], y[1:], s=64, facecolor="none", edgecolor=colour, linewidth=1.8, zorder=3)
         crowded = n and measured and measured < 1.15 * (points[n - 1][3] or 0)
-        below = crowded or (measured and measured < min(peak, requested * gpu.bandwidth))
-        place = ((9, -3), "left", "top") if below else ((-9, 3), "right", "bottom")
+        below = measured and measured < min(peak, requested * gpu.bandwidth)
+        above = (-2, 20) if crowded else (-12, 6)  # off the slopes, and off the neighbour's label
+        place = ((9, -3), "left", "top") if below else (above, "right", "bottom")
         axes.annotate(
             name, (requested, y[0]), place[0], textcoords="offset points", color=colour, fontsize=10,
             weight="bold", ha=place[1], va=place[2],
@@ -215,9 +216,8 @@ def resident(gpu: GPU, warps: int, shared: Sequence[int]) -> Picture:
     for n, size in enumerate(shared):
         y = [100 * occupancy(gpu, int(r), size, warps) for r in registers]
         axes.step(registers, y, where="post", color=PALETTE[n], linewidth=2.2 - 0.3 * n)
-        axes.text(
-            17, y[0] + 2, f"{size // 1024} KiB of shared memory", color=PALETTE[n], fontsize=10, weight="bold"
-        )
+        at = 17, y[0] + (-7 if n else 2)  # below a plateau there is room: more shared memory lies lower
+        axes.text(*at, f"{size // 1024} KiB shared memory", color=PALETTE[n], fontsize=10, weight="bold")
     axes.axvline(255, color=GREY, linewidth=1, linestyle=":")
     axes.set_ylim(0, 108)
     axes.set_xlim(16, 262)
@@ -225,5 +225,5 @@ def resident(gpu: GPU, warps: int, shared: Sequence[int]) -> Picture:
     axes.set_xlabel(f"registers per thread ({warps} warps per block)")
     axes.set_ylabel(f"occupancy of an {gpu.name}, %")
     axes.grid(True, color=GREY, alpha=0.25, linewidth=0.6)
-    at = {size: occupancy(gpu, 255, size, warps) for size in shared}
-    return Picture(figure, "; ".join(f"{s // 1024} KiB, 255 registers: {v:.3g}" for s, v in at.items()))
+    full = {size: occupancy(gpu, 255, size, warps) for size in shared}
+    return Picture(figure, "; ".join(f"{s // 1024} KiB, 255 registers: {v:.3g}" for s, v in full.items()))

@@ -37,7 +37,7 @@ from flashlearn.observe.errors import KernelCrash
 
 MOST = 16  # processes
 NEEDED = {"key", "signature", "constexprs", "options", "attrs"}
-DEATHS = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL, -signal.SIGBUS, -signal.SIGFPE}
+DEATHS = {-getattr(signal, name, 0) for name in ("SIGABRT", "SIGSEGV", "SIGILL", "SIGBUS", "SIGFPE")} - {0}
 DIED = (
     "Triton's compiler crashed on {name}, with these types and constants: it failed one of its own "
     "assertions. It ran in a process of its own, so nothing is lost; launched outside a check, this kernel "

@@ -9,7 +9,7 @@ import torch
 
 from flashlearn.diagnose import diagnose
 from flashlearn.diagnose.comparable import comparable
-from flashlearn.diagnose.fitting import fit
+from flashlearn.diagnose.fitting import distance, fit
 from flashlearn.diagnose.named import named
 from flashlearn.diagnose.remembered import Remembered, identity
 from flashlearn.exercise import Case, Exercise, Kind, Mistake
@@ -105,6 +105,13 @@ def test_nan_in_other_places_than_foretold_speaks_neither_for_nor_against():
     assert other_places.loose and not other_places.explains
     assert fit(torch.tensor([NAN, 6.0, 7.0]), check([5.0, 5.0, NAN], [1.0, 2.0, 3.0])) is None
     assert fit(torch.tensor([5.0, 5.0, 7.0]), check([5.0, 5.0, NAN], [1.0, 2.0, 3.0])) is None
+
+
+def test_how_far_a_prediction_is_cannot_be_said_where_it_is_not_finite():
+    one = dataclasses.replace(check([5.0, 5.0, 5.0], [1.0, 2.0, 3.0]), error=4.0)
+    assert distance(torch.tensor([NAN, 90.0, 7.0]), one) == 0.0
+    assert distance(torch.tensor([5.0, 90.0, 7.0]), one) > 4.0
+    assert distance(torch.tensor([5.0, 5.0, 7.0]), one) == 2.0
 
 
 def test_the_telling_elements_hold_the_worst_one_and_survive_another_shape():

@@ -85,10 +85,10 @@ def distance(predicted: torch.Tensor, check: OutputCheck) -> float:
         return math.inf
     if predicted.shape != check.got.shape:
         return math.inf
-    if not math.isfinite(check.error):
+    if not math.isfinite(check.error) or not bool(torch.isfinite(predicted).all()):
         return 0.0
     apart = _apart(predicted, check)
-    if apart > check.error or not bool(torch.isfinite(predicted).all()):
+    if apart > check.error:
         return apart
     return float((predicted.double() - check.got.double()).abs().max()) if predicted.numel() else 0.0
 

@@ -2,7 +2,7 @@
 PYTHON_IN_VENV := .venv/bin/python
 # progress and verdicts of a test run go here, never to a learner's .flashlearn/
 SCRATCH := build/test-home
-WORKERS ?= 2
+WORKERS ?= $(shell nproc)
 
 NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 600 --timeout 900 \
 	-p no:cacheprovider -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -21,7 +21,7 @@ help: ## this list
 	@echo "FlashLearn: make lab to learn, make test to check everything."; echo
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo; echo "  PORT=8899 make lab            another port (default 8888, or the next one that is free)"
-	@echo "  TORCH_INDEX=address make lab  take torch from this index as well (without a GPU: its CPU build)"
+	@echo "  TORCH_INDEX=address make lab  take torch from this index as well; none: torch's default build"
 
 setup: ## make .venv and install the pinned environment (once; again only when the pins change)
 	@tools/setup.sh
@@ -38,7 +38,7 @@ lint: setup ## ruff: the rules and the format
 
 authoring: setup ## are the generated notebooks up to date?
 	$(call heading,authoring: generated notebooks agree with their sources)
-	$(PYTHON_IN_VENV) -m flashlearn.authoring check
+	$(PYTHON_IN_VENV) -m flashlearn.course.authoring check
 
 units: setup ## the unit tests and the tests of every exercise
 	$(call heading,units: the package and every exercise)
@@ -58,12 +58,12 @@ solutions: setup ## run the solved notebooks: every check passes
 	@rm -rf $(SCRATCH)
 	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH) FLASHLEARN_STRICT=1 $(NBVAL) solutions/$(TRAINING) solutions
 
-build: setup ## solutions/*.py into both notebooks of each lesson; executes what changed
-	@$(PYTHON_IN_VENV) -m flashlearn.authoring build
+build: setup ## lessons' sources into both notebooks of each lesson; executes what changed
+	@$(PYTHON_IN_VENV) -m flashlearn.course.authoring build
 
 bench: setup ## verdict latency, what observing costs, what the grader says of answers with known faults
 	@.venv/bin/flashlearn bench
-	@$(PYTHON_IN_VENV) -m tests.wrong
+	@$(PYTHON_IN_VENV) -m tests.corpus
 
 format: setup ## let ruff mend what it can
 	$(PYTHON_IN_VENV) -m ruff check --fix .

@@ -18,22 +18,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from flashlearn import moved
+
 __version__ = "0.1.0"
 
 _HOMES = {
-    "CheckFailed": "checking",
-    "CheckStopped": "checking",
-    "KernelCrash": "observe.errors",
-    "LaunchError": "observe.errors",
-    "OutOfBounds": "observe.errors",
+    "CheckFailed": "course.check",
+    "CheckStopped": "course.check",
+    "KernelCrash": "interpreter.errors",
+    "LaunchError": "interpreter.errors",
+    "OutOfBounds": "interpreter.errors",
     "Report": "report",
-    "UnknownExercise": "exercises",
+    "UnknownExercise": "lessons",
     "TraceError": "tracing",
-    "check": "checking",
-    "hint": "hints",
-    "observing": "observe.route",
+    "check": "course.check",
+    "hint": "course.hints",
+    "observing": "interpreter.route",
     "trace": "tracing",
-    "use": "checking",
+    "use": "course.answers",
 }
 
 __all__ = ["DEVICE", "status", *_HOMES]
@@ -41,11 +43,13 @@ __all__ = ["DEVICE", "status", *_HOMES]
 
 def __getattr__(name: str) -> Any:
     if name == "DEVICE":  # where lessons put their tensors: "cuda" where there is a GPU, else "cpu"
-        from flashlearn.device import default
+        from flashlearn.machine.device import default
 
         value = default()
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"flashlearn.{_HOMES[name]}"), name)
+    elif f"flashlearn.{name}" in moved.MOVED:  # an older copy of a lesson asks for it
+        value = importlib.import_module(f"flashlearn.{name}")
     else:
         raise AttributeError(f"module 'flashlearn' has no attribute {name!r}")
     globals()[name] = value
@@ -61,7 +65,7 @@ def status() -> None:
     from rich.console import Console
 
     from flashlearn.cli.status import show
-    from flashlearn.course import CourseError
+    from flashlearn.course.files import CourseError
 
     try:
         show(Console())
@@ -78,12 +82,13 @@ def _is_the_command() -> bool:
 
 
 def _route_launches() -> None:
-    from flashlearn.device import has_gpu
-    from flashlearn.observe.route import install
+    from flashlearn.interpreter.route import install
+    from flashlearn.machine.device import has_gpu
 
     if not has_gpu():
         install()
 
 
+moved.install()
 if not _is_the_command():
     _route_launches()

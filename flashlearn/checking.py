@@ -1,155 +1,80 @@
-"""`check`: an exercise's name and a function go in, a `Report` comes out, and Jupyter shows it."""
+"""`grade`: an exercise and an answer to it go in, a `Report` comes out: run, judge, explain, report."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-import torch
-from torch.utils._python_dispatch import _disable_current_modes
-
-from flashlearn import device, portable, symbolic, timing
-from flashlearn.diagnose import diagnose
-from flashlearn.exercise import Exercise, Kind
-from flashlearn.exercises import find
-from flashlearn.observe.observation import Launch
+from flashlearn import compiler
+from flashlearn.exercise import Earlier, Exercise, Kind
+from flashlearn.explaining import diagnose
+from flashlearn.interpreter.observation import Launch
+from flashlearn.judging import speed, symbolic
+from flashlearn.judging.cases import run
+from flashlearn.machine import device
+from flashlearn.machine.threads import one_thread
 from flashlearn.outcome import Finding, Outcome, Status
-from flashlearn.progress import Progress, append_verdict
 from flashlearn.report import Report
-from flashlearn.run import run
-from flashlearn.tolerance import as_tuple, output_dtypes
+from flashlearn.running.answer import Answer, answering
+from flashlearn.running.evidence import Interrupted, Raised
 
-_passed: dict[str, Callable] = {}
 JUDGED = {Status.WRONG, Status.PASS}
 
 
-class CheckFailed(AssertionError):
-    """A check that did not pass, where FLASHLEARN_STRICT=1 asks for an error."""
+def grade(exercise: Exercise, answer: Answer | Callable[..., Any], earlier: Earlier) -> Report:
+    """Run `answer`, the learner's function, in every case of the exercise; say what is right and what is not.
 
-
-class CheckStopped(KeyboardInterrupt):
-    """A check that was interrupted. Nothing was recorded."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"The check was stopped. {self}"]
-
-
-def check(name: str, function: Callable, *, demo: bool = False) -> Report:
-    """Check `function`, the learner's answer to exercise `name`, and record the attempt.
-
-    `function` is the launcher (kernels), or the plain function (torch, sympy), with the exercise's
-    signature. With `demo=True` the check is an illustration: it is not recorded and never raises.
-
-    Raises UnknownExercise for a name that is no exercise, CheckFailed where FLASHLEARN_STRICT=1 is
-    set and the check does not pass (a check that needs a GPU is no failure), and CheckStopped when
-    interrupted.
+    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. Raises
+    nothing for what the function does, and KeyboardInterrupt when interrupted.
     """
-    exercise = find(name)
     started = time.perf_counter()
-    try:
-        with _one_thread():
-            outcomes, finding = _judge(exercise, function)
-    except KeyboardInterrupt:
-        raise CheckStopped("Nothing was recorded.") from None
-    report = Report(
+    answer = answering(exercise, answer)
+    with one_thread():
+        outcomes, finding = _judge(exercise, answer, earlier)
+    return Report(
         exercise=exercise,
         outcomes=tuple(outcomes),
         finding=finding,
-        timing=_timing(exercise, function, outcomes),
+        timing=_timing(exercise, answer, outcomes),
         budgets=_budgets(outcomes),
         mode=device.mode(),
-        demo=demo,
         seconds=time.perf_counter() - started,
-        hints_taken=Progress().hints(name),
     )
-    if not demo:
-        _record(report, function)
-    return report
 
 
-def use(name: str, function: Callable) -> Callable:
-    """`function` if it has passed its check in this session, else the course's own solution.
-
-    Later cells of a lesson build on an exercise; this is how they run whether it is solved or not.
-    """
-    exercise = find(name)
-    return function if _passed.get(name) is function else solution(exercise)
-
-
-def passed_or_own(name: str) -> Callable:
-    """The function that last passed `name`'s check in this session, or the course's own if none has."""
-    return _passed.get(name) or solution(find(name))
-
-
-def solution(exercise: Exercise) -> Callable:
-    """The package's own function for an exercise: its kernel's launcher, or the reference."""
-    if not exercise.solution:
-        return exercise.reference
-    module, _, attribute = exercise.solution.partition(":")
-    return getattr(importlib.import_module(module), attribute)
-
-
-def as_learner(exercise: Exercise, name: str) -> Callable:
-    """A declared mistake as the function that a learner who makes it would hand in.
-
-    A kernel fixture is taken as it is; a torch formula's outputs get the dtypes that are asked for.
-    """
-    mistake = exercise.mistakes[name]
-    if mistake.launcher is not None:
-        return mistake.launcher
-
-    def handed_in(*values: Any) -> Any:
-        inputs = dict(zip(exercise.parameters(), values, strict=True))
-        with _disable_current_modes():  # nobody need watch a formula that stands for a learner's kernel
-            wrong = mistake.wrong(**inputs)
-        if exercise.kind is Kind.SYMBOLIC or exercise.call is not None:  # whose outputs are made of it
-            return wrong
-        outputs = [
-            out.to(dtype) for out, dtype in zip(as_tuple(wrong), output_dtypes(exercise, inputs), strict=True)
-        ]
-        return tuple(outputs) if isinstance(wrong, tuple) else outputs[0]
-
-    return handed_in
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep torch to one thread: on tensors as small as a check's, threads only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _judge(exercise: Exercise, function: Callable) -> tuple[list[Outcome], Finding | None]:
+def _judge(exercise: Exercise, answer: Answer, earlier: Earlier) -> tuple[list[Outcome], Finding | None]:
     is_symbolic = exercise.kind is Kind.SYMBOLIC
-    outcomes = symbolic.run_symbolic(exercise, function) if is_symbolic else run(exercise, function)
-    if exercise.review is not None and all(o.status is Status.PASS for o in outcomes):
-        sentence = exercise.review(function)
+    outcomes = symbolic.run_symbolic(exercise, answer) if is_symbolic else run(exercise, answer)
+    if exercise.judged.review is not None and all(o.status is Status.PASS for o in outcomes):
+        try:
+            sentence = exercise.judged.review(answer, earlier)
+        except Interrupted as error:
+            return [*outcomes, _interrupted(exercise, error.raised)], None
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
-            return outcomes, Finding("review", sentence, "Every case passes: this alone is left to mend.")
+            return outcomes, Finding("review", {"seen": sentence, "case": exercise.cases[0].name})
     if is_symbolic:
         return outcomes, symbolic.name_mistake(exercise, outcomes)
-    finding = diagnose(exercise, outcomes, function)
+    finding = diagnose(exercise, outcomes, answer)
     statuses = {o.status for o in outcomes}
-    if finding is None and exercise.explain is not None and Status.WRONG in statuses <= JUDGED:
-        finding = exercise.explain(outcomes, function)
+    if finding is None and exercise.explained.explain is not None and Status.WRONG in statuses <= JUDGED:
+        finding = exercise.explained.explain(outcomes, answer)
     return outcomes, finding
 
 
-def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> Any:
+def _interrupted(exercise: Exercise, error: Raised) -> Outcome:
+    """The outcome of a call beyond the cases that did not come to its end."""
+    sentence = f"Every case passes; but called once more, with other inputs, it failed. {error.sentence}"
+    return Outcome(exercise.cases[0], error.status, sentence, place=error.place, fault=error.fault)
+
+
+def _timing(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) -> speed.Timing | None:
     if exercise.kind is not Kind.KERNEL or any(o.status is not Status.PASS for o in outcomes):
         return None
-    if device.has_gpu() and exercise.timing_case is not None:
-        return timing.measure(exercise, function)
+    if device.has_gpu() and exercise.timed.case is not None:
+        return speed.measure(exercise, answer)
     seen = [
         (exercise.inputs(o.case, o.case.generator()), o.observation)
         for o in outcomes
@@ -157,7 +82,7 @@ def _timing(exercise: Exercise, function: Callable, outcomes: list[Outcome]) -> 
     ]
     if not seen:
         return None
-    return timing.predict(exercise, *min(seen, key=lambda one: timing.padding(exercise, *one)))
+    return speed.predict(exercise, *min(seen, key=lambda one: speed.padding(exercise, *one)))
 
 
 def _budgets(outcomes: list[Outcome]) -> Future | None:
@@ -179,24 +104,4 @@ def _budgets(outcomes: list[Outcome]) -> Future | None:
             others.setdefault((launch.name, *sorted(launch.signature.items())), launch)
     known = {id(launch) for launch in launches.values()}
     rest = [launch for launch in others.values() if id(launch) not in known and launch.name in launches]
-    return portable.start(list(launches.values()), also=rest) if launches else None
-
-
-def _record(report: Report, function: Callable) -> None:
-    exercise = report.exercise
-    if report.passed:
-        _passed[exercise.name] = function
-    Progress().attempt(exercise.name, report.status, report.seconds)
-    append_verdict(
-        {
-            "exercise": exercise.name,
-            "lesson": exercise.lesson,
-            "status": report.status.name,
-            "passed": report.passed,
-            "sentence": report.sentence,
-            "seconds": round(report.seconds, 3),
-        }
-    )
-    strict = os.environ.get("FLASHLEARN_STRICT") == "1"
-    if strict and not report.passed and report.status is not Status.NEEDS_GPU:
-        raise CheckFailed(str(report))
+    return compiler.start(list(launches.values()), also=rest) if launches else None

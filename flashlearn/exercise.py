@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
 
 Inputs = dict[str, Any]
 """Arguments of a launcher by parameter name, in the order of its signature."""
+
+Earlier = Callable[[str], Any]
+"""The learner's answer to another exercise by name, if it passed in this session; else the course's own."""
 
 
 class Kind(enum.Enum):
@@ -54,6 +57,14 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Tiles:
+    """Which faults of a formula depend on its tile; with `one_side` only one of the tile's sides matters."""
+
+    faults: frozenset[str]
+    one_side: bool = False
+
+
+@dataclass(frozen=True)
 class Mistake:
     """A mistake people make, declared so that it can be recognised by name.
 
@@ -61,8 +72,9 @@ class Mistake:
     signature of the exercise's reference; or `launcher` is a real function with a real kernel that
     makes it (where torch cannot say it: a missing mask, a race), to be answered with `status`.
     `sentence` says to the learner what happened, `next_step` what to look at. `also` are
-    formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults`
-    takes the shape of the tiles as `tile`, and is tried with the learner's.
+    formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults`, of
+    a function that has `tiles` (a `Tiles`), takes the shape of the tiles as `tile`, and is tried with the
+    learner's where one of its faults depends on it.
     """
 
     sentence: str
@@ -82,31 +94,81 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """One graded task of a lesson.
+class HowJudged:
+    """What is right, and how it is found out.
 
-    `inputs(case, generator)` draws the arguments (CPU tensors and Python scalars, or sympy
-    objects); `reference(**inputs)` gives the true outputs when called with fp64 inputs and, called
-    at the learner's precision, is the first twin; `twins` are further same-precision spellings.
-    `outputs` names the returned tensors in order. `work(inputs)` is the least work of a call; a
-    kernel that did less than half of its operations did not compute the answer. Where `accumulates`,
-    outputs are sums and half-precision results are also held to a bound on their rms error.
-    Without `launcher_arithmetic` the exercise is itself arithmetic of single elements, and torch may do none
-    of it with the inputs in the launcher.
-    `output_dtypes` names outputs whose dtype is not what the reference returns for the case's inputs
-    (lse and delta are fp32). `peer` is the torch function that timing compares with, on
-    `timing_case`. `call(function, inputs)` replaces the plain call where outputs are not what the
-    function returns (gradients of it, say). `review(function)` looks at an answer whose cases all pass
-    and returns a sentence if it still is not what was asked for, else nothing. `explain(outcomes, function)`
-    says what cases that came out wrong amount to where no named mistake does: a flashlearn.outcome.Finding.
-    `says(case)` is what a case that came out wrong says of itself, where "off by so much" would mean nothing.
-    `weights` reads P out of an attention kernel: (read(launcher, inputs), right(inputs)), see
-    flashlearn.exercises.readouts. `quantities(inputs)` gives what a right kernel's tiles hold on their way
-    (flashlearn.exercises.quantities), by which the first value that departs is found; not where
-    `unsolved(function)` holds: then finding that line is the exercise.
-    `catalogue` are mistakes that the exercise does not teach and a learner may still make: formulas that a
-    diagnosis tries after those of `mistakes`.
-    Where there are `real_sizes` (B, H, S, D), offsets of [B, H, S, D] inputs of that size must not overflow.
+    `reference(**inputs)` gives the true outputs when called with fp64 inputs and, called at the learner's
+    precision, is the first twin; `twins` are further same-precision spellings. Outputs that are a
+    `gradient` may err a little more. Where an exercise `accumulates`, outputs are sums and half-precision
+    results are also held to a bound on their rms error. `output_dtypes` names outputs whose dtype is not
+    what the reference returns for the case's inputs (lse and delta are fp32). With `atomics` they may
+    change from run to run. `work(inputs)` is the least work of a call; a kernel that did less than half of
+    its operations did not compute the answer. Without `launcher_arithmetic` the exercise is itself
+    arithmetic of single elements, and torch may do none of it with the inputs in the launcher. Where there
+    are `real_sizes` (B, H, S, D), offsets of [B, H, S, D] inputs of that size must not overflow.
+    `call(function, inputs)` replaces the plain call where outputs are not what the function returns
+    (gradients of it, say), and runs where the function does; `read(returned, inputs)` makes the outputs of
+    what came back, and runs where it is judged. `review(answer, earlier)` looks at an answer
+    (flashlearn.running.answer) whose cases all pass and returns a sentence if it still is not what was
+    asked for, else nothing; `earlier(name)` is the learner's answer to another exercise. `says(case)` is
+    what a case that came out wrong says of itself, where "off by so much" would mean nothing. `time_limit`
+    is in seconds of the processor, per call. `causal` attention hides later keys in every case; where only
+    some cases do, an input of that name says so.
+    """
+
+    reference: Callable[..., Any]
+    twins: tuple[Callable[..., Any], ...] = ()
+    gradient: bool = False
+    accumulates: bool = True
+    launcher_arithmetic: bool = True
+    output_dtypes: Mapping[str, torch.dtype] = field(default_factory=dict)
+    atomics: bool = False
+    work: Callable[[Inputs], Work] | None = None
+    real_sizes: Mapping[str, int] = field(default_factory=dict)
+    call: Callable[[Callable[..., Any], Inputs], Any] | None = None
+    read: Callable[[Any, Inputs], Any] | None = None
+    review: Callable[[Any, Earlier], str] | None = None
+    says: Callable[[Case], str] | None = None
+    time_limit: float = 20.0
+    causal: bool = False
+
+
+@dataclass(frozen=True)
+class HowExplained:
+    """What is known of ways to go wrong.
+
+    `mistakes` are those that the exercise is about; `catalogue` those that it does not teach and a learner
+    may still make: formulas that a diagnosis tries after them. `explain(outcomes, answer)` says what cases
+    that came out wrong amount to where no named mistake does: a flashlearn.outcome.Finding.
+    `quantities(inputs)` gives what a right kernel's tiles hold on the way (flashlearn.quantity), by which
+    the first value that departs is found; not where `unsolved(answer)` holds: then finding that line is
+    the exercise. `weights` reads P out of an attention kernel: (read(launcher, inputs), right(inputs)).
+    """
+
+    mistakes: Mapping[str, Mistake] = field(default_factory=dict)
+    catalogue: Mapping[str, Mistake] = field(default_factory=dict)
+    explain: Callable[[list[Any], Any], Any] | None = None
+    quantities: Callable[[Inputs], Any] | None = None
+    unsolved: Callable[[Any], bool] | None = None
+    weights: tuple[Callable[..., Any], Callable[[Inputs], Any]] | None = None
+
+
+@dataclass(frozen=True)
+class HowTimed:
+    """The torch function that timing compares with, what a report calls it, and the case that is timed."""
+
+    peer: Callable[..., Any] | None = None
+    case: Case | None = None
+    peer_name: str = ""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One graded task of a lesson: what is asked, how it is judged, how it is explained, how it is timed.
+
+    `inputs(case, generator)` draws the arguments (CPU tensors and Python scalars, or sympy objects),
+    `outputs` names what is returned in order. `solution` is the path of the package's own function
+    ("module:name"); without one it is the reference.
     """
 
     name: str
@@ -116,38 +178,44 @@ class Exercise:
     signature: str
     outputs: tuple[str, ...]
     inputs: Callable[[Case, torch.Generator], Inputs]
-    reference: Callable[..., Any]
     cases: tuple[Case, ...]
-    hints: tuple[str, str, str]
-    mistakes: Mapping[str, Mistake] = field(default_factory=dict)
-    catalogue: Mapping[str, Mistake] = field(default_factory=dict)
-    twins: tuple[Callable[..., Any], ...] = ()
+    judged: HowJudged
+    explained: HowExplained = field(default_factory=HowExplained)
+    timed: HowTimed = field(default_factory=HowTimed)
     points: int = 1
-    gradient: bool = False
-    accumulates: bool = True
-    launcher_arithmetic: bool = True
-    output_dtypes: Mapping[str, torch.dtype] = field(default_factory=dict)
-    atomics: bool = False
-    work: Callable[[Inputs], Work] | None = None
     solution: str = ""
-    peer: Callable[..., Any] | None = None
-    timing_case: Case | None = None
-    time_limit: float = 20.0
-    call: Callable[[Callable[..., Any], Inputs], Any] | None = None
-    review: Callable[[Callable[..., Any]], str] | None = None
-    explain: Callable[[list[Any], Callable[..., Any]], Any] | None = None
-    says: Callable[[Case], str] | None = None
-    real_sizes: Mapping[str, int] = field(default_factory=dict)
-    quantities: Callable[[Inputs], Any] | None = None
-    unsolved: Callable[[Callable[..., Any]], bool] | None = None
-    weights: tuple[Callable[..., Any], Callable[[Inputs], Any]] | None = None
+    hints: tuple[str, str, str] = ("", "", "")
+
+    @property
+    def reference(self) -> Callable[..., Any]:
+        """What is right: the true outputs of fp64 inputs."""
+        return self.judged.reference
 
     @property
     def known(self) -> Mapping[str, Mistake]:
         """Every mistake by name: those of the catalogue, and the exercise's own."""
-        return {**self.catalogue, **self.mistakes}
+        return {**self.explained.catalogue, **self.explained.mistakes}
 
     def parameters(self) -> tuple[str, ...]:
         """Parameter names of the learner's function, read off `signature`."""
         inside = self.signature[self.signature.index("(") + 1 : self.signature.index(")")]
         return tuple(p.split(":")[0].split("=")[0].strip() for p in inside.split(",") if p.strip())
+
+    def within(self, seconds: float) -> Exercise:
+        """The same exercise with another time limit."""
+        return replace(self, judged=replace(self.judged, time_limit=seconds))
+
+
+def declared(**given: Any) -> Exercise:
+    """An exercise from the fields of all its groups at once, for families that differ in a few of them.
+
+    The case of `HowTimed` is called `timing_case` here. Raises TypeError for a field that there is not.
+    """
+    if "timing_case" in given:
+        given["case"] = given.pop("timing_case")
+    groups = {"judged": HowJudged, "explained": HowExplained, "timed": HowTimed}
+    parts = {
+        group: kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
+        for group, kind in groups.items()
+    }
+    return Exercise(**given, **parts)

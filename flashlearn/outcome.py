@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import torch
 
     from flashlearn.exercise import Case
-    from flashlearn.observe.observation import Launch, Observation
+    from flashlearn.interpreter.observation import Launch, Observation
 
 
 class Status(enum.Enum):
@@ -53,12 +53,26 @@ class Caution:
 
 
 @dataclass(frozen=True)
+class Misfit:
+    """Why an output cannot be compared: what was found, and what is expected.
+
+    `what` does not fit: "nothing" (None came back), "type", "layout", "shape" or "dtype". `got` and
+    `expected` are shapes or dtypes, `got` else a word for the value.
+    """
+
+    what: str
+    got: str | tuple[int, ...]
+    expected: str | tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class OutputCheck:
     """One output against the reference.
 
     `error` and `allowed` are in the output's own units; `got` and `expected` are on the CPU,
-    `expected` in fp64. `problem` is a sentence where the two cannot even be compared (shape, dtype,
-    missing, never written). `writers[i]` is the flat id of the program that stored element i, −1 if none.
+    `expected` in fp64. `problem` is a sentence where the two cannot even be compared, and `misfit` says
+    the same as data; problems with the same `like` differ in figures alone. `writers[i]` is the flat id of
+    the program that stored element i, −1 if none.
     """
 
     name: str
@@ -70,6 +84,8 @@ class OutputCheck:
     got: torch.Tensor | Any = None
     expected: torch.Tensor | Any = None
     writers: torch.Tensor | None = None
+    misfit: Misfit | None = None
+    like: tuple = ()
 
     @functools.cached_property
     def telling(self) -> torch.Tensor:
@@ -92,10 +108,14 @@ class OutputCheck:
 class Outcome:
     """What happened in one case. `message` is one sentence; `detail` may show code or numbers.
 
-    `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index), a race,
-    ("race", the two accesses' kinds, which of the two programs had read the element, whose memory it is), or
-    what a launcher did, ("changed input",). `launched` are the launches of a compiled case; an observed one
-    has them in its `observation`.
+    `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index), with
+    "gaps" behind it where that index lies between the tensor's elements, a race, ("race", the two accesses'
+    kinds, which of the two programs had read the element, whose memory it is), a crash, ("crash", the
+    exception's type, its text), a stub, ("todo", whose, what there is to write), or what a launcher did,
+    ("launcher", what it returned instead), ("changed input", its name) or ("returned input", the output, the
+    input). `launched` are the launches
+    of a compiled case; an observed one has them in its `observation`. Outcomes without
+    outputs that have the same `like` have sentences that differ in figures alone.
     """
 
     case: Case
@@ -110,6 +130,7 @@ class Outcome:
     mode: str = "observed"
     fault: tuple = ()
     launched: tuple[Launch, ...] = ()
+    like: tuple = ()
 
     @property
     def launches(self) -> Sequence[Launch]:
@@ -117,17 +138,71 @@ class Outcome:
         return self.observation.launches if self.observation is not None else self.launched
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The diagnosis: which mistake (or rule) it is, said in a sentence, and what to do next.
+class Said(NamedTuple):
+    """What a learner reads: what happened, and what to look at or do next.
 
-    Two at once are written "one + other" in `mistake`. `fits` of `of` cases that are wrong are explained.
+    `quotes` tells what a case has said itself already, where the sentence says it again: the case by its
+    name, or an output and its misfit. `more` is what the sentence adds to that; None where it says the same
+    in words of its own, and may stand for both.
     """
 
-    mistake: str
     sentence: str
     next_step: str = ""
+    quotes: str | tuple[str, Misfit] = ""
+    more: str | None = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The diagnosis as data: its kind, what is known of this one, and where it shows.
+
+    What is said of it is made from `kind`, `facts` and `parts` by flashlearn.explaining.wording, and nowhere
+    else. `parts` are the findings that it combines: then `kind` says how. `called` are the mistakes' names
+    where the kind's own is none: one mistake may show in several ways. `fits` of `of` cases that are wrong
+    are explained; it is `partial` if it leaves something open and says so.
+    """
+
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
     place: Place | None = None
     fits: int = 0
     of: int = 0
-    evidence: dict[str, Any] = field(default_factory=dict)
+    called: tuple[str, ...] = ()
+    parts: tuple[Finding, ...] = ()
+    partial: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the mistakes that it is about, each once."""
+        if self.called or not self.parts:
+            return self.called or (self.kind,)
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.names))
+
+    @property
+    def mistake(self) -> str:
+        """The mistake's name; two at once are written "one + other"."""
+        return " + ".join(self.names)
+
+    @property
+    def said(self) -> Said:
+        """Its sentence and its next step, as the learner reads them."""
+        (words,) = _words
+        return words(self)
+
+    @property
+    def sentence(self) -> str:
+        """What happened."""
+        return self.said.sentence
+
+    @property
+    def next_step(self) -> str:
+        """What to look at, or to do; empty where there is nothing to add."""
+        return self.said.next_step
+
+
+_words: list[Callable[[Finding], Said]] = []
+
+
+def words_are_made_by(words: Callable[[Finding], Said]) -> None:
+    """Who puts findings into words: flashlearn.explaining.wording says so when it is imported."""
+    _words[:] = [words]

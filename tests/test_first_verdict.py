@@ -8,10 +8,11 @@ import sys
 CHECK = """
 import sys
 import flashlearn
-from flashlearn.exercises import find
+from flashlearn.lessons import find
 for name in ("row_sum", "flash_forward"):
     exercise = find(name)
-    kernel = next(m.launcher for m in exercise.mistakes.values() if m.launcher and m.status == "WRONG")
+    known = exercise.explained.mistakes.values()
+    kernel = next(m.launcher for m in known if m.launcher and m.status == "WRONG")
     report = flashlearn.check(name, kernel, demo=True)
     assert not report.passed and report.finding is not None
 print([name for name in ("torch._dynamo", "torch._inductor", "matplotlib", "pandas") if name in sys.modules])

@@ -8,19 +8,20 @@ import math
 import pytest
 import sympy as sp
 from rich.console import Console
-from synthetic_course import lesson, make_course
 
 from flashlearn import check
 from flashlearn.cli import status
-from flashlearn.clinic import Trial, draw
-from flashlearn.exercises import budget_05, lesson_10
-from flashlearn.failures import failure
+from flashlearn.lessons.lesson_05_execution_model import block_budget
+from flashlearn.lessons.lesson_10_clinic import exercises
+from flashlearn.lessons.lesson_10_clinic.instruments import Trial, draw
 from flashlearn.outcome import Status
+from flashlearn.running.crashes import failure
+from tests.course.synthetic_course import lesson, make_course
 
 
 def budget_without_rounding(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
     """Registers as if they were handed out one by one."""
-    right = budget_05.block_budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu)
+    right = block_budget.block_budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu)
     blocks = min(
         gpu.blocks_per_sm,
         gpu.warps_per_sm // warps,
@@ -44,8 +45,8 @@ def test_a_budget_whose_registers_are_not_rounded_to_eights_is_wrong():
     ],
 )
 def test_a_wrong_verdict_says_who_lives_and_who_was_condemned(number, words):
-    case = lesson_10.tests_on_trial.cases[number]
-    assert lesson_10.verdict_on(case) == words
+    case = exercises.tests_on_trial.cases[number]
+    assert exercises.verdict_on(case) == words
 
 
 def test_a_survivor_is_no_number_that_is_off():

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import bad_kernels
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from flashlearn.outcome import Status
+from tests import bad_kernels
 
 SETUP = """
 import dataclasses, sys
 sys.path.insert(0, {tests!r})
-import bad_kernels
+from tests import bad_kernels
 import flashlearn
-from flashlearn import checking
-from flashlearn.exercises import find
-quick = dataclasses.replace(find("scaled_add"), time_limit=4.0)
+from flashlearn.course import check as checking
+from flashlearn.lessons import find
+quick = find("scaled_add").within(4.0)
 checking.find = lambda name: quick
 """
 

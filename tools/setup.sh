@@ -4,7 +4,10 @@
 #
 #   PYTHON=python3.12   which Python to build .venv with (default: the first of 3.11 to 3.14 that is found)
 #   TORCH_INDEX=URL     a further package index to take torch's build from; remembered for later runs
+#   TORCH_INDEX=none    no further index: torch's default build, with CUDA; remembered too
 #
+# Without TORCH_INDEX a new .venv on a machine without an NVIDIA GPU gets torch's CPU build, if its index can be
+# reached (tools/torch_index.py decides). That is remembered like everything else, and not asked again.
 # pip's own settings (pip.conf, PIP_*) stay in force.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,6 +15,7 @@ cd "$(dirname "$0")/.."
 venv=.venv
 mark=$venv/made-by-flashlearn # present from the first moment: this folder is ours to remove
 stamp=$venv/flashlearn-stamp  # present only when the set-up went through to its end
+cpu_index=${TORCH_CPU_INDEX:-https://download.pytorch.org/whl/cpu}
 root=$(pwd -P)
 if [ "$(id -u)" = 0 ]; then sudo=""; else sudo="sudo "; fi
 
@@ -24,6 +28,7 @@ fail() {
 pins=$(cat requirements.txt constraints.txt | cksum)
 known() { [ ! -f "$stamp" ] || sed -n "s|^$1=||p" "$stamp"; }
 index=${TORCH_INDEX-$(known index)}
+if [ "$index" = none ]; then index=""; fi
 if [ -f "$stamp" ] && [ "$(known pins)" = "$pins" ] && [ "$(known root)" = "$root" ] &&
     [ "$(known index)" = "$index" ] && "$venv/bin/python" -c '' 2>/dev/null; then
     exit 0
@@ -33,12 +38,12 @@ fi
 container="Use a Linux container instead (.devcontainer/ opens in VS Code, or: devcontainer up)"
 case "$(uname -s)" in
 Linux) ;;
-Darwin) fail "FlashLearn needs Linux: triton has no build for macOS. $container; see Install in README.md." ;;
+Darwin) fail "FlashLearn needs Linux: triton has no build for macOS. $container; see docs/install.md." ;;
 MINGW* | MSYS* | CYGWIN*)
     fail "FlashLearn needs Linux: triton has no build for Windows. Use WSL 2 (wsl --install -d Ubuntu, then" \
-        "the same commands inside it). $container; see Install in README.md."
+        "the same commands inside it). $container; see docs/install.md."
     ;;
-*) fail "FlashLearn needs Linux: triton has no build for $(uname -s). $container; see Install in README.md." ;;
+*) fail "FlashLearn needs Linux: triton has no build for $(uname -s). $container; see docs/install.md." ;;
 esac
 case "$(uname -m)" in
 x86_64 | aarch64) ;;
@@ -47,7 +52,7 @@ esac
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed -n 's/^glibc 2\.\([0-9]*\).*/\1/p')
 if [ "${glibc:-0}" -lt 28 ]; then
     fail "FlashLearn needs a Linux with glibc 2.28 or newer (Debian 10, Ubuntu 20.04 and later have it): torch" \
-        "and triton have no builds for this system's C library. $container; see Install in README.md."
+        "and triton have no builds for this system's C library. $container; see docs/install.md."
 fi
 
 # ---- which Python --------------------------------------------------------------------------------
@@ -73,6 +78,9 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         "Install it and run make again: ${sudo}apt install python$version-venv"
 fi
 
+undecided=no
+if [ ! -f "$stamp" ] && [ -z "${TORCH_INDEX+given}" ]; then undecided=yes; fi
+
 # ---- .venv itself --------------------------------------------------------------------------------
 if [ -e "$venv" ] && [ ! -f "$mark" ]; then
     fail "There is a .venv here that make did not make. Move it away (mv .venv .venv-mine) and run make again."
@@ -91,8 +99,8 @@ else
 fi
 
 echo "Setting up .venv with $("$venv/bin/python" --version). This is done once; torch is the large download."
-if [ -z "$index" ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
-    echo "No NVIDIA GPU was found: torch's CPU build saves several GB (Ctrl-C now; Install in README.md says how)."
+if [ "$undecided" = yes ]; then
+    index=$("$venv/bin/python" tools/torch_index.py "$cpu_index") || index=""
 fi
 install() {
     PIP_USER=0 "$venv/bin/python" -m pip install --disable-pip-version-check "$@" ||

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from flashlearn.cli import bench, check, console, doctor, files, lab, status
-from flashlearn.course import CourseError
+from flashlearn.course.files import CourseError
 
 
 class Commands(TyperGroup):

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from flashlearn.cli import console, names
-from flashlearn.course import Course, CourseError, Lesson, exercise_cells, unknown
+from flashlearn.course.files import Course, CourseError, Lesson, exercise_cells, unknown
 
 if TYPE_CHECKING:
-    from flashlearn.cli.headless import Run, Verdict
+    from flashlearn.cli.headless import CheckVerdict, Run
 
 STYLES = {"PASS": "green", "NEEDS_GPU": "yellow", "TODO": "dim", "NOT_CHECKED": "dim"}
 WORDS = {"PASS": "passed", "NEEDS_GPU": "needs a GPU", "TODO": "not started", "NOT_CHECKED": "not checked"}
@@ -35,7 +35,7 @@ class Result:
     """One notebook's answer: a verdict for each exercise asked for, and sentences about the rest."""
 
     notebook: Path
-    verdicts: list[Verdict]
+    verdicts: list[CheckVerdict]
     problems: list[str]
     readable: bool = True
 
@@ -164,7 +164,7 @@ def _find(course: Course, text: str) -> Target:
 
 
 def _copy(course: Course, lesson: Lesson) -> Path:
-    path = course.work / f"{lesson.stem}.ipynb"
+    path = course.copy_of(lesson)
     if not path.exists():
         raise CourseError(
             f"You have no copy of {lesson.stem} yet: `flashlearn lab` puts the lessons into work/."
@@ -173,7 +173,7 @@ def _copy(course: Course, lesson: Lesson) -> Path:
 
 
 def _all_of_work(course: Course) -> list[Target]:
-    paths = {lesson: course.work / f"{lesson.stem}.ipynb" for lesson in course.lessons()}
+    paths = {lesson: course.copy_of(lesson) for lesson in course.lessons()}
     targets = [Target(path, lesson) for lesson, path in paths.items() if path.exists()]
     if not targets:
         raise CourseError(f"There are no lessons in {course.work} yet: `flashlearn lab` puts them there.")
@@ -188,7 +188,7 @@ def _lesson_of(course: Course, path: Path) -> Lesson | None:
 
 
 def _result(target: Target, notebook: Any, run: Run) -> Result:
-    from flashlearn.cli.headless import Verdict
+    from flashlearn.cli.headless import CheckVerdict
 
     expected = target.lesson.exercises if target.lesson else ()
     asked = target.only or dict.fromkeys((*expected, *exercise_cells(notebook), *run.verdicts))
@@ -196,7 +196,8 @@ def _result(target: Target, notebook: Any, run: Run) -> Result:
     if run.complete:
         missing = 'No check of it ran: is there still a cell with `flashlearn.check("{0}", {0})`?'
     verdicts = [
-        run.verdicts.get(name) or Verdict(name, "NOT_CHECKED", False, missing.format(name)) for name in asked
+        run.verdicts.get(name) or CheckVerdict(name, "NOT_CHECKED", False, missing.format(name))
+        for name in asked
     ]
     if not verdicts:
         return Result(target.path, [], [f"{target.path} has no exercises."], readable=False)

@@ -14,9 +14,9 @@ MARKS = {True: ("ok", "green"), False: ("mend", "bold red"), None: ("note", "yel
 def doctor() -> None:
     """Look at versions, GPU, compiler and the course's hooks, and say what to do about each problem."""
     with console.err.status("Looking at this machine"):
-        from flashlearn.device import environment_report
+        from flashlearn.course import environment
 
-        checks = environment_report()
+        checks = environment.report()
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("", "what", "found", "what to do"):
         table.add_column(heading, overflow="fold")

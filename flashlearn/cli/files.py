@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flashlearn.cli import console, names
-from flashlearn.course import Course, CourseError, unknown
+from flashlearn.course.files import Course, CourseError, unknown
 
 
 def hint(
@@ -15,7 +15,7 @@ def hint(
     step: Annotated[int | None, typer.Option(help="Show this hint (1, 2, 3) instead of the next.")] = None,
 ) -> None:
     """Show the next of an exercise's three hints: the concept, the shape, the line."""
-    from flashlearn import hints
+    from flashlearn.course import hints
 
     try:
         console.say(str(hints.hint(name, step)))

@@ -29,8 +29,8 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbclient.util import run_sync
 
 from flashlearn.cli.console import one_line
-from flashlearn.course import CourseError
-from flashlearn.progress import home
+from flashlearn.course.files import CourseError
+from flashlearn.course.progress import home
 
 SECONDS_TO_ANSWER = 10
 """How long an interrupted cell may take to give the process back."""
@@ -41,7 +41,7 @@ _quiet.propagate = False
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckVerdict:
     """What the last check of an exercise said."""
 
     exercise: str
@@ -59,7 +59,7 @@ class Run:
     """
 
     notebook: Path
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[str, CheckVerdict] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     complete: bool = False
 
@@ -140,7 +140,7 @@ def run_notebook(
     return run
 
 
-def read_verdicts(path: Path) -> dict[str, Verdict]:
+def read_verdicts(path: Path) -> dict[str, CheckVerdict]:
     """The last verdict on each exercise in a file of JSON lines; lines that are none are passed over."""
     verdicts = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
@@ -150,7 +150,7 @@ def read_verdicts(path: Path) -> dict[str, Verdict]:
         except (ValueError, KeyError, TypeError):
             continue
         sentence, seconds = str(entry.get("sentence") or ""), float(entry.get("seconds") or 0.0)
-        verdicts[name] = Verdict(name, status, passed, sentence, seconds)
+        verdicts[name] = CheckVerdict(name, status, passed, sentence, seconds)
     return verdicts
 
 

@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 
 from flashlearn.cli import console
-from flashlearn.cli.status import next_exercise
-from flashlearn.course import Course, CourseError
-from flashlearn.progress import Progress, standings
+from flashlearn.cli.status import about_older_copies, next_exercise
+from flashlearn.course.files import Course, CourseError
+from flashlearn.course.progress import Progress, standings
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8888
@@ -33,20 +33,25 @@ def lab(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open a browser, if there is one.")] = True,
 ) -> None:
-    """Copy the lessons into work/ (once; yours are never overwritten) and open JupyterLab there."""
+    """Put the lessons into work/ (once; yours are never overwritten) and open JupyterLab there.
+
+    In a clone of the course, work/ lies in the clone; anywhere else, in the folder where you call this.
+    """
     course = Course.here()
     if importlib.util.find_spec("jupyterlab") is None:
-        raise CourseError("JupyterLab is not installed in this environment: `make setup` installs it.")
-    copied = course.fill_work()
-    if copied:
-        console.say(f"{console.count(len(copied), 'lesson')} copied to {course.work}.")
+        raise CourseError(
+            "JupyterLab is not installed in this environment: `pip install jupyterlab` installs it, "
+            "in a clone of the course `make setup`."
+        )
+    prepare(course)
     port = choose_port(port)
     start = _start_page(course)
     token = os.environ.get("JUPYTER_TOKEN") or secrets.token_hex(24)
     console.say(f"JupyterLab starts at http://{HOST}:{port}{start}?token={token}")
-    console.say("Ctrl-C stops it.")
+    opens = browser and has_browser()
+    console.say(f"{'Your browser opens' if opens else 'Open'} that address; Ctrl-C here stops JupyterLab.")
     sys.stdout.flush()
-    arguments = jupyter_arguments(course.work, port, start, browser and has_browser())
+    arguments = jupyter_arguments(course.work, port, start, opens)
     settings = os.pathsep.join(filter(None, (str(SETTINGS), os.environ.get("JUPYTER_CONFIG_PATH"))))
     environment = {
         **os.environ,
@@ -56,6 +61,18 @@ def lab(
     }
     os.chdir(course.work)
     os.execve(sys.executable, arguments, environment)
+
+
+def prepare(course: Course) -> None:
+    """Give out the lessons that are not in work/ yet, and say what a learner should know of their copies."""
+    copied = course.fill_work()
+    if copied:
+        console.say(f"{console.count(len(copied), 'lesson')} copied to {course.work}.")
+        console.say("Write in the copies as you like: nothing overwrites them.")
+        if not course.in_clone:
+            console.say(f"Solutions to read afterwards, not run yet, are in {course.solutions}.")
+    if older := about_older_copies(course.older_copies()):
+        console.say(older)
 
 
 def jupyter_arguments(work: Path, port: int, start: str, browser: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashlearn.course import Course, CourseError
+from flashlearn.course.files import Course, CourseError
 
 
 def exercises(incomplete: str) -> list[tuple[str, str]]:

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from flashlearn.cli import console
-from flashlearn.course import Course, Lesson
-from flashlearn.progress import Progress, Standing, standings
+from flashlearn.course.files import Course, Lesson
+from flashlearn.course.progress import Progress, Standing, standings
 
 Standings = dict[Lesson, tuple[Standing, ...]]
 ROOMY = 76  # columns: from here on a long title goes on in a second line, before that it is cut
@@ -24,7 +24,8 @@ def status(
 ) -> None:
     """Show lessons and exercises, how far you are, and what is next."""
     if as_json:
-        console.say_json(to_dict(standings(Course.here(), Progress())))
+        course = Course.here()
+        console.say_json(to_dict(standings(course, Progress()), course.older_copies()))
     else:
         show(console.out)
 
@@ -49,9 +50,11 @@ def show(to: Console) -> None:
             table.add_row(*_row(standing))
     to.print(table)
     to.print(f"\n{_next_step(course, where)}", soft_wrap=True, markup=False)
+    if older := about_older_copies(course.older_copies()):
+        to.print(older, soft_wrap=True, markup=False)
 
 
-def to_dict(where: Standings) -> dict[str, Any]:
+def to_dict(where: Standings, older: tuple[Lesson, ...] = ()) -> dict[str, Any]:
     """The same as plain data: what `status --json` prints."""
     upcoming = next_exercise(where)
     everything = [standing for exercises in where.values() for standing in exercises]
@@ -59,6 +62,7 @@ def to_dict(where: Standings) -> dict[str, Any]:
         "passed": sum(s.passed is not None for s in everything),
         "exercises": len(everything),
         "next": {"lesson": upcoming[0].stem, "exercise": upcoming[1]} if upcoming else None,
+        "older_copies": [lesson.stem for lesson in older],
         "lessons": [
             {
                 "lesson": lesson.stem,
@@ -87,6 +91,23 @@ def next_exercise(where: Standings) -> tuple[Lesson, str] | None:
     return None
 
 
+def about_older_copies(older: tuple[Lesson, ...]) -> str:
+    """One sentence on copies in work/ whose lesson is newer than they are; "" if there are none."""
+    if not older:
+        return ""
+    first, *others = numbers = [lesson.number for lesson in older]
+    if not others:
+        return (
+            f"Your copy of lesson {first} was made from an older version of the lesson: "
+            f"`flashlearn reset {first}` brings today's and keeps yours in work/old/."
+        )
+    return (
+        f"Your copies of lessons {', '.join(numbers[:-1])} and {numbers[-1]} were made from older versions "
+        f"of these lessons: `flashlearn reset {first}`, and so for each number, brings today's and keeps "
+        "yours in work/old/."
+    )
+
+
 def _row(standing: Standing) -> tuple[Text, Text, str, Text]:
     if standing.passed:
         mark = Text(f"passed {standing.passed.astimezone():%Y-%m-%d}", style="green")
@@ -105,4 +126,4 @@ def _next_step(course: Course, where: Standings) -> str:
     if upcoming is None:
         return "All exercises have passed."
     lesson, exercise = upcoming
-    return f"Next: {exercise} in {course.work / lesson.stem}.ipynb; `flashlearn lab` opens it."
+    return f"Next: {exercise} in {course.copy_of(lesson)}; `flashlearn lab` opens it."

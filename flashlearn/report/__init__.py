@@ -7,8 +7,8 @@
     ✗ Out of bounds   softmax_forward   Softmax, one row per program
     ...
 
-`view`, `place`, `cases`, `measures` and `budgets` decide what is said; `text`, `html`,
-`tilemap` and `picture` how it looks.
+`view`, `line`, `case_table`, `measures` and `budgets` decide what is said; `text`, `html`, `tilemap` and
+`tile_picture` how it looks.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flashlearn.exercise import Exercise
+from flashlearn.explaining import wording  # noqa: F401  puts findings into words
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report import display, dump, html, record, show, text, view
 from flashlearn.report.dump import Dump
@@ -26,8 +27,8 @@ from flashlearn.report.show import ShownMap
 from flashlearn.report.tilemap import TileMap, first_wrong
 
 if TYPE_CHECKING:
-    from flashlearn.portable import Budget
-    from flashlearn.timing import Timing
+    from flashlearn.compiler import Budget
+    from flashlearn.judging.speed import Timing
 
 __all__ = ["Report"]
 
@@ -38,6 +39,7 @@ class Report:
 
     `budgets` may still be running when the report is shown: the card fills itself in when it is done.
     `hints_taken` counts from 0 to 3. A `demo` report is a lesson's demonstration and recorded nowhere.
+    `follows` says what comes after this exercise.
     """
 
     exercise: Exercise
@@ -49,6 +51,7 @@ class Report:
     demo: bool = False
     seconds: float = 0.0
     hints_taken: int = 0
+    follows: str = ""
 
     @cached_property
     def status(self) -> Status:
@@ -73,9 +76,9 @@ class Report:
     @cached_property
     def picture(self) -> bytes:
         """The tile map as PNG; empty where there is no map."""
-        from flashlearn.report import picture  # matplotlib: only when there is something to draw
+        from flashlearn.report import tile_picture  # matplotlib: only when there is something to draw
 
-        return picture.png(self.tiles) if self.tiles is not None else b""
+        return tile_picture.png(self.tiles) if self.tiles is not None else b""
 
     def show(self, output: str | None = None, case: str | int | None = None) -> ShownMap:
         """The map of one output of one case (its name, or its number from 0): by default the first wrong one.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashlearn.outcome import Place
+from flashlearn.report.line import Where, where
 from flashlearn.report.measures import Table
-from flashlearn.report.place import Where, where
 from flashlearn.report.units import byte_size
 
 if TYPE_CHECKING:
-    from flashlearn.portable import Budget
+    from flashlearn.compiler import Budget
     from flashlearn.report import Report
 
 
@@ -26,7 +26,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledTable:
     """`state` is waiting, ready or unknown; the table has a row per kernel and GPU."""
 
     state: str
@@ -35,16 +35,16 @@ class Compiled:
     refusals: tuple[Refusal, ...] = ()
 
 
-def compiled(report: Report) -> Compiled | None:
+def compiled(report: Report) -> CompiledTable | None:
     """What the GPU compilers made of the kernels, so far."""
     future = report.budgets
     if future is None:
         return None
     if not future.done():
-        return Compiled("waiting", "Compiling for A100 and H100 …")
+        return CompiledTable("waiting", "Compiling for A100 and H100 …")
     budgets = _result(future)
     if isinstance(budgets, str):
-        return Compiled("unknown", budgets)
+        return CompiledTable("unknown", budgets)
     if not budgets:
         return None
     fine = [b for b in budgets if not b.error]
@@ -54,7 +54,7 @@ def compiled(report: Report) -> Compiled | None:
     rows = tuple(_budget_row(b, several) for b in fine)
     note = "Registers and spilled bytes are per thread; shared memory is per program."
     table = Table((("kernel", *head) if several else head), rows, (note,)) if rows else None
-    return Compiled("ready", "", table, refusals)
+    return CompiledTable("ready", "", table, refusals)
 
 
 def _result(future: Future[tuple[Budget, ...]]) -> tuple[Budget, ...] | str:

@@ -27,7 +27,7 @@ WRONG, HOLE = "✗", "?"
 
 
 @dataclass(frozen=True)
-class Row:
+class DumpRow:
     """A row of a chunk: its index, and the numbers as text; wrong ones end with a mark."""
 
     label: str
@@ -41,7 +41,7 @@ class Chunk:
     """As many columns as fit side by side three times; `marked` if numbers leave room for a mark."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[DumpRow, ...]
     marked: bool
 
 
@@ -177,7 +177,7 @@ def _chunks(tiles: TileMap, panel: Panel, window: list[Span]) -> tuple[Chunk, ..
         Chunk(
             tuple(labels[1][first : first + across]),
             tuple(
-                Row(label, *(tuple(block[i, first : first + across].tolist()) for block in blocks))
+                DumpRow(label, *(tuple(block[i, first : first + across].tolist()) for block in blocks))
                 for i, label in enumerate(labels[0])
             ),
             bool((marks != "").any()),

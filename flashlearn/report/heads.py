@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -166,8 +165,7 @@ def causal_of(exercise: Exercise, case: Case, output: str, parts: Split) -> Caus
 
 
 def _is_causal(exercise: Exercise, case: Case) -> bool:
-    keywords: dict[str, Any] = getattr(exercise.reference, "keywords", {})
-    if exercise.name.endswith("_causal") or keywords.get("causal") is True:
+    if exercise.judged.causal:
         return True
     if "causal" not in exercise.parameters() or case.gpu:
         return False

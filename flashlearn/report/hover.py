@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flashlearn.report.layout import PIXELS, Box, layout
+from flashlearn.report.layout import PIXELS, PanelBox, layout
 from flashlearn.report.tilemap import Panel, TileMap, groups
 from flashlearn.report.units import number, times
 
@@ -45,7 +45,7 @@ def _areas(tiles: TileMap, cells: int) -> tuple[Area, ...]:
     return tuple(found)
 
 
-def _cells(tiles: TileMap, panel: Panel, box: Box, most: int) -> list[tuple[slice, slice]]:
+def _cells(tiles: TileMap, panel: Panel, box: PanelBox, most: int) -> list[tuple[slice, slice]]:
     """Groups of elements that look about square; neighbours in a row that are all right are one."""
     high, wide = panel.ratio.shape
     down = min(high, max(1, round((most * box.height / box.width) ** 0.5)))
@@ -68,7 +68,7 @@ def _cells(tiles: TileMap, panel: Panel, box: Box, most: int) -> list[tuple[slic
     return found
 
 
-def _box(panel: Panel, box: Box, rows: slice, columns: slice) -> tuple[int, int, int, int]:
+def _box(panel: Panel, box: PanelBox, rows: slice, columns: slice) -> tuple[int, int, int, int]:
     """Rounded edges, so that neighbours neither overlap nor leave a gap."""
     high, wide = panel.ratio.shape
     left, right = (round(PIXELS * (box.left + box.width * at / wide)) for at in (columns.start, columns.stop))

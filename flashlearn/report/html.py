@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
-from flashlearn.report import budgets, cases, hover, measures, picture, text, tilemap, view
+from flashlearn.report import budgets, case_table, hover, measures, text, tile_picture, tilemap, view
 from flashlearn.report.tilemap import TileMap
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def render(report: Report) -> str:
     """The card. Everything that comes from a learner is escaped by the template's autoescape."""
     return _template("card").render(
         head=view.headline(report),
-        cases=cases.cases(report),
+        cases=case_table.cases(report),
         tiles=_tiles(report),
         times=measures.times(report.timing),
         traffic=measures.traffic(report),
@@ -33,7 +33,7 @@ def render(report: Report) -> str:
 
 def render_map(tiles: TileMap, right: bool) -> str:
     """A card with nothing but the map."""
-    return _template("shown").render(tiles=map_of(tiles, picture.png(tiles)), right=right)
+    return _template("shown").render(tiles=map_of(tiles, tile_picture.png(tiles)), right=right)
 
 
 def render_dump(dump: Dump) -> str:
@@ -70,6 +70,6 @@ def map_of(tiles: TileMap, image: bytes) -> dict[str, Any]:
         "output": tiles.output,
         "caption": tiles.caption,
         "source": "data:image/png;base64," + base64.b64encode(image).decode(),
-        "width": picture.width(image),
+        "width": tile_picture.width(image),
         "areas": hover.areas(tiles),
     }

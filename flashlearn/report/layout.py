@@ -14,7 +14,7 @@ SIDE = 0.3  # of an element, at most
 
 
 @dataclass(frozen=True)
-class Box:
+class PanelBox:
     """One panel; `first` in its row, and at the `bottom` of its column."""
 
     left: float
@@ -29,7 +29,7 @@ class Box:
 class Layout:
     """All panels, and the height of the picture."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[PanelBox, ...]
     height: float
 
 
@@ -51,7 +51,7 @@ def layout(tiles: TileMap) -> Layout:
         row, column = divmod(number, across)
         left = MARGIN + column * (wide + ACROSS)
         top = ABOVE + title + row * (title + high + DOWN)
-        boxes.append(Box(left, top, wide, high, column == 0, number + across >= count))
+        boxes.append(PanelBox(left, top, wide, high, column == 0, number + across >= count))
     down = -(-count // across)
     return Layout(tuple(boxes), ABOVE + down * (title + high) + (down - 1) * DOWN + BELOW)
 

@@ -12,9 +12,9 @@ from flashlearn.report.units import amount, byte_size, duration, number
 from flashlearn.report.view import principal
 
 if TYPE_CHECKING:
-    from flashlearn.observe.observation import Traffic
+    from flashlearn.interpreter.observation import Traffic
+    from flashlearn.judging.speed import Timing
     from flashlearn.report import Report
-    from flashlearn.timing import Timing
 
 KINDS = {
     "dot": "in tl.dot",
@@ -111,10 +111,10 @@ def _operations(operations: dict[str, int]) -> str:
     total = sum(operations.values())
     if not total:
         return ""
-    parts = [f"{amount(n)} {KINDS.get(kind, kind)}" for kind, n in operations.items() if n]
-    if len(parts) == 1:
-        return f"{amount(total)} operations, all {parts[0].removeprefix(amount(total)).strip()}."
-    return f"{amount(total)} operations: {', '.join(parts)}."
+    kinds = {KINDS.get(kind, kind): n for kind, n in operations.items() if n}
+    if len(kinds) == 1:
+        return f"{amount(total)} operations, all {', '.join(kinds)}."
+    return f"{amount(total)} operations: {', '.join(f'{amount(n)} {kind}' for kind, n in kinds.items())}."
 
 
 def _intensity(seen: Any) -> str:
@@ -186,7 +186,7 @@ def _predicted(name: str, seconds: float, timing: Timing) -> str:
 
 def _limit(name: str, seconds: float, timing: Timing) -> str:
     """Which of the roofline's two lines gave the prediction."""
-    from flashlearn.device import GPUS
+    from flashlearn.machine.device import GPUS
 
     gpu = GPUS.get(name)
     if gpu is None or not timing.bytes:

@@ -12,7 +12,7 @@ from flashlearn.outcome import Caution, Finding, Outcome, OutputCheck, Place
 from flashlearn.report.units import dtype_name
 
 if TYPE_CHECKING:
-    from flashlearn.observe.observation import Observation
+    from flashlearn.interpreter.observation import Observation
     from flashlearn.report import Report
 
 
@@ -103,13 +103,16 @@ def _caution(caution: Caution) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
+        "kind": finding.kind,
         "mistake": finding.mistake,
         "sentence": finding.sentence,
         "next_step": finding.next_step,
         "place": _place(finding.place) if finding.place is not None else None,
         "fits": finding.fits,
         "of": finding.of,
-        "evidence": plain(finding.evidence),
+        "partial": finding.partial,
+        "facts": plain(finding.facts),
+        "parts": [_finding(part) for part in finding.parts],
     }
 
 

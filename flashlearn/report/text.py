@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flashlearn.report import budgets, cases, measures, tilemap, view
+from flashlearn.report import budgets, case_table, measures, tilemap, view
 from flashlearn.report.characters import characters
-from flashlearn.report.place import Where
+from flashlearn.report.line import Where
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
@@ -141,7 +141,7 @@ def _source(where: Where) -> list[RenderableType]:
 
 
 def _cases(report: Report) -> list[RenderableType]:
-    table = cases.cases(report)
+    table = case_table.cases(report)
     if table is None:
         return []
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
@@ -170,7 +170,7 @@ def _cases(report: Report) -> list[RenderableType]:
     return [_section("Cases", "", *below)]
 
 
-def _bar(row: cases.Row) -> str:
+def _bar(row: case_table.CaseRow) -> str:
     if row.fill is None:
         return ""
     filled, half = round(row.fill * BAR), BAR // 2

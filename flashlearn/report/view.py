@@ -5,14 +5,13 @@ Everything here is strings and small tuples, so that the two renderings cannot d
 
 from __future__ import annotations
 
-import re
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flashlearn.exercise import Case, Exercise, Kind
-from flashlearn.outcome import Caution, Outcome, Status
-from flashlearn.report.place import Where, where
+from flashlearn.exercise import Case, Kind
+from flashlearn.outcome import Caution, Finding, Misfit, Outcome, Status
+from flashlearn.report.line import Where, where
 from flashlearn.report.units import dtype_name, duration, number, plural
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ NEXT = {
 
 
 @dataclass(frozen=True)
-class Hint:
+class HintOffer:
     """The call that gives the next hint, and how many are left."""
 
     call: str
@@ -77,7 +76,7 @@ class Headline:
     detail: str
     where: Where | None
     next_step: str
-    hint: Hint | None
+    hint: HintOffer | None
     demo: bool
     footer: str
     warnings: tuple[Note, ...]
@@ -98,7 +97,7 @@ def principal(report: Report) -> Outcome | None:
 
 def ran(report: Report) -> tuple[Outcome, ...]:
     """The outcomes that are cases. A review's complaint is the last one, after all of them, and is none."""
-    reviewed = report.finding is not None and report.finding.mistake == "review"
+    reviewed = report.finding is not None and report.finding.kind == "review"
     return report.outcomes[:-1] if reviewed else report.outcomes
 
 
@@ -109,10 +108,9 @@ def sentence_of(report: Report) -> str:
     if report.status is Status.PASS:
         return _pass_sentence(report)
     outcome = principal(report)
-    message = _first_sentence(outcome.message) if outcome else ""
-    if report.status is Status.TODO:
-        return _todo_sentence(message, report.exercise.name)
-    return message or UNSAID[report.status]
+    if outcome is not None and outcome.fault[:1] == ("todo",):
+        return _todo_sentence(*outcome.fault[1:], report.exercise.name)
+    return (_shortened(outcome.message) if outcome else "") or UNSAID[report.status]
 
 
 def headline(report: Report) -> Headline:
@@ -123,8 +121,10 @@ def headline(report: Report) -> Headline:
     finding = report.finding if failing else None
     place = (finding.place if finding else None) or (outcome.place if outcome and failing else None)
     message = outcome.message if outcome and failing else ""
-    sentence, seen = _two_voices(sentence_of(report), _first_sentence(message))
-    if finding is not None and (exercise.says is not None or finding.mistake.startswith("never written")):
+    sentence, seen = sentence_of(report), ""
+    if finding is not None:
+        sentence, seen = _two_voices(finding, outcome)
+    if finding is not None and (exercise.judged.says is not None or finding.names[0] == "never written"):
         seen = ""  # the finding has said it: the case in other words, or what torch.empty held
     return Headline(
         tone=tone,
@@ -137,9 +137,9 @@ def headline(report: Report) -> Headline:
         seen=seen,
         support=_support(report, outcome) if failing else "",
         signature=f"{exercise.name}{exercise.signature}" if status is Status.TODO else "",
-        detail="\n".join(part for part in (_rest(message), outcome.detail if outcome else "") if part).strip(
-            "\n"
-        ),
+        detail="\n".join(
+            part for part in (_in_full(message), outcome.detail if outcome else "") if part
+        ).strip("\n"),
         where=where(place) if place else None,
         next_step=_next_step(report),
         hint=_hint(report) if failing or status is Status.TODO else None,
@@ -171,41 +171,47 @@ def _pass_sentence(report: Report) -> str:
     return f"{subject}{closest}.{gpu}"
 
 
-def _todo_sentence(message: str, name: str) -> str:
-    task = re.sub(r"^.*?\bTODO\b[\s:]*", "", message).removeprefix(name).strip(" :.")
+def _todo_sentence(whose: str, task: str, name: str) -> str:
+    """What a stub says of itself; whose it is goes without saying where it is the exercise's own."""
+    if whose != name:
+        task = ": ".join(filter(None, (whose, task)))
+    task = _shortened(task)
     return f"Yours to write: {task}." if task else UNSAID[Status.TODO]
 
 
-def _first_sentence(message: str) -> str:
-    """The first line of a message; an overlong one is cut at a word."""
-    lines = message.strip().splitlines()
-    return textwrap.shorten(lines[0], LONGEST_SENTENCE, placeholder=" …") if lines else ""
+def _shortened(message: str) -> str:
+    """A message as a headline; an overlong one is cut at a word."""
+    return textwrap.shorten(message, LONGEST_SENTENCE, placeholder=" …")
 
 
-def _two_voices(sentence: str, seen: str) -> tuple[str, str]:
-    """The explanation, and what was seen, where the sentence is more than what was seen."""
-    if seen.startswith(sentence.rstrip(".")):
-        return seen, ""  # the same, and an example
-    if seen and sentence.startswith(seen.rstrip(".")) and not sentence.startswith(seen):
-        return sentence, ""  # the same, and in which case
-    explanation = sentence.removeprefix(seen).strip() if seen else sentence
-    if explanation.startswith("Besides"):
-        return seen, explanation
-    return (explanation, seen) if explanation else (sentence, "")
+def _two_voices(finding: Finding, outcome: Outcome | None) -> tuple[str, str]:
+    """The explanation, and what was seen, where the explanation is more than what was seen."""
+    said, seen = finding.said, _shortened(outcome.message) if outcome else ""
+    quoted = outcome is not None and said.quotes in (outcome.case.name, _misfit(outcome))
+    if not seen or not quoted or said.more is None:
+        return said.sentence, "" if quoted else seen
+    if finding.kind == "besides":
+        return seen, said.more  # no explanation of what was seen: it comes after it
+    return (said.more, seen) if said.more else (seen, "")
 
 
-def _rest(message: str) -> str:
-    """What `_first_sentence` left out."""
-    lines = message.strip().splitlines()
-    if lines and len(" ".join(lines[0].split())) > LONGEST_SENTENCE:
-        return message.strip()
-    return "\n".join(lines[1:])
+def _misfit(outcome: Outcome) -> tuple[str, Misfit] | None:
+    """The output that a case speaks of, and why it does not fit; None where it speaks of other things."""
+    wrong = next((check for check in outcome.outputs if not check.ok), None)
+    if wrong is None or wrong.misfit is None or outcome.fault or outcome.mode != "observed":
+        return None
+    return wrong.name, wrong.misfit
+
+
+def _in_full(message: str) -> str:
+    """A message that is too long for a headline."""
+    return message.strip() if len(message) > LONGEST_SENTENCE else ""
 
 
 def _support(report: Report, outcome: Outcome | None) -> str:
     """Which case this is about, how many pass, and how well the explanation fits."""
     total, passed = len(report.outcomes), sum(o.status is Status.PASS for o in report.outcomes)
-    if outcome is None or (report.finding is not None and report.finding.mistake == "review"):
+    if outcome is None or (report.finding is not None and report.finding.kind == "review"):
         return ""
     if total == 1:
         sizes = "" if report.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)
@@ -217,7 +223,7 @@ def _support(report: Report, outcome: Outcome | None) -> str:
         parts[0] += (
             f" ({'a slow one was' if left == 1 else f'{left} slow ones were'} left out: these say enough)"
         )
-    if report.exercise.says is None:  # else the finding names its cases
+    if report.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
     fitting = _fitting(report)
@@ -235,11 +241,7 @@ def _left_out(report: Report) -> int:
 def _fitting(report: Report) -> str:
     """How many wrong cases the explanation fits, unless its sentence has said so."""
     finding = report.finding
-    if (
-        finding is None
-        or finding.of < 2
-        or f"{finding.fits} of the {finding.of} wrong cases" in finding.sentence
-    ):
+    if finding is None or finding.of < 2 or _tells_share(finding):
         return ""
     wrong = sum(o.status is Status.WRONG for o in report.outcomes)
     which = "wrong cases" if finding.of == wrong else "cases it was tried on"
@@ -247,9 +249,16 @@ def _fitting(report: Report) -> str:
     return f"the explanation fits {share} {finding.of} {which}"
 
 
+def _tells_share(finding: Finding) -> bool:
+    """True if the finding's sentence says how many wrong cases it explains."""
+    scope = finding.facts.get("scope")
+    told = scope is not None and scope.share == (finding.fits, finding.of)
+    return told or any(map(_tells_share, finding.parts))
+
+
 def _next_step(report: Report) -> str:
     if report.status is Status.PASS:
-        return "" if report.demo else _what_follows(report.exercise)
+        return "" if report.demo else report.follows
     if report.finding is not None and report.finding.next_step:
         return report.finding.next_step
     if report.status is Status.WRONG and report.exercise.kind is Kind.SYMBOLIC:
@@ -266,33 +275,15 @@ def _symbolic_step(report: Report) -> str:
     return "Work the small example through by hand, and see at which step the two part."
 
 
-def _what_follows(exercise: Exercise) -> str:
-    """The exercise after this one in the course's order, in words; empty if this one is not in the course."""
-    from flashlearn.exercises import all_exercises  # all lessons' declarations: only needed here
-
-    course = list(all_exercises().values())
-    at = next((i for i, other in enumerate(course) if other.name == exercise.name), None)
-    if at is None:
-        return ""
-    if at + 1 == len(course):
-        return "That was the last exercise there is."
-    follower = course[at + 1]
-    title = f"{follower.name} ({follower.title})" if follower.title else follower.name
-    if follower.lesson == exercise.lesson:
-        return f"Next in this lesson: {title}."
-    ended = f"That was the last exercise of lesson {exercise.lesson}."
-    return f"{ended} Lesson {follower.lesson} begins with {title}."
-
-
-def _hint(report: Report) -> Hint | None:
+def _hint(report: Report) -> HintOffer | None:
     if report.demo:
         return None
     left = len(HINT_STEPS) - report.hints_taken
     call = f'flashlearn.hint("{report.exercise.name}")'
     if left <= 0:
-        return Hint(call, "all three hints are taken; this says where the solution is")
+        return HintOffer(call, "all three hints are taken; this says where the solution is")
     words = {3: "three hints left", 2: "two hints left", 1: "one hint left"}[left]
-    return Hint(call, f"{words}; the next one gives {HINT_STEPS[-left]}")
+    return HintOffer(call, f"{words}; the next one gives {HINT_STEPS[-left]}")
 
 
 def _footer(report: Report) -> str:

@@ -6,8 +6,8 @@
     0.0
 
 The launcher runs on the CPU, observed, on copies of its inputs; nothing is checked and nothing recorded
-of a learner's progress. `recording` runs it, `geometry` and `steps` say what it touched, `words` and
-`picture` how that reads and looks.
+of a learner's progress. `geometry` and `steps` say what it touched, `narration` and `maps`
+how that reads and looks.
 """
 
 from __future__ import annotations
@@ -21,9 +21,18 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from flashlearn.interpreter.recorder import (
+    LaunchRecord,
+    Program,
+    ProgramRecord,
+    Recording,
+    Tally,
+    find_program,
+)
 from flashlearn.outcome import Place
+from flashlearn.running.answer import Here
+from flashlearn.running.circumstances import Traced
 from flashlearn.tracing import html, text
-from flashlearn.tracing.recording import LaunchRecord, Program, Recording, Run, Tally, find_program, record
 from flashlearn.tracing.steps import Source, Step, Steps, steps_of
 
 __all__ = ["Trace", "TraceError", "trace"]
@@ -46,7 +55,7 @@ class Trace:
     """
 
     launch: LaunchRecord
-    run: Run
+    run: ProgramRecord
     launches: tuple[str, ...]
     number: int
     sentence: str = ""
@@ -56,7 +65,7 @@ class Trace:
     @property
     def kernel(self) -> str:
         """The kernel's name."""
-        return self.launch.function.__name__
+        return self.launch.kernel
 
     @property
     def program(self) -> Program:
@@ -91,11 +100,6 @@ class Trace:
     def totals(self) -> tuple[Tally, ...]:
         """Per tensor and verb: what this program asked for."""
         return tuple(self.run.tallies.values())
-
-    @property
-    def launch_totals(self) -> tuple[Tally, ...]:
-        """Per tensor and verb: what all programs of the launch asked for."""
-        return tuple(self.launch.tallies.values())
 
     def __getitem__(self, name: str | tuple[str, str]) -> Tally:
         """This program's total of a tensor: `seen["k_ptr"]` of its reads, `seen["dq_ptr", "write"]`.
@@ -135,13 +139,13 @@ def trace(
     launched, if there is no such launch or program, and for arrays or lists in place of tensors.
     """
     _refuse(function, inputs, named, program)
-    recording = record(function, inputs, named, program)
+    recording = Here(function).run((inputs, named), Traced(program)).recording
     if not recording.launches:
         ended = f" It stopped: {recording.sentence}" if recording.sentence else ""
         raise TraceError(f"{_name(function)} launched no kernel, so there is nothing to trace.{ended}")
     number = _choose_launch(recording, launch)
     chosen = recording.launches[number]
-    names = tuple(one.function.__name__ for one in recording.launches)
+    names = tuple(one.kernel for one in recording.launches)
     run, note = _choose_run(recording, chosen, program)
     return Trace(chosen, run, names, number, recording.sentence, recording.place, note)
 
@@ -173,27 +177,27 @@ def _choose_launch(recording: Recording, launch: int | str | None) -> int:
         if recording.crashed:
             return len(made) - 1
         return max(range(len(made)), key=lambda i: made[i].requested)
-    fits = [i for i, one in enumerate(made) if launch in (i, one.function.__name__)]
+    fits = [i for i, one in enumerate(made) if launch in (i, one.kernel)]
     if fits:
         return fits[0]
-    names = ", ".join(f"{i} {one.function.__name__}" for i, one in enumerate(made))
+    names = ", ".join(f"{i} {one.kernel}" for i, one in enumerate(made))
     raise TraceError(f"There is no launch {launch!r}. The launches were: {names}.")
 
 
-def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tuple[Run, str]:
+def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tuple[ProgramRecord, str]:
     count = math.prod(launch.grid)
     grid = text.indices(launch.grid, launch.grid)
     if count == 0:
-        raise TraceError(f"{launch.function.__name__} was launched on the grid {grid}: it has no programs.")
+        raise TraceError(f"{launch.kernel} was launched on the grid {grid}: it has no programs.")
     wanted = find_program(program, launch.grid)
     if wanted is None:
         raise TraceError(
-            f"There is no program {program}: {launch.function.__name__} has {count} of them, "
+            f"There is no program {program}: {launch.kernel} has {count} of them, "
             f"0 to {count - 1}, on a grid of {grid}."
         )
     stopped = recording.crashed and launch is recording.launches[-1]
     if not stopped or launch.last is None or (program is not None and launch.chosen is not None):
-        return launch.chosen or Run(wanted), ""
+        return launch.chosen or ProgramRecord(wanted), ""
     crashed = recording.place.program if recording.place is not None else None
     missing = crashed or wanted if program is None else wanted
     note = ""
@@ -205,10 +209,10 @@ def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tup
 
 def _find(tallies: dict, name: str | tuple[str, str], kernel: str) -> Tally:
     tensor, *verb = (name,) if isinstance(name, str) else name
-    for (one, does), tally in sorted(tallies.items(), key=lambda item: _VERBS.index(item[0][1])):
-        if {tensor, f"{tensor}_ptr"} & set(one.split(" or ")) and (not verb or verb[0] == does):
+    for (names, does), tally in sorted(tallies.items(), key=lambda item: _VERBS.index(item[0][1])):
+        if {tensor, f"{tensor}_ptr"} & set(names) and (not verb or verb[0] == does):
             return tally
-    known = ", ".join(dict.fromkeys(one for one, _ in tallies)) or "nothing"
+    known = ", ".join(dict.fromkeys(tally.tensor for tally in tallies.values())) or "nothing"
     raise KeyError(f"{name}: {kernel} touches {known}")
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flashlearn.observe.shadow import View
+from flashlearn.interpreter.recorder import coordinates, real_dimensions
+from flashlearn.interpreter.shadow import View
 
 Range = tuple[int, int]
 """First index and one past the last."""
@@ -30,21 +31,6 @@ class Tile:
     filled: bool
 
 
-def coordinates(view: View, index: np.ndarray, itemsize: int) -> np.ndarray | None:
-    """Indices [dimensions, lanes] of the elements `index` (items of the storage); None if one is outside.
-
-    Dimensions of one element, or of stride 0, have index 0.
-    """
-    left = index.astype(np.int64) * itemsize // view.itemsize - view.offset
-    found = np.zeros((len(view.shape), left.size), np.int64)
-    for d in _real_dimensions(view):
-        found[d] = left // view.strides[d]
-        left = left - found[d] * view.strides[d]
-    sizes = np.array(view.shape, np.int64)[:, None]
-    inside = not left.any() and bool(((found >= 0) & (found < sizes)).all())
-    return found if inside else None
-
-
 def tile(
     view: View, addresses: np.ndarray, lanes: np.ndarray | None, index: np.ndarray, itemsize: int
 ) -> Tile | None:
@@ -60,12 +46,6 @@ def tile(
     filled = np.unique(index).size == volume
     asked = _asked(view, addresses.view(np.int64), lanes, at)
     return Tile(touched, asked or touched, filled)
-
-
-def _real_dimensions(view: View) -> list[int]:
-    """Dimensions along which an address moves, the largest stride first."""
-    moving = [d for d, size in enumerate(view.shape) if size > 1 and view.strides[d] > 0]
-    return sorted(moving, key=lambda d: -view.strides[d])
 
 
 def _asked(
@@ -116,7 +96,7 @@ def _dimensions_of(view: View, steps: list[int], shape: tuple[int, ...]) -> dict
         elements, rest = divmod(steps[axis], view.itemsize)
         fits = [
             d
-            for d in _real_dimensions(view)
+            for d in real_dimensions(view)
             if d not in along and elements >= view.strides[d] and elements % view.strides[d] == 0
         ]
         if rest or not fits:

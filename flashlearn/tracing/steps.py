@@ -8,11 +8,11 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from flashlearn.interpreter.recorder import AccessRecord, LaunchRecord, ProgramRecord
 from flashlearn.outcome import Place
 from flashlearn.tracing.geometry import Range, Tile, tile
-from flashlearn.tracing.recording import Event, LaunchRecord, Run
 
-OURS = Path(__file__).parents[1] / "kernels"
+OURS = Path(__file__).parents[1]
 WITHHELD = "(part of an exercise)"
 
 
@@ -22,11 +22,11 @@ class Step:
 
     `tile` has a range of indices per dimension of the tensor, None if every lane is masked out. `new` are
     the bytes that the program had not read (or written, or updated) before; `requested` less `new` is
-    asked for again.
+    asked for again. `tensors` are several where they share memory and nobody can tell which was meant.
     """
 
     number: int
-    tensor: str
+    tensors: tuple[str, ...]
     verb: str
     tile: Tile | None
     shape: tuple[int, ...]
@@ -37,6 +37,11 @@ class Step:
     function: str = ""
     line: int = 0
     text: str = ""
+
+    @property
+    def tensor(self) -> str:
+        """What it is called: «x_ptr or y_ptr» where nobody can tell."""
+        return " or ".join(self.tensors)
 
     @property
     def again(self) -> int:
@@ -68,18 +73,18 @@ class Steps:
     sources: tuple[Source, ...]
 
 
-def steps_of(run: Run, launch: LaunchRecord) -> Steps:
+def steps_of(run: ProgramRecord, launch: LaunchRecord) -> Steps:
     """The steps of a program that was recorded. The course's own solutions to exercises are not shown."""
     book = _Sources(launch)
     steps = tuple(_step(number, event, book) for number, event in enumerate(run.events, start=1))
     return Steps(steps, tuple(s for s in book.found.values() if s is not None))
 
 
-def _step(number: int, event: Event, book: _Sources) -> Step:
+def _step(number: int, event: AccessRecord, book: _Sources) -> Step:
     place = event.place
     return Step(
         number,
-        event.tensor,
+        event.tensors,
         event.verb,
         tile(event.view, event.addresses, event.lanes, event.index, event.itemsize),
         event.view.shape,
@@ -103,8 +108,7 @@ class _Sources:
 
     def __init__(self, launch: LaunchRecord):
         self.found: dict[tuple[str, str], Source | None] = {}
-        code = launch.function.__code__
-        self._read(code.co_filename, code.co_name, code.co_firstlineno)
+        self._read(launch.file, launch.kernel, launch.line)
 
     def text(self, place: Place) -> str:
         key = (place.file, place.function)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flashlearn.report.units import byte_size, plural
-from flashlearn.tracing import words
+from flashlearn.tracing import narration
 
 if TYPE_CHECKING:
     from flashlearn.tracing import Trace
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 WIDTH = 110
 FIRST, LAST = 14, 6  # steps shown at either end of a long list
 
-indices = words.indices
+indices = narration.indices
 
 
 def render(trace: Trace) -> str:
     """The trace as plain text."""
-    parts = [f"{trace.kernel}, {words.headline(trace)}"]
-    parts += [textwrap.fill(remark, WIDTH) for remark in words.remarks(trace)]
+    parts = [f"{trace.kernel}, {narration.headline(trace)}"]
+    parts += [textwrap.fill(remark, WIDTH) for remark in narration.remarks(trace)]
     if trace.steps:
         parts.append("\n".join(_steps(trace.steps)))
     if trace.launch.tallies:
@@ -39,11 +39,11 @@ def _steps(steps: Sequence[Step]) -> list[str]:
         (
             str(step.number),
             str(step.line or "?"),
-            words.DOES[step.verb],
-            step.where + (" (some)" if words.scattered(step) else ""),
+            narration.DOES[step.verb],
+            step.where + (" (some)" if narration.scattered(step) else ""),
             byte_size(step.requested),
             byte_size(step.new),
-            words.share(step.masked / step.lanes) if step.lanes else "0%",
+            narration.share(step.masked / step.lanes) if step.lanes else "0%",
         )
         for step in shown
     ]
@@ -62,13 +62,17 @@ def _lines(numbers: list[int]) -> str:
 
 def _totals(trace: Trace) -> list[str]:
     """The program's totals, and beneath them the launch's; one number column each."""
-    rows = words.table(trace)
+    rows = narration.table(trace)
     count = math.prod(trace.grid)
-    own = columns([("this program", *words.TABLE_HEAD[1:]), *(row[:6] for row in rows)], right=(2, 3, 4, 5))
+    own = columns(
+        [("this program", *narration.TABLE_HEAD[1:]), *(row[:6] for row in rows)], right=(2, 3, 4, 5)
+    )
     if count == 1:
         return own
     title = f"all {count} programs"
-    all_ = columns([(title, *words.TABLE_HEAD[1:]), *(row[:2] + row[6:] for row in rows)], right=(2, 3, 4, 5))
+    all_ = columns(
+        [(title, *narration.TABLE_HEAD[1:]), *(row[:2] + row[6:] for row in rows)], right=(2, 3, 4, 5)
+    )
     return [*own, "", *all_]
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jupyterlab_page import LAUNCH_ARGUMENTS, Lab, chromium, jupyterlab
+
+from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, Lab, chromium, jupyterlab
 
 ROOT = Path(__file__).parents[2]
 

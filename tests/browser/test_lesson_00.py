@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from jupyterlab_page import Lab
+
+from tests.browser.jupyterlab_page import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(420)]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from jupyterlab_page import Lab
 
-from flashlearn.exercise import Case, Exercise, Kind
+from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report import Report
+from tests.browser.jupyterlab_page import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(420)]
 
@@ -35,9 +35,16 @@ def report() -> Report:
     check = OutputCheck("o", False, 0.5, 1e-3, got=got, expected=expected.double())
     case = Case("two heads", {"B": 1, "H": 2, "S_q": 20, "D": 8})
     exercise = Exercise(
-        "flash_forward", "99", Kind.KERNEL, "A title", "(q) -> o", ("o",), lambda *_: {}, lambda: None, (),
-        ("", "", ""),
-    )  # fmt: skip
+        "flash_forward",
+        "99",
+        Kind.KERNEL,
+        "A title",
+        "(q) -> o",
+        ("o",),
+        lambda *_: {},
+        (),
+        HowJudged(lambda: None),
+    )
     return Report(exercise, (Outcome(case, Status.WRONG, "o is off.", outputs=(check,)),))
 
 

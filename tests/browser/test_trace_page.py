@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from jupyterlab_page import LAUNCH_ARGUMENTS, chromium
 
 import flashlearn
 from flashlearn.kernels.flash_forward import flash_forward_causal
+from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(240)]
 

@@ -1,0 +1,268 @@
+"""What a kernel needs on an A100 and an H100, from the real compiler, on a machine that has neither.
+
+    >>> for budget in compile_launch(observation.launches[0]):
+    ...     print(budget.device, budget.registers, budget.spill_bytes, budget.error)
+    A100 64 0
+    H100 56 0
+
+An observed launch gives the kernel, its signature and its constants; a child process compiles them for each
+target under a time limit, so that neither a crash of the compiler nor an endless compilation reaches the
+learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashlearn.compiler import explain, ship, tiles
+from flashlearn.interpreter.observation import Launch
+from flashlearn.machine import device
+
+__all__ = ["Budget", "compile_launch", "start"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one kernel takes of one GPU; or, with `error`, the sentence that says why it cannot run there.
+
+    `registers` per thread (255 at most), `spill_bytes` of local memory per thread (the stack frame: values
+    that found no register), `shared_bytes` per block, `occupancy` as a fraction of the warps that a
+    multiprocessor can hold, `tensor_cores` "wgmma", "mma" or "". Figures are None where there are none.
+    `line` and `text` are the learner's own line that the compiler stopped at, in `file`; or, with `advice`,
+    the line that a sentence on spilled registers speaks of.
+    """
+
+    target: int
+    device: str
+    kernel: str = ""
+    error: str = ""
+    advice: str = ""
+    line: int | None = None
+    text: str = ""
+    file: str = ""
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    occupancy: float | None = None
+    warps: int | None = None
+    tensor_cores: str = ""
+    tma: bool = False
+    seconds: float = 0.0
+
+
+_known: dict[str, Budget] = {}
+_running: set[subprocess.Popen] = set()
+_two_at_a_time = threading.BoundedSemaphore(2)
+
+
+def compile_launch(
+    launch: Launch, targets: tuple[int, ...] = (80, 90), timeout: float = 30.0
+) -> tuple[Budget, ...]:
+    """Compile a launch's kernel for each target, as compute capability, within `timeout` seconds in all.
+
+    Never raises for anything the kernel does: a refusal, a crash of the compiler, running out of time and a
+    source that cannot be read are `Budget.error`. What was compiled before in this process comes at once.
+    """
+    try:
+        job = ship.pack(launch)
+    except ship.Unshippable as error:
+        return tuple(_failed(target, launch.name, str(error)) for target in targets)
+    return _compile(job, launch.name, targets, timeout)
+
+
+def start(
+    launches: Iterable[Launch], timeout: float = 30.0, also: Iterable[Launch] = ()
+) -> Future[tuple[Budget, ...]]:
+    """The budgets of several launches in their order, compiled in the background; equal ones only once.
+
+    Launches in `also` are compiled too, and appear only where the compiler refuses them: a kernel may
+    compile for fp32 and not for fp16. Sources are read before this returns, so that a notebook cell may
+    change meanwhile. `timeout` is for each launch.
+    """
+    tasks: dict[str, Any] = {}
+    shown = set()
+    for always, launch in [*((True, each) for each in launches), *((False, each) for each in also)]:
+        try:
+            job = ship.pack(launch)
+            key, task = _digest(job), (job, launch.name)
+        except ship.Unshippable as error:
+            key = str(error)
+            task = tuple(_failed(target, launch.name, key) for target in (80, 90))
+        tasks.setdefault(key, task)
+        if always:
+            shown.add(key)
+    future: Future[tuple[Budget, ...]] = Future()
+    future.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            done: list[Budget] = []
+            for key, task in tasks.items():
+                budgets = _compile(*task, (80, 90), timeout) if isinstance(task[0], dict) else task
+                done += [budget for budget in budgets if key in shown or budget.error]
+            future.set_result(tuple(done))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="flashlearn-compiler", daemon=True).start()
+    return future
+
+
+def _compile(job: dict[str, Any], name: str, targets: tuple[int, ...], timeout: float) -> tuple[Budget, ...]:
+    """From memory what was compiled before, the rest from one child process."""
+    digest = _digest(job)
+    missing = [target for target in targets if f"{digest}-{target}" not in _known]
+    fresh: dict[int, Budget] = {}
+    if missing:
+        answers, ending = _ask_child(job | {"targets": missing, "timeout": timeout}, timeout)
+        for target in missing:
+            if target in answers:
+                fresh[target] = _budget(job, name, answers[target])
+                _known[f"{digest}-{target}"] = fresh[target]
+            else:
+                gpu = device.for_target(target)
+                fresh[target] = _failed(target, name, ending.format(device=f"{gpu.name} (sm_{target})"))
+    return tuple(fresh.get(target) or _known[f"{digest}-{target}"] for target in targets)
+
+
+def _digest(job: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+
+
+def _ask_child(job: dict[str, Any], timeout: float) -> tuple[dict[int, dict[str, Any]], str]:
+    """The child's answers by target, and the sentence that holds for targets it did not answer for."""
+    script = Path(__file__).with_name("worker.py")
+    with (
+        _two_at_a_time,
+        tempfile.TemporaryDirectory(prefix="flashlearn-", ignore_cleanup_errors=True) as scratch,
+    ):
+        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TMPDIR": scratch}
+        with _child([sys.executable, "-P", "-W", "ignore", str(script)], environment) as child:
+            ending = explain.CRASH
+            try:
+                output, errors = child.communicate(json.dumps(job), timeout=timeout)
+                if child.returncode > 0:
+                    ending = f"Compiling for an {{device}} could not start: {_last_line(errors)}"
+            except subprocess.TimeoutExpired:
+                _kill(child)
+                output, _ = child.communicate()
+                ending = (
+                    f"Compiling for an {{device}} took longer than {timeout:g} s and was stopped: the tile "
+                    "is probably too large; try smaller blocks."
+                )
+    answers = [json.loads(line) for line in output.splitlines() if line.endswith("}")]
+    return {answer["target"]: answer for answer in answers}, ending
+
+
+@contextlib.contextmanager
+def _child(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen]:
+    """A process group of its own, ended with everything it started, whatever happens here."""
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    _running.add(child)
+    try:
+        yield child
+    finally:
+        _kill(child)
+        child.wait()
+        _running.discard(child)
+
+
+def _kill(child: subprocess.Popen) -> None:
+    """End the child and what it started (ptxas). Its group can outlive it only until this call."""
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+
+
+@atexit.register
+def _kill_all() -> None:
+    for child in list(_running):
+        _kill(child)
+
+
+def _failed(target: int, kernel: str, sentence: str) -> Budget:
+    return Budget(target, device.for_target(target).name, kernel, error=sentence)
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].replace("{", "(").replace("}", ")") if lines else "no reason given."
+
+
+def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
+    """The child's answer as a Budget, with what the device cannot give made an error too."""
+    gpu = device.for_target(answer["target"])
+    common = {"target": gpu.target, "device": gpu.name, "kernel": name, "seconds": answer["seconds"]}
+    if "error" in answer:
+        return Budget(**common, **_refusal(job, answer, f"{gpu.name} (sm_{gpu.target})"))
+    used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}
+    words = answer["ptx"]
+    error = _beyond(gpu, answer["shared"], answer["warps"])
+    said, tile = explain.scarcity(error, used, answer["warps"], tiles.largest(answer["ttgir"]))
+    place = _line(job, tile.function, tile.line) if tile is not None else {}
+    return Budget(
+        **common,
+        **place,
+        error=said if error else "",
+        advice="" if error else said,
+        registers=used.get("REG"),
+        spill_bytes=used.get("STACK"),
+        shared_bytes=answer["shared"],
+        occupancy=device.occupancy(gpu, used.get("REG", 0), answer["shared"], answer["warps"]),
+        warps=answer["warps"],
+        tensor_cores="wgmma" if "wgmma." in words else "mma" if "mma.sync" in words else "",
+        tma="cp.async.bulk.tensor" in words,
+    )
+
+
+def _beyond(gpu: device.GPU, shared: int, warps: int) -> str:
+    """Why a kernel that compiled still cannot be launched on this GPU; empty if it can."""
+    if shared > gpu.shared_per_block:
+        return (
+            f"The kernel needs {shared / 1024:.4g} KiB of shared memory; an {gpu.name} gives a block at most "
+            f"{gpu.shared_per_block // 1024} KiB: take smaller blocks or fewer stages."
+        )
+    if warps > 32:
+        return f"The kernel asks for {warps} warps; a block has at most 1024 threads, which is 32 warps."
+    return ""
+
+
+def _refusal(job: dict[str, Any], answer: dict[str, Any], gpu: str) -> dict[str, Any]:
+    """Sentence, and the learner's file, line and text, of a compiler error."""
+    foreign = {name: what for function in job["functions"] for name, what in function["foreign"].items()}
+    found: dict[str, Any] = {"error": explain.sentence(answer["error"], answer["message"], gpu, foreign)}
+    if answer["line"] is not None:
+        found |= _line(job, answer["function"], answer["line"])
+    return found
+
+
+def _line(job: dict[str, Any], index: int, line: int) -> dict[str, Any]:
+    """A line of a shipped function, as the learner's file has it."""
+    function = job["functions"][index]
+    lines = function["source"].splitlines()
+    inside = line - function["line"]
+    text = lines[inside].strip() if 0 <= inside < len(lines) else ""
+    return {"line": line, "file": function["file"], "text": text}

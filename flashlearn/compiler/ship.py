@@ -1,0 +1,169 @@
+"""A launched kernel as plain data: its source, what it refers to, its arguments' types.
+
+    >>> job = pack(launch)          # {"functions": [{"name": "softmax_kernel", "source": …}, …], …}
+    >>> json.dumps(job)             # travels to a process that knows nothing of the learner's notebook
+
+Nothing is evaluated on arrival: triton compiles from source text, so the learner's function is shipped
+as text with the values of the names it mentions. What cannot be shipped (a tensor, a torch module) is
+listed under "foreign", so that an error about it can say why.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from types import FunctionType, ModuleType
+from typing import Any
+
+from triton import language as tl
+
+from flashlearn.interpreter.observation import Launch
+
+Packed = Any
+"""Something that JSON can carry: a constant, or a one-entry dict such as {"module": "triton.language"}."""
+
+
+class Unshippable(Exception):
+    """A kernel whose source cannot be read; the message is a sentence for the learner."""
+
+
+class _Foreign(Exception):
+    """A value that compiled code cannot use; the message says what it is."""
+
+
+def pack(launch: Launch) -> dict[str, Packed]:
+    """The job that `worker.py` compiles. Raises `Unshippable` where source or a value is missing."""
+    if launch.job is not None:
+        return launch.job
+    if launch.unshippable:
+        raise Unshippable(launch.unshippable)
+    functions: list[dict[str, Packed]] = []
+    seen: dict[int, int] = {}
+    jitted = innermost(launch.kernel)
+    kernel = _add(jitted, functions, seen)
+    constexprs: dict[str, Packed] = {}
+    for parameter in inspect.signature(jitted.fn).parameters.values():
+        name = parameter.name
+        if name in launch.signature and name not in launch.constexprs:
+            continue
+        value = launch.constexprs.get(name, parameter.default)
+        if value is parameter.empty:
+            raise Unshippable(f"The launch of {launch.name} gave its parameter {name} no value.")
+        try:
+            constexprs[name] = _value(value, functions, seen)
+        except _Foreign as error:
+            raise Unshippable(
+                f"The argument {name} of {launch.name} is {error}; a compiled kernel takes numbers, dtypes "
+                "and jitted functions as compile-time constants."
+            ) from None
+    return {
+        "kernel": kernel,
+        "functions": functions,
+        "signature": dict(launch.signature),
+        "constexprs": constexprs,
+        "options": {k: v for k, v in launch.options.items() if isinstance(v, bool | int | float | str)},
+        "divisible": sorted(getattr(launch, "divisible", ())),
+    }
+
+
+def innermost(kernel: Any) -> Any:
+    """The jitted function inside autotune and heuristics wrappers: what holds the Python function."""
+    while not isinstance(kernel.fn, FunctionType):
+        kernel = kernel.fn
+    return kernel
+
+
+def _add(jitted: Any, functions: list[dict[str, Packed]], seen: dict[int, int]) -> int:
+    """Append a jitted function and, recursively, those it calls; returns its index in `functions`."""
+    fn = jitted.fn
+    if id(fn) in seen:
+        return seen[id(fn)]
+    index = seen[id(fn)] = len(functions)
+    lines, first = _source(jitted)
+    packed: dict[str, Packed] = {
+        "name": fn.__name__,
+        "kind": "constexpr" if type(jitted).__name__ == "ConstexprFunction" else "jit",
+        "file": fn.__code__.co_filename,
+        "line": first,
+        "source": "".join(lines),
+        "noinline": bool(getattr(jitted, "noinline", False)),
+        "names": {},
+        "foreign": {},
+    }
+    functions.append(packed)
+    tree = ast.parse(textwrap.dedent(packed["source"]))
+    mentioned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    scope = fn.__globals__ | inspect.getclosurevars(fn).nonlocals
+    for name in sorted(mentioned & scope.keys()):
+        try:
+            packed["names"][name] = _value(scope[name], functions, seen)
+        except _Foreign as error:
+            packed["foreign"][name] = str(error)
+    packed["parameters"] = [_parameter(p, functions, seen) for p in inspect.signature(fn).parameters.values()]
+    return index
+
+
+def _source(jitted: Any) -> tuple[list[str], int]:
+    """Source lines and the first one's number, as they were when the function was decorated."""
+    if hasattr(jitted, "raw_src"):
+        return list(jitted.raw_src), jitted.starting_line_number
+    try:
+        return inspect.getsourcelines(jitted.fn)
+    except OSError:
+        raise Unshippable(
+            f"The source of {jitted.fn.__name__} cannot be read, so it cannot be compiled: define it in a "
+            "notebook cell or in a file."
+        ) from None
+
+
+def _parameter(parameter: inspect.Parameter, functions: list, seen: dict[int, int]) -> dict[str, Packed]:
+    """Name, annotation as text (all that triton reads of it) and default of one parameter."""
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
+        annotation = ""
+    elif not isinstance(annotation, str):
+        annotation = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    packed: dict[str, Packed] = {"name": parameter.name, "annotation": annotation}
+    if parameter.default is not parameter.empty:
+        try:
+            packed["default"] = _value(parameter.default, functions, seen)
+        except _Foreign:
+            packed["default"] = None
+    return packed
+
+
+def _value(value: Any, functions: list, seen: dict[int, int]) -> Packed:
+    """One value as data. Raises `_Foreign` for what a compiled kernel could not use anyway."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tl.constexpr):
+        return {"constexpr": _value(value.value, functions, seen)}
+    if isinstance(value, tl.dtype):
+        return {"dtype": str(value)}
+    if type(value) is tuple or type(value) is list:
+        return {type(value).__name__: [_value(item, functions, seen) for item in value]}
+    if isinstance(value, ModuleType):
+        return _module(value)
+    home = getattr(value, "__module__", None) or ""
+    name = getattr(value, "__name__", "")
+    if home.startswith("triton.") and name and hasattr(sys.modules.get(home), name):
+        return {"member": [home, name]}
+    if hasattr(value, "fn") and isinstance(innermost_or_none(value), FunctionType):
+        return {"function": _add(innermost(value), functions, seen)}
+    raise _Foreign(f"a {type(value).__name__}")
+
+
+def innermost_or_none(value: Any) -> FunctionType | None:
+    """The Python function at the bottom of a chain of `.fn`, if that is what there is."""
+    while hasattr(value, "fn"):
+        value = value.fn
+    return value if isinstance(value, FunctionType) else None
+
+
+def _module(module: ModuleType) -> Packed:
+    top = module.__name__.split(".")[0]
+    if top == "triton" or top in sys.stdlib_module_names:
+        return {"module": module.__name__}
+    raise _Foreign(f"the module {module.__name__}")

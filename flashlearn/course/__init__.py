@@ -1,0 +1,1 @@
+"""The course on disk and in time: files, progress, hints, checks by name, authoring."""

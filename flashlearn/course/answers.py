@@ -1,0 +1,68 @@
+"""Functions that answer exercises: the course's own, the learner's that passed, and declared mistakes."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from torch.utils._python_dispatch import _disable_current_modes
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.judging.tolerance import output_dtypes
+from flashlearn.lessons import find
+from flashlearn.running.answer import Answer, Here
+from flashlearn.running.plain import as_tuple
+
+passed: dict[str, Callable] = {}
+"""The functions that passed a check in this session, by exercise."""
+
+
+def use(name: str, function: Callable) -> Callable:
+    """`function` if it has passed its check in this session, else the course's own solution.
+
+    Later cells of a lesson build on an exercise; this is how they run whether it is solved or not.
+    """
+    exercise = find(name)
+    return function if passed.get(name) is function else solution(exercise)
+
+
+def passed_or_own(name: str) -> Callable:
+    """The function that last passed `name`'s check in this session, or the course's own if none has."""
+    return passed.get(name) or solution(find(name))
+
+
+def earlier(name: str) -> Answer:
+    """The same as an answer, for a review that builds on another exercise."""
+    return Here(passed_or_own(name), find(name))
+
+
+def solution(exercise: Exercise) -> Callable:
+    """The package's own function for an exercise: its kernel's launcher, or the reference."""
+    if not exercise.solution:
+        return exercise.reference
+    module, _, attribute = exercise.solution.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def as_learner(exercise: Exercise, name: str) -> Callable:
+    """A declared mistake as the function that a learner who makes it would hand in.
+
+    A kernel fixture is taken as it is; a torch formula's outputs get the dtypes that are asked for.
+    """
+    mistake = exercise.explained.mistakes[name]
+    if mistake.launcher is not None:
+        return mistake.launcher
+
+    def handed_in(*values: Any) -> Any:
+        inputs = dict(zip(exercise.parameters(), values, strict=True))
+        with _disable_current_modes():  # nobody need watch a formula that stands for a learner's kernel
+            wrong = mistake.wrong(**inputs)
+        if exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None:  # whose outputs are made of it
+            return wrong
+        outputs = [
+            out.to(dtype) for out, dtype in zip(as_tuple(wrong), output_dtypes(exercise, inputs), strict=True)
+        ]
+        return tuple(outputs) if isinstance(wrong, tuple) else outputs[0]
+
+    return handed_in

@@ -1,0 +1,274 @@
+"""What works on this machine, and what to do about what does not: one small function per check.
+
+    >>> for check in report():
+    ...     print(check.ok, check.name, check.found, check.advice)
+
+`ok` is None for what is merely worth knowing. Nothing here raises, or takes longer than importing torch.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashlearn.machine import device
+
+PAIRS = {"2.11": "3.6", "2.13": "3.7", "2.14": "3.8", "2.15": "3.9"}
+"""Releases of torch and the triton that each was published with; the course is tried on these."""
+
+PINNED = "torch 2.13.0 with triton 3.7.1"
+INSTALL = f"Install the pinned environment, {PINNED}: `make setup` in a clone, else with pip."
+PACKAGES = ("sympy", "matplotlib", "ml_dtypes", "jupyterlab", "ipykernel", "jupytext", "nbclient", "rich")
+OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of `flashlearn doctor`: what was looked at, what was found, what to do if it is not `ok`."""
+
+    name: str
+    ok: bool | None
+    found: str
+    advice: str = ""
+
+
+def report() -> list[Check]:
+    """Every check, in the order in which problems are best mended."""
+    return [_guarded(name, check) for name, check in CHECKS.items()]
+
+
+def _guarded(name: str, check: Callable[[], tuple]) -> Check:
+    """A check that fails in a way nobody thought of is a finding too, not a traceback."""
+    try:
+        return Check(name, *check())
+    except Exception as error:
+        return Check(name, False, f"{type(error).__name__}: {error}", INSTALL)
+
+
+def _version(package: str) -> str:
+    """The installed version without a build's suffix such as +cpu; empty if it is not installed."""
+    try:
+        return importlib.metadata.version(package).split("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _python() -> tuple:
+    found = platform.python_version()
+    if sys.version_info >= OLDEST_PYTHON:
+        return True, found
+    return False, found, "Install Python 3.11 or newer, then `make setup`."
+
+
+def _system() -> tuple:
+    found = f"{platform.system()} {platform.machine()}"
+    if sys.platform == "linux":
+        return True, found
+    other = "WSL 2" if sys.platform == "win32" else "Linux in a virtual machine"
+    return (
+        False,
+        found,
+        f"triton is published for Linux alone: use the container in `.devcontainer/`, or {other}.",
+    )
+
+
+def _torch() -> tuple:
+    found = _version("torch")
+    if not found:
+        return False, "not installed", INSTALL
+    if tuple(int(part) for part in found.split(".")[:2]) < (2, 11):
+        return False, found, f"The course needs torch 2.11 or newer. {INSTALL}"
+    return True, found
+
+
+def _triton() -> tuple:
+    torch, triton = _version("torch"), _version("triton")
+    if not triton:
+        return False, "not installed", INSTALL
+    found = f"{triton} with torch {torch or '(missing)'}"
+    expected = PAIRS.get(".".join(torch.split(".")[:2]))
+    if expected is None:
+        return None, found, f"This pair was not tried with the course; the pinned one is {PINNED}."
+    if triton.split(".")[:2] != expected.split("."):
+        return False, found, f"torch {torch} belongs with triton {expected}. {INSTALL}"
+    return True, f"{triton}, which belongs with torch {torch}"
+
+
+def _numpy() -> tuple:
+    found = _version("numpy")
+    if found:
+        return True, found
+    return (
+        False,
+        "not installed",
+        "triton's interpreter needs NumPy, and torch does not bring it: `make setup`.",
+    )
+
+
+def _packages() -> tuple:
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        return False, f"missing: {', '.join(missing)}", INSTALL
+    return True, "all that the course uses"
+
+
+def _gpu() -> tuple:
+    import torch
+
+    driver = _driver()
+    if torch.version.cuda is not None and torch.cuda.is_available():
+        major, minor = torch.cuda.get_device_capability()
+        found = f"{torch.cuda.get_device_name()}, capability {major}.{minor}, driver {driver or 'unknown'}"
+        if device.has_gpu():
+            return True, found
+        return None, found, "Older than compute capability 8.0: kernels run observed, on the processor."
+    if not driver:
+        return None, "none", "None is needed: kernels run observed, and are compiled all the same."
+    found = f"driver {driver}, but torch sees no GPU"
+    if torch.version.cuda is None:
+        return (
+            False,
+            found,
+            "This torch was built without CUDA: `TORCH_INDEX=none make setup` brings one that was.",
+        )
+    return False, found, f"torch was built for CUDA {torch.version.cuda}: the driver may be too old for it."
+
+
+def _driver() -> str:
+    """The NVIDIA driver's version as the kernel module states it; empty without one."""
+    for path in (Path("/sys/module/nvidia/version"), Path("/proc/driver/nvidia/version")):
+        if path.is_file():
+            found = re.search(r"\d+\.\d+(\.\d+)?", path.read_text())
+            return found[0] if found else "of unknown version"
+    return "of unknown version" if shutil.which("nvidia-smi") else ""
+
+
+def _mode() -> tuple:
+    if device.mode() == "compiled":
+        return True, "compiled: a check runs observed first, then on the GPU"
+    return True, "observed: a check runs in triton's interpreter, under our observer"
+
+
+def _interpret() -> tuple:
+    value = os.environ.get("TRITON_INTERPRET", "")
+    if value in ("", "0"):
+        return True, "not set"
+    if device.has_gpu():
+        return (
+            False,
+            f"set to {value}",
+            "With it nothing runs compiled on the GPU: unset it and restart Jupyter.",
+        )
+    return (
+        None,
+        f"set to {value}",
+        "It is not needed and changes little: checks are observed anyway, and budgets come from a process "
+        "of their own, without it.",
+    )
+
+
+def _compiler() -> tuple:
+    """triton compiles a small C stub for each kernel that is launched on a GPU."""
+    compiler = next((c for c in (os.environ.get("CC"), "gcc", "clang", "cc") if c and shutil.which(c)), None)
+    header = Path(sysconfig.get_paths()["include"], "Python.h").is_file()
+    found = f"{compiler or 'none'}, Python headers {'present' if header else 'missing'}"
+    if compiler and header:
+        return True, found
+    if not device.has_gpu():
+        return None, found, "Neither is needed without a GPU."
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return False, found, f"triton needs both to launch on the GPU: `apt install gcc python{version}-dev`."
+
+
+def _gpu_compiler() -> tuple:
+    """What a kernel's budget comes from: NVIDIA's tools inside triton's wheel."""
+    spec = importlib.util.find_spec("triton")
+    tools = Path(spec.origin).parent / "backends/nvidia/bin" if spec and spec.origin else Path()
+    missing = [tool for tool in ("ptxas", "cuobjdump") if not os.access(tools / tool, os.X_OK)]
+    if missing:
+        return False, f"triton lacks {' and '.join(missing)}", f"Reports come without budgets. {INSTALL}"
+    return True, "triton's own, for A100 and H100; it needs no GPU"
+
+
+def _observer() -> tuple:
+    from flashlearn.interpreter import selftest
+
+    problem = selftest.run()
+    if problem:
+        return False, problem, INSTALL
+    return True, "its hooks hold in this triton"
+
+
+def _jupyter() -> tuple:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        command = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except NoSuchKernel:
+        return False, "no kernel named python3", f"`{sys.executable} -m ipykernel install --user` adds it."
+    if "/" in command and Path(command).resolve() != Path(sys.executable).resolve():
+        return (
+            None,
+            command,
+            "Notebooks would run in another Python than this: start Jupyter with `make lab`.",
+        )
+    return True, "python3, in this environment"
+
+
+def _progress() -> tuple:
+    from flashlearn.course import progress
+
+    home = Path(progress.home())
+    existing = _nearest(home)
+    free = shutil.disk_usage(existing).free
+    found = f"{home}, {free / 2**30:.1f} GiB free"
+    if not os.access(existing, os.W_OK):
+        return False, found, "It cannot be written to: set FLASHLEARN_HOME to a folder that can."
+    if free < 200 * 2**20:
+        return False, found, "Less than 200 MiB are free: make room, or set FLASHLEARN_HOME elsewhere."
+    return True, found
+
+
+def _cache() -> tuple:
+    from triton import knobs
+
+    if os.access(_nearest(Path(knobs.cache.dir)), os.W_OK):
+        return True, knobs.cache.dir
+    advice = (
+        "Without it each kernel is compiled anew: set TRITON_CACHE_DIR to a folder that can be written to."
+    )
+    return None, f"{knobs.cache.dir} cannot be written to", advice
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the closest one above it that exists."""
+    return next(f for f in (folder, *folder.absolute().parents) if f.exists())
+
+
+CHECKS: dict[str, Callable[[], tuple]] = {
+    "Python": _python,
+    "system": _system,
+    "torch": _torch,
+    "triton": _triton,
+    "NumPy": _numpy,
+    "packages": _packages,
+    "GPU": _gpu,
+    "mode": _mode,
+    "TRITON_INTERPRET": _interpret,
+    "C compiler": _compiler,
+    "GPU compiler": _gpu_compiler,
+    "observer": _observer,
+    "Jupyter kernel": _jupyter,
+    "progress": _progress,
+    "compiled kernels": _cache,
+}
+"""Each returns what a `Check` has after its name: ok, found, and advice where there is some."""

@@ -1,0 +1,105 @@
+"""The lessons that lie in the package: what an installed flashlearn gives out where there is no clone.
+
+    >>> [lesson.stem for lesson in lessons()]
+    ['00_tour', '01_gradients', ...]
+    >>> notebook("00_tour", solved=False)      # the bytes of a clone's notebooks/00_tour.ipynb
+
+Names are read off the sources' text; only making a notebook brings jupytext along.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from flashlearn.course.reading import SOURCE, CourseError, Lesson, read_source
+
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parent
+"""The folder that holds the package: INCLUDE lines of sources name files from here on."""
+
+FOLDERS = "lesson_[0-9][0-9]_*"
+_INCLUDED = re.compile(r"^\s*# INCLUDE:\s*(\S+?):\w+\s*$", re.MULTILINE)
+
+
+def lessons() -> tuple[Lesson, ...]:
+    """All lessons in order. Raises CourseError if the package lacks them."""
+    try:
+        found = tuple(read_source(path, stem) for stem, path in sources().items())
+    except OSError as error:
+        raise CourseError(f"The lessons in {PACKAGE} cannot be read: {error.strerror}.") from error
+    if not found:
+        raise CourseError(f"There are no lessons in {PACKAGE}: install flashlearn again.")
+    return found
+
+
+def sources() -> dict[str, Path]:
+    """Each lesson's source by the lesson's stem, in reading order."""
+    folders = sorted((PACKAGE / "lessons").glob(FOLDERS))
+    return {
+        folder.name.removeprefix("lesson_"): folder / SOURCE
+        for folder in folders
+        if (folder / SOURCE).is_file()
+    }
+
+
+def notebook(stem: str, solved: bool) -> bytes:
+    """A lesson's notebook without outputs, the learner's or the solved one, as its file has it."""
+    from flashlearn.course.authoring import notebook as making  # jupytext takes seconds to import
+
+    return making.text(making.generate(_read_whole(stem, _digest(sources()[stem])), solved)).encode()
+
+
+@functools.cache
+def _read_whole(stem: str, digest: str) -> Any:
+    """The source read by authoring, once for both notebooks; `digest` tells one text of it from the next."""
+    from flashlearn.course.authoring.regions import SourceError
+    from flashlearn.course.authoring.source import read_lesson
+
+    lesson = read_lesson(sources()[stem], ROOT)
+    if lesson.problems:  # in an author's own checkout: nobody packs such a source
+        raise CourseError(str(SourceError(lesson.problems)))
+    return lesson
+
+
+def made_from(stem: str, remembered: Path) -> str:
+    """The fingerprint that the learner's notebook of this lesson bears today.
+
+    It takes seconds to make the notebook, so the answer is kept in the file `remembered`, under a digest of
+    all that the notebook is made of: asked again, it costs nothing until the package changes.
+    """
+    digest = _digest(sources()[stem])
+    known = _read(remembered)
+    if known.get(stem, {}).get("digest") != digest:
+        built = json.loads(notebook(stem, solved=False))["metadata"]["flashlearn"]["built"]
+        known[stem] = {"digest": digest, "built": built}
+        _write(remembered, known)
+    return known[stem]["built"]
+
+
+def _digest(source: Path) -> str:
+    """Of a source and of the files that it includes."""
+    text = source.read_bytes()
+    included = sorted(set(_INCLUDED.findall(text.decode())))
+    parts = [text, *((ROOT / file).read_bytes() for file in included)]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _read(path: Path) -> dict[str, dict[str, str]]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {stem: {key: str(entry[key]) for key in ("digest", "built")} for stem, entry in known.items()}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return {}  # none yet, or not ours: it is made anew
+
+
+def _write(path: Path, known: dict[str, dict[str, str]]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    except OSError:
+        pass  # it is worked out again next time

@@ -1,0 +1,209 @@
+"""What a learner has done so far, in SQLite beside the course: attempts, first passes, hints taken.
+
+    >>> progress = Progress()
+    >>> progress.attempt("softmax_forward", Status.PASS, seconds=0.8)
+    >>> progress.passed()
+    {'softmax_forward': datetime.datetime(2026, 3, 1, 9, 30, tzinfo=datetime.timezone.utc)}
+
+Nothing here may stand in the way of a check. What cannot be written is said once, in one sentence on stderr,
+and the work goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flashlearn.course.files import Course, Lesson, home, reason, timestamp, unused
+from flashlearn.outcome import Status
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS attempts (
+    exercise TEXT NOT NULL, status TEXT NOT NULL, seconds REAL NOT NULL, time TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS attempts_by_exercise ON attempts (exercise, status);
+CREATE TABLE IF NOT EXISTS hints (
+    exercise TEXT NOT NULL, step INTEGER NOT NULL, time TEXT NOT NULL, PRIMARY KEY (exercise, step)
+);
+PRAGMA user_version = 1;
+"""
+
+BUSY_SECONDS = 10.0
+"""How long a write waits for another notebook's; each holds the file for some milliseconds."""
+
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR}
+"""Codes of a file that is not ours to read; SQLITE_ERROR is a table that lacks our columns."""
+
+_said: set[str] = set()
+
+
+class Progress:
+    """The progress file at `path` (default: `home()/progress.sqlite`), opened anew for each question.
+
+    Each method is one short transaction on a connection of its own, so that two notebooks, or a
+    notebook and a shell, never wait for each other longer than one of them takes.
+    """
+
+    def __init__(self, path: Path | None = None):
+        self.path = Path(path) if path else home() / "progress.sqlite"
+
+    def attempt(self, name: str, status: Status, seconds: float) -> bool:
+        """Record a check of exercise `name` that took `seconds`. False if it could not be recorded."""
+        row = (name, status.name, float(seconds), _now())
+        return self._write("INSERT INTO attempts VALUES (?, ?, ?, ?)", row)
+
+    def hint_taken(self, name: str, step: int) -> bool:
+        """Record that hint `step` (1, 2, 3) of exercise `name` was shown. False if that failed."""
+        return self._write("INSERT OR IGNORE INTO hints VALUES (?, ?, ?)", (name, step, _now()))
+
+    def passed(self) -> dict[str, datetime]:
+        """When each passed exercise passed first (UTC)."""
+        rows = self._read(
+            "SELECT exercise, MIN(time) FROM attempts WHERE status = 'PASS' GROUP BY exercise ORDER BY 2"
+        )
+        return {name: datetime.fromisoformat(time) for name, time in rows}
+
+    def attempts(self) -> dict[str, int]:
+        """How often each exercise was checked. A stub left as it is counts as no attempt."""
+        return dict(
+            self._read("SELECT exercise, COUNT(*) FROM attempts WHERE status != 'TODO' GROUP BY exercise")
+        )
+
+    def hints(self, name: str) -> int:
+        """How many of the hints of exercise `name` were taken: the highest step shown."""
+        return self.all_hints().get(name, 0)
+
+    def all_hints(self) -> dict[str, int]:
+        """`hints` of every exercise that has some."""
+        return dict(self._read("SELECT exercise, MAX(step) FROM hints GROUP BY exercise"))
+
+    def _write(self, statement: str, row: tuple) -> bool:
+        def insert() -> bool:
+            with self._open() as connection:
+                connection.executescript("BEGIN IMMEDIATE;" + SCHEMA)
+                connection.execute(statement, row)
+                connection.execute("COMMIT")
+            return True
+
+        return self._guarded(insert, otherwise=False)
+
+    def _read(self, statement: str) -> list[tuple]:
+        def select() -> list[tuple]:
+            if not self.path.exists() or not self.path.stat().st_size:
+                return []
+            with self._open() as connection:
+                return connection.execute(statement).fetchall()
+
+        return self._guarded(select, otherwise=[])
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(_connect(self.path)) as connection:
+            yield connection
+
+    def _guarded(self, action: Callable[[], Any], otherwise: Any, again: bool = True) -> Any:
+        seen = _identity(self.path)
+        try:
+            return action()
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes carry the plain one below
+            if code in DAMAGED and again:
+                _set_aside(self.path, seen)
+                return self._guarded(action, otherwise, again=False)
+            _say(f"Your progress could not be read or written at {self.path}: {_plain(code, error)}.")
+        except OSError as error:
+            _say(f"Your progress could not be read or written at {self.path}: {reason(error)}.")
+        return otherwise
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a learner stands with one exercise."""
+
+    exercise: str
+    passed: datetime | None
+    attempts: int
+    hints: int
+
+
+def standings(course: Course, progress: Progress) -> dict[Lesson, tuple[Standing, ...]]:
+    """Each lesson of the course with its exercises' standings, in reading order."""
+    passed, attempts, hints = progress.passed(), progress.attempts(), progress.all_hints()
+    return {
+        lesson: tuple(
+            Standing(name, passed.get(name), attempts.get(name, 0), hints.get(name, 0))
+            for name in lesson.exercises
+        )
+        for lesson in course.lessons()
+    }
+
+
+def append_verdict(verdict: Mapping[str, Any]) -> None:
+    """Append one check's result as a line of JSON to the file $FLASHLEARN_VERDICTS, if that is set."""
+    path = os.environ.get("FLASHLEARN_VERDICTS")
+    if not path:
+        return
+    line = json.dumps(dict(verdict), default=lambda value: getattr(value, "name", str(value))) + "\n"
+    try:
+        with open(path, "ab", buffering=0) as file:  # one write: lines of two processes never mix
+            file.write(line.encode())
+    except OSError as error:
+        _say(f"The verdict could not be written to {path}: {reason(error)}.")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # rollback journal rather than WAL: it works on network file systems too, and transactions are short
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _set_aside(path: Path, seen: tuple[int, int] | None) -> None:
+    """Rename the damaged file, unless another process has just done so and begun a fresh one."""
+    if seen is None or _identity(path) != seen:
+        return
+    kept = unused(path.with_name(f"{path.stem}.damaged-{timestamp()}{path.suffix}"))
+    try:
+        # a journal left behind would be played into the new file
+        for companion in ("-journal", "-wal", "-shm"):
+            if (journal := Path(f"{path}{companion}")).exists():
+                journal.rename(f"{kept}{companion}")
+        path.rename(kept)
+    except OSError:
+        return  # the second try says what is wrong
+    _say(f"The progress file was damaged: it is kept as {kept}, and a new one was begun.")
+
+
+def _plain(code: int, error: Exception) -> str:
+    sentences = {
+        sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
+        sqlite3.SQLITE_CANTOPEN: "the file cannot be opened there",
+        sqlite3.SQLITE_FULL: "the disk is full",
+        sqlite3.SQLITE_BUSY: f"another program kept the file locked for {BUSY_SECONDS:.0f} s",
+    }
+    return sentences.get(code, str(error))
+
+
+def _say(sentence: str) -> None:
+    if sentence not in _said:
+        _said.add(sentence)
+        print(sentence, file=sys.stderr)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,86 @@
+"""A lesson's title and exercises, read off its notebook or off its source, without anything heavy.
+
+    >>> read_notebook(Path("notebooks/02_softmax.ipynb"))
+    Lesson(stem='02_softmax', title='Softmax and its Jacobian', exercises=('softmax_jacobian', ...))
+
+A shell that completes a name waits for this: no jupytext, no torch. What authoring says of a source it says
+with line numbers; here a source is taken as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+EXERCISE_CELL = "ex-"
+"""An exercise's cell has the id `ex-<name>`, in the lesson and in the learner's copy."""
+
+SOURCE = "notebook.py"
+"""A lesson's source, in the lesson's folder in the package."""
+
+_EXERCISE = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
+_TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
+
+
+class CourseError(Exception):
+    """What is wrong with the course's files or with a name, in one sentence for the learner."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: `stem` is "02_softmax", `exercises` in reading order."""
+
+    stem: str
+    title: str
+    exercises: tuple[str, ...]
+
+    @property
+    def number(self) -> str:
+        """The lesson's number as text: "02"."""
+        return self.stem.split("_", 1)[0]
+
+
+def read_source(path: Path, stem: str) -> Lesson:
+    """The lesson whose source, in percent format, is at `path`. Raises OSError."""
+    text = path.read_text(encoding="utf-8")
+    title = _TITLE.search(text)
+    return Lesson(stem, title[1].strip() if title else stem, tuple(_EXERCISE.findall(text)))
+
+
+def read_notebook(path: Path) -> Lesson:
+    """The lesson that a notebook is. Raises CourseError if it is none."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        exercises, title = exercise_cells(notebook), _title(notebook)
+    except (ValueError, AttributeError, OSError) as error:
+        raise CourseError(
+            f"{path} is damaged: `git checkout -- {path.name}` in its folder brings the lesson back."
+        ) from error
+    return Lesson(path.stem, title or path.stem, exercises)
+
+
+def exercise_cells(notebook: dict) -> tuple[str, ...]:
+    """The exercises of a notebook (its JSON), by the ids of their cells."""
+    ids = [str(cell.get("id", "")) for cell in notebook.get("cells", [])]
+    return tuple(i.removeprefix(EXERCISE_CELL) for i in ids if i.startswith(EXERCISE_CELL))
+
+
+def made_from(path: Path) -> str:
+    """The fingerprint of the lesson's text that a notebook was made from; "" where it bears none.
+
+    Authoring writes it into the notebook's metadata, and whoever works in a copy leaves it there.
+    """
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["metadata"]["flashlearn"]["built"])
+    except (OSError, ValueError, KeyError, TypeError):  # no notebook, or one that is none of the course's
+        return ""
+
+
+def _title(notebook: dict) -> str:
+    for cell in notebook.get("cells", []):
+        for line in "".join(cell.get("source", "")).splitlines():
+            if cell.get("cell_type") == "markdown" and line.startswith("# "):
+                return line.removeprefix("# ").strip()
+    return ""

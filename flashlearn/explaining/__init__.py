@@ -1,0 +1,142 @@
+"""From outcomes to the one sentence that names the mistake.
+
+First what an experiment proves: lanes that a mask hides, memory that nobody wrote. Then the mistakes
+that the exercise declares, alone, here and there, or two at once. Then rules for what no author foresaw:
+those that name what was done, the birth of a NaN, and last those that say where to look. Precision comes
+before recall: where nothing is sure, there is no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flashlearn.exercise import Exercise
+from flashlearn.explaining.comparable import comparable
+from flashlearn.explaining.divergence import first_divergence
+from flashlearn.explaining.experiments import fresh_memory, nan_born, undefined_lanes
+from flashlearn.explaining.faults import from_status, worst
+from flashlearn.explaining.named import named
+from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, about_form, standing
+from flashlearn.explaining.unwritten import named_where_written, partly_written
+from flashlearn.explaining.weights import weights_finding
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.running.answer import Answer, answering
+
+LAUNCHERS = ("launcher", "changed input", "returned input", "stale answer")
+"""What a launcher may do that alone makes cases wrong; an outcome's `fault` says so."""
+
+MOSTLY = 0.75
+"""Share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
+
+
+def diagnose(
+    exercise: Exercise, outcomes: list[Outcome], answer: Answer | Callable | None = None
+) -> Finding | None:
+    """The finding for a check that did not pass, or None if there is nothing sure to say.
+
+    With the learner's `answer` at hand, suspicions can be tested by running it again.
+    """
+    answer = answering(exercise, answer) if answer is not None else None
+    first = next((o for o in outcomes if o.status is not Status.PASS), None)
+    if first is None or first.status in (Status.TODO, Status.NEEDS_GPU):
+        return None
+    wrong = [o for o in outcomes if o.status is Status.WRONG]
+    if worst(outcomes) is not Status.WRONG:
+        return _besides(exercise, from_status(exercise, outcomes), outcomes)
+    told = _launcher(wrong)
+    if told is not None:
+        return told
+    if answer is not None:
+        proved = undefined_lanes(exercise, wrong, answer) or fresh_memory(exercise, wrong, answer)
+        if proved is not None:
+            return proved
+    finding = (
+        named(exercise, outcomes, at_once=not partly_written(outcomes))
+        or named_where_written(exercise, outcomes)
+        or _by_rules(exercise, wrong, answer)
+    )
+    return _with_line(exercise, finding, outcomes, answer) if answer is not None else finding
+
+
+def _with_line(
+    exercise: Exercise, finding: Finding | None, outcomes: list[Outcome], answer: Answer
+) -> Finding | None:
+    """The finding with the statement that departs first, where one is sure; or that alone."""
+    if finding is not None and (finding.place is not None or about_form(finding)):
+        return finding
+    departed = first_divergence(exercise, answer, outcomes)
+    if departed is None or finding is None:
+        return departed or finding
+    if finding.mistake in VAGUE:
+        return replace(
+            departed, kind="departure and place", facts={}, called=departed.names, parts=(departed, finding)
+        )
+    return replace(
+        finding,
+        kind="with its line",
+        facts={},
+        place=departed.place,
+        called=finding.names,
+        parts=(finding, departed),
+    )
+
+
+def _launcher(wrong: list[Outcome]) -> Finding | None:
+    """What the launcher did, where that alone makes cases wrong."""
+    for outcome in wrong:
+        kind = outcome.fault[0] if outcome.fault else ""
+        untouched = kind == "returned input" and all(_nobody_s(check) for check in outcome.outputs)
+        if kind in LAUNCHERS and (untouched or all(check.ok for check in outcome.outputs)):
+            alike = next(o for o in wrong if o.fault == outcome.fault)
+            return Finding(kind, {"seen": outcome.message, "case": alike.case.name})
+    stale = next((o for o in wrong if o.fault[:1] == ("stale answer",)), None)
+    if stale is not None and len(wrong) == 1:
+        return Finding("stale answer", {"seen": stale.message, "case": stale.case.name})
+    return None
+
+
+def _nobody_s(check: OutputCheck) -> bool:
+    """True if no program stored anything into this output."""
+    return check.writers is not None and bool((check.writers < 0).all())
+
+
+def _besides(exercise: Exercise, finding: Finding, outcomes: list[Outcome]) -> Finding:
+    """A fault of memory, and the named mistake that the other cases show."""
+    if finding.mistake in exercise.explained.mistakes or all(o.status is not Status.WRONG for o in outcomes):
+        return finding  # a declared kernel that fails just so in every case explains them all
+    also = named(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
+    if also is None or also.fits < MOSTLY * also.of:
+        return finding  # a stray address may well make cases wrong in which it happens to stay inside
+    both = (finding, also)
+    return Finding("besides", {}, finding.place, finding.fits, finding.of, parts=both, partial=True)
+
+
+def _by_rules(exercise: Exercise, wrong: list[Outcome], answer: Answer | None) -> Finding | None:
+    """What rules see in each wrong output, the surest first."""
+    clues: dict[str, list[Clue]] = {}
+    for outcome in wrong:
+        for check in outcome.outputs:
+            if not check.ok:
+                clues.setdefault(check.name, []).append(Clue(exercise, outcome, check))
+    sure = {name: standing(SURE, seen) for name, seen in clues.items()}
+    told = {name: finding for name, finding in sure.items() if finding is not None}
+    if told:
+        return _both(told, clues)
+    if answer is not None:
+        proved = nan_born(exercise, wrong, answer) or weights_finding(exercise, wrong, answer)
+        if proved is not None:
+            return proved
+    places = {name: standing(PLACES, seen) for name, seen in clues.items()}
+    told = {name: finding for name, finding in places.items() if finding is not None}
+    return _both(told, clues) if told else None
+
+
+def _both(told: dict[str, Finding], clues: dict[str, list[Clue]]) -> Finding:
+    """One finding from those of several outputs."""
+    first, *others = told.values()
+    silent = tuple(name for name in clues if name not in told)
+    if not others and not silent:
+        return first
+    parts = (first, *others)
+    return Finding("outputs", {"silent": silent}, first.place, first.fits, first.of, (), parts, bool(silent))

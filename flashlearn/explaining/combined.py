@@ -1,0 +1,157 @@
+"""Two named mistakes made at once, computed from what each of them gives.
+
+Where both are faults by name of one formula, it is computed with both. Else three laws say what two
+independent mistakes A and B give together, with R the right answer: factors multiply (A · B / R), lost or
+added terms add up (A + B − R), and mistakes in different places stay where they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+
+from flashlearn.explaining.fitting import fit
+from flashlearn.explaining.predictions import Candidate, Outputs, Predictions
+from flashlearn.judging.tolerance import largest_error
+from flashlearn.outcome import Outcome
+
+ENOUGH = 16
+"""Numbers that each of two mistakes must change for the other one alone not to be the explanation."""
+
+
+def combinations(
+    predictions: Predictions, probe: Outcome, until: float, anchors: Sequence[tuple[str, ...]] = ()
+) -> Iterator[Candidate]:
+    """Candidates for two mistakes at once that give the learner's numbers in the `probe` case.
+
+    Only torch formulas are combined: a pair of kernels would have to be written. Mistakes as they are
+    declared come first, then each with the other ways to make another. With `anchors` one of the two is
+    among these. It ends when time.thread_time() has passed `until`.
+    """
+    plain = list(_visible_formulas(predictions, probe, anchors, ways=False))
+    other_ways = list(_visible_formulas(predictions, probe, anchors, ways=True))
+    small = _within_one_tile(predictions, probe)
+    for i, one in enumerate(plain):
+        for other in (*plain[i + 1 :], *other_ways):
+            if one.names == other.names or (anchors and not {one.names, other.names} & set(anchors)):
+                continue
+            if time.thread_time() > until:
+                return
+            for candidates in _pair(predictions, one, other):
+                tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
+                fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c))
+                if next(fitting, None) is not None:
+                    yield from candidates
+
+
+def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Outcome]) -> bool:
+    """True if neither mistake alone gives what the two give: each changes enough finite numbers."""
+    tile = _tile(pair.compute)
+    for part in pair.parts:
+        at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
+        alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)
+        if sum(_changed(predictions, pair, alone, outcome) for outcome in failing) < ENOUGH:
+            return False
+    return True
+
+
+def _tile(formula: Callable) -> tuple[int, int] | None:
+    return getattr(formula, "keywords", {}).get("tile")
+
+
+def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> int:
+    """How many finite numbers of the outcome's case differ clearly between the two."""
+    two, one = (next(predictions.of(candidate, outcome), None) for candidate in (pair, alone))
+    if two is None or one is None or [x.shape for x in two] != [x.shape for x in one]:
+        return ENOUGH
+    count = 0
+    for a, b, check in zip(two, one, outcome.outputs, strict=True):
+        gap = (a.double() - b.double()).abs()
+        count += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
+    return count
+
+
+def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterator[list[Candidate]]:
+    """Ways in which two mistakes meet, each with the learner's tiles."""
+    names = (*one.names, *other.names)
+    joined = _joined(one, other)
+    if joined is not None:
+        yield [Candidate(names, formula, parts=(one, other)) for formula in predictions.at_tiles(joined)]
+    else:
+        for law in (_product, _sum, _places):
+            yield [Candidate(names, law, parts=(one, other), law=True)]
+
+
+def _within_one_tile(predictions: Predictions, probe: Outcome) -> bool:
+    """True if the probe is so small that tiles differ in their padding alone."""
+    lengths = [size for name, size in probe.case.sizes.items() if name.startswith("S")]
+    return bool(lengths) and max(lengths) <= min(min(tile) for tile in predictions.tiles())
+
+
+def _joined(one: Candidate, other: Candidate) -> functools.partial | None:
+    """Both mistakes in one formula, where both are faults by name of the same."""
+    a, b = one.compute, other.compute
+    if not (isinstance(a, functools.partial) and isinstance(b, functools.partial) and a.func is b.func):
+        return None
+    if "faults" not in a.keywords or "faults" not in b.keywords:
+        return None
+    both = {**a.keywords, **b.keywords, "faults": a.keywords["faults"] | b.keywords["faults"]}
+    return functools.partial(a.func, **both)
+
+
+def _visible_formulas(
+    predictions: Predictions, probe: Outcome, anchors: Sequence[tuple[str, ...]], ways: bool
+) -> Iterator[Candidate]:
+    """Each mistake's formula (or its other `ways`), if it is defined in the probe case and wrong there.
+
+    An anchor shows in other cases: here the second mistake may be alone.
+    """
+    if not all(isinstance(c.got, torch.Tensor) for c in probe.outputs):
+        return
+    for name, mistake in predictions.exercise.explained.mistakes.items():
+        if mistake.wrong is None or mistake.status != "WRONG":
+            continue
+        for formula in mistake.also if ways else (mistake.wrong,):
+            candidate = Candidate((name,), formula)
+            predicted = next(predictions.of(candidate, probe), None)
+            if predicted is not None and (candidate.names in anchors or _wrong_there(predicted, probe)):
+                yield candidate
+
+
+def _wrong_there(predicted: Outputs, probe: Outcome) -> bool:
+    if len(predicted) != len(probe.outputs):
+        return False
+    pairs = list(zip(predicted, probe.outputs, strict=True))
+    return all(p.shape == c.expected.shape for p, c in pairs) and any(
+        largest_error(p.to(c.got.dtype), c.expected) > 2 * c.allowed for p, c in pairs
+    )
+
+
+def _fits(predictions: Predictions, probe: Outcome, candidate: Candidate) -> bool:
+    """Whether the candidate gives the probe's numbers."""
+    for predicted in predictions.of(candidate, probe):
+        if len(predicted) == len(probe.outputs) and all(
+            fit(p, c) is not None for p, c in zip(predicted, probe.outputs, strict=True)
+        ):
+            return True
+        if all(bool(torch.isfinite(c.got).all()) for c in probe.outputs if not c.problem):
+            return False  # finite numbers that differ by more than rounding do so at any precision
+    return False
+
+
+def _product(a, b, right):
+    return torch.where(right == 0, 0.0, a * b / torch.where(right == 0, 1.0, right))
+
+
+def _sum(a, b, right):
+    return a + b - right
+
+
+def _places(a, b, right):
+    noise = 1e-9 * right.abs().max() if right.numel() else 0.0
+    moved_a, moved_b = (a - right).abs() > noise, (b - right).abs() > noise
+    both = torch.where(moved_a, a, torch.where(moved_b, b, right))
+    return torch.where(moved_a & moved_b, float("nan"), both)

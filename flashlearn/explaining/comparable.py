@@ -1,0 +1,43 @@
+"""Which outcomes can be compared with predictions, and in which order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+
+from flashlearn.outcome import Outcome, OutputCheck, Status
+
+
+def comparable(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Outcomes whose numbers can be compared: the observed ones, or where there are none the compiled."""
+    every = [o for o in outcomes if o.outputs and (o.status is Status.WRONG or is_right(o))]
+    observed = [o for o in every if o.mode == "observed"]
+    wrong = any(o.status is Status.WRONG for o in observed)
+    return observed if wrong else every
+
+
+def is_right(outcome: Outcome) -> bool:
+    """True where the numbers are right, whoever computed them: a mistake that would show was not made."""
+    right = outcome.status in (Status.PASS, Status.NOT_YOURS)
+    return right and bool(outcome.outputs) and all(check.ok for check in outcome.outputs)
+
+
+def is_unfit(check: OutputCheck) -> bool:
+    """True for an output whose type or dtype is wrong: that has to be said first."""
+    wrong_dtype = check.misfit is not None and check.misfit.what == "dtype"
+    return not isinstance(check.got, torch.Tensor) or wrong_dtype
+
+
+def size(outcome: Outcome) -> int:
+    """What a formula costs in the case: attention by its sizes, else by outputs; thrice in half precision.
+
+    A case of few numbers, or of zeros, proves little and comes last.
+    """
+    told = [c.expected for c in outcome.outputs if not c.ok and isinstance(c.expected, torch.Tensor)]
+    numbers = sum(t.numel() for t in told)
+    lengths = [size for name, size in outcome.case.sizes.items() if name in ("S_q", "S_k", "rows", "columns")]
+    weak = numbers < 16 or min(lengths, default=2) < 2 or any(not bool(t.any()) for t in told)
+    work = math.prod(outcome.case.sizes.values()) if "S_q" in outcome.case.sizes else numbers
+    return work * (3 if outcome.case.dtype.itemsize == 2 else 1) + (1 << 40 if weak else 0)

@@ -1,0 +1,65 @@
+"""Where a wrong kernel leaves the right way: the first value that is none of the exercise's quantities.
+
+    >>> first_divergence(exercise, launcher, outcomes).sentence
+    'Through tile (0, 0) everything agrees; in tile (0, 1), line 31, `acc` …'
+
+Values are recognised by their numbers, not by their names, and a statement is only named if the launcher
+gives right outputs once that statement's value is put right. Otherwise there is nothing to say: None.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+
+from flashlearn.exercise import Exercise
+from flashlearn.explaining.divergence.facts import facts_of
+from flashlearn.explaining.divergence.replay import Replay
+from flashlearn.explaining.divergence.search import first_departure
+from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.running.answer import Answer, answering
+
+BUDGET = 0.6  # seconds of this thread's own time
+MOST_CASES = 2
+
+
+def first_divergence(
+    exercise: Exercise, answer: Answer | Callable, outcomes: list[Outcome]
+) -> Finding | None:
+    """The first value of the learner's kernel that departs, in the smallest case that shows it; or None."""
+    answer = answering(exercise, answer)
+    if exercise.explained.quantities is None or (
+        exercise.explained.unsolved is not None and exercise.explained.unsolved(answer)
+    ):
+        return None
+    until = time.thread_time() + answer.elsewhere + BUDGET
+    for outcome in sorted(filter(_usable, outcomes), key=_size)[:MOST_CASES]:
+        replay = Replay(exercise, answer, outcome, until)
+        quantities = exercise.explained.quantities(replay.inputs)
+        found = first_departure(replay, quantities)
+        if found is not None:
+            return Finding("first divergence", facts_of(found, quantities), found.reading.event.place)
+    return None
+
+
+def _usable(outcome: Outcome) -> bool:
+    """Wrong numbers in fp32: in half precision rounding and mistakes are hard to tell apart."""
+    return (
+        outcome.status is Status.WRONG
+        and outcome.mode == "observed"
+        and outcome.case.dtype is torch.float32
+        and bool(outcome.outputs)
+        and not any(check.problem or not isinstance(check.got, torch.Tensor) for check in outcome.outputs)
+    )
+
+
+def _size(outcome: Outcome) -> tuple:
+    """Small first, but large enough for two tiles, and ordinary numbers before extreme ones."""
+    case, most = outcome.case, max(outcome.case.sizes.values(), default=0)
+    total = 1
+    for n in case.sizes.values():
+        total *= n
+    lengths = [n for name, n in case.sizes.items() if name.startswith("S") or name in "MNK"]
+    return case.magnitude != 1.0, case.data != "normal", min(lengths, default=0) < 8, most <= 32, total

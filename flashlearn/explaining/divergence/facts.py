@@ -1,0 +1,167 @@
+"""The facts of a departure: where everything still agreed, and what came out instead of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flashlearn.explaining.divergence.matching import Reading, oriented, value_of
+from flashlearn.explaining.divergence.search import Departure, Goal
+from flashlearn.quantity import Quantities, Quantity
+
+CLOSE = 1e-4  # relative: a description of what came out instead must fit as well as rounding lets it
+AXES = ("q", "i", "k")
+SHARES = {"acc": ("P V", "A B"), "l": ("sum of a tile",), "m": ("max of a tile",)}
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What came out instead of the right value, by `kind`.
+
+    "key shown" and "key hidden" have the `pair` of query and key, "multiple" the `ratio`, "not rescaled" the
+    `name` of the sum. "unscaled" and "unmasked" lack alpha and the mask; "without delta", "share" (this
+    tile's alone) and "NaN" say all.
+    """
+
+    kind: str
+    pair: tuple[int, int] = (0, 0)
+    ratio: float = 1.0
+    name: str = ""
+
+
+def tile_of(reading: Reading) -> tuple[int, ...]:
+    """The tile's number along the queries and along the keys, of those axes on which its place is known."""
+    at, blocks = reading.window.at, reading.blocks
+    return tuple(at[a].start // (blocks[a] or 1) for a in AXES if a in at)
+
+
+def agreeing(found: Departure) -> tuple[str, ...]:
+    """Names that the statement read and whose values are right quantities."""
+    names = [o.event.site.name for o in found.operands if o.matches and o.event.site.name]
+    return tuple(dict.fromkeys(names))
+
+
+def facts_of(found: Departure, quantities: Quantities) -> dict[str, Any]:
+    """The last tile in which all was right, the statement, what it should make, and what it made instead.
+
+    `quantity` is what it should make, `rows` which of its rows if it is an input. `agrees` are names whose
+    values it was made of, and which are right; of its own name that is the old value. `padded` names an
+    operand whose padding is all that is wrong.
+    """
+    reading = found.reading
+    before = _before(found)
+    if before is not None and before >= tile_of(reading):
+        before = None  # another head's, or another program's: that everything agrees there says nothing
+    return {
+        "name": reading.event.site.name,
+        "line": reading.event.site.line,
+        "stored": _stored(reading),
+        "tile": tile_of(reading),
+        "before": before,
+        "quantity": found.goal.quantity.words,
+        "rows": _rows(reading, found.goal.quantity),
+        "agrees": agreeing(found),
+        "instead": _instead(found, quantities),
+        "padded": found.padded,
+    }
+
+
+def _rows(reading: Reading, quantity: Quantity) -> tuple[int, int] | None:
+    """The first and the last row that a load of an input should have brought."""
+    if quantity.kind == "input" and "d" in quantity.axes:
+        rows = reading.window.at[quantity.axes[0]]
+        return rows.start, rows.stop - 1
+    return None
+
+
+def _before(found: Departure) -> tuple[int, ...] | None:
+    """The last tile before this one, if all that was known until then was right."""
+    own, last = found.reading, None
+    for reading in found.readings.values():
+        if reading.event.number >= own.event.number:
+            break
+        if reading.window is None or reading.event.launch != own.event.launch:
+            continue
+        if not reading.right:
+            return None
+        tile = tile_of(reading)
+        if len(tile) == len(tile_of(own)) and tile != tile_of(own) and reading.matches:
+            last = tile
+    return last
+
+
+def _instead(found: Departure, quantities: Quantities) -> Instead | None:
+    """What came out instead, where that is one of the usual things and fits by value."""
+    reading = found.reading
+    got, right = _tiles(reading, found.goal)
+    if got is None:
+        return None
+    if right.dtype == bool:
+        wrong = np.argwhere(got != right)[0]
+        query, key = (int(n + reading.window.at[a].start) for n, a in zip(wrong, ("q", "k"), strict=True))
+        return Instead("key shown" if got[tuple(wrong)] else "key hidden", pair=(query, key))
+    if reading.matches:
+        return Instead("unscaled" if reading.matches[0].quantity.kind == "unscaled" else "unmasked")
+    if np.isnan(got).any():
+        return Instead("NaN")
+    right = right * found.goal.factor if found.goal.factor != 1.0 else right
+    for instead, other in _usual(found, quantities):
+        if other is not None and other.shape == got.shape and _fits(got, other):
+            return instead
+    ratio = _ratio(got, right)
+    return Instead("multiple", ratio=ratio) if ratio is not None else None
+
+
+def _usual(found: Departure, quantities: Quantities) -> Iterator[tuple[Instead, np.ndarray]]:
+    """What often comes out instead, and the numbers that it would be."""
+    reading, name = found.reading, found.goal.quantity.name
+    known = {q.name: q for q in reversed(quantities.known) if q.kind != "unmasked"}
+    of = {n: value_of(q, reading.window) for n, q in known.items() if q.axes == found.goal.quantity.axes}
+    if name == "dS" and of.get("P") is not None and of.get("dP") is not None:
+        yield Instead("without delta"), found.goal.factor * of["P"] * of["dP"]
+    for share in (*SHARES.get(name, ()), f"share of {name}"):
+        if of.get(share) is not None:
+            yield Instead("share"), found.goal.factor * of[share]
+    brought, right = of.get(f"{name} brought to the new maximum"), of.get(name)
+    old = next((o for o in found.operands if any(m.quantity.name == name for m in o.matches)), None)
+    if brought is not None and old is not None:
+        previous, _ = _tiles(old, found.goal)
+        if previous is not None and previous.shape == right.shape:
+            yield Instead("not rescaled", name=old.event.site.name), right - brought + previous
+
+
+def _tiles(reading: Reading, goal: Goal) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """What came out, and what should have, over the entries that exist."""
+    quantity, turned = goal.quantity, goal.turned
+    right = value_of(quantity, reading.window)
+    fitting = oriented(reading.event.array, quantity.axes, reading.window, reading.blocks)
+    view = next((v for v, _, flipped in fitting if flipped == turned), None)
+    if right is None or view is None:
+        return None, None
+    view = view.reshape(right.shape)
+    return (view if right.dtype == bool else view.astype(np.float64)), right
+
+
+def _fits(got: np.ndarray, other: np.ndarray) -> bool:
+    cared = np.isfinite(other)
+    if not cared.any() or not np.isfinite(got[cared]).all():
+        return False
+    return bool(np.abs(got[cared] - other[cared]).max() <= CLOSE * np.abs(other[cared]).max())
+
+
+def _ratio(got: np.ndarray, right: np.ndarray) -> float | None:
+    """The one number by which all entries are too large, if there is one."""
+    cared = np.isfinite(right) & np.isfinite(got)
+    got, right = got[cared], right[cared]
+    if right.size < 3 or not np.abs(right).max() > 0:
+        return None
+    ratio = float(got @ right / (right @ right))
+    fits = abs(ratio) > CLOSE and np.abs(got - ratio * right).max() <= CLOSE * np.abs(ratio * right).max()
+    return ratio if fits else None
+
+
+def _stored(reading: Reading) -> bool:
+    return reading.event.site.kind in ("store", "atomic")

@@ -1,0 +1,246 @@
+"""Find the statement that departs first, and prove it: with its right value in place, the outputs are right.
+
+A statement is a candidate where what it makes is no known quantity although everything it was made of is.
+Many a right kernel has such statements, since no list of quantities is complete. So each candidate is tried:
+the launcher runs again with the right value in the statement's place, in every tile. Only if all outputs
+come out right then is it said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flashlearn.explaining.divergence.matching import WEAK, Reading, is_mask, oriented, read, value_of, views
+from flashlearn.explaining.divergence.replay import Replay
+from flashlearn.explaining.divergence.windows import is_tile
+from flashlearn.interpreter.values import Site
+from flashlearn.quantity import Quantities, Quantity
+
+Instead = dict[int, np.ndarray]
+MOST_TRIED = 6  # quantities for one statement
+MOST_STEPS = 3
+"""Statements that may be wrong one after the other, as l and acc are where nobody rescales."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a statement should make: a multiple of a quantity, transposed or not."""
+
+    quantity: Quantity
+    factor: float
+    turned: bool
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The first reading at which a statement departs, and what it should have been.
+
+    `padded` names the operand whose padding is all that is wrong, if it is.
+    """
+
+    reading: Reading
+    goal: Goal
+    operands: tuple[Reading, ...]
+    padded: str
+    readings: Mapping[int, Reading]
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    reading: Reading
+    operands: tuple[Reading, ...]
+    expected: tuple[Goal, ...]
+    before: bool
+    kind: str  # "unscaled", "departs" or "unmasked"
+
+    def allows(self, goal: Goal) -> bool:
+        """False if what the statement read is right only for another multiple of the goal, or unfinished."""
+        for operand in self.operands:
+            same = [m.factor for m in operand.matches if m.quantity.name == goal.quantity.name]
+            if same and not any(np.isclose(factor, goal.factor) for factor in same):
+                return False
+            if goal.quantity.kind == "output" and not _finished(operand):
+                return False
+        return True
+
+
+def first_departure(replay: Replay, quantities: Quantities) -> Departure | None:
+    """The statement that departs first, proved by putting it right; None if there is none for sure."""
+    return _search(replay, quantities, {}, MOST_STEPS)
+
+
+def _search(replay: Replay, quantities: Quantities, instead: Instead, steps: int) -> Departure | None:
+    recorded = replay.record(instead)
+    if recorded is None or recorded[1]:
+        return None
+    readings = read(recorded[0], quantities)
+    candidates = list(_candidates(readings, quantities, set(instead)))
+    for kind in ("unscaled", "departs", "unmasked"):
+        chosen = [c for c in candidates if c.kind == kind]
+        for candidate in reversed(chosen) if kind == "unmasked" else chosen:
+            for goal in filter(candidate.allows, candidate.expected):
+                more = {**instead, **_put_right(candidate.reading.event.site, goal, readings)}
+                tried = replay.record(more)
+                if tried is not None and tried[1]:
+                    return _departure(candidate, goal, readings, replay, instead)
+    first = next((c for c in candidates if c.kind == "departs"), None)
+    if first is None or not first.before or steps == 1:
+        return None
+    goal = first.expected[0]
+    if not first.allows(goal):
+        return None
+    more = {**instead, **_put_right(first.reading.event.site, goal, readings)}
+    found = _search(replay, quantities, more, steps - 1)
+    return _departure(first, goal, readings, replay, instead) if found is not None else None
+
+
+def _departure(
+    candidate: _Candidate, goal: Goal, readings: dict[int, Reading], replay: Replay, instead: Instead
+) -> Departure:
+    lost = {"q", "k"} - set(goal.quantity.axes) if goal.quantity.kind != "input" else set()
+    padded = ""
+    for operand in candidate.operands:
+        if operand.unclean & lost and operand.event.site.name:
+            tried = replay.record({**instead, **_cleaned(operand.event.site, lost, readings)})
+            if tried is not None and tried[1]:
+                padded = operand.event.site.name
+    return Departure(candidate.reading, goal, candidate.operands, padded, readings)
+
+
+def _candidates(
+    readings: dict[int, Reading], quantities: Quantities, replaced: set[int]
+) -> Iterator[_Candidate]:
+    """One for each site that departs, where it does so first, in the order in which they run."""
+    carried: dict[Site, Goal] = {}
+    done: set[Site] = {readings[n].event.site for n in replaced if n in readings}
+    strayed: set[tuple] = set()  # programs in which something before was not right
+    for reading in readings.values():
+        event, site = reading.event, reading.event.site
+        if not reading.right and site.kind != "store":
+            strayed.add((event.launch, event.program))
+        if site in done or reading.window is None or not _speaks(reading):
+            continue
+        if reading.firm:
+            match = reading.firm[0]
+            if match.sure:
+                carried.setdefault(site, Goal(match.quantity, match.factor, match.turned))
+            continue
+        operands = tuple(readings[n] for n in event.operands)
+        if site.kind == "store" and (event.launch, event.program) in strayed:
+            continue
+        if not all(o.right for o in operands) or reading.near:
+            continue
+        tiles = [o for o in operands if o.matches]
+        if not tiles and any(is_tile(o.event.array) for o in operands):
+            continue
+        if not is_tile(event.array) and not tiles and not is_mask(reading):
+            continue  # where a sum begins
+        done.add(site)
+        before = site in carried
+        kind = reading.matches[0].quantity.kind if reading.matches else "departs"
+        elsewhere = {goal.quantity.name for other, goal in carried.items() if other != site}
+        expected = _possible(reading, operands, quantities, elsewhere)
+        if before and kind == "departs":
+            expected = [carried[site]]
+        yield _Candidate(reading, operands, tuple(expected), before, kind)
+
+
+def _finished(reading: Reading) -> bool:
+    """True unless a value is a sum so far that lacks some of what belongs to it."""
+    if not reading.matches:
+        return True
+    everything = {axis: np.ones_like(seen) for axis, seen in reading.window.seen.items()}
+    whole = replace(reading.window, seen=everything, before=everything)
+    for match in reading.matches:
+        now, then = (value_of(match.quantity, w) for w in (reading.window, whole))
+        if now is not None and then is not None and np.allclose(now, then, 1e-9, 1e-9, equal_nan=True):
+            return True
+    return False
+
+
+def _speaks(reading: Reading) -> bool:
+    """True for a value of which something could be said: numbers, or a mask over pairs."""
+    kind = reading.event.array.dtype.kind
+    return kind not in "iu" and (kind != "b" or is_mask(reading) or bool(reading.matches))
+
+
+def _possible(
+    reading: Reading, operands: tuple[Reading, ...], quantities: Quantities, elsewhere: set[str]
+) -> list[tuple[Quantity, float]]:
+    """What a statement may have been meant to make, the likeliest first: its shape, of such operands."""
+    used = {m.quantity.name for o in operands for m in o.matches}
+    wanted = {m.quantity.name for m in reading.matches}
+    if reading.matches and reading.matches[0].quantity.kind == "unscaled":
+        wanted = {"S"}
+    turned = any(m.turned for o in operands for m in o.matches if m.quantity.axes == ("q", "k"))
+    found: dict[tuple[str, float, bool], tuple[float, Goal]] = {}
+    for quantity in quantities.known:
+        if not _suits(reading, quantity, bool(used)) or (wanted and quantity.name not in wanted):
+            continue
+        made_of = quantities.made_of.get(quantity.name, ())
+        likely = len(used & set(made_of)) / len(used | set(made_of)) if made_of else 0.0
+        if used and not likely and quantity.name != "visible" and not wanted:
+            continue
+        likely -= quantity.name in elsewhere
+        for _, _, flipped in oriented(reading.event.array, quantity.axes, reading.window, reading.blocks):
+            for factor in quantity.factors:
+                goal = Goal(quantity, factor, flipped)
+                unlike = quantity.axes == ("q", "k") and flipped != turned
+                found.setdefault((quantity.name, factor, flipped), (likely - 0.1 * unlike, goal))
+    return [goal for _, goal in sorted(found.values(), key=lambda pair: -pair[0])][:MOST_TRIED]
+
+
+def _suits(reading: Reading, quantity: Quantity, computed: bool) -> bool:
+    """True if a statement of this kind and shape may make the quantity at all."""
+    event, kind = reading.event, quantity.kind
+    final = event.site.kind == "store" or not event.scope
+    if kind in WEAK or (kind == "output" and not final) or (event.site.kind == "store" and kind != "output"):
+        return False
+    if (quantity.name == "visible") != (event.array.dtype.kind == "b"):
+        return False
+    if quantity.name not in ("visible", "delta") and (kind == "input") == computed:
+        return False
+    right = value_of(quantity, reading.window)
+    fitting = views(event.array, quantity.axes, reading.window, reading.blocks)
+    return right is not None and next(fitting, None) is not None
+
+
+def _put_right(site: Site, goal: Goal, readings: dict[int, Reading]) -> Instead:
+    """The right value for every event of a site whose place is known; the padding stays the kernel's own."""
+    instead = {}
+    for reading in readings.values():
+        if reading.event.site != site or reading.window is None:
+            continue
+        right = value_of(goal.quantity, reading.window)
+        array = reading.event.array.astype(np.float64)
+        for view, _, turned in oriented(array, goal.quantity.axes, reading.window, reading.blocks):
+            if right is None or turned != goal.turned:
+                continue
+            wanted = right.reshape(view.shape).astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                wanted = wanted * goal.factor if goal.factor != 1.0 else wanted
+            view[...] = np.where(np.isnan(wanted), np.where(np.isnan(view), 0.0, view), wanted)
+            instead[reading.event.number] = array
+    return instead
+
+
+def _cleaned(site: Site, lost: set[str], readings: dict[int, Reading]) -> Instead:
+    """A site's own values, with padding that adds nothing to a sum along the axes `lost`."""
+    instead = {}
+    for reading in readings.values():
+        if reading.event.site != site or not reading.unclean & lost:
+            continue
+        match = reading.matches[0]
+        array = reading.event.array.astype(np.float64)
+        tile = array.T if match.turned else array
+        at = [reading.window.at[axis] for axis in match.quantity.axes]
+        rows, columns = (s.stop - s.start for s in at)
+        if match.quantity.axes[0] in lost:
+            tile[rows:] = match.quantity.padding
+        if match.quantity.axes[1] in lost:
+            tile[:, columns:] = match.quantity.padding
+        instead[reading.event.number] = array
+    return instead

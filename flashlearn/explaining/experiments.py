@@ -1,0 +1,126 @@
+"""Suspicions that are tested by running the learner's kernel once more, under other circumstances."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.interpreter.nan_origin import Birth, Births
+from flashlearn.judging.cases import run_observed
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
+
+FILLERS = (0.0, -math.inf)
+
+
+def undefined_lanes(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """Masked loads without `other=`, if a value in the hidden lanes would make every wrong case right."""
+    suspects = [o for o in wrong if o.observation is not None and o.observation.undefined_loads]
+    if not wrong or len(suspects) < len(wrong):
+        return None
+    name, place = wrong[0].observation.undefined_loads[0]
+    for value in FILLERS:
+        if _all_pass(exercise, answer, wrong, undefined=value):
+            facts = {"tensor": name, "other": value}
+            return Finding("masked load without other", facts, place, len(wrong), len(wrong))
+    return None
+
+
+def fresh_memory(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """Memory from torch.empty that is taken for zeros, if zeros would make every wrong case right."""
+    suspects = [o for o in wrong if o.observation is not None and o.warnings]
+    if not wrong or len(suspects) < len(wrong) or not _all_pass(exercise, answer, wrong, fresh=0.0):
+        return None
+    bad = next((c.name for c in wrong[0].outputs if not c.ok), None)
+    return Finding("uninitialised memory", {"output": bad}, None, len(wrong), len(wrong))
+
+
+def _all_pass(exercise: Exercise, answer: Answer, outcomes: list[Outcome], **how: float) -> bool:
+    return all(run_observed(exercise, answer, o.case, **how).status is Status.PASS for o in outcomes)
+
+
+# ---------------------------------------------------------------- where a NaN is born
+
+MEMORY = ("masked load without other", "uninitialised memory")
+"""Births that are none: the numbers were never defined."""
+
+
+def nan_born(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """The operation from which the non-finite numbers of the outputs stem, if it is one and the same."""
+    if exercise.kind is not Kind.KERNEL:
+        return None
+    found: list[tuple[Birth, OutputCheck, Outcome, Births]] = []
+    suspects = [o for o in wrong if _not_finite(o)]
+    if not suspects or len(suspects) < len(wrong):
+        return None
+    for outcome in sorted(suspects, key=lambda o: o.seconds)[:3]:
+        birth = _birth(exercise, outcome, answer)
+        if birth is None:
+            return None
+        found.append(birth)
+    births = [f[0] for f in found]
+    if len({(b.kind, b.place.line if b.place else 0) for b in births}) != 1:
+        return None
+    birth, check, outcome, births_seen = found[0]
+    return _born_finding(birth, check, outcome, births_seen, len(suspects))
+
+
+def _not_finite(outcome: Outcome) -> bool:
+    return any(_stray(c).any() for c in outcome.outputs if _comparable(c))
+
+
+def _comparable(check: OutputCheck) -> bool:
+    return isinstance(check.got, torch.Tensor) and not check.problem
+
+
+def _stray(check: OutputCheck) -> torch.Tensor:
+    return ~torch.isfinite(check.got.double()) & torch.isfinite(check.expected.double())
+
+
+def _birth(exercise: Exercise, outcome: Outcome, answer: Answer):
+    """Run one case with the closer observer, and read the birth off the first bad output."""
+    case = outcome.case
+    how = Observed(case.seed, births=True, limit=exercise.judged.time_limit)
+    evidence = answer.run(exercise.inputs(case, case.generator()), how)
+    births = evidence.births
+    if births is None or len(evidence.outputs) != len(outcome.outputs):
+        return None  # it ran a moment ago; whatever stops it now says nothing about the NaN
+    for check, out in zip(outcome.outputs, evidence.values, strict=True):
+        if not _comparable(check) or not _stray(check).any():
+            continue
+        bad = out[_stray(check)] if out.shape == check.got.shape else out
+        parents = births.of(bad)
+        if not parents and bool(torch.isnan(bad).any()) and len(births.known) == 1:
+            parents = list(births.known.values())
+        if not parents and bool(torch.isinf(bad).any()) and len(births.infinite) == 1:
+            parents = [next(iter(births.infinite.values()))[0]]
+        return (parents[0], check, outcome, births) if len(parents) == 1 else None
+    return None
+
+
+def _born_finding(
+    birth: Birth, check: OutputCheck, outcome: Outcome, births: Births, cases: int
+) -> Finding | None:
+    facts = {
+        "case": outcome.case.name,
+        "output": check.name,
+        "count": int(_stray(check).sum()),
+        "total": check.got.numel(),
+    }
+    if birth.kind in MEMORY:
+        facts |= {"tensor": birth.tensor}
+        return Finding(
+            "undefined numbers", {"what": birth.kind, **facts}, birth.place, cases, cases, (birth.kind,)
+        )
+    kind, grown = birth.kind, None
+    overflows = [b for b, _ in births.infinite.values() if b.kind == "overflow"]
+    if kind in ("inf over inf", "zero times inf", "inf minus inf") and len(overflows) == 1:
+        first = overflows[0]
+        if kind == "inf over inf" or (first.place and birth.place and first.place.line != birth.place.line):
+            grown = first
+    name = "overflow" if kind in ("inf over inf", "overflow") and overflows else kind
+    facts |= {"birth": kind, "overflowed": grown is not None, "where": grown.place if grown else None}
+    return Finding("birth", facts, birth.place, cases, cases, (name,))

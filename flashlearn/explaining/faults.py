@@ -1,0 +1,54 @@
+"""Findings for what went wrong before there were numbers to compare: bounds, races, crashes."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Exercise, Mistake
+from flashlearn.judging.cases import run_observed
+from flashlearn.outcome import Finding, Outcome, Status
+
+
+def worst(outcomes: list[Outcome]) -> Status:
+    """The first status that applies to any case."""
+    order = list(Status)
+    return min((o.status for o in outcomes), key=order.index)
+
+
+def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
+    """Bounds, races, crashes: the outcome's own sentence says it; a declared mistake knows the next step."""
+    status = worst(outcomes)
+    outcome = next(o for o in outcomes if o.status is status)
+    seen = {"seen": outcome.message, "case": outcome.case.name}
+    for name, mistake in exercise.explained.mistakes.items():
+        if mistake.launcher is not None and mistake.status == status.name:
+            fits = _same_faults(exercise, mistake, outcomes)
+            if fits:
+                facts = {**seen, "sentence": mistake.sentence, "next_step": mistake.next_step}
+                return Finding("declared fault", facts, outcome.place, fits, fits, (name,))
+    if status is Status.OUT_OF_BOUNDS:
+        seen |= {"astray": _astray(outcome.fault)}
+    return Finding(status.name.lower(), seen, outcome.place)
+
+
+def _astray(fault: tuple) -> str:
+    """What went astray: "pointer", its "dtype", a "stride", a bound of the "mask"; or there is "no mask"."""
+    _, masked, index, *more = fault or (None, False, None)
+    if index is None:
+        return "pointer"
+    if index == "misaligned":
+        return "dtype"
+    if "gaps" in more:
+        return "stride"
+    return "mask" if masked else "no mask"
+
+
+def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) -> int:
+    """In how many cases the declared kernel fails just as the learner's did; 0 if it differs in one."""
+    fits = 0
+    for outcome in outcomes:
+        if outcome.mode != "observed":
+            continue
+        twin = run_observed(exercise, mistake.launcher, outcome.case)
+        if (twin.status, twin.fault) != (outcome.status, outcome.fault):
+            return 0  # another crash, say, which has its own reason
+        fits += 1
+    return fits

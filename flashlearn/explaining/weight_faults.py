@@ -1,0 +1,242 @@
+"""What weights P tell that are wrong: a pair that gets weight and must not, one that gets none and must.
+
+Each look takes the weights of one head of one case and gives a finding, or None.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from flashlearn.outcome import Finding, Outcome
+
+LEAST = 1e-4
+"""Smaller weights prove nothing in half precision."""
+
+WHOLE = (16, 32, 64, 128)
+LEAK = ("leak from the future",)
+FIRST, LAST = ("first tile missing",), ("last tile missing",)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One head of one case: the learner's P, the right P and S, which pairs are visible, and the noise.
+
+    `recomputed` where P comes from a given LSE, as in a backward kernel.
+    """
+
+    got: Tensor
+    right: Tensor
+    scores: Tensor
+    visible: Tensor
+    noise: float
+    recomputed: bool = False
+
+    @property
+    def missing(self) -> Tensor:
+        """Visible pairs that should have weight, and have none."""
+        return self.visible & (self.right > 20 * self.noise + LEAST) & (self.got.abs() < self.noise)
+
+    @property
+    def leaking(self) -> Tensor:
+        """Hidden pairs that have weight."""
+        return ~self.visible & (self.got.abs() > 20 * self.noise + LEAST)
+
+
+def leak(w: Weights, outcome: Outcome) -> Finding | None:
+    """Weight where there must be none: the future, or the diagonal's own tiles."""
+    leaking = w.leaking
+    if not bool(leaking.any()):
+        return None
+    i, j = (int(x) for x in leaking.nonzero()[0])
+    blind, case = ~w.visible.any(1), outcome.case.name
+    if not bool(leaking[~blind].any()):
+        count, keys = int(leaking.any(1).sum()), (j, int(leaking[i].nonzero()[-1]))
+        facts = {"case": case, "count": count, "total": len(blind), "first": i, "keys": keys}
+        return Finding("weights of queries that see nothing", facts, called=LEAK)
+    last = int(w.visible[i].nonzero()[-1]) if bool(w.visible[i].any()) else None
+    facts = {"case": case, "pair": (i, j), "last": last}
+    block = _diagonal_tiles(w, leaking)
+    if block:
+        return Finding("diagonal tiles taken whole", {**facts, "block": block}, called=LEAK)
+    return Finding("future gets weight", {**facts, "pairs": int(leaking.sum())}, called=LEAK)
+
+
+def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
+    """The tile size for which every leaking pair lies in a tile that also holds visible pairs; 0 for none."""
+    hidden = ~w.visible
+    if not bool((hidden & ~leaking).any()):
+        return 0
+    for size in WHOLE:
+        crossed = torch.zeros_like(leaking)
+        for a in range(0, leaking.shape[0], size):
+            for b in range(0, leaking.shape[1], size):
+                tile = (slice(a, a + size), slice(b, b + size))
+                if bool(w.visible[tile].any()) and bool(hidden[tile].any()):
+                    crossed[tile] = hidden[tile]
+        weighty = crossed & (w.scores.isfinite() | crossed)
+        if bool((leaking & ~crossed).any()) or not bool(weighty.any()):
+            continue
+        if int(leaking.sum()) >= 0.5 * int(crossed.sum()):
+            return size
+    return 0
+
+
+def missing(w: Weights, outcome: Outcome) -> Finding | None:
+    """No weight where there must be some: a tile that the loop leaves out."""
+    missing = w.missing
+    if not bool(missing.any()):
+        return None
+    telling = w.visible & (w.right > 20 * w.noise + LEAST)
+    if bool((missing == telling).all()):
+        return None  # nothing gets weight here: another case tells more
+    columns = missing.any(0)
+    i, j = (int(x) for x in missing.nonzero()[0])
+    case = outcome.case.name
+    whole = bool((missing == (telling & columns[None, :])).all())
+    first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
+    told = telling.any(0).nonzero().flatten()
+    if whole and first % WHOLE[0] == 0 and bool(columns[told][told >= first].all()):
+        return Finding("last keys get no weight", {"first": first, "case": case}, called=LAST)
+    if whole and bool(columns[told][told <= last].all()):
+        return Finding("first keys get no weight", {"last": last, "case": case}, called=FIRST)
+    rows = missing.any(1)
+    if bool((missing == (telling & rows[:, None])).all()):
+        return _missing_rows(telling, rows, case)
+    if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
+        return Finding("diagonal tiles", {"pair": (i, j), "case": case})
+    return None
+
+
+def _missing_rows(telling: Tensor, rows: Tensor, case: str) -> Finding | None:
+    told = telling.any(1).nonzero().flatten()
+    first, last = int(rows.nonzero()[0]), int(rows.nonzero()[-1])
+    if bool(rows[told].all()):
+        return None
+    if bool(rows[told][told >= first].all()):
+        return Finding("last queries give no weight", {"first": first, "case": case}, called=LAST)
+    if bool(rows[told][told <= last].all()):
+        return Finding("first queries give no weight", {"last": last, "case": case}, called=FIRST)
+    return None
+
+
+def _only_last_keys(w: Weights, missing: Tensor, telling: Tensor) -> bool:
+    """True if in every row only a tail of the visible keys is missing."""
+    for row in range(len(missing)):
+        keys = telling[row].nonzero().flatten()
+        gone = missing[row][keys]
+        if bool(gone.any()) and not bool(gone[int(gone.nonzero()[0]) :].all()):
+            return False
+    return True
+
+
+def _ratios(w: Weights) -> tuple[Tensor, Tensor]:
+    """log(got / right) where both are large enough to tell, and which pairs those are."""
+    telling = w.visible & (w.right > 50 * w.noise + 10 * LEAST) & (w.got > 50 * w.noise)
+    return torch.where(telling, w.got / w.right, 1.0).log(), telling
+
+
+def rows(w: Weights, outcome: Outcome) -> Finding | None:
+    """Right within each row, or within each tile of a row, up to a factor."""
+    ratio, telling = _ratios(w)
+    if int(telling.sum()) < 8 or bool((w.visible & (w.right > 0.1) & ~telling).any()):
+        return None
+    slack = 0.02 + 50 * w.noise
+    if float(ratio[telling].abs().max()) < slack:
+        return None
+    spread = _spread(ratio, telling)
+    if spread < slack:
+        factors = torch.stack(
+            [ratio[i][telling[i]].mean().exp() for i in range(len(ratio)) if telling[i].any()]
+        )
+        low, high = float(factors.min()), float(factors.max())
+        if high - low < slack * high and abs(high - 1) > slack:
+            return None  # one factor for everything: the constant's own rule says it better
+        facts = {"case": outcome.case.name, "factors": (low, high), "recomputed": w.recomputed}
+        return Finding("rows of P off by a factor", facts, called=("rows do not sum to 1",))
+    return _tiles_of_rows(w, ratio, telling, slack, outcome)
+
+
+def _spread(ratio: Tensor, telling: Tensor) -> float:
+    spreads = [
+        float(r[t].max() - r[t].min()) for r, t in zip(ratio, telling, strict=True) if int(t.sum()) > 1
+    ]
+    return max(spreads, default=0.0)
+
+
+def _tiles_of_rows(
+    w: Weights, ratio: Tensor, telling: Tensor, slack: float, outcome: Outcome
+) -> Finding | None:
+    """Right up to a factor per row and tile of keys: what was summed before was not rescaled."""
+    S_k = ratio.shape[1]
+    for size in WHOLE:
+        if size >= S_k:
+            break
+        parts = [(ratio[:, a : a + size], telling[:, a : a + size]) for a in range(0, S_k, size)]
+        if max(_spread(*part) for part in parts) >= slack:
+            continue
+        facts = {"block": size, "case": outcome.case.name}
+        if _counted_twice(parts, slack):
+            return Finding("tiles counted twice", facts)
+        return Finding("not rescaled", facts) if _grows_with_the_maximum(w, ratio, telling, size) else None
+    return None
+
+
+def _counted_twice(parts: list[tuple[Tensor, Tensor]], slack: float) -> bool:
+    """True if the factors of a row's tiles are 1 to 2 (or 3) everywhere, and not all alike."""
+    uneven = False
+    for row in range(len(parts[0][0])):
+        factors = [float(r[row][t[row]].mean()) for r, t in parts if bool(t[row].any())]
+        steps = [math.exp(f - min(factors)) for f in factors]
+        if any(abs(step - round(step)) > 4 * slack * step or step > 3.5 for step in steps):
+            return False
+        uneven = uneven or any(step > 1.5 for step in steps)
+    return uneven
+
+
+def _grows_with_the_maximum(w: Weights, ratio: Tensor, telling: Tensor, size: int) -> bool:
+    """True if rows whose maximum lies in the first tile are right up to a factor, and others are not."""
+    moved = wrong = 0
+    for i in range(len(ratio)):
+        keys = telling[i].nonzero().flatten()
+        if len(keys) < 2 or int(keys[0]) // size == int(keys[-1]) // size:
+            continue
+        top = int(w.scores[i].argmax()) // size
+        uneven = float(ratio[i][keys].max() - ratio[i][keys].min()) > 0.02 + 50 * w.noise
+        if uneven and top == 0:
+            return False
+        moved, wrong = moved + (top > 0), wrong + (uneven and top > 0)
+    return moved > 0 and wrong >= 0.8 * moved
+
+
+def scaled(w: Weights, outcome: Outcome) -> Finding | None:
+    """Scores times a number: log P is a straight line in S with another slope than 1."""
+    got = torch.where(w.got > 50 * w.noise, w.got, 1.0).log()
+    telling = w.visible & (w.got > 50 * w.noise) & w.scores.isfinite()
+    slopes = []
+    for i in range(len(got)):
+        x, y = w.scores[i][telling[i]], got[i][telling[i]]
+        if len(x) < 6 or float(x.std()) < 0.1:
+            continue
+        slope = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+        if float((y - y.mean() - slope * (x - x.mean())).abs().max()) > 0.05 + 50 * w.noise:
+            return None
+        slopes.append(slope)
+    if len(slopes) < 3 or max(slopes) - min(slopes) > 0.02 * max(map(abs, slopes)):
+        return None
+    slope = sum(slopes) / len(slopes)
+    if abs(slope - 1) < 0.02:
+        return None
+    facts = {"case": outcome.case.name, "factor": slope, "meaning": _meaning(slope, outcome)}
+    return Finding("scores times a number", facts, called=("constant factor",))
+
+
+def _meaning(slope: float, outcome: Outcome) -> str:
+    D = outcome.case.sizes.get("D", 0)
+    known = {"ln 2": math.log(2), "log2 e": 1 / math.log(2)}
+    if D:
+        known |= {"√D": math.sqrt(D), "1/√D": 1 / math.sqrt(D), "D": D, "1/D": 1 / D}
+    return next((words for words, value in known.items() if math.isclose(slope, value, rel_tol=0.02)), "")

@@ -1,0 +1,79 @@
+"""Faults of memory, of a launch, and of what the launcher returns: the case has said itself what was seen.
+
+`seen` is what it said, and `case` its name.
+"""
+
+from __future__ import annotations
+
+import math
+
+from flashlearn.explaining.wording.kinds import Said, joined, kind
+
+ASTRAY = {
+    "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
+    "dtype": "Which dtype does the tensor have, and which one does the pointer count in?",
+    "stride": "Multiply every index by the stride of its own dimension: which stride is missing here?",
+    "mask": ("Is each bound in the mask the size of its own dimension, and each index times its own stride?"),
+    "no mask": "A mask that is true only where the index is inside keeps the lane out.",
+}
+"""What to look at, by what went astray."""
+
+STEPS = {
+    "race": "Give every element one program that writes it, or add with tl.atomic_add.",
+    "not_yours": "Move the computation into the kernel.",
+    "todo": "",
+    "crashed": "",
+    "timeout": "",
+    "needs_gpu": "",
+    "launcher": "Return what the signature names, in that order.",
+    "changed input": "Allocate a tensor of your own for what the kernel writes.",
+    "returned input": "Allocate the result with torch.empty_like, and let the kernel store into it.",
+    "stale answer": "Nothing may be kept from one call to the next: compute from the arguments, every time.",
+    "review": "Every case passes: this alone is left to mend.",
+}
+"""The next step of kinds whose sentence is what the case, or a review, says."""
+
+
+def _quoting(step: str):
+    def quoting(seen: str, case: str = "") -> Said:
+        return Said(seen, step, case)
+
+    return quoting
+
+
+for _name, _step in STEPS.items():
+    kind(_name)(_quoting(_step))
+
+
+@kind("out_of_bounds")
+def out_of_bounds(seen: str, astray: str, case: str = "") -> Said:
+    """An access outside every tensor."""
+    return Said(seen, ASTRAY[astray], case)
+
+
+@kind("declared fault")
+def declared_fault(seen: str, sentence: str, next_step: str, case: str = "") -> Said:
+    """A kernel that the exercise declares goes wrong just so."""
+    return Said(joined(seen, sentence), next_step, case, sentence)
+
+
+@kind("masked load without other")
+def masked_load(tensor: str, other: float) -> Said:
+    """`other` is a value of the hidden lanes with which every case is right."""
+    value = '-float("inf")' if other == -math.inf else str(other)
+    return Said(
+        f"{tensor} is loaded under a mask without other=, and the result depends on the lanes that the mask "
+        "hides. What they hold is undefined; here they were NaN, on a GPU they may be anything.",
+        f"Say with other= what the hidden lanes hold; with other={value} every case is right.",
+    )
+
+
+@kind("uninitialised memory")
+def uninitialised_memory(output: str | None) -> Said:
+    """Memory from torch.empty that is taken for zeros."""
+    return Said(
+        f"{output or 'the output'} is added to before anybody has written it: the launcher takes its memory "
+        "from torch.empty, which holds whatever was there before. With memory that happens to be zero every "
+        "case is right.",
+        "Allocate what is added to with torch.zeros, or let the first program store instead of add.",
+    )

@@ -1,0 +1,44 @@
+"""Mistakes that an exercise declares, with its own words, and where they show."""
+
+from __future__ import annotations
+
+from flashlearn.explaining.scope import Scope
+from flashlearn.explaining.wording.kinds import Said, joined, kind
+
+TAGS = {
+    "ragged": "sizes that are not whole blocks",
+    "half": "half precision",
+    "S_q ≠ S_k": "S_q ≠ S_k",
+    "heads": "several heads",
+    "batch": "several batches",
+    "padded D": "a D that is no power of two",
+    "large": "large values",
+    "strided": "strided inputs",
+    "−inf": "scores of −∞",
+}
+"""What a case's tags say, after «only with» or «only without»."""
+
+
+@kind("declared")
+def declared(sentence: str, next_step: str, scope: Scope | None = None) -> Said:
+    """A mistake in the exercise's words."""
+    return Said(joined(sentence, where(scope)), next_step)
+
+
+@kind("explained")
+def explained(sentence: str, next_step: str = "") -> Said:
+    """What an exercise says itself of an answer to it."""
+    return Said(sentence, next_step)
+
+
+def where(scope: Scope | None) -> str:
+    """Where a mistake holds; nothing if it holds everywhere it could show."""
+    if scope is None:
+        return ""
+    if scope.kind == "part":
+        explained, wrong = scope.share
+        return f"It explains {explained} of the {wrong} wrong cases; in the others there is more to find."
+    if scope.kind == "outputs":
+        shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
+        return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."
+    return f"It happens {scope.kind} {TAGS[scope.tag]}: the other cases are right."

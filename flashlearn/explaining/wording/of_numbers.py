@@ -1,0 +1,147 @@
+"""Rules about the numbers: the right ones in another order, of another size, or too coarse."""
+
+from __future__ import annotations
+
+from flashlearn.explaining.rules.factors import Meaning
+from flashlearn.explaining.wording.kinds import Said, kind
+from flashlearn.judging.tolerance import misfit_words
+from flashlearn.outcome import Misfit
+
+Span = tuple[float, float]
+
+
+@kind("shape")
+def shape(output: str, misfit: Misfit, case: str, outputs: tuple[str, ...]) -> Said:
+    """A wrong shape, dtype or type."""
+    what = "dtype" if misfit.what == "dtype" else "shape"
+    step = f"Look at where {output} is allocated: which {what} does the exercise ask for?"
+    if misfit.what == "nothing":
+        step = f"Return {', '.join(outputs)}, in this order."
+    elif what == "shape" and len(outputs) > 1:
+        step = f"Is {', '.join(outputs)} the order in which they are returned? {step}"
+    seen = f"{output} {misfit_words(misfit)}"
+    return Said(f"{seen} (case {case}).", step, (output, misfit), None)
+
+
+@kind("outputs exchanged")
+def outputs_exchanged(output: str, other: str, outputs: tuple[str, ...]) -> Said:
+    """Another output's right numbers."""
+    step = f"Return {', '.join(outputs)} in this order; look at the stores, too."
+    return Said(f"{output} holds what belongs into {other}.", step)
+
+
+@kind("sign")
+def sign(output: str) -> Said:
+    """The right numbers with the other sign."""
+    step = "Where does the formula have a minus? Follow it from the loads to the store."
+    return Said(f"{output} has the right size and the opposite sign.", step)
+
+
+@kind("transposed")
+def transposed(output: str) -> Said:
+    """The right matrix, rows and columns exchanged."""
+    step = "Which of the two indices counts rows? Compare the last product and the store with the formula."
+    return Said(f"{output} is the transpose of the right answer.", step)
+
+
+@kind("constant factor")
+def constant_factor(
+    output: str, factor: float, meaning: Meaning | None = None, span: Span | None = None
+) -> Said:
+    """The right answer times one number, which has a meaning, or changes from case to case."""
+    sentence = f"{output} is {factor:.4g} times the right answer, everywhere."
+    if meaning is not None:
+        sentence = f"{output} is {_called(meaning)} times the right answer, everywhere and in every case."
+    elif span is not None:
+        sentence = _changing(output, "times the right answer", span)
+    return Said(sentence, "Which factor of the formula is missing, or is there once too often?")
+
+
+@kind("added constant")
+def added_constant(
+    output: str, constant: float, meaning: Meaning | None = None, span: Span | None = None
+) -> Said:
+    """The right answer plus one number."""
+    sentence = f"{output} is the right answer plus {constant:.4g}, everywhere."
+    if meaning is not None:
+        sentence = f"{output} is the right answer plus {_called(meaning)}, everywhere and in every case."
+    elif span is not None:
+        sentence = _changing(output, "more than the right answer", span)
+    return Said(sentence, "Which term of the formula is missing, or is there once too often?")
+
+
+def _changing(output: str, how: str, span: Span) -> str:
+    low, high = span
+    return (
+        f"Within a case {output} is one number {how}, but the number changes from case to case: "
+        f"{low:.3g} to {high:.3g}."
+    )
+
+
+def _called(meaning: Meaning) -> str:
+    words = meaning.symbol or f"the number of programs along axis {meaning.axis}"
+    return {0: words, 1: f"ln({words})", -1: f"−ln({words})"}[meaning.log]
+
+
+@kind("rows do not sum to 1")
+def rows_do_not_sum_to_1(output: str, case: str, factors: Span, sums: Span | None) -> Said:
+    """Each row times a factor of its own; `sums` of rows that should sum to 1."""
+    if sums is not None:
+        return Said(
+            f"The rows of {output} sum to {sums[0]:.3g} … {sums[1]:.3g} (case {case}), not to 1; within a "
+            "row the shares are right. So the number that a row is divided by is wrong.",
+            "Which elements does the sum of a row see?",
+        )
+    return Said(
+        f"Each row of {output} is the right one times a factor of its own, {factors[0]:.3g} to "
+        f"{factors[1]:.3g} (case {case}): a number that belongs to the whole row is wrong, and everything "
+        "else is right.",
+        "Which number does the kernel have once per row?",
+    )
+
+
+@kind("permuted heads")
+def permuted_heads(output: str, owners: tuple[int, ...]) -> Said:
+    """`owners` are the heads whose right numbers each head holds."""
+    if len(set(owners)) == 1:
+        sentence = f"Every head of {output} holds the numbers of head {owners[0]} of {len(owners)}."
+    else:
+        last, held = len(owners) - 1, list(owners)
+        sentence = f"The heads of {output} are in another order: head 0 to {last} hold {held}."
+    step = "How does the kernel get from its program id to batch and head, and with which strides?"
+    return Said(sentence, step)
+
+
+@kind("shifted")
+def shifted(output: str, what: str, by: int) -> Said:
+    """The right elements, rows or columns, some places further on."""
+    origin = f"i − {by}" if by > 0 else f"i + {-by}"
+    return Said(
+        f"{output} holds the right {what}s in the wrong place: {what} i holds {origin}.",
+        "Compare the indices of the loads with those of the store.",
+    )
+
+
+@kind("written twice")
+def written_twice(
+    output: str, case: str, count: int, total: int, times: float, first: tuple[int, ...]
+) -> Said:
+    """Right where it is right, and a whole multiple elsewhere."""
+    return Said(
+        f"{count} of {total} elements of {output} hold {times:.0f} times the right number in case {case}, "
+        f"the first at {list(first)}; the others are right. The same share was added {times:.0f} times "
+        "there.",
+        "Which programs, or which steps of the loop, add to this element?",
+    )
+
+
+@kind("precision")
+def precision(output: str, error: float, allowed: float, rms_ratio: float | None) -> Said:
+    """Close, but too coarse; with an `rms_ratio` where each number is close enough, and all are not."""
+    how = f"off by {error:.2g} where {allowed:.2g} is allowed"
+    if rms_ratio is not None:
+        how = f"its rms error is {rms_ratio:.2f} times what a sum carried in fp32 may have"
+    return Said(
+        f"{output} is close but too coarse: {how}, as if a sum were carried in half precision.",
+        "Convert to tl.float32 after loading, and back only when storing.",
+    )

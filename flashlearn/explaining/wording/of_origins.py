@@ -1,0 +1,85 @@
+"""Where a NaN or an infinity is born, or a number that nobody has defined."""
+
+from __future__ import annotations
+
+from flashlearn.explaining.wording.kinds import Said, kind
+from flashlearn.outcome import Place
+
+BIRTHS = {
+    "inf minus inf": (
+        "an infinity is subtracted from itself",
+        "−∞ − (−∞) comes from a row that has seen nothing yet, or from a mask that hides everything: which "
+        "rows are they, and must they be computed at all?",
+    ),
+    "zero over zero": (
+        "zero is divided by zero",
+        "Which rows have a sum of zero there? Divide by 1 where it is zero.",
+    ),
+    "inf over inf": (
+        "an infinity is divided by an infinity",
+        "Where does the infinity come from: is an exponential taken of a large number?",
+    ),
+    "zero times inf": (
+        "zero is multiplied by an infinity",
+        "A factor of 0 does not hide an infinity: make the infinity 0 first, with tl.where.",
+    ),
+    "outside the domain": (
+        "a logarithm or a root is taken of a negative number",
+        "Which numbers are negative there, and what keeps them from it in the formula?",
+    ),
+    "overflow": (
+        "a number becomes too large for its format and turns into ∞",
+        "exp overflows beyond 88 in fp32, and fp16 holds no more than 65504: subtract the maximum first, or "
+        "keep fp32.",
+    ),
+    "division by zero": (
+        "a number is divided by zero and turns into ∞",
+        "Which elements of the divisor are zero? Guard them with tl.where.",
+    ),
+    "log of zero": (
+        "a logarithm is taken of zero: −∞",
+        "Which sums are 0 there: have all their exponentials underflowed, or is nothing added?",
+    ),
+}
+"""What is done at a birth, and the next step."""
+
+INFINITE = ("overflow", "division by zero", "log of zero")
+
+UNDEFINED = {
+    "masked load without other": (
+        "is loaded under a mask without other=: what the hidden lanes hold is undefined, and it reaches the "
+        "result.",
+        "Say with other= what the hidden lanes hold.",
+    ),
+    "uninitialised memory": (
+        "is read where nobody has written: torch.empty holds whatever was there before.",
+        "Allocate it with torch.zeros, or write it before you read.",
+    ),
+}
+
+
+@kind("birth")
+def birth(
+    birth: str, overflowed: bool, where: Place | None, case: str, output: str, count: int, total: int
+) -> Said:
+    """A number that is none is made of numbers; its infinity may have `overflowed` before, and `where`."""
+    what, step = BIRTHS[birth]
+    reach = _reach(case, output, count, total)
+    if birth in INFINITE:
+        return Said(f"Here {what}. {reach}", step)
+    source = ""
+    if overflowed:
+        line = f"in line {where.line} (`{where.text.strip()}`) " if where is not None else ""
+        source = f" The infinity comes from a number that {line}became too large for its format."
+    return Said(f"The first NaN is born here: {what}.{source} {reach}", step)
+
+
+@kind("undefined numbers")
+def undefined_numbers(what: str, tensor: str, case: str, output: str, count: int, total: int) -> Said:
+    """Numbers of a tensor that were never defined."""
+    sentence, step = UNDEFINED[what]
+    return Said(f"{tensor} {sentence} {_reach(case, output, count, total)}", step)
+
+
+def _reach(case: str, output: str, count: int, total: int) -> str:
+    return f"In case {case} it ends up in {count} of {total} elements of {output}."

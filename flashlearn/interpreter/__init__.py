@@ -1,0 +1,1 @@
+"""Kernels observed on a CPU: every access checked, every operation counted, no address ever real."""

@@ -1,0 +1,117 @@
+"""Bind a launch's arguments as `kernel[grid](…)` would, and record the launch for the compiler."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import triton.language as tl
+
+from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.lowprec import TRITON_NAME
+from flashlearn.interpreter.observation import Launch
+
+OPTIONS = {
+    "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid",
+    "launch_pdl", "debug", "sanitize_overflow", "extern_libs", "warp_size", "ir_override", "arch",
+    "default_dot_input_precision", "allowed_dot_input_precisions", "max_num_imprecise_acc_default",
+    "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "instrumentation_mode", "minnctapersm",
+    "ptx_version", "ptx_options", "cluster_dims",
+}  # fmt: skip
+
+
+GRID_MOST = (2**31 - 1, 65535, 65535)
+"""Most programs along each axis of a grid (CUDA C++ Programming Guide, "Technical Specifications")."""
+
+
+def bind(
+    function: Callable, args: tuple, kwargs: dict[str, Any], devices: tuple[str, ...] = ("cpu", "cuda")
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arguments by parameter name, and the launch options (num_warps, …). Raises KernelCrash."""
+    signature = inspect.signature(function)
+    names = set(signature.parameters)
+    options = {k: v for k, v in kwargs.items() if k not in names}
+    unknown = sorted(set(options) - OPTIONS)
+    if unknown:
+        raise KernelCrash(
+            f"{function.__name__} was launched with {unknown[0]}=…, but it has no parameter of that name. "
+            f"Its parameters are {', '.join(signature.parameters)}."
+        )
+    try:
+        bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in names})
+    except TypeError as error:
+        raise KernelCrash(
+            f"The launch of {function.__name__} does not fit its parameters: {error}."
+        ) from None
+    bound.apply_defaults()
+    values = {k: v.value if isinstance(v, tl.constexpr) else v for k, v in bound.arguments.items()}
+    for name, value in values.items():
+        _refuse_devices(function, name, value, devices)
+    return values, options
+
+
+def _refuse_devices(function: Callable, name: str, value: Any, devices: tuple[str, ...]) -> None:
+    if isinstance(value, torch.Tensor) and value.device.type not in devices:
+        raise KernelCrash(
+            f"{name} of {function.__name__} is on {value.device}, not on the CPU or a CUDA GPU."
+        )
+
+
+def check_grid(grid: Any, values: dict[str, Any]) -> tuple[int, int, int]:
+    """The grid as three numbers. Raises KernelCrash for what a GPU would refuse."""
+    if callable(grid):
+        grid = grid(values)
+    if isinstance(grid, int):
+        raise KernelCrash(f"The grid is {grid}; triton wants a tuple: kernel[({grid},)](…).")
+    shape = tuple(grid)
+    for size in shape:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise KernelCrash(
+                f"The grid is {shape}: {size!r} is a {type(size).__name__}, and a grid counts programs. "
+                "triton.cdiv(n, BLOCK) gives the whole number of blocks that covers n."
+            )
+        if size < 0:
+            raise KernelCrash(f"The grid is {shape}: a negative number of programs cannot be launched.")
+    if not 1 <= len(shape) <= 3:
+        raise KernelCrash(f"The grid {shape} has {len(shape)} dimensions; a GPU has one, two or three.")
+    for size, most, axis in zip(shape, GRID_MOST, "xyz", strict=False):
+        if size > most:
+            raise KernelCrash(f"The grid is {shape}: a GPU takes at most {most} programs along {axis}.")
+    return (*shape, *(1,) * (3 - len(shape)))
+
+
+def describe_launch(kernel: Any, function: Callable, values: dict, grid: tuple, options: dict) -> Launch:
+    """What a compiler needs to know of the launch: types, constants, divisibility by 16."""
+    signature, constants, divisible = {}, {}, set()
+    for name, value in values.items():
+        annotation = function.__annotations__.get(name)
+        if "constexpr" in str(annotation) or value is None or (type(value) is int and value == 1):
+            constants[name] = value
+            continue
+        signature[name] = _type_name(value)
+        if _divisible(value):
+            divisible.add(name)
+    return Launch(
+        kernel, function.__name__, grid, signature, constants, options, divisible=frozenset(divisible)
+    )
+
+
+def _divisible(value: Any) -> bool:
+    """True for what triton compiles a special version for: a multiple of 16, as number or as address."""
+    if isinstance(value, torch.Tensor):
+        return value.storage_offset() * value.element_size() % 16 == 0
+    return type(value) is int and value % 16 == 0
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"*{TRITON_NAME.get(value.dtype, str(value.dtype).removeprefix('torch.'))}"
+    if isinstance(value, bool):
+        return "i1"
+    if isinstance(value, int):
+        return "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"
+    if isinstance(value, float):
+        return "fp32"
+    return type(value).__name__

@@ -1,0 +1,158 @@
+"""Triton's language, lent to the observed interpreter for the length of one launch."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+from triton.language.semantic import TritonSemantic
+from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
+from triton.runtime.jit import JITFunction
+
+from flashlearn.interpreter import libdevice
+from flashlearn.interpreter.builder import ObservedBuilder
+from flashlearn.interpreter.lowprec import FLOATS, numpy_dtype
+
+
+def scalar(value: int | float | bool, dtype: tl.dtype) -> tl.tensor:
+    """A scalar tensor of the interpreted language."""
+    return tl.tensor(TensorHandle(np.array([value], dtype=numpy_dtype(dtype)), dtype), dtype)
+
+
+def integer(value: int) -> tl.tensor:
+    """An integer argument with the type that a launch would give it: i32, else i64, else u64."""
+    dtype = tl.int32 if -(2**31) <= value < 2**31 else tl.int64 if -(2**63) <= value < 2**63 else tl.uint64
+    return scalar(value, dtype)
+
+
+def counting_range(*bounds: Any, step: Any = None, **_options: Any) -> Iterator[tl.tensor]:
+    """`range` inside a kernel: the loop variable is a tensor (i32, or i64 with such a bound), as compiled."""
+    numbers = [b.__index__() if isinstance(b, tl.tensor) else b for b in bounds]
+    if step is not None:
+        numbers = [0, *numbers] if len(numbers) == 1 else numbers
+        numbers.append(step.__index__() if isinstance(step, tl.tensor) else step)
+    kind = _loop_type([*bounds, step])
+    for i in range(*(n.value if isinstance(n, tl.constexpr) else n for n in numbers)):
+        yield scalar(i, kind)
+
+
+def _loop_type(bounds: list[Any]) -> tl.dtype:
+    """The type of a loop variable: what the bounds and the step promote to, i32 at least for numbers."""
+    semantic = interpreter.interpreter_semantic
+    kinds = [semantic.to_tensor(bound).dtype for bound in bounds if bound is not None]
+    if len(bounds) < 3 or bounds[-1] is None:
+        kinds.append(tl.int32)  # a start of 0, a step of 1
+    wrong = next((kind for kind in kinds if not kind.is_int()), None)
+    if wrong is not None:
+        raise TypeError(f"a loop's start, end and step are integers in a compiled kernel, and one is {wrong}")
+    return functools.reduce(semantic.integer_promote_impl, kinds)
+
+
+@contextlib.contextmanager
+def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSemantic]:
+    """Make `tl.*` run on `builder`; jitted helpers met inside go to `call(function, args, kwargs)`."""
+    semantic = TritonSemantic(builder)
+    scope = _Scope()
+    language = None
+    try:
+        scope.set(interpreter, "interpreter_builder", builder)
+        scope.set(interpreter, "interpreter_semantic", semantic)
+        scope.set(interpreter, "_get_np_dtype", numpy_dtype)
+        language = interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
+        scope.set(tl.tensor, "__index__", lambda self: int(self.handle.data.item()))
+        scope.set(tl, "range", counting_range)
+        for name in ("reduce", "associative_scan"):
+            counted = _counted(getattr(tl, name), builder)
+            scope.set(tl, name, counted)
+            scope.set(tl.core, name, counted)
+        scope.set(interpreter.ReduceOps, "sum", _sum)
+        for owner, members in libdevice.substitutes():
+            scope.fill(owner, members)
+        for name, member in list(vars(tl.tensor).items()):
+            if isinstance(member, JITFunction):  # x.sum(axis=1): a JITFunction does not bind itself
+                scope.set(tl.tensor, name, _method(member, call))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            yield semantic
+    finally:
+        try:
+            _restore(scope, language)
+        finally:
+            _restore(scope, language)  # again, should a time limit or Ctrl-C have come just now
+
+
+def _restore(scope: _Scope, language: Any) -> None:
+    scope.restore()
+    if language is not None:
+        language.restore()
+
+
+def _method(function: JITFunction, call: Callable) -> Callable:
+    def method(self, *args, **kwargs):
+        return call(function, (self, *args), kwargs)
+
+    return method
+
+
+def _counted(reduce: Callable, builder: ObservedBuilder) -> Callable:
+    def counted(value, axis, combine_fn, *args, **kwargs):
+        first = value[0] if isinstance(value, tuple) else value
+        if first.dtype.is_floating():
+            builder.operations["reduce"] += first.handle.data.size
+        return reduce(value, axis, combine_fn, *args, **kwargs)
+
+    return counted
+
+
+def _sum(self, value: tl.tensor) -> tl.tensor:
+    """A sum in the tile's own dtype, by halves, as a GPU's reduction tree rounds it; NumPy's is wider."""
+    data = value.handle.data
+    if data.dtype.itemsize > 2 or data.dtype not in FLOATS or self.axis is None:
+        return self.to_tensor(np.sum(data, axis=self.axis, keepdims=self.keep_dims), value.dtype)
+    data = np.moveaxis(data, self.axis, 0)
+    while len(data) > 1:
+        half = len(data) // 2
+        data = data[:half] + data[half:]
+    data = np.moveaxis(data, 0, self.axis) if self.keep_dims else data[0]
+    return self.to_tensor(data, value.dtype)
+
+
+class _Scope:
+    """Attributes that are put back in reverse order."""
+
+    def __init__(self) -> None:
+        self._changes: list[tuple[Any, str, Any]] = []
+        self._filled: list[tuple[ModuleType, dict[str, Any]]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        self._changes.append((owner, name, vars(owner).get(name, self)))
+        setattr(owner, name, value)
+
+    def fill(self, owner: Any, members: dict[str, Any]) -> None:
+        """Set many members at once: a module's as one dictionary, which takes no time worth mentioning."""
+        if not isinstance(owner, ModuleType):
+            for name, value in members.items():
+                self.set(owner, name, value)
+            return
+        self._filled.append((owner, {name: vars(owner)[name] for name in members}))
+        vars(owner).update(members)
+
+    def restore(self) -> None:
+        while self._filled:
+            module, before = self._filled[-1]
+            vars(module).update(before)
+            self._filled.pop()
+        while self._changes:
+            owner, name, before = self._changes[-1]
+            if before is not self:
+                setattr(owner, name, before)
+            elif name in vars(owner):
+                delattr(owner, name)
+            self._changes.pop()  # last, so that a restore cut short can be begun again

@@ -1,0 +1,85 @@
+"""What the observer saw while a launcher ran: traffic, operations, launches. Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flashlearn.outcome import Caution, Place
+
+
+@dataclass
+class Traffic:
+    """Bytes that moved between one tensor and the programs.
+
+    `loaded` and `stored` are requested bytes (masked-out lanes do not count, re-reads do);
+    `unique_loaded` and `unique_stored` count each byte once. `atomic` bytes are in neither.
+    """
+
+    loaded: int = 0
+    stored: int = 0
+    atomic: int = 0
+    unique_loaded: int = 0
+    unique_stored: int = 0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel: enough to compile it again for a GPU that is not here.
+
+    `kernel` is the object that was launched, or None where `job` is what a compiler needs of it (or
+    `unshippable` the sentence why it cannot have that); `signature` maps parameter names to triton types
+    ("*fp32", "i32", "fp32"), `constexprs` to values; `seconds` is the observed run's time;
+    `divisible` names the pointers and integers that are multiples of 16.
+    """
+
+    kernel: Any
+    name: str
+    grid: tuple[int, int, int]
+    signature: dict[str, str]
+    constexprs: dict[str, Any]
+    options: dict[str, Any]
+    seconds: float = 0.0
+    divisible: frozenset[str] = frozenset()
+    job: dict[str, Any] | None = None
+    unshippable: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A kernel stays in its process: what is pickled says what was launched, and cannot launch it."""
+        return {**self.__dict__, "kernel": None}
+
+
+@dataclass
+class Observation:
+    """The sum of a check's observed launches.
+
+    `traffic` is by parameter name of the kernels. `operations` counts scalar operations by kind:
+    "dot" (2·M·N·K each), "elementwise", "reduce", "special" (exp, log, sqrt, …). `undefined_loads`
+    are the masked loads without `other=` (tensor, place): what their hidden lanes hold is undefined.
+    `unread` marks, by input, the elements that no program loaded; inputs that no program touched are not
+    in it, since a launcher may have copied them.
+    `warnings` are what was seen that another machine may not forgive, once per kind and line.
+    """
+
+    traffic: dict[str, Traffic] = field(default_factory=dict)
+    operations: dict[str, int] = field(default_factory=dict)
+    launches: list[Launch] = field(default_factory=list)
+    warnings: list[Caution] = field(default_factory=list)
+    undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
+    unread: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def bytes_requested(self) -> int:
+        """Bytes loaded and stored, re-reads counted: an upper bound on what memory moves."""
+        return sum(t.loaded + t.stored + t.atomic for t in self.traffic.values())
+
+    @property
+    def bytes_unique(self) -> int:
+        """Each byte counted once: what memory must move at least."""
+        return sum(t.unique_loaded + t.unique_stored for t in self.traffic.values())
+
+    @property
+    def total_operations(self) -> int:
+        """All scalar operations the programs computed."""
+        return sum(self.operations.values())

@@ -1,0 +1,247 @@
+"""What the programs of a launch touch, access by access: who is told of each, and keeps it as plain data.
+
+The totals of a launch and of each program are counted as they run. The accesses themselves are kept
+only of the program that was asked for, and of the one that runs at the moment: should it crash, it is
+the one that a learner wants to see.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from flashlearn.interpreter.access import Access, find_place
+from flashlearn.interpreter.memory import Memory
+from flashlearn.interpreter.shadow import REGION_BITS, Region, View
+from flashlearn.outcome import Place
+
+VERBS = {"load": "read", "store": "write", "atomic": "update"}
+KEPT = 4096  # accesses of one program; more are counted, and said to be left out
+
+Program = tuple[int, int, int]
+
+
+@dataclass
+class Tally:
+    """What loads, stores or atomics asked of one tensor, in bytes; masked-out lanes ask for none.
+
+    `tensors` are several where they share memory and nobody can tell which one was meant.
+    """
+
+    tensors: tuple[str, ...]
+    verb: str
+    accesses: int = 0
+    lanes: int = 0
+    masked: int = 0
+    requested: int = 0
+    unique: int = 0
+    seen: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def tensor(self) -> str:
+        """What it is called: «x_ptr or y_ptr» where nobody can tell."""
+        return " or ".join(self.tensors)
+
+    @property
+    def again(self) -> float:
+        """The share of the requested bytes that had been asked for before, or twice in one access."""
+        return 1 - self.unique / self.requested if self.requested else 0.0
+
+    @property
+    def masked_share(self) -> float:
+        """The share of the lanes that a mask switched off."""
+        return self.masked / self.lanes if self.lanes else 0.0
+
+    def add(self, region: Region | None, index: np.ndarray, itemsize: int, masked: int) -> int:
+        """Count one access; return how many of its bytes nobody counted here had asked for before."""
+        self.accesses += 1
+        self.lanes += index.size + masked
+        self.masked += masked
+        self.requested += index.size * itemsize
+        if region is None:
+            return 0
+        if itemsize not in self.seen:  # one pointer type per tensor, as good as always
+            self.seen[itemsize] = np.zeros(region.nbytes // itemsize, bool)
+        seen = self.seen[itemsize]
+        new = np.unique(index[~seen[index]]).size * itemsize
+        seen[index] = True
+        self.unique += new
+        return new
+
+
+class Tallies(dict):
+    """By (tensors, verb), in the order in which they were first met."""
+
+    def of(self, tensors: tuple[str, ...], verb: str) -> Tally:
+        return self.setdefault((tensors, verb), Tally(tensors, verb))
+
+
+@dataclass(frozen=True)
+class AccessRecord:
+    """One access as it was made. `new` are bytes that this program had not asked for before.
+
+    `tensors` are several where they share memory and nobody can tell which one was meant.
+    """
+
+    tensors: tuple[str, ...]
+    verb: str
+    view: View
+    addresses: np.ndarray
+    lanes: np.ndarray | None
+    index: np.ndarray
+    itemsize: int
+    masked: int
+    new: int
+    place: Place | None
+
+
+@dataclass
+class ProgramRecord:
+    """One program: its accesses in order, and its totals."""
+
+    program: Program
+    events: list[AccessRecord] = field(default_factory=list)
+    tallies: Tallies = field(default_factory=Tallies)
+    left_out: int = 0
+
+
+@dataclass
+class LaunchRecord:
+    """One launch of `kernel`, which `file` has at `line`.
+
+    `chosen` is the program that was asked for, `last` the one that ran last.
+    """
+
+    kernel: str
+    file: str
+    line: int
+    grid: Program
+    dtypes: dict[str, torch.dtype]
+    wanted: Program | None
+    tallies: Tallies = field(default_factory=Tallies)
+    chosen: ProgramRecord | None = None
+    last: ProgramRecord | None = None
+
+    @property
+    def requested(self) -> int:
+        """Bytes that all programs together asked for."""
+        return sum(tally.requested for tally in self.tallies.values())
+
+
+@dataclass
+class Recording:
+    """All launches of one call, and the sentence about what ended it early, if anything did."""
+
+    launches: list[LaunchRecord]
+    sentence: str = ""
+    place: Place | None = None
+    crashed: bool = False  # inside the last launch, not in torch before or after it
+
+
+class AccessRecorder:
+    """What `Memory` tells of every access; `program` as the caller gave it: number, indices or None."""
+
+    def __init__(self, program: int | Sequence[int] | None):
+        self.program = program
+        self.launches: list[LaunchRecord] = []
+        self._parts = 0
+        self._masked = 0
+
+    def begin_launch(self, function: Callable, grid: Program, arguments: dict[str, Any]) -> None:
+        bases = {name: getattr(value, "base", value) for name, value in arguments.items()}
+        dtypes = {name: value.dtype for name, value in bases.items() if isinstance(value, torch.Tensor)}
+        code = function.__code__
+        wanted = find_program(self.program, grid)
+        place = (function.__name__, code.co_filename, code.co_firstlineno)
+        self.launches.append(LaunchRecord(*place, grid, dtypes, wanted))
+
+    def split(self, access: Access) -> None:
+        lanes = access.flat >> np.uint64(REGION_BITS)
+        self._parts, self._masked = np.unique(lanes).size, access.addresses.size - access.flat.size
+
+    def note(self, access: Access, region: Region | None, index: np.ndarray, memory: Memory) -> None:
+        launch, masked = self.launches[-1], access.addresses.size - index.size
+        if self._parts:  # lanes of other tensors are not masked out; those that are, count once
+            masked, self._masked = self._masked, 0
+            self._parts -= 1
+        run = self._run(launch, memory.program)
+        views = region.views if region is not None else _pointed_at(access, memory)
+        if not views:
+            return
+        names, view = _names(views, index, access.itemsize)
+        verb = VERBS[access.kind]
+        launch.tallies.of(names, verb).add(region, index, access.itemsize, masked)
+        new = run.tallies.of(names, verb).add(region, index, access.itemsize, masked)
+        if len(run.events) >= KEPT:
+            run.left_out += 1
+            return
+        place = find_place(memory.program)
+        run.events.append(
+            AccessRecord(
+                names, verb, view, access.addresses, access.lanes, index, access.itemsize, masked, new, place
+            )
+        )
+
+    def _run(self, launch: LaunchRecord, program: Program) -> ProgramRecord:
+        if launch.last is None or launch.last.program != program:
+            launch.last = ProgramRecord(program)
+            if program == launch.wanted:
+                launch.chosen = launch.last
+        return launch.last
+
+
+def find_program(program: int | Sequence[int] | None, grid: Program) -> Program | None:
+    """The indices of the program that is meant; by default the middle one. None if it does not exist."""
+    if program is None:
+        return tuple(size // 2 for size in grid) if math.prod(grid) else None
+    if isinstance(program, int):
+        number, rest = divmod(program, grid[2])
+        index = (number // grid[1], number % grid[1], rest)
+    else:
+        index = (*program, 0, 0, 0)[:3] if len(program) <= 3 else (-1, -1, -1)
+    return index if all(0 <= i < size for i, size in zip(index, grid, strict=True)) else None
+
+
+def _pointed_at(access: Access, memory: Memory) -> list[View]:
+    """The tensor that an access with all lanes masked out points to, as far as its first lane tells."""
+    region = (
+        memory.regions.get(int(access.addresses.flat[0]) >> REGION_BITS) if access.addresses.size else None
+    )
+    return region.views if region is not None else []
+
+
+def _names(views: list[View], index: np.ndarray, itemsize: int) -> tuple[tuple[str, ...], View]:
+    """The parameter that an access went through: tensors that share memory are told apart by their elements.
+
+    Where several hold all the elements nobody can tell, and all of them are named.
+    """
+    if len(views) == 1:
+        return (views[0].name,), views[0]
+    holders = [view for view in views if coordinates(view, index, itemsize) is not None] or views
+    return tuple(view.name for view in holders), holders[0]
+
+
+def coordinates(view: View, index: np.ndarray, itemsize: int) -> np.ndarray | None:
+    """Indices [dimensions, lanes] of the elements `index` (items of the storage); None if one is outside.
+
+    Dimensions of one element, or of stride 0, have index 0.
+    """
+    left = index.astype(np.int64) * itemsize // view.itemsize - view.offset
+    found = np.zeros((len(view.shape), left.size), np.int64)
+    for d in real_dimensions(view):
+        found[d] = left // view.strides[d]
+        left = left - found[d] * view.strides[d]
+    sizes = np.array(view.shape, np.int64)[:, None]
+    inside = not left.any() and bool(((found >= 0) & (found < sizes)).all())
+    return found if inside else None
+
+
+def real_dimensions(view: View) -> list[int]:
+    """Dimensions along which an address moves, the largest stride first."""
+    moving = [d for d, size in enumerate(view.shape) if size > 1 and view.strides[d] > 0]
+    return sorted(moving, key=lambda d: -view.strides[d])

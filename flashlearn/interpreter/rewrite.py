@@ -1,0 +1,96 @@
+"""Turn a `@triton.jit` function into a Python function that the observed interpreter can call.
+
+As triton's own interpreter does, every assignment becomes a tensor (`x = 1` is a scalar tensor on a
+GPU too). Unlike it, nothing is written into the learner's namespace: the copy runs in its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+import types
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from triton.runtime.interpreter import ASTTransformer
+
+from flashlearn.interpreter import libdevice, loop_types
+from flashlearn.interpreter.access import LEARNER_CODE
+
+if TYPE_CHECKING:
+    from flashlearn.interpreter.values import Values
+
+_compiled: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
+
+
+def python_function(kernel: Any) -> Callable:
+    """The plain function under `@triton.jit`, `@triton.autotune` and `@triton.heuristics`."""
+    while not inspect.isfunction(kernel):
+        kernel = kernel.fn
+    return kernel
+
+
+def rewrite(function: Callable, extra: dict[str, Any], values: Values | None = None) -> Callable:
+    """A runnable copy of `function` whose globals are a copy of its own, closures and `extra` added.
+
+    With `values`, the copy reports what it assigns.
+    """
+    code = function.__code__
+    if values is not None and not _tritons(function):
+        if code not in values.compiled:
+            values.compiled[code] = _transformed(function, values) or code
+        run = values.compiled[code]
+        extra = {**extra, **values.hooks()}
+    else:
+        if code not in _compiled:
+            _compiled[code] = _transformed(function) or code
+        run = _compiled[code]
+    names = dict(function.__globals__)
+    names |= libdevice.imported(names)
+    if function.__closure__:
+        names.update(inspect.getclosurevars(function).nonlocals)
+    for key, value in extra.items():
+        if key not in names or names[key] is getattr(builtins, key, None):
+            names[key] = value
+    if not _tritons(function):
+        LEARNER_CODE.add(run)
+    closure = function.__closure__ if run is code else None
+    copy = types.FunctionType(run, names, function.__name__, function.__defaults__, closure)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
+
+
+def _tritons(function: Callable) -> bool:
+    """True for a function of triton's own standard library."""
+    return (function.__module__ or "").startswith("triton.")
+
+
+def _transformed(function: Callable, values: Values | None = None) -> types.CodeType | None:
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return None  # no source (made by exec): run it as it is
+    definition = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    if definition is None:
+        return None
+    definition.decorator_list = []
+    definition.returns = None
+    for argument in ast.walk(definition.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    definition.args.defaults = [ast.Constant(None) for _ in definition.args.defaults]
+    definition.args.kw_defaults = [d and ast.Constant(None) for d in definition.args.kw_defaults]
+    tree = ASTTransformer().visit(tree)
+    if values is not None:
+        values.annotate(definition, first)
+    tree = ast.fix_missing_locations(tree)
+    ast.increment_lineno(tree, first - 1)
+    if values is None and not _tritons(function):
+        annotations = function.__annotations__.items()
+        loop_types.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
+    module = compile(tree, function.__code__.co_filename, "exec")
+    return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name)

@@ -1,0 +1,65 @@
+"""Who computed a right answer: the learner's kernels, or something else.
+
+Every output must be bytes that a kernel stored and nobody changed since, or what torch made of such
+bytes; torch's ready-made answers are refused; a kernel must have done the arithmetic; and a kernel
+that only copied an answer that was there before it ran is told apart.
+"""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Exercise, Inputs
+from flashlearn.outcome import Place, Status
+from flashlearn.running.evidence import Evidence, Output
+from flashlearn.running.provenance import OVERWRITTEN, PARTLY, TORCH
+
+MADE_BY = {
+    TORCH: "no kernel stored it: torch computed it.",
+    OVERWRITTEN: "it was overwritten after your kernel had stored into it.",
+    PARTLY: "no kernel stored all of it: torch computed the rest.",
+}
+
+
+def who_did_it(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> tuple[Status, str, Place | None]:
+    """PASS, or NOT_YOURS with a sentence and a place, for outputs that are right."""
+    if evidence.forbidden:
+        operation, place = evidence.forbidden[0]
+        sentence = (
+            f"The answer is right, but {operation} computed it (or part of it). "
+            "Here your own kernel has to: the launcher may allocate, copy, cast and reshape."
+        )
+        return Status.NOT_YOURS, sentence, place
+    if not evidence.observation.launches:
+        return Status.NOT_YOURS, "The answer is right, but no kernel was launched to compute it.", None
+    sentence = _too_little_work(exercise, inputs, evidence)
+    for name, out in zip(exercise.outputs, evidence.outputs, strict=True):
+        sentence = sentence or _made_elsewhere(name, out)
+    if not sentence and evidence.arithmetic and not exercise.judged.launcher_arithmetic:
+        operation, place = evidence.arithmetic[0]
+        sentence = (
+            f"The answer is right, but {operation} computed with the inputs in the launcher. That arithmetic "
+            "is the exercise: it belongs in your kernel. The launcher may allocate, copy, cast and reshape."
+        )
+        return Status.NOT_YOURS, sentence, place
+    return (Status.NOT_YOURS, sentence, None) if sentence else (Status.PASS, "", None)
+
+
+def _too_little_work(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> str:
+    if exercise.judged.work is None:
+        return ""
+    needed = exercise.judged.work(inputs).operations
+    done = evidence.observation.total_operations
+    if done >= needed / 2:
+        return ""
+    return (
+        f"The answer is right, but your kernels did {done} arithmetic operations where it takes "
+        f"about {needed:.0f}: the work was done outside them."
+    )
+
+
+def _made_elsewhere(name: str, out: Output) -> str:
+    """A sentence for an output that is not the kernels' own, as the observer saw it."""
+    if out.made_by:
+        return f"{name} is right, but {MADE_BY[out.made_by]}"
+    if out.copied:
+        return f"{name} is right, but {out.copied} held it before your kernel ran: the kernel copied it."
+    return ""

@@ -1,0 +1,244 @@
+"""Run a learner's launcher over an exercise's cases: observed first, then compiled where a GPU is.
+
+Observed means in the interpreter with every access checked. A kernel is launched for real only
+after all observed cases have passed: a stray store on a GPU would cost the learner the session.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Case, Exercise, Inputs, Kind
+from flashlearn.interpreter.cautions import TF32
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.errors import TimeLimit
+from flashlearn.judging import gpu_cautions
+from flashlearn.judging.authorship import who_did_it
+from flashlearn.judging.compiled_cases import run_compiled
+from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
+from flashlearn.judging.tolerance import Truth
+from flashlearn.machine import device
+from flashlearn.outcome import Outcome, Status
+from flashlearn.running.answer import Answer, answering
+from flashlearn.running.circumstances import Observed
+from flashlearn.running.copies import same
+from flashlearn.running.crashes import raised
+from flashlearn.running.evidence import Evidence, Output, SeenRace
+from flashlearn.running.plain import as_tuple
+
+STOPS = (Status.TODO, Status.TIMEOUT)
+SECOND_DRAW = 7919
+HURRY = 2.0
+"""Seconds of this thread's own time after which a kernel that is wrong need not show that in every case."""
+ENOUGH = 5
+"""So many cases must have failed by then."""
+
+
+def run(
+    exercise: Exercise, answer: Answer | Callable[..., Any], compiled: bool | None = None
+) -> list[Outcome]:
+    """Outcomes of every case, in order; a stub or a time limit ends the run early.
+
+    Of a slow kernel that is wrong in many cases, those that would take longest are left out.
+    `compiled` says whether passing kernels go on to the GPU (default: if there is one).
+    """
+    answer = answering(exercise, answer)
+    refusal = _refuse(exercise, answer)
+    if refusal is not None:
+        return [refusal]
+    outcomes: list[Outcome] = []
+    hurry = _Hurry(answer) if exercise.kind is Kind.KERNEL and exercise.explained.explain is None else None
+    for case in exercise.cases:
+        if case.gpu or (hurry is not None and hurry.leaves_out(case, outcomes)):
+            continue
+        outcomes.append(run_observed(exercise, answer, case))
+        if outcomes[-1].status in STOPS:
+            return outcomes
+    if all(o.status is Status.PASS for o in outcomes):
+        second = _second_draw(exercise, answer, outcomes)
+        outcomes += [second] if second is not None else []
+    passed = all(o.status is Status.PASS for o in outcomes)
+    if passed and exercise.kind is Kind.KERNEL:
+        again = functools.partial(run_observed, exercise, answer)
+        outcomes = gpu_cautions.examine(exercise, answer, outcomes, again)
+    if passed and exercise.kind is Kind.KERNEL and (device.has_gpu() if compiled is None else compiled):
+        outcomes += run_compiled(exercise, answer, tf32=seen(outcomes, TF32))
+    return outcomes
+
+
+class _Hurry:
+    """Leaves out the cases that take longest, of a kernel that is slow and has been wrong often enough.
+
+    Whoever waits for a verdict has nothing from them. Small cases, whatever they are about, still run.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.started = self._clock()
+
+    def _clock(self) -> float:
+        """Seconds of this thread's own time, and of the processes that run the answer."""
+        return time.thread_time() + self.answer.elsewhere
+
+    def leaves_out(self, case: Case, outcomes: list[Outcome]) -> bool:
+        """True if the case would take the run beyond HURRY seconds, by the time that the others took."""
+        wrong = sum(o.status is not Status.PASS for o in outcomes)
+        if wrong < ENOUGH:
+            return False
+        spent = self._clock() - self.started
+        if spent < HURRY / 2:
+            return False
+        pace = spent / sum(_size(o.case) for o in outcomes)
+        return spent + pace * _size(case) > HURRY
+
+
+def _size(case: Case) -> int:
+    return math.prod(max(size, 1) for size in case.sizes.values())
+
+
+def seen(outcomes: list[Outcome], kind: str) -> bool:
+    """True if a caution of this kind was raised in any case."""
+    return any(getattr(caution, "kind", "") == kind for o in outcomes for caution in o.warnings)
+
+
+def run_observed(
+    exercise: Exercise,
+    answer: Answer | Callable[..., Any],
+    case: Case,
+    undefined: float = math.nan,
+    fresh: float = math.nan,
+) -> Outcome:
+    """One case in the observed interpreter, on the CPU.
+
+    `undefined` is for lanes without `other=`, `fresh` for the memory of torch.empty.
+    """
+    started = time.perf_counter()
+    inputs = exercise.inputs(case, case.generator())
+    truth = Truth(exercise, inputs)
+    how = Observed(case.seed, undefined, fresh, limit=exercise.judged.time_limit)
+    evidence = answering(exercise, answer).run(inputs, how)
+    outcome = _outcome(exercise, case, truth, inputs, evidence)
+    return dataclasses.replace(outcome, seconds=time.perf_counter() - started)
+
+
+def _outcome(exercise: Exercise, case: Case, truth: Truth, inputs: Inputs, evidence: Evidence) -> Outcome:
+    """The verdict on one call, with what was observed of it."""
+    outcome = _judged(exercise, case, truth, inputs, evidence)
+    observation = evidence.observation
+    if observation is None:
+        return outcome
+    if outcome.status is not Status.WRONG:
+        observation.unread.clear()  # asked for where something is wrong
+    return dataclasses.replace(outcome, observation=observation, warnings=tuple(observation.warnings))
+
+
+def _judged(exercise: Exercise, case: Case, truth: Truth, inputs: Inputs, evidence: Evidence) -> Outcome:
+    """Right or wrong, from what one call gave."""
+    if evidence.raised is None and exercise.judged.read is not None:
+        evidence = _read(exercise, inputs, evidence)
+    if evidence.raised is not None:
+        error = evidence.raised
+        like = but_for_figures(error.sentence)
+        return Outcome(case, error.status, error.sentence, place=error.place, fault=error.fault, like=like)
+    if evidence.race is not None:
+        race = evidence.race
+        fault = ("race", *race.fault, _owner(exercise, race))
+        like = but_for_figures(race.sentence)
+        return Outcome(case, Status.RACE, race.sentence, place=race.place, fault=fault, like=like)
+    outputs = evidence.outputs
+    if evidence.returned is None or len(outputs) != len(exercise.outputs):
+        sentence = count_sentence(exercise, evidence.returned, outputs)
+        return Outcome(
+            case, Status.WRONG, sentence, fault=("launcher", miscounted(exercise, evidence.returned))
+        )
+    checks = tuple(truth.judge(i, out.value, writers=out.writers) for i, out in enumerate(outputs))
+    fault, sentence = harm(exercise, evidence)
+    if fault:
+        return Outcome(case, Status.WRONG, sentence, outputs=checks, fault=fault)
+    if not all(check.ok for check in checks):
+        sentence = exercise.judged.says(case) if exercise.judged.says is not None else wrong_sentence(checks)
+        return Outcome(case, Status.WRONG, sentence, outputs=checks)
+    status, sentence, place = (Status.PASS, "", None)
+    if exercise.kind is Kind.KERNEL:
+        status, sentence, place = who_did_it(exercise, inputs, evidence)
+    return Outcome(case, status, sentence, outputs=checks, place=place)
+
+
+def _read(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Evidence:
+    """The evidence with what the exercise reads out of what was returned, where outputs are not just that."""
+    try:
+        with deadline(exercise.judged.time_limit):
+            value = exercise.judged.read(evidence.returned, inputs)
+    except (TypeError, ValueError, TimeLimit) as error:  # its sentence about an answer that cannot be read
+        return dataclasses.replace(
+            evidence, raised=raised(error, exercise.judged.time_limit, exercise.judged.read)
+        )
+    outputs = tuple(map(Output, as_tuple(value)))
+    return dataclasses.replace(evidence, returned=value, outputs=outputs)
+
+
+def _owner(exercise: Exercise, race: SeenRace) -> str:
+    """Whose memory it is: that of an output or an input, by name, or of neither: "scratch"."""
+    if isinstance(race.owner, str):
+        return race.owner
+    return exercise.outputs[race.owner] if race.owner < len(exercise.outputs) else "scratch"
+
+
+def _second_draw(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) -> Outcome | None:
+    """The first case again with other numbers: a remembered answer would show."""
+    first = outcomes[0]
+    case = dataclasses.replace(first.case, seed=first.case.seed + SECOND_DRAW)
+    if same_inputs(exercise, first.case, case):
+        return None
+    inputs = exercise.inputs(case, case.generator())
+    evidence = answer.run(inputs, Observed(case.seed, limit=exercise.judged.time_limit))
+    again = _outcome(exercise, case, Truth(exercise, inputs), inputs, evidence)
+    if again.status is Status.PASS:
+        return None
+    sentence = _stale(exercise, first, again, evidence)
+    renamed = dataclasses.replace(case, name=f"{case.name}, other numbers")
+    fault = ("stale answer",) if sentence else again.fault
+    return dataclasses.replace(again, case=renamed, message=sentence or again.message, fault=fault)
+
+
+def _stale(exercise: Exercise, first: Outcome, again: Outcome, evidence: Evidence) -> str:
+    """A sentence if the second call's answer was kept from an earlier one, or lies in memory that was."""
+    both = list(zip(again.outputs, first.outputs, strict=True)) if again.outputs else []
+    if both and all(isinstance(a.got, torch.Tensor) and same(a.got, b.got) for a, b in both):
+        return "The second call gave the first call's answer, though its inputs differ."
+    wrong = zip(exercise.outputs, evidence.outputs, again.outputs, strict=False)
+    for name, out, check in wrong:
+        if out.kept and not check.ok:
+            return f"{name} is the memory that an earlier call returned, and the second time it is wrong."
+    return ""
+
+
+def same_inputs(exercise: Exercise, one: Case, other: Case) -> bool:
+    """True if two draws are equal: then a second one proves nothing."""
+    a = exercise.inputs(one, one.generator())
+    b = exercise.inputs(other, other.generator())
+    return all(
+        same(a[name], b[name]) if isinstance(a[name], torch.Tensor) else a[name] == b[name] for name in a
+    )
+
+
+def _refuse(exercise: Exercise, answer: Answer) -> Outcome | None:
+    case, facts = exercise.cases[0], answer.facts()
+    if facts.kernel:
+        sentence = (
+            f"This is a @triton.jit kernel; check wants the launcher {exercise.name}{exercise.signature}, "
+            "the plain function that allocates the output and launches the kernel."
+        )
+        return Outcome(case, Status.CRASHED, sentence)
+    if not facts.callable:
+        sentence = f"check wants the function itself, {exercise.name}, not {facts.text:.60}."
+        return Outcome(case, Status.CRASHED, sentence)
+    misfit = answer.misfit(exercise.name, exercise.parameters())
+    return Outcome(case, Status.CRASHED, misfit) if misfit else None

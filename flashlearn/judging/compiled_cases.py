@@ -1,0 +1,96 @@
+"""The compiled half of a check, on a CUDA GPU: every case twice, in guarded memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+import torch
+
+from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
+from flashlearn.judging.tolerance import Truth
+from flashlearn.outcome import Outcome, Status
+from flashlearn.running.answer import Answer, answering
+from flashlearn.running.circumstances import Compiled
+from flashlearn.running.copies import bits
+from flashlearn.running.evidence import Evidence
+
+
+def run_compiled(
+    exercise: Exercise, answer: Answer | Callable, tf32: bool = False, to_the_end: bool = False
+) -> list[Outcome]:
+    """Every case on the GPU. Stops at the first that fails (the context may be lost), unless `to_the_end`.
+
+    With `tf32` (the observed run saw fp32 products in TF32) results are held to plain torch's in TF32.
+    """
+    answer = answering(exercise, answer)
+    outcomes: list[Outcome] = []
+    draws = [exercise.inputs(case, case.generator()) for case in exercise.cases]
+    with answer.prepared(draws, exercise.judged.time_limit):
+        for case, inputs in zip(exercise.cases, draws, strict=True):
+            outcomes.append(_run_case(exercise, answer, case, inputs, tf32))
+            if outcomes[-1].status is not Status.PASS and not to_the_end:
+                break
+    return outcomes
+
+
+def _run_case(exercise: Exercise, answer: Answer, case: Case, inputs: Inputs, tf32: bool) -> Outcome:
+    started = time.perf_counter()
+    truth = Truth(exercise, _on_gpu(inputs) if case.gpu else inputs, tf32)
+    runs: list[Evidence] = []
+    for _ in range(2):
+        runs.append(answer.run(inputs, Compiled(exercise.judged.time_limit)))
+        ended = _ended(case, runs[-1])
+        if ended is not None:
+            return ended
+    outcome = _compared(exercise, case, truth, *runs)
+    launched = tuple(runs[0].observation.launches)
+    seconds = time.perf_counter() - started
+    return dataclasses.replace(outcome, seconds=seconds, mode="compiled", launched=launched)
+
+
+def _ended(case: Case, evidence: Evidence) -> Outcome | None:
+    """The outcome of a call that failed there and then."""
+    if evidence.raised is not None:
+        error = evidence.raised
+        like = but_for_figures(error.sentence)
+        return Outcome(
+            case,
+            error.status,
+            error.sentence,
+            place=error.place,
+            mode="compiled",
+            fault=error.fault,
+            like=like,
+        )
+    if evidence.trespass:
+        like = but_for_figures(evidence.trespass)
+        return Outcome(case, Status.OUT_OF_BOUNDS, evidence.trespass, mode="compiled", like=like)
+    return None
+
+
+def _compared(exercise: Exercise, case: Case, truth: Truth, first: Evidence, second: Evidence) -> Outcome:
+    if len(first.outputs) != len(exercise.outputs):
+        like = ("launcher", miscounted(exercise, first.values))
+        return Outcome(case, Status.WRONG, count_sentence(exercise, first.values, first.values), like=like)
+    checks = tuple(truth.judge(i, out.value, writers=out.writers) for i, out in enumerate(first.outputs))
+    fault, sentence = next(filter(any, (harm(exercise, one) for one in (first, second))), ((), ""))
+    if fault:
+        return Outcome(case, Status.WRONG, sentence, outputs=checks, fault=fault)
+    if not all(check.ok for check in checks):
+        sentence = f"Compiled for the GPU, {wrong_sentence(checks)}"
+        return Outcome(case, Status.WRONG, sentence, outputs=checks)
+    if not exercise.judged.atomics:
+        for name, a, b in zip(exercise.outputs, first.values, second.values, strict=True):
+            if not torch.equal(bits(a), bits(b)):
+                sentence = f"{name} changes from run to run with the same inputs."
+                return Outcome(case, Status.RACE, sentence, outputs=checks)
+    if not first.observation.launches:
+        return Outcome(case, Status.NOT_YOURS, "No kernel was launched on the GPU.")
+    return Outcome(case, Status.PASS, outputs=checks)
+
+
+def _on_gpu(inputs: Inputs) -> Inputs:
+    return {n: v.to("cuda") if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}

@@ -1,0 +1,90 @@
+"""Questions to a kernel that has passed, which its cases did not ask: would it also pass on a GPU?
+
+Each is an experiment, and its answer a `Caution`: the kernel runs once more with something changed that a
+right kernel cannot notice. Experiments are small, and only run where there is something to ask about.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from flashlearn.exercise import Case, Exercise
+from flashlearn.interpreter.cautions import NO_OTHER, OVERFLOW
+from flashlearn.interpreter.index_overflow import spread
+from flashlearn.outcome import Caution, Outcome, Place, Status
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Far
+
+GARBAGE = (3e4, -3e4)  # what a hidden lane may hold; within the range of every float type
+
+
+def examine(
+    exercise: Exercise,
+    answer: Answer,
+    outcomes: list[Outcome],
+    rerun: Callable[[Case, float], Outcome],
+) -> list[Outcome]:
+    """The outcomes of a kernel that passed, with the cautions that the experiments give.
+
+    `rerun(case, undefined)` runs one case with `undefined` in the lanes that a mask hides from a load
+    without `other=`.
+    """
+    outcomes = list(outcomes)
+    for at, caution in (hidden_lanes(outcomes, rerun), (0, real_sizes(exercise, answer))):
+        if caution is not None:
+            outcomes[at] = dataclasses.replace(outcomes[at], warnings=(*outcomes[at].warnings, caution))
+    return outcomes
+
+
+def hidden_lanes(
+    outcomes: list[Outcome], rerun: Callable[[Case, float], Outcome]
+) -> tuple[int, Caution | None]:
+    """Does the result depend on what a masked load without `other=` leaves in its hidden lanes?
+
+    Here they hold NaN, which a maximum ignores; on a GPU they may hold any number.
+    """
+    asked = [i for i, o in enumerate(outcomes) if o.observation is not None and o.observation.undefined_loads]
+    asked.sort(key=lambda i: outcomes[i].observation.total_operations)
+    for at in asked[:2]:
+        outcome = outcomes[at]
+        for value in GARBAGE:
+            if rerun(outcome.case, value).status is Status.WRONG:
+                return at, _hidden(outcome.observation.undefined_loads, value)
+    return 0, None
+
+
+def _hidden(loads: list[tuple[str, Place | None]], value: float) -> Caution:
+    names = " and ".join(dict.fromkeys(name for name, _ in loads))
+    sentence = (
+        f"{names} {'is' if len(loads) == 1 else 'are'} loaded under a mask without other=, and the result "
+        f"depends on what the hidden lanes hold: with {value:g} there it is wrong. Here they held NaN, which "
+        "a maximum passes over; on a GPU they are undefined. Say with other= what they hold."
+    )
+    return Caution(NO_OTHER, sentence, loads[0][1])
+
+
+def real_sizes(exercise: Exercise, answer: Answer) -> Caution | None:
+    """Do the kernel's offsets fit where its tensors are as large as in use?
+
+    A kernel fails here only if it leaves a tensor with 32-bit integers that wrap round, as a GPU's do, and
+    stays inside with integers that do not: anything else that happens proves nothing, and is not reported.
+    """
+    if not exercise.judged.real_sizes:
+        return None
+    case = exercise.cases[0]
+    inputs = spread(exercise.inputs(case, case.generator()), dict(exercise.judged.real_sizes))
+    wrapped = answer.run(inputs, Far())
+    if wrapped.raised is None or wrapped.raised.status is not Status.OUT_OF_BOUNDS or not wrapped.overflows:
+        return None
+    if answer.run(inputs, Far(wide=True)).raised is not None:
+        return None
+    value, place = wrapped.overflows[0]
+    words = ", ".join(f"{name} {size}" for name, size in exercise.judged.real_sizes.items())
+    sentence = (
+        f"At real sizes ({words}) this line computes {value} in 32 bits, which hold at most 2³¹ − 1: the "
+        "offset wraps round and the address lies outside the tensor. It passes because the tensors of these "
+        "cases are small. Make one factor 64 bits wide before multiplying, as in "
+        "`tl.program_id(0).to(tl.int64)`."
+    )
+    return Caution(OVERFLOW, sentence, place)

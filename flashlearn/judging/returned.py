@@ -1,0 +1,87 @@
+"""Sentences about what a launcher returned and left behind."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.outcome import OutputCheck
+from flashlearn.running.evidence import Evidence
+
+FIGURES = re.compile(r"\b(?:fp|bf)?\d+")
+
+
+def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:
+    """The plainest true sentence about outputs that differ."""
+    bad = next(check for check in checks if not check.ok)
+    if bad.problem:
+        return f"{bad.problem}."
+    if not math.isfinite(bad.error):
+        return _not_finite_sentence(bad)
+    if bad.error > bad.allowed == 0:
+        return f"{bad.name} is off by up to {bad.error:.2g}; it has to be exact."
+    if bad.error > bad.allowed:
+        return f"{bad.name} is off by up to {bad.error:.2g}; {bad.allowed:.2g} is allowed at this precision."
+    return (
+        f"{bad.name} is noisier than it need be: its rms error is {bad.rms_ratio:.2f} times what a sum "
+        "carried in fp32 may have."
+    )
+
+
+def _not_finite_sentence(bad: OutputCheck) -> str:
+    """Which way round the two differ: NaN for a number, or a number for an infinity."""
+    stray = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
+    if not bool(stray.any()):
+        return f"{bad.name} is wrong where the right answer is infinite."
+    unwritten = stray & (bad.writers.reshape(stray.shape) < 0) if bad.writers is not None else stray & False
+    count, what = (unwritten, "was never written") if bool(unwritten.any()) else (stray, "is NaN or infinite")
+    if int(count.sum()) == count.numel():
+        return f"All of {bad.name} {what}, where the right answer is a number."
+    share = f"{int(count.sum())} of {count.numel()} elements"
+    return f"{bad.name} {what} in {share}, where the right answer is a number."
+
+
+def but_for_figures(sentence: str) -> tuple[str]:
+    """What a sentence of an error is like: the same for those that differ in numbers and dtypes alone."""
+    return (FIGURES.sub("#", sentence.strip().rstrip(".")),)
+
+
+def miscounted(exercise: Exercise, returned: Any) -> str:
+    """What came back in place of as many tensors as there are outputs: "nothing", a "list" or "others"."""
+    if returned is None:
+        return "nothing"
+    return "list" if isinstance(returned, list) and len(exercise.outputs) == 1 else "others"
+
+
+def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
+    """A sentence for a launcher that returned too few or too many tensors."""
+    wanted = ", ".join(exercise.outputs)
+    who = "launcher" if exercise.kind is Kind.KERNEL else "function"
+    what = miscounted(exercise, returned)
+    if what == "nothing":
+        return f"The {who} returned None; it should return {wanted}. Is the return statement missing?"
+    if what == "list":
+        return (
+            f"The {who} returned a list of {len(outputs)}; it should return one tensor, {wanted}. "
+            "torch.stack makes one of tensors, torch.tensor one of numbers."
+        )
+    return f"The {who} returned {len(outputs)} values; it should return {len(exercise.outputs)}: {wanted}."
+
+
+def harm(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...], str]:
+    """What the launcher did to its inputs, or with their memory: the fault and a sentence; else nothing."""
+    if evidence.changed:
+        name = evidence.changed[0]
+        sentence = f"The launcher changed its input {name}: inputs must be as they were afterwards."
+        return ("changed input", name), sentence
+    if len(evidence.outputs) != len(exercise.outputs):
+        return (), ""
+    for name, out in zip(exercise.outputs, evidence.outputs, strict=True):
+        if given := out.memory_of:
+            sentence = f"{name} is the memory of the input {given}: allocate a fresh tensor for the result."
+            return ("returned input", name, given), sentence
+    return (), ""

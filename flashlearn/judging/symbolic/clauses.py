@@ -1,0 +1,87 @@
+"""Patterns in words: one clause each, which a verdict goes on after, and a finding makes a sentence of.
+
+>>> clause(Pattern("constant factor", {"subject": Subject("row", number=1), "factor": "2"}))
+'only row 1 is 2 times what it should be'
+"""
+
+from __future__ import annotations
+
+from flashlearn.judging.symbolic import spelling
+from flashlearn.judging.symbolic.patterns import Pattern, Subject
+
+POWERS = {-1: "is missing", 1: "is there once too often", -2: "is missing twice"}
+
+
+def clause(pattern: Pattern) -> str:
+    """What a pattern says, without a capital and a full stop."""
+    return CLAUSES[pattern.name](**pattern.facts)
+
+
+def wrong(subject: Subject) -> str:
+    """The clause where nothing is known but which entries are wrong."""
+    return _of(subject, "is wrong", "are wrong")
+
+
+def _of(subject: Subject, singular: str, plural: str) -> str:
+    """The wrong entries as a clause's subject, its predicate, and what is to be said of the others."""
+    return f"{_whose(subject, 'only ')} {plural if _is_plural(subject) else singular}{_rest(subject)}"
+
+
+def _whose(subject: Subject, only: str = "") -> str:
+    """The wrong entries; a part of them that stands alone begins with `only`."""
+    line = f"{subject.kind} {subject.number}"
+    return {
+        "answer": "your answer",
+        "only entry": "your only entry",
+        "every entry": "every entry",
+        "every item": "every item",
+        "diagonal": "every entry of the diagonal",
+        "off diagonal": "every entry off the diagonal",
+        "row": f"{only}{line}" if subject.whole else f"{only}entries of {line}",
+        "column": f"{only}{line}" if subject.whole else f"{only}entries of {line}",
+        "above": f"{only}entries above the diagonal",
+        "below": f"{only}entries below the diagonal",
+        "some": f"{subject.count} of {subject.total} entries",
+        "named": spelling.listed(list(subject.names)) if subject.names else "",
+    }[subject.kind]
+
+
+def _is_plural(subject: Subject) -> bool:
+    return subject.kind in ("above", "below", "some") or not subject.whole or len(subject.names) > 1
+
+
+def _rest(subject: Subject) -> str:
+    if subject.kind == "named":
+        return f", {'the other is' if subject.others == 1 else 'the others are'} right"
+    return {"diagonal": ", the others are right", "off diagonal": ", the diagonal is right"}.get(
+        subject.kind, ""
+    )
+
+
+def _factor(subject: Subject, symbol: str, power: int) -> str:
+    place = "" if subject.everything else f" in {_whose(subject)}"
+    return f"the factor {symbol} {POWERS[power]}{place}"
+
+
+def _constant_factor(subject: Subject, factor: str) -> str:
+    return _of(subject, f"is {factor} times what it should be", f"are {factor} times what they should be")
+
+
+def _offset(subject: Subject, by: str, too_large: bool) -> str:
+    size = f"{by} too {'large' if too_large else 'small'}"
+    return _of(subject, f"is {size}", f"are {size}")
+
+
+CLAUSES = {
+    "index range": lambda read: f"your answer reads {read}, which lies outside the right answer's range",
+    "transposed": lambda: "your matrix is the transpose of the right one",
+    "transposed and sign": lambda: "your matrix is the transpose of the right one, with the other sign",
+    "missing off-diagonal": lambda: "your matrix is diagonal, the entries off the diagonal are missing",
+    "missing diagonal": lambda: "your diagonal is zero",
+    "zero": lambda subject: _of(subject, "is zero", "are zero"),
+    "sign": lambda subject: _of(subject, "has the wrong sign", "have the wrong sign"),
+    "constant factor": _constant_factor,
+    "factor": _factor,
+    "constant offset": _offset,
+}
+"""A function of a pattern's facts for each name of a pattern."""

@@ -1,0 +1,161 @@
+"""The smallest example of a wrong answer: at which point, which entry, what it is and what it should be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+from sympy.matrices.matrixbase import MatrixBase
+
+from flashlearn.judging.symbolic import spelling
+from flashlearn.judging.symbolic.comparing import Cells, Sample
+from flashlearn.judging.symbolic.evaluating import Evaluator, Point
+from flashlearn.judging.symbolic.exact import Undefined, tidy
+from flashlearn.judging.symbolic.symbols import arrays, flatten, symbols
+
+LONGEST_POINT = 120
+LARGEST_TABLE = 64
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """One entry at one point: `label` is its place, `entry` what it is called (empty for the only one).
+
+    `substitutions` are sympy's own: `expression.subs(substitutions)`.
+    """
+
+    where: str
+    label: tuple
+    entry: str
+    got: sp.Expr
+    expected: sp.Expr
+    substitutions: Mapping[sp.Basic, sp.Basic]
+
+    @property
+    def long(self) -> bool:
+        """Whether the point is too long for a sentence."""
+        return len(self.where) > LONGEST_POINT
+
+    @property
+    def sentence(self) -> str:
+        """at s = (0, log 2), entry (0, 1) of yours is 2/9, it should be −2/9"""
+        whose = f"{self.entry} of yours" if self.entry else "yours"
+        where = "at the point below, " if self.long else f"at {self.where}, " if self.where else ""
+        return f"{where}{whose} is {spelling.show(self.got)}, it should be {spelling.show(self.expected)}"
+
+
+def simplest(samples: list[Sample]) -> Sample:
+    """Of the samples that differ the one with the smallest numbers."""
+    return min((s for s in samples if s.wrong), key=_cost)
+
+
+def counterexample(sample: Sample, expressions: list, given: Mapping[str, Any]) -> Counterexample:
+    """The simplest of the sample's wrong entries."""
+    label = min(sample.wrong, key=lambda name: _length(sample, name))
+    return Counterexample(
+        where=where(sample.point, expressions, given),
+        label=label,
+        entry=spelling.entry(label, sample.got) if len(sample.got) > 1 else "",
+        got=tidy(sample.got[label]),
+        expected=tidy(sample.expected[label]),
+        substitutions=substitutions(sample.point, expressions),
+    )
+
+
+def detail(sample: Sample, example: Counterexample) -> str:
+    """Both matrices at the point, or the point alone where the sentence had no room for it."""
+    tables = [_table(cells) for cells in (sample.got, sample.expected)]
+    if all(tables):
+        head = f"at {example.where}\n" if example.where else ""
+        return f"{head}  yours:\n{tables[0]}\n  right:\n{tables[1]}"
+    return f"at {example.where}" if example.long else ""
+
+
+def _table(cells: Cells) -> str:
+    """The lines of a matrix; empty where the cells are none, or too many."""
+    if not spelling.is_matrix(cells) or not 1 < len(cells) <= LARGEST_TABLE:
+        return ""
+    rows, columns = (1 + max(label[axis] for label in cells) for axis in (0, 1))
+    if len(cells) != rows * columns:
+        return ""
+    return spelling.table(sp.Matrix(rows, columns, lambda i, j: tidy(cells[int(i), int(j)])))
+
+
+def _length(sample: Sample, label: tuple) -> int:
+    return len(spelling.show(sample.got[label])) + len(spelling.show(sample.expected[label]))
+
+
+def _cost(sample: Sample) -> int:
+    """Short numbers are simple; equal ones hide which of them stands where."""
+    symbols, entries = (
+        [spelling.show(v) for v in d.values()] for d in (sample.point.symbols, sample.point.entries)
+    )
+    digits = 2 * min(_length(sample, label) for label in sample.wrong) + sum(map(len, symbols + entries))
+    return digits + 6 * (len(symbols) - len(set(symbols)))
+
+
+def where(point: Point, expressions: list, given: Mapping[str, Any]) -> str:
+    """The point by arguments: `s = (0, log 2)`, `N = 2, s[1…2] = (0, log 2)`; empty if there are none."""
+    at, parts, told = Evaluator(point), [], set()
+    used, named = symbols(expressions), arrays(expressions)
+    for parameter, value in given.items():
+        inside = symbols(flatten(value))
+        if isinstance(value, (sp.IndexedBase, sp.MatrixSymbol)) or (inside and not inside & (used - told)):
+            continue
+        if isinstance(value, (tuple, list, sp.Tuple, MatrixBase)):
+            leaves = [at(leaf) for leaf in flatten(value)]
+            shown = (
+                sp.ImmutableMatrix(*value.shape, leaves) if isinstance(value, MatrixBase) else tuple(leaves)
+            )
+        elif isinstance(value, sp.Expr):
+            shown = at(value)
+        else:
+            continue
+        parts.append(f"{parameter} = {spelling.show(shown)}")
+        told |= inside
+    for symbol in sorted(used - told, key=str):
+        if symbol in point.symbols:
+            parts.append(f"{symbol} = {spelling.show(point.symbols[symbol])}")
+    for name, array in sorted(named.items()):
+        if isinstance(array, sp.MatrixSymbol):
+            parts.append(f"{name} = {spelling.show(_value(array, point))}")
+        else:
+            entries = {index: value for (other, index), value in point.entries.items() if other == name}
+            parts += _entries(name, entries, "[]" if isinstance(array, sp.IndexedBase) else "()")
+    return ", ".join(parts)
+
+
+def _entries(name: str, entries: Mapping[tuple, sp.Expr], brackets: str) -> list[str]:
+    """`s[1…3] = (0, log 2, log 3)` where the entries fill a range, else one by one."""
+    before, after = brackets
+    axes = [sorted(set(axis), key=lambda i: (str(type(i)), i)) for axis in zip(*entries, strict=True)]
+    whole = all(isinstance(i, int) for axis in axes for i in axis)
+    if whole and len(axes) in (1, 2) and len(entries) > 1 and math.prod(map(len, axes)) == len(entries):
+        runs = [f"{axis[0]}…{axis[-1]}" if len(axis) > 1 else f"{axis[0]}" for axis in axes]
+        if all(axis == list(range(axis[0], axis[-1] + 1)) for axis in axes):
+            rows = [tuple(entries[i, j] for j in axes[1]) for i in axes[0]] if len(axes) == 2 else None
+            value = [entries[(i,)] for i in axes[0]] if rows is None else sp.Matrix(rows)
+            return [f"{name}{before}{', '.join(runs)}{after} = {spelling.show(value)}"]
+    each = sorted(entries.items(), key=lambda item: str(item[0]))
+    return [f"{name}{before}{', '.join(map(str, index))}{after} = {spelling.show(v)}" for index, v in each]
+
+
+def _value(array: sp.MatrixSymbol, point: Point) -> MatrixBase:
+    try:
+        return Evaluator(point)(array)
+    except Undefined:
+        return array
+
+
+def substitutions(point: Point, expressions: list) -> dict[sp.Basic, sp.Basic]:
+    """The point as a dictionary for sympy's `subs` (entries of arrays come after `doit`)."""
+    found: dict[sp.Basic, sp.Basic] = {s: v for s, v in point.symbols.items() if s in symbols(expressions)}
+    for array in arrays(expressions).values():
+        if isinstance(array, sp.IndexedBase):
+            found |= {array[i]: v for (name, i), v in point.entries.items() if name == str(array.label)}
+        elif isinstance(array, sp.MatrixSymbol):
+            found[array] = _value(array, point)
+    return found

@@ -1,0 +1,192 @@
+"""Is this answer equal to that one? `judge` decides, and says why or shows where not.
+
+    >>> x = sp.Symbol("x")
+    >>> judge(x**2 - 1, (x - 1) * (x + 1), {"x": x}).proof
+    'proved'
+    >>> judge(x**2 - 1, x**2 + 1, {"x": x}).sentence
+    'Your answer is 2 too large: at x = 1, yours is 2, it should be 0.'
+
+Points come before proofs: a wrong answer is refused by the first generic point, and only a right
+one costs a simplification. Where none succeeds, agreement at several exact points counts as equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy as sp
+
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.errors import TimeLimit
+from flashlearn.judging.symbolic import (
+    clauses,
+    comparing,
+    describing,
+    patterns,
+    planning,
+    points,
+    proving,
+    screening,
+    spelling,
+    symbols,
+)
+from flashlearn.judging.symbolic.comparing import Comparison
+from flashlearn.judging.symbolic.describing import Counterexample
+from flashlearn.judging.symbolic.foreign import Unreadable
+from flashlearn.judging.symbolic.patterns import Pattern
+from flashlearn.judging.symbolic.shaping import Form, read
+
+SIMPLE_SECONDS = 0.6
+INSIDE = {"transposed": "Its entries are right.", "unevaluated": "Worked out, it is right."}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is right, and all there is to say about it.
+
+    `proof` is "identical", "proved" or "points" (agreement at `points` exact points). `rule` names
+    what is wrong with an answer that could not be compared; `undecided` says that time ran out.
+    """
+
+    ok: bool
+    sentence: str = ""
+    detail: str = ""
+    proof: str = ""
+    points: int = 0
+    rule: str = ""
+    pattern: Pattern | None = None
+    counterexample: Counterexample | None = None
+    warnings: tuple[str, ...] = ()
+    undecided: bool = False
+
+
+def judge(
+    expected: Any,
+    got: Any,
+    given: Mapping[str, Any] | None = None,
+    *,
+    seconds: float = 10.0,
+    prove: bool = True,
+) -> Verdict:
+    """Compare an answer with the expected value.
+
+    `given` are the arguments by name: their symbols may occur, and points are told in their terms. An
+    argument may be an expression itself (p_k = w_k/Σw for probabilities, which then sum to one).
+    """
+    try:
+        with deadline(seconds):
+            return _judge(expected, got, dict(given or {}), prove)
+    except TimeLimit:
+        return Verdict(
+            False,
+            f"Your answer could not be compared within {seconds:g} s: it is too large an expression. "
+            "Simplify it along the way.",
+            undecided=True,
+        )
+
+
+def _judge(expected: Any, got: Any, given: dict, prove: bool) -> Verdict:
+    warnings: list[str] = []
+    unknown: list[str] = []
+    try:
+        truth = _truth(expected)
+        form = read(expected, got)
+        allowed = [*symbols.flatten(given), *truth.expressions(), *_variables(expected)]
+        form, warnings, unknown = symbols.adopt(form, allowed)
+        screening.reject_undefined(form, truth)
+        screening.reject_unevaluated(form, truth)
+    except Unreadable as error:
+        return Verdict(False, error.sentence + _core(error, expected, given), rule=error.rule)
+    form, rounded = screening.rational(form)
+    said = (*warnings, *rounded)
+    if _identical(truth, form):
+        return Verdict(True, proof="identical", warnings=said, detail="identical to the expected expression")
+    verdict = _at_points(_Pair(truth, form, given), allowed, unknown, prove)
+    return replace(verdict, warnings=(*said, *verdict.warnings))
+
+
+def _truth(expected: Any) -> Form:
+    return read(expected, expected if not isinstance(expected, float) else sp.Float(expected))
+
+
+def _variables(expected: Any) -> list[sp.Basic]:
+    return list(expected.variables) if isinstance(expected, sp.Lambda) else []
+
+
+def _identical(a: Form, b: Form) -> bool:
+    theirs = dict(b.leaves())
+    return all(theirs.get(label) == leaf for label, leaf in a.leaves())
+
+
+def _core(error: Unreadable, expected: Any, given: dict) -> str:
+    """Says so where only the wrapping is wrong: what is inside is the right answer."""
+    if error.core is None:
+        return ""
+    inner = _judge(expected, error.core, given, prove=False)
+    return f" {INSIDE.get(error.rule, 'What is inside it is right.')}" if inner.ok else ""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The two forms that are compared, and what the learner was given."""
+
+    truth: Form
+    form: Form
+    given: Mapping[str, Any]
+
+    @property
+    def forms(self) -> tuple[Form, Form]:
+        return self.truth, self.form
+
+    @property
+    def expressions(self) -> list[sp.Basic]:
+        return [*self.truth.expressions(), *self.form.expressions()]
+
+
+def _at_points(pair: _Pair, allowed: list, unknown: list[str], prove: bool) -> Verdict:
+    draft = planning.plan(pair.expressions, pair.given)
+    plan = planning.choose(draft, lambda candidate: comparing.roughness(*pair.forms, candidate))
+    seen = comparing.compare(*pair.forms, points.generic(plan))
+    if seen.differ and unknown:
+        return Verdict(False, symbols.unknown_sentence(unknown, allowed), rule="unknown symbol")
+    if seen.differ:
+        return _wrong(pair, seen, plan)
+    if not seen.samples:
+        return _nowhere(pair, seen, prove)
+    note = (f"Your answer contains {spelling.listed(unknown)}, which cancels.",) if unknown else ()
+    if prove and proving.proved(*pair.forms):
+        return Verdict(True, proof="proved", detail="equal, proved by simplification", warnings=note)
+    count = len(seen.samples)
+    exactly = (
+        spelling.count(count, "exact point")
+        if seen.exact
+        else f"{spelling.count(count, 'point')}, to 25 digits"
+    )
+    return Verdict(True, proof="points", points=count, detail=f"agrees at {exactly}", warnings=note)
+
+
+def _wrong(pair: _Pair, seen: Comparison, plan: planning.Plan) -> Verdict:
+    """The verdict on a wrong answer: which entries, what pattern, and the simplest example."""
+    pattern = patterns.pattern(seen.samples, plan)
+    small = comparing.compare(*pair.forms, points.simple(plan), enough=5, seconds=SIMPLE_SECONDS)
+    sample = describing.simplest(small.samples if small.differ else seen.samples)
+    example = describing.counterexample(sample, pair.expressions, pair.given)
+    lead = clauses.clause(pattern) if pattern else clauses.wrong(patterns.subject(seen.samples))
+    sentence = f"{spelling.capital(lead)}: {example.sentence}."
+    return Verdict(
+        False, sentence, describing.detail(sample, example), pattern=pattern, counterexample=example
+    )
+
+
+def _nowhere(pair: _Pair, seen: Comparison, prove: bool) -> Verdict:
+    """No point was found at which both have a value."""
+    if prove and proving.proved(*pair.forms):
+        return Verdict(True, proof="proved", detail="equal, proved by simplification")
+    if seen.undefined:
+        at = describing.where(seen.undefined[0], pair.expressions, pair.given)
+        why = f"it has no value at any point tried, such as {at} (a division by zero, an index out of range)"
+    else:
+        why = "its numbers grow too large" if seen.too_large else "no point was found at which it has a value"
+    return Verdict(False, f"Your answer could not be compared: {why}.", rule="undefined")

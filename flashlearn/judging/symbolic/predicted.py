@@ -1,0 +1,161 @@
+"""What each declared mistake gives in a symbolic exercise, output by output, and two mistakes at once.
+
+Two are named together where each gives one output's answer in every case, or where both change one output
+and their joint effect is A · B / R or A + B − R, with R the right answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import sympy as sp
+
+from flashlearn.exercise import Exercise
+from flashlearn.judging.symbolic.judging import judge
+from flashlearn.judging.symbolic.running import by_name, copies
+from flashlearn.outcome import Finding, Outcome
+
+FITTING_SECONDS = 4.0
+MOST_SECONDS = 1.0
+
+Way = tuple[str, int]
+"""A mistake's name, and which of its formulas."""
+
+
+@dataclass
+class Fits:
+    """Which mistakes give the learner's answers, asked once for each output and case."""
+
+    exercise: Exercise
+    outcomes: Sequence[Outcome]
+    _values: dict[tuple[Way, str], Any] = field(default_factory=dict)
+    _answers: dict[tuple[Way, str, str], bool] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The mistakes that have a formula."""
+        return [name for name, mistake in self.exercise.explained.mistakes.items() if mistake.wrong]
+
+    def ways(self, name: str) -> list[Way]:
+        """The formulas of a mistake."""
+        return [(name, i) for i in range(1 + len(self.exercise.explained.mistakes[name].also))]
+
+    def given(self, outcome: Outcome) -> dict[str, Any]:
+        """The case's inputs."""
+        return self.exercise.inputs(outcome.case, outcome.case.generator())
+
+    def value(self, way: Way, outcome: Outcome) -> dict[str, Any] | None:
+        """The outputs by name that a mistake gives in a case; None where it is not defined."""
+        key = (way, outcome.case.name)
+        if key not in self._values:
+            mistake = self.exercise.explained.mistakes[way[0]]
+            try:
+                wrong = (mistake.wrong, *mistake.also)[way[1]]
+                self._values[key] = by_name(self.exercise, wrong(**copies(self.given(outcome))))
+            except Exception:  # a mistake need not be defined in every case: then it is not this one
+                self._values[key] = None
+        return self._values[key]
+
+    def whole(self, name: str) -> bool:
+        """Whether the mistake gives this very answer, in every output of every case."""
+        return any(
+            all(self.output(way, output) for output in self.exercise.outputs) for way in self.ways(name)
+        )
+
+    def output(self, way: Way, output: str) -> bool:
+        """Whether the mistake gives this output in every case."""
+        return all(self._fits(way, output, outcome) for outcome in self.outcomes)
+
+    def _fits(self, way: Way, output: str, outcome: Outcome) -> bool:
+        key = (way, output, outcome.case.name)
+        if key not in self._answers:
+            values = self.value(way, outcome)
+            got = next(c.got for c in outcome.outputs if c.name == output)
+            self._answers[key] = values is not None and _equal(values[output], got, self.given(outcome))
+        return self._answers[key]
+
+    def differs(self, way: Way, output: str) -> bool:
+        """Whether the mistake makes this output wrong in some case."""
+        for outcome in self.outcomes:
+            values = self.value(way, outcome)
+            expected = next(c.expected for c in outcome.outputs if c.name == output)
+            if values is not None and not _equal(values[output], expected, self.given(outcome)):
+                return True
+        return False
+
+
+def _equal(value: Any, got: Any, given: dict[str, Any]) -> bool:
+    return judge(value, got, given, seconds=FITTING_SECONDS, prove=False).ok
+
+
+def pair(fits: Fits) -> Finding | None:
+    """Two declared mistakes at once, if it is one pair and no other."""
+    wrong = [
+        n
+        for n in fits.exercise.outputs
+        if any(c.name == n and not c.ok for o in fits.outcomes for c in o.outputs)
+    ]
+    found = _each_in_its_output(fits, wrong) if len(wrong) > 1 else _in_one_output(fits, wrong[0])
+    if len(found) != 1:
+        return None
+    count = len(fits.outcomes)
+    parts = tuple(declared(fits.exercise, name, count) for name in next(iter(found)))
+    return Finding("at once", {"scope": None}, None, count, count, parts=parts)
+
+
+def declared(exercise: Exercise, name: str, count: int) -> Finding:
+    """The finding that a mistake of the exercise explains all of so many cases."""
+    mistake = exercise.explained.mistakes[name]
+    facts = {"sentence": mistake.sentence, "next_step": mistake.next_step}
+    return Finding("declared", facts, None, count, count, called=(name,))
+
+
+def _each_in_its_output(fits: Fits, wrong: Sequence[str]) -> set[tuple[str, str]]:
+    """Pairs of which one gives the first wrong output, the other the second; both leave the rest right."""
+    if len(wrong) != 2:
+        return set()
+    makers = []
+    for output in wrong:
+        ways = [way for name in fits.names for way in fits.ways(name) if fits.output(way, output)]
+        others = [n for n in fits.exercise.outputs if n != output]
+        makers.append({way[0] for way in ways if not any(fits.differs(way, n) for n in others)})
+    return {(a, b) for a in makers[0] for b in makers[1] if a != b}
+
+
+def _in_one_output(fits: Fits, output: str) -> set[tuple[str, str]]:
+    """Pairs whose joint effect is the learner's output in every case, and neither's alone."""
+    ways = [(name, 0) for name in fits.names if fits.differs((name, 0), output)]
+    others = [n for n in fits.exercise.outputs if n != output]
+    ways = [way for way in ways if not any(fits.differs(way, n) for n in others)]
+    found = set()
+    for one, other in combinations(ways, 2):
+        if any(
+            all(_joint(fits, law, one, other, output, o) for o in fits.outcomes) for law in (_product, _sum)
+        ):
+            found.add((one[0], other[0]))
+    return found
+
+
+def _joint(fits: Fits, law: Callable, one: Way, other: Way, output: str, outcome: Outcome) -> bool:
+    a, b = fits.value(one, outcome), fits.value(other, outcome)
+    check = next(c for c in outcome.outputs if c.name == output)
+    if a is None or b is None:
+        return False
+    try:
+        both = law(a[output], b[output], check.expected)
+    except (TypeError, ValueError, IndexError, ZeroDivisionError):  # shapes that do not fit, no division
+        return False
+    return judge(both, check.got, fits.given(outcome), seconds=MOST_SECONDS, prove=False).ok
+
+
+def _sum(a: Any, b: Any, right: Any) -> Any:
+    return a + b - right
+
+
+def _product(a: Any, b: Any, right: Any) -> Any:
+    if isinstance(right, sp.MatrixBase):
+        return sp.Matrix(right.rows, right.cols, lambda i, j: _product(a[i, j], b[i, j], right[i, j]))
+    return a * b / right

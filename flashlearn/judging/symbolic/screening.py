@@ -1,0 +1,69 @@
+"""What an answer must not contain: nan, divisions by zero, derivatives left undone, rounded numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from flashlearn.judging.symbolic import proving, spelling
+from flashlearn.judging.symbolic.foreign import Unreadable
+from flashlearn.judging.symbolic.shaping import Form
+
+UNEVALUATED = {
+    sp.Derivative: "derivative",
+    sp.Integral: "integral",
+    sp.Limit: "limit",
+    sp.Subs: "substitution",
+}
+DOIT_SECONDS = 2.0
+
+
+def _has(form: Form, kind: object) -> bool:
+    return any(e.has(kind) for e in form.expressions())
+
+
+def reject_undefined(form: Form, truth: Form) -> None:
+    """Raise Unreadable if the answer holds nan or zoo, and the truth does not."""
+    for bad, what in ((sp.nan, "nan (0/0, or ∞ − ∞)"), (sp.zoo, "a division by zero")):
+        if _has(form, bad) and not _has(truth, bad):
+            raise Unreadable(
+                f"your answer contains {what}: something had no value before the end. "
+                "Which denominator, or which difference, was it?",
+                "undefined",
+            )
+
+
+def reject_unevaluated(form: Form, truth: Form) -> None:
+    """Raise Unreadable if a derivative, integral, limit or substitution is only written down."""
+    for kind, noun in UNEVALUATED.items():
+        if not _has(form, kind) or _has(truth, kind):
+            continue
+        found = min((a for e in form.expressions() for a in e.atoms(kind)), key=lambda a: len(str(a)))
+        done = proving.within(DOIT_SECONDS, lambda: form.map(lambda leaf: leaf.doit()))
+        text = spelling.short(spelling.tidy(str(found)))
+        raise Unreadable(
+            f"your answer still holds an unevaluated {noun}, {text}: call .doit() on it.",
+            "unevaluated",
+            done.plain() if isinstance(done, Form) and not _has(done, kind) else None,
+        )
+
+
+def rational(form: Form) -> tuple[Form, tuple[str, ...]]:
+    """The answer with rounded numbers replaced by the rationals they stand for, and a word about it."""
+    floats = sorted({f for e in form.expressions() for f in e.atoms(sp.Float)}, key=str)
+    if not floats:
+        return form, ()
+    exact = {f: fraction(f) for f in floats}
+    said = f"{float(floats[0]):.6g}; it was read as {spelling.show(exact[floats[0]])}"
+    warning = f"Your answer holds a rounded number, {said}. Write sp.Rational to stay exact."
+    return form.map(lambda leaf: leaf.xreplace(exact)), (warning,)
+
+
+def fraction(value: sp.Float) -> sp.Expr:
+    """The rational that a rounded number most likely stands for (0.1 for 1/10, 0.333333333333 for 1/3)."""
+    written = Fraction(str(value))
+    near = written.limit_denominator(10_000)
+    if abs(written - near) <= Fraction(1, 10**12) * max(abs(near), Fraction(1, 10**6)):
+        return sp.Rational(near.numerator, near.denominator)
+    return sp.nsimplify(value, tolerance=1e-13)

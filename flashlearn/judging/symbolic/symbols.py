@@ -1,0 +1,121 @@
+"""Which symbols an answer may contain, and what to do about the others.
+
+A learner who writes `sp.Symbol("x")` where the argument is a positive `x` has another symbol of
+the same name; what is meant is clear, so it is taken for the argument, and said.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.matrices.expressions.matexpr import MatrixExpr
+from sympy.matrices.matrixbase import MatrixBase
+from sympy.tensor.indexed import Idx, Indexed, IndexedBase
+
+from flashlearn.judging.symbolic import spelling
+from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable
+from flashlearn.judging.symbolic.shaping import Form
+
+
+def flatten(value: Any) -> list[Any]:
+    """All sympy objects inside tuples, lists, dictionaries and explicit matrices."""
+    if isinstance(value, (Mapping, sp.Dict)):
+        return [leaf for item in value.values() for leaf in flatten(item)]
+    if isinstance(value, (*SEQUENCES, MatrixBase)):
+        return [leaf for item in value for leaf in flatten(item)]
+    return [value] if isinstance(value, sp.Basic) else []
+
+
+def arrays(expressions: Iterable[sp.Basic]) -> dict[str, sp.Basic]:
+    """IndexedBases, MatrixSymbols and undefined functions, by name."""
+    found: dict[str, sp.Basic] = {}
+    for e in expressions:
+        for atom in e.atoms(IndexedBase, sp.MatrixSymbol, AppliedUndef):
+            name = atom.func.__name__ if isinstance(atom, AppliedUndef) else str(atom.args[0])
+            found.setdefault(name, atom)
+    return found
+
+
+def symbols(expressions: Iterable[sp.Basic]) -> set[sp.Basic]:
+    """Free symbols and indices, without the names of arrays; sizes in shapes are included."""
+    found: set[sp.Basic] = set()
+    for e in expressions:
+        labels = {base.label for base in e.atoms(IndexedBase)}
+        free = {s for s in e.free_symbols if isinstance(s, (sp.Symbol, Idx)) and not isinstance(s, Indexed)}
+        for sized in e.atoms(MatrixExpr):
+            for size in sized.shape:
+                free |= getattr(size, "free_symbols", set())
+        found |= free - labels
+    return found
+
+
+def adopt(form: Form, allowed: list[sp.Basic]) -> tuple[Form, list[str], list[str]]:
+    """The answer with same-named symbols taken for the given ones, warnings, and unknown names."""
+    given = symbols(allowed)
+    by_name: dict[str, sp.Basic] = {}
+    for symbol in sorted(given, key=str):
+        by_name.setdefault(_name(symbol), symbol)
+    strangers = {s for s in symbols(form.expressions()) if s not in given}
+    renamed = {s: by_name[_name(s)] for s in strangers if _name(s) in by_name}
+    warnings = [_difference(mine, theirs) for mine, theirs in sorted(renamed.items(), key=str)]
+    if renamed:
+        form = form.map(lambda e: e.xreplace(renamed))
+    known = arrays(allowed)
+    mine = arrays(form.expressions())
+    for name, array in mine.items():
+        _same_array(name, array, known.get(name))
+    unknown = sorted({_name(s) for s in strangers if s not in renamed} | (mine.keys() - known.keys()))
+    return form, warnings, unknown
+
+
+def _name(symbol: sp.Basic) -> str:
+    return getattr(symbol, "name", str(symbol))  # a Dummy x prints as _x
+
+
+def _difference(mine: sp.Basic, theirs: sp.Basic) -> str:
+    """What sets two symbols of one name apart, said as a warning."""
+    if isinstance(mine, sp.Dummy) or isinstance(theirs, sp.Dummy):
+        why = "a Dummy equals only itself"
+    else:
+        why = f"the given one is {_assumed(theirs)}, yours is {_assumed(mine)}"
+    return (
+        f"Your answer has a symbol {_name(mine)} of its own, and to sympy that is another symbol than the "
+        f"argument {theirs}: {why}. It was read as the argument; use the arguments themselves."
+    )
+
+
+def _assumed(symbol: sp.Basic) -> str:
+    """The assumptions that the symbol was made with."""
+    if isinstance(symbol, Idx):
+        return "an index"
+    made_with = getattr(symbol, "_assumptions_orig", {})
+    said = [name if value else f"not {name}" for name, value in sorted(made_with.items())]
+    return spelling.listed(said) if said else "without assumptions"
+
+
+def _same_array(name: str, mine: sp.Basic, given: sp.Basic | None) -> None:
+    if isinstance(mine, sp.MatrixSymbol) and isinstance(given, sp.MatrixSymbol):
+        theirs = [str(d) for d in given.shape]
+        if [str(d) for d in mine.shape] != theirs:
+            raise Unreadable(
+                f"your answer has a matrix {name} of its own, {spelling.shape(mine.shape)}; the argument "
+                f"{name} is {spelling.shape(given.shape)}. Use the argument itself.",
+                "unknown symbol",
+            )
+
+
+def unknown_sentence(unknown: list[str], allowed: list[sp.Basic]) -> str:
+    """Names the strangers and, where one is likely, what was meant."""
+    known = sorted({str(s) for s in symbols(allowed)} | arrays(allowed).keys())
+    close = difflib.get_close_matches(unknown[0], known, 1)
+    meant = f" Did you mean {close[0]}?" if close and len(unknown) == 1 else ""
+    have = (
+        f"the arguments hold {spelling.listed(known)}" if len(known) <= 12 else "the arguments do not hold it"
+    )
+    return (
+        f"Your answer contains {spelling.listed(unknown)}, which your function was not given; {have}.{meant}"
+    )

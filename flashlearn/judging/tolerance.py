@@ -1,0 +1,188 @@
+"""How close is close enough, decided by what plain torch achieves at the same precision.
+
+`allowed = 2·max over twins of err(twin) + atol` (3× for gradients), where err is the largest
+difference to the fp64 reference and `atol` some rounding errors at the reference's own magnitude, as
+FlashAttention's tests have it (Dao-AILab/flash-attention, tests/test_flash_attn.py). A maximum alone
+would accept sums accumulated in half precision, so half-precision results are also held to 1.3× the
+rms error of the twins. So every reference and every twin sums in fp32 at least; a twin may round what
+kernels round (P before it meets V).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Exercise, Inputs
+from flashlearn.judging.tf32 import Tf32Products
+from flashlearn.outcome import Misfit, OutputCheck
+from flashlearn.running.evidence import Foreign
+from flashlearn.running.plain import as_tuple
+
+HALF = (torch.float16, torch.bfloat16)
+RMS_FACTOR = 1.3
+LARGEST_KEPT = 1 << 22  # elements; larger outputs are judged and let go
+RMS_LEAST = 256  # with fewer elements a ratio of rms errors is luck
+
+
+class Truth:
+    """The reference outputs of one draw, and how far plain torch strays from them.
+
+    `expected` are fp64, `dtypes` what the learner's outputs must have. With `tf32`, for kernels whose
+    fp32 products run in TF32 on a GPU, plain torch also computes its products that way.
+    """
+
+    def __init__(self, exercise: Exercise, inputs: Inputs, tf32: bool = False):
+        self.exercise = exercise
+        self.expected = as_tuple(exercise.reference(**convert(inputs, torch.float64)))
+        native = as_tuple(exercise.reference(**clone(inputs)))
+        self.dtypes = output_dtypes(exercise, inputs)
+        self._allowed: dict[int, tuple[float, float]] = {}
+        self.twins = list(_twins(exercise, inputs, native))
+        if tf32:
+            with Tf32Products():
+                products = as_tuple(exercise.reference(**clone(inputs)))
+                self.twins += list(_twins(exercise, inputs, products))
+
+    def allowed(self, index: int) -> tuple[float, float]:
+        """Largest error and largest rms error that output `index` may have (inf: no rms bound)."""
+        if index not in self._allowed:
+            self._allowed[index] = self._measured(index)
+        return self._allowed[index]
+
+    def _measured(self, index: int) -> tuple[float, float]:
+        expected, dtype = self.expected[index], self.dtypes[index]
+        if not dtype.is_floating_point:
+            return 0.0, float("inf")
+        finite = torch.isfinite(expected)
+        reference = expected[finite]
+        rounded = reference.to(dtype)
+        atol = 2 * largest((rounded + 0.3 - 0.3 - rounded).double())
+        atol = max(atol, 2 * torch.finfo(dtype).eps * largest(reference))  # few numbers may round luckily
+        errors = [largest_error(twin[index].to(dtype), expected) for twin in self.twins]
+        factor = 3 if self.exercise.judged.gradient else 2
+        rms = float("inf")
+        if dtype in HALF and self.exercise.judged.accumulates and reference.numel() >= RMS_LEAST:
+            slack = 0.05 * torch.finfo(dtype).eps * root_mean_square(reference)
+            noise = [root_mean_square((t[index].to(dtype).double() - expected)[finite]) for t in self.twins]
+            rms = RMS_FACTOR * max(noise) + slack
+        return factor * max(errors, default=0.0) + atol, rms
+
+    def judge(self, index: int, got: Any, **extra: Any) -> OutputCheck:
+        """Compare one output of the learner's with the truth."""
+        name, expected, dtype = self.exercise.outputs[index], self.expected[index], self.dtypes[index]
+        misfit = _misfit(got, expected, dtype)
+        if misfit is not None:
+            problem = f"{name} {misfit_words(misfit)}"
+            like = (name, misfit.what, _but_for_sizes(misfit.got), _but_for_sizes(misfit.expected))
+            return OutputCheck(
+                name, False, problem=problem, got=got, expected=expected, misfit=misfit, like=like
+            )
+        got = got.to(expected.device)
+        allowed, rms_allowed = self.allowed(index)
+        error = largest_error(got, expected)
+        rms = root_mean_square(_difference(got, expected))
+        ratio = rms / rms_allowed if rms_allowed not in (0.0, float("inf")) else float("nan")
+        ok = error <= allowed and not rms > rms_allowed
+        if got.numel() > LARGEST_KEPT:
+            return OutputCheck(name, ok, error, allowed, ratio, **extra)
+        return OutputCheck(name, ok, error, allowed, ratio, got=got.cpu(), expected=expected.cpu(), **extra)
+
+
+def output_dtypes(exercise: Exercise, inputs: Inputs) -> tuple[torch.dtype, ...]:
+    """The dtype of each output: as declared, else what the reference returns for these inputs."""
+    native = as_tuple(exercise.reference(**clone(inputs)))
+    return tuple(
+        exercise.judged.output_dtypes.get(name, out.dtype)
+        for name, out in zip(exercise.outputs, native, strict=True)
+    )
+
+
+def _twins(exercise: Exercise, inputs: Inputs, native: tuple) -> Iterator[tuple]:
+    yield native
+    for twin in exercise.judged.twins:
+        yield as_tuple(twin(**clone(inputs)))
+    if any(t.dtype in HALF for t in inputs.values() if isinstance(t, torch.Tensor)):
+        yield as_tuple(exercise.reference(**convert(inputs, torch.float32)))
+
+
+def _misfit(got: Any, expected: torch.Tensor, dtype: torch.dtype) -> Misfit | None:
+    if isinstance(got, Foreign) and got.module == "torch":  # sparse, nested, or on another device
+        return Misfit("layout", got.text, tuple(expected.shape))
+    if not isinstance(got, torch.Tensor):
+        return Misfit("nothing" if got is None else "type", describe(got), tuple(expected.shape))
+    if got.shape != expected.shape:
+        return Misfit("shape", tuple(got.shape), tuple(expected.shape))
+    return Misfit("dtype", short(got.dtype), short(dtype)) if got.dtype != dtype else None
+
+
+def _but_for_sizes(found: str | tuple[int, ...]) -> str | int:
+    """A dtype or a word, or of a shape its number of dimensions."""
+    return found if isinstance(found, str) else len(found)
+
+
+def misfit_words(misfit: Misfit) -> str:
+    """What is wrong with an output, as it goes on after the output's name."""
+    got, expected = misfit.got, misfit.expected
+    return {
+        "nothing": f"is {got}, expected a tensor of shape {expected}",
+        "type": f"is {got}, expected a tensor of shape {expected}",
+        "layout": f"is {got}, expected an ordinary tensor of shape {expected}",
+        "shape": f"has shape {got}, expected {expected}",
+        "dtype": f"has dtype {got}, expected {expected}",
+    }[misfit.what]
+
+
+def describe(value: Any) -> str:
+    """How to call a value that should have been a tensor."""
+    if isinstance(value, Foreign):
+        return f"a {value.type}"
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def short(dtype: torch.dtype) -> str:
+    """float16 for torch.float16."""
+    return str(dtype).removeprefix("torch.")
+
+
+def convert(inputs: Inputs, dtype: torch.dtype) -> Inputs:
+    """The inputs with every floating-point tensor at `dtype`; integers and scalars as they are."""
+    return {
+        name: value.detach().to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
+        for name, value in inputs.items()
+    }  # fmt: skip
+
+
+def clone(inputs: Inputs) -> Inputs:
+    """Copies that keep their strides."""
+    return {
+        name: value.detach().clone() if isinstance(value, torch.Tensor) else value
+        for name, value in inputs.items()
+    }
+
+
+def largest(values: torch.Tensor) -> float:
+    """Largest absolute value; 0 of nothing."""
+    return float(values.abs().max()) if values.numel() else 0.0
+
+
+def root_mean_square(values: torch.Tensor) -> float:
+    """Root mean square; 0 of nothing."""
+    return float(values.double().square().mean().sqrt()) if values.numel() else 0.0
+
+
+def _difference(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    return (got.double() - expected.double())[torch.isfinite(expected.double())]
+
+
+def largest_error(got: torch.Tensor, expected: torch.Tensor) -> float:
+    """max |got − expected|; infinite if a non-finite entry is not where the reference has it."""
+    got, expected = got.double(), expected.double()
+    finite = torch.isfinite(expected)
+    special = ~finite
+    same = (got[special] == expected[special]) | (torch.isnan(got[special]) & torch.isnan(expected[special]))
+    if not bool(same.all()) or not bool(torch.isfinite(got[finite]).all()):
+        return float("inf")
+    return largest(got[finite] - expected[finite])

@@ -1,0 +1,740 @@
+# %% [markdown]
+# # Tour: from an empty cell to a kernel of your own
+#
+# A GPU is fast because it does one small thing in very many places at once. A *kernel* is that small
+# thing, written down: a function of some ten lines which says what one worker does with its piece of the
+# data. In this lesson you write three of them in Triton, a language for kernels that lives inside Python.
+#
+# **Afterwards you can**
+#
+# - say which elements a program owns, given nothing but its number, and draw it;
+# - load and store blocks of numbers through pointers, strides and masks, and give a reason for every mask;
+# - write a kernel and the function that launches it, and read what the check says about them.
+#
+# **You need** Python, and of PyTorch what a tensor, its shape and its dtype are. No CUDA, and no GPU:
+# everything here works on a laptop.
+#
+# **It takes** 60 to 90 minutes: ten small experiments of two minutes each, three exercises of three to
+# fifteen lines, three questions at the end.
+#
+# The lesson is a notebook. Click into a cell and press Shift+Enter to run it; run them from the top. Where
+# a cell says TODO, it is yours to fill in.
+
+# %%
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+import flashlearn
+from flashlearn import DEVICE
+from flashlearn.course import environment
+from flashlearn.lessons.lesson_00_tour import pictures
+
+# %% [markdown]
+# ## 1 · Is everything in place?
+#
+# The next cell looks at this machine: versions, compilers, a GPU if there is one. Where something is
+# missing, its line says what to do. (In a terminal, `flashlearn doctor` does the same with all details.)
+
+# %%
+for item in environment.report():
+    mark = {True: "ok", False: "TO MEND", None: "note"}[item.ok]
+    details = [item.found] if item.ok is not True or item.name == "mode" else []
+    print(f"{mark:8} {item.name:17}", " · ".join([*details, *filter(None, [item.advice])]))
+
+# %% [markdown]
+# The line to remember is the one about the mode.
+#
+# - **Observed**, on a machine without a GPU. Your kernels are run by Triton's interpreter, one program
+#   after the other, while an observer watches every address they touch. That is slow, and it sees
+#   everything.
+# - **Compiled**, on a machine with a GPU. A check runs your kernel observed first, on small inputs, and
+#   then compiles it and runs it for real, also on large inputs and against the clock.
+#
+# What you write is the same in both. `DEVICE` is `"cuda"` or `"cpu"` accordingly, and the lessons allocate
+# their tensors there.
+
+# %% [markdown]
+# ## 2 · A cell that breaks on purpose
+#
+# Before you write a kernel, see one fail: you will know the picture when it is yours. The one below is
+# meant to compute `z = a·x + y` for vectors of any length. Do not try to understand every line yet. Notice
+# only that it is told how long the vectors are, `n`, and never looks at it.
+
+
+# %%
+@triton.jit
+def careless_kernel(a, x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    y = tl.load(y_ptr + offsets)
+    tl.store(z_ptr + offsets, a * x + y)
+
+
+def careless_add(a: float, x: Tensor, y: Tensor) -> Tensor:
+    n = x.numel()
+    z = torch.empty_like(x)
+    careless_kernel[(triton.cdiv(n, 256),)](a, x, y, z, n, BLOCK=256)
+    return z
+
+
+flashlearn.check("scaled_add", careless_add, demo=True)
+
+# %% [markdown]
+# That is a *report*. Its first sentence names the program, the tensor, and the element that the program
+# reached for; below it stands the line of the cell above where that happened. The kernel works on blocks
+# of 256 places, which the report calls *lanes*. The vector of the first case has 1000 elements, and the
+# fourth block, that of program 3, begins at 768 and would end at 1023: its last 24 lanes have no element.
+# (The three numbers in *program (3, 0, 0)* are there because a grid may have three dimensions. Ours has
+# one; read the first number.)
+#
+# `demo=True` says that this is a demonstration: nothing is recorded, and no case counts against you.
+#
+# Without the observer the same mistake has three possible ends, and you do not choose which. Most often
+# the load returns whatever lies behind the vector, and nobody notices. Sometimes the process dies, and the
+# notebook's Python with it. On a GPU it can be an *illegal memory access*, after which every further CUDA
+# call of the process fails as well. Here it is a sentence, and you carry on.
+#
+# The same holds for launches of your own, outside any check. On a machine without a GPU they are always
+# observed; on a GPU `with flashlearn.observing():` asks for it.
+
+# %%
+five = torch.ones(5)
+try:
+    with flashlearn.observing():
+        careless_kernel[(1,)](2.0, five, five, torch.empty(5), 5, BLOCK=8)
+except flashlearn.OutOfBounds as error:
+    print(error)
+
+# %% [markdown]
+# ## 3 · Programs and blocks
+#
+# The rest of the lesson alternates between experiments and exercises. An experiment is a kernel of a few
+# lines and a launch. Do each in this order:
+#
+# 1. read the cell, and **predict** the output: say it aloud or write it down;
+# 2. run it;
+# 3. open *What to notice*. Where your prediction was wrong you have learnt something; that is what it is
+#    for.
+#
+# ### Experiment 1: one kernel, many programs
+#
+# A kernel is launched with a *grid*: `kernel[grid](arguments)`. The grid is a tuple, and `(4,)` asks for
+# four *programs*. All four run the same code; `tl.program_id(0)` is what tells them apart. A tensor
+# arrives in a kernel as a *pointer*, the address of its first element: `out_ptr + pid` is the address of
+# element `pid`, and `tl.store` writes there.
+#
+# **Predict:** there are six slots and four programs. What is printed?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def who_am_i(out_ptr):
+    pid = tl.program_id(0)
+    tl.store(out_ptr + pid, 10 * pid)
+
+
+out = torch.zeros(6, dtype=torch.int32, device=DEVICE)
+who_am_i[(4,)](out)
+print(out.tolist())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - There is no loop over programs. The grid is the loop, and on a GPU its turns run side by side.
+# - Each program knew only its number and found its slot from that: number in, piece of the data out. Every
+#   kernel of this course begins so.
+# - Nobody wrote the last two slots. They are 0 because `torch.zeros` made them so; with `torch.empty` they
+#   would hold anything. A check fills outputs beforehand with values that no right answer contains, so
+#   that a slot nobody wrote cannot look right.
+# - The kernel returned nothing. It leaves its results in memory that the caller allocated.
+# - Nothing is promised about the order in which programs run. The check shuffles it.
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 2: a block
+#
+# One number per program would be a waste of a GPU. A Triton program works on a *block*: a small array
+# whose elements are computed together. We call its places *lanes*. `tl.arange(0, BLOCK)` is the block
+# $[0, 1, \dots, \text{BLOCK} - 1]$, and arithmetic on it happens in every lane at once.
+#
+# **Predict:** one program. What is printed?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def squares(out_ptr, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    tl.store(out_ptr + lanes, lanes * lanes)
+
+
+out = torch.zeros(8, dtype=torch.int32, device=DEVICE)
+squares[(1,)](out, BLOCK=8)
+print(out.tolist())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - `out_ptr + lanes` is a pointer plus a block of numbers: a block of eight addresses, one per lane.
+#   `tl.store` writes to all eight.
+# - `BLOCK` is marked `tl.constexpr`: it is fixed when the kernel is compiled, as the sizes of all blocks
+#   must be, since they decide how many registers (the GPU's fastest and scarcest memory) a program takes. For a new value of `BLOCK` the kernel is
+#   compiled anew. Other arguments, such as a vector's length, may differ from launch to launch.
+# - Try `BLOCK=4`: the second half stays 0.
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 3: blocks are powers of two
+#
+# **Predict:** the same kernel with 48 lanes instead of 8. What is different about 48?
+
+# %%
+out = torch.zeros(48, dtype=torch.int32, device=DEVICE)
+try:
+    squares[(1,)](out, BLOCK=48)
+except Exception as error:
+    print(error)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A block's length must be a power of two: 1, 2, 4, …, 64, 128. The compiler spreads a block over threads
+#   that come in groups of 32, and powers of two divide evenly at every step.
+# - Your data has any length it likes. So you take the next power of two, here 64
+#   (`triton.next_power_of_2(48)`), and 16 lanes have nothing to do. Or you take several shorter blocks,
+#   and the last one is ragged. Either way some lanes must be kept from touching memory. That is what a
+#   mask is for.
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 4: a mask
+#
+# `mask=` takes a block of truth values. Where it is false, that lane's store does not happen.
+#
+# **Predict:** eight lanes, `n` is 5. What is printed?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def count_up(out_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    tl.store(out_ptr + lanes, lanes + 1, mask=lanes < n)
+
+
+out = torch.zeros(8, dtype=torch.int32, device=DEVICE)
+count_up[(1,)](out, 5, BLOCK=8)
+print(out.tolist())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - `lanes < n` compares a block with one number: a block of eight truth values. A single number takes part
+#   in every lane; this is called *broadcasting*, and it works as in NumPy and PyTorch.
+# - All eight lanes computed `lanes + 1`. A mask does not save work: it decides who may touch memory.
+#
+# </details>
+
+# %% [markdown]
+# ### Many programs, and a ragged tail
+#
+# Put the pieces together. A vector of `n` elements is cut into blocks; program $p$ owns the elements
+#
+# $$p \cdot \text{BLOCK} + \ell \qquad \text{for the lanes} \qquad \ell = 0,\; 1,\; \dots,\; \text{BLOCK} - 1,$$
+#
+# as far as they exist. Here are 10 elements and blocks of 4:
+
+# %%
+pictures.programs_over_vector(n=10, block=4)
+
+# %% [markdown]
+# Three programs are needed, not two: $10 / 4$ is *rounded up*, which in Python is `triton.cdiv(10, 4)`.
+# Two elements are left for the last program, the *ragged tail* of the vector, and its other two lanes lie
+# beyond the end. The dashed lanes are the ones that the careless kernel did not keep back.
+#
+# Change `n` and `block` in the cell and look again. When is the tail not ragged? What if `n` is smaller
+# than `block`?
+#
+# ### Exercise 1: `program_ids`
+#
+# Fill a vector so that every element holds the number of the program that owns it. For 10 elements in
+# blocks of 4 that is
+#
+# $$[0, 0, 0, 0, 1, 1, 1, 1, 2, 2].$$
+#
+# The launcher is given: it allocates the output, rounds the number of programs up, and launches. The
+# vector `x` is there only for its length and its device; its values do not matter. Write the kernel: three
+# lines.
+#
+# Run the cell and the check below it **before** you change anything.
+
+# %% exercise="program_ids"
+# INCLUDE: flashlearn/kernels/tour.py:program_ids_kernel
+
+
+# INCLUDE: flashlearn/kernels/tour.py:program_ids
+
+# %%
+flashlearn.check("program_ids", program_ids)
+
+# %% [markdown]
+# With the stub still in place the check says *not started*, and repeats what the stub asks for. That is no
+# failure: nothing is wrong, there is only nothing yet.
+#
+# Now replace the line with `tl.static_assert` by your three lines, run both cells, and read what the
+# report says. Wrong answers are welcome: the report tries to name the mistake, and an attempt costs
+# nothing.
+#
+# If you are stuck for more than a few minutes, ask for a hint. There are three for every exercise: the
+# first gives the concept, the second the shape of the answer, the third nearly the line. Remove the `#`
+# and run:
+
+# %%
+# flashlearn.hint("program_ids")
+
+# %% [markdown]
+# What you have passed, and which hints you took, is kept beside the course, and nowhere else. To see it:
+
+# %%
+flashlearn.status()
+
+# %% [markdown]
+# (In a terminal, `flashlearn status` says the same, and `flashlearn check 00` runs this whole notebook
+# without opening it.)
+
+# %% [markdown]
+# ## 4 · Addresses
+#
+# So far everything was a vector. A matrix lies in memory as a vector too: one row after the other, which
+# is called *row-major*. What turns an index pair into a place is the pair of *strides*:
+# ```text
+# address of x[i, j]  =  x_ptr  +  i * stride_row  +  j * stride_column
+# ```
+#
+# A stride says how many elements further on the next row, or the next column, begins. PyTorch tells you:
+# `x.stride()`. For a row-major matrix with 6 columns it is `(6, 1)`.
+
+# %% [markdown]
+# ### Experiment 5: one memory, two matrices
+#
+# `x.T` is the transposed matrix. PyTorch does not move a single number to make it: it hands out the same
+# memory with the strides swapped.
+#
+# **Predict:** what are the two numbers, and the two pairs of strides?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def pick(x_ptr, out_ptr, i, j, stride_row, stride_column):
+    tl.store(out_ptr, tl.load(x_ptr + i * stride_row + j * stride_column))
+
+
+x = torch.arange(18, dtype=torch.int32, device=DEVICE).reshape(3, 6)  # x[i, j] = 6 i + j
+for matrix in (x, x.T):
+    out = torch.zeros((), dtype=torch.int32, device=DEVICE)
+    pick[(1,)](matrix, out, 1, 2, matrix.stride(0), matrix.stride(1))
+    print(out.item(), matrix.stride())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Of a tensor, a kernel gets the address of the first element and nothing else. Shape and strides do not
+#   come along: what the kernel needs of them, you pass as numbers.
+# - `x_ptr + 1` is the next *element*, not the next byte: the pointer knows that an int32 has four.
+# - The kernel did not change. Whoever uses strides gets transposed matrices, columns, every second element
+#   and windows into larger matrices for nothing. Whoever writes `i * columns + j` gets wrong numbers for
+#   all of them, and a GPU reports no error, because the addresses are valid ones. Tensors that are not
+#   row-major are common; the exercises have some.
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 6: a tile
+#
+# Kernels for matrices work on two-dimensional blocks, *tiles*. There is no two-dimensional `tl.arange`:
+# you make one by broadcasting. `rows[:, None]` has shape `[2, 1]`, `columns[None, :]` has shape `[1, 4]`,
+# and their sum has shape `[2, 4]`: every row number meets every column number.
+#
+# **Predict:** which eight numbers of `x` are loaded, in which arrangement? (`x[i, j]` is `6 i + j` as
+# before.)
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def copy_tile(x_ptr, out_ptr, stride_row, stride_column):
+    rows = 1 + tl.arange(0, 2)  # [2]
+    columns = 1 + tl.arange(0, 4)  # [4]
+    tile = tl.load(x_ptr + rows[:, None] * stride_row + columns[None, :] * stride_column)  # [2, 4]
+    slots = tl.arange(0, 2)[:, None] * 4 + tl.arange(0, 4)[None, :]  # [2, 4]: 0 … 7, row by row
+    tl.store(out_ptr + slots, tile)
+
+
+out = torch.zeros(2, 4, dtype=torch.int32, device=DEVICE)
+copy_tile[(1,)](x, out, x.stride(0), x.stride(1))
+print(out.tolist())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The pointer block has the shape of the tile. Each lane has an address of its own, and nothing asks that
+#   the addresses lie side by side.
+# - It is `x[1:3, 1:5]`, computed by hand. Write `rows[None, :]` by mistake for `rows[:, None]`, and the
+#   shapes `[1, 2]` and `[1, 4]` do not fit together: broadcasting stretches only dimensions of length 1.
+#
+# </details>
+
+# %% [markdown]
+# Where does such a tile lie? Each square shows its element's offset, in the matrix above and in memory
+# below.
+
+# %%
+pictures.tile_in_memory(shape=(3, 6), rows=(1, 2), columns=(1, 2, 3, 4), strides=(6, 1))
+
+# %% [markdown]
+# And the same tile of a matrix that is stored column by column, as a transposed one is:
+
+# %%
+pictures.tile_in_memory(shape=(3, 6), rows=(1, 2), columns=(1, 2, 3, 4), strides=(1, 3))
+
+# %% [markdown]
+# In both pictures the kernel is `copy_tile`, given other strides. On a GPU the difference is one of speed:
+# memory is fetched in runs of neighbouring bytes, so lanes that read side by side share a fetch. Lesson 05
+# measures it.
+#
+# ## 5 · Reductions and fillers
+#
+# A *reduction* turns a block into something smaller: a sum, a maximum. In Triton, `tl.sum(tile, axis=…)`
+# and `tl.max(tile, axis=…)`. Attention's softmax needs both.
+#
+# ### Experiment 7: which axis disappears
+#
+# **Predict:** the tile is $\begin{pmatrix} 1 & 2 & 3 & 4 \\ 10 & 20 & 30 & 40 \end{pmatrix}$. What are the
+# sums with `axis=0`, and how many are there?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def both_sums(x_ptr, over_0_ptr, over_1_ptr):
+    i, j = tl.arange(0, 2), tl.arange(0, 4)
+    x = tl.load(x_ptr + i[:, None] * 4 + j[None, :])  # [2, 4]
+    tl.store(over_0_ptr + j, tl.sum(x, axis=0))
+    tl.store(over_1_ptr + i, tl.sum(x, axis=1))
+
+
+tile = torch.tensor([[1, 2, 3, 4], [10, 20, 30, 40]], dtype=torch.int32, device=DEVICE)
+over_0 = torch.zeros(4, dtype=torch.int32, device=DEVICE)
+over_1 = torch.zeros(2, dtype=torch.int32, device=DEVICE)
+both_sums[(1,)](tile, over_0, over_1)
+print("axis=0:", over_0.tolist())
+print("axis=1:", over_1.tolist())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The axis that you name is the one that disappears. `axis=0` runs down the rows and leaves one number
+#   per column; `axis=1` runs along the columns and leaves one per row. As in NumPy and PyTorch.
+# - A block with one dimension, shape `[BLOCK]`, has only `axis=0`, and its sum is a single number.
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 8: what the idle lanes hold
+#
+# A masked *load* has a question that a masked store has not. The lanes whose mask is false do not read
+# memory, but they exist, and a reduction will include them. What do they hold? You say it with `other=`.
+#
+# **Predict:** the vector is $[-3, -1, -2, -5, -4]$ in a block of 8. What is its maximum with `other=0.0`,
+# and with `other=-inf`?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def largest(x_ptr, out_ptr, n, OTHER: tl.constexpr, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, mask=lanes < n, other=OTHER)
+    tl.store(out_ptr, tl.max(x, axis=0))
+
+
+numbers = torch.tensor([-3.0, -1.0, -2.0, -5.0, -4.0], device=DEVICE)
+for other in (0.0, -float("inf")):
+    out = torch.zeros((), device=DEVICE)
+    largest[(1,)](numbers, out, 5, OTHER=other, BLOCK=8)
+    print(f"other = {other:4}: the maximum is {out.item()}")
+
+# %%
+pictures.masked_lanes([-3, -1, -2, -5, -4], block=8, other=-float("inf"))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - With zeros in the idle lanes, the maximum of five negative numbers is 0, a number that is not among
+#   them. With positive data the same kernel is right, so a careless test passes.
+# - The right filler is the one that changes nothing, the *neutral element* of the reduction:
+#
+# | reduction | filler | because |
+# |---|---|---|
+# | sum | $0$ | $s + 0 = s$ |
+# | maximum | $-\infty$ | $\max(m, -\infty) = m$ |
+# | minimum | $+\infty$ | $\min(m, +\infty) = m$ |
+# | product | $1$ | $p \cdot 1 = p$ |
+#
+# - Softmax needs both at once: a maximum, then a sum of exponentials. Load with $-\infty$, and the sum is
+#   served too, because $e^{-\infty} = 0$. You will write exactly that in lesson 02.
+# - Without `other=` the idle lanes hold nothing in particular. That is harmless where they are never used:
+#   when the store is under the same mask.
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 9: a row that is longer than a block
+#
+# A block lives in registers, of which there are few. A row of a million elements does not fit, so a
+# program walks along it in a loop, block by block. Inside a kernel, `for` and `range` work as usual.
+#
+# **Predict:** the numbers 1 to 100, in blocks of 32. How often does the loop turn, and how many lanes are
+# idle in its last turn? What is printed?
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def total(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    sums = tl.zeros((BLOCK,), dtype=tl.float32)  # one running sum per lane
+    for start in range(0, n, BLOCK):
+        offsets = start + tl.arange(0, BLOCK)
+        sums += tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+    tl.store(out_ptr, tl.sum(sums, axis=0))  # the lanes' sums are added once, at the end
+
+
+hundred = torch.arange(1, 101, dtype=torch.float32, device=DEVICE)
+out = torch.zeros((), device=DEVICE)
+total[(1,)](hundred, out, 100, BLOCK=32)
+print(out.item())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Four turns, and in the last one 28 of 32 lanes are idle: $4 \cdot 32 - 100 = 28$. Their zeros change no
+#   sum.
+# - The sums stay apart, one per lane, until the end: adding across lanes needs communication, adding
+#   within a lane does not.
+# - The loop runs inside one program, which carries its sums from turn to turn. The programs of a grid
+#   cannot pass anything on like that: none of them waits for another. This loop, with a maximum and a sum
+#   carried along it, is the heart of FlashAttention (lessons 04 and 06).
+#
+# </details>
+
+# %% [markdown]
+# ### Experiment 10: half precision does not count far
+#
+# Attention runs on fp16 and bf16, numbers of 16 bits. They are good for storing values and bad for adding
+# them up.
+#
+# **Predict:** in fp16, what is 2048 + 1? In bf16, what is 256 + 1?
+
+# %% tags=["nbval-check-output"]
+for dtype, start in ((torch.float16, 2048), (torch.bfloat16, 256)):
+    count = torch.tensor(start, dtype=dtype)
+    print(dtype, (count + 1).item())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The sum is lost. fp16 keeps 11 significant bits: from 2048 on it has only even numbers, and $2049$ is
+#   rounded back to $2048$. bf16 keeps 8 bits and is there at 256. Counting by ones in fp16 never gets
+#   beyond $2048$.
+# - So kernels load half precision, **convert to fp32, compute there,** and convert back when they store:
+#   `x.to(tl.float32)` after the load; `tl.store` converts to the pointer's type by itself.
+# - `tl.sum` adds in the type that it is given. For fp16 the conversion is your business.
+#
+# </details>
+
+# %% [markdown]
+# ### Exercise 2: `row_sum`
+#
+# For a matrix `x` with `rows` rows and `columns` columns, compute $s_i = \sum_j x_{ij}$: one program per
+# row, the whole row in one block. The launcher is given. What it asks of your kernel:
+#
+# - `columns` is any number, `BLOCK` the next power of two. What do the idle lanes hold, and why?
+# - `x` may be a transposed matrix, a window into a wider one, or every second column of one. Both strides
+#   are passed.
+# - `x` may be fp16 or bf16. Sum in fp32; the store converts back, since `s` has the dtype of `x`.
+#
+# Before you write, complete these sentences: program $i$ loads the addresses …; lane $j$ may load if …;
+# the other lanes hold …, because ….
+
+# %% exercise="row_sum"
+# INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel
+
+
+# INCLUDE: flashlearn/kernels/tour.py:row_sum
+
+# %%
+flashlearn.check("row_sum", row_sum)
+
+# %%
+# flashlearn.hint("row_sum")
+
+# %% [markdown]
+# When it passes, break it on purpose, one thing at a time, and read what the check makes of it:
+# `other=1.0`; `j <= columns`; `i * columns` for `i * stride_row`; no conversion to fp32. Half of debugging
+# is knowing which symptom belongs to which cause, and this is the cheapest place to learn it.
+
+# %% [markdown]
+# ## 6 · The whole thing
+#
+# ### Exercise 3: `scaled_add`
+#
+# $z = a \cdot x + y$ for two vectors, the operation that since 1979 numerical libraries have called
+# *axpy*. You have seen it done carelessly at the top of this lesson. Now write it well, kernel and
+# launcher, without looking back.
+#
+# - `x` and `y` have `n` elements, `n` any positive number; `a` is a Python float. `z` is new, contiguous,
+#   and has the dtype of `x`. Compute in fp32.
+# - `x` and `y` may be *strided*: `x[::2]` is every second element of a longer vector, and its stride is 2.
+#   There are two honest ways to deal with that, and the check accepts both. You can pass `x.stride(0)` and
+#   multiply the offsets by it: one multiplication per address, no extra memory. Or the launcher can call
+#   `x.contiguous()` first, which copies the vector if it has gaps: a simpler kernel, paid for with reading
+#   and writing `x` once more. The kernel's signature below is made for the first way.
+# - The launcher allocates `z`, chooses `BLOCK` (256 to 1024 are good values here), rounds the grid up,
+#   launches, and returns `z`.
+
+# %% exercise="scaled_add"
+# INCLUDE: flashlearn/kernels/tour.py:scaled_add_kernel
+
+
+# INCLUDE: flashlearn/kernels/tour.py:scaled_add
+
+# %%
+flashlearn.check("scaled_add", scaled_add)
+
+# %%
+# flashlearn.hint("scaled_add")
+
+# %% [markdown]
+# ### Reading a whole report
+#
+# Here is the report on a right `scaled_add`: yours if it has passed, the course's own otherwise. (That is
+# what `flashlearn.use` is for. You will meet it in later lessons, which build on earlier exercises.)
+
+# %%
+report = flashlearn.check("scaled_add", flashlearn.use("scaled_add", scaled_add), demo=True)
+report
+
+# %% [markdown]
+# From the top:
+#
+# - **The verdict**, and one sentence. Every case is run, also after one has failed; the sentence is about
+#   what has to be mended first.
+# - **Cases**: what was special about each, the largest error, and how much error is allowed. The bound is
+#   not a constant: it comes from how far plain PyTorch at the same precision strays from the same answer
+#   in fp64.
+# - **Time**: on a GPU measured, beside PyTorch's own function for the same task; elsewhere a prediction
+#   from bytes and operations for three well-known GPUs, and labelled so.
+# - **Traffic**: how many bytes your programs loaded and stored, tensor by tensor. These are *requested*
+#   bytes: idle lanes do not count, and what is asked for twice counts twice. Beside them stands what
+#   remains if every byte counts *once*: less than that no kernel can move. Where the two are far apart,
+#   programs read the same data again and again, and caches decide what that costs.
+# - **On a GPU**, the budget: your kernel, as the real compiler translates it for an A100 (sm_80) and an
+#   H100 (sm_90), which takes no such GPU. *Registers* are per thread, at most 255; *spilled* is what did
+#   not fit into them and goes to slow memory, and should be nothing; *shared memory* and *occupancy* say
+#   how full one multiprocessor can be kept. Lesson 05 explains them; until then it is enough that nothing
+#   is spilled.
+#
+# **Predict:** the first case has 1000 elements in fp32, four bytes each. How many bytes does a right
+# kernel load and store?
+
+# %% tags=["nbval-check-output"]
+observation = report.outcomes[0].observation
+print("requested:", observation.bytes_requested, " unique:", observation.bytes_unique)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Two vectors are read and one is written: $3 \cdot 1000 \cdot 4 = 12\,000$ bytes. Requested and unique
+#   agree: every byte is touched once.
+# - The last block has idle lanes, and they cost no traffic.
+# - Per element there are two operations and twelve bytes. In the time in which it moves one byte, an A100
+#   computes about ten operations in fp32, and an H100 about twenty. So `scaled_add` waits for memory
+#   nearly all the time, and no cleverness in its arithmetic would help. Which of the two a kernel waits
+#   for is the first question to ask about its speed, and its answer is why FlashAttention exists.
+#
+# </details>
+
+# %% [markdown]
+# ## 7 · What you have now
+#
+# | | in Triton | remember |
+# |---|---|---|
+# | who am I | `tl.program_id(0)` | the grid is the loop; no order is promised |
+# | what is mine | `pid * BLOCK + tl.arange(0, BLOCK)` | powers of two, `tl.constexpr` |
+# | where is it | `x_ptr + i * stride_row + j * stride_column` | elements, not bytes; strides come as arguments |
+# | may I | `mask=offsets < n` | round the grid up, mask the tail |
+# | what if not | `other=` | the neutral element of what comes next |
+# | a tile | `rows[:, None]`, `columns[None, :]` | dimensions of length 1 stretch |
+# | one number out of many | `tl.sum(x, axis=…)` | the axis you name disappears; convert to fp32 first |
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** A vector of 1000 elements, blocks of 256. How many programs? How many lanes are idle in all? And
+# if someone writes the grid as `(n // BLOCK,)`, which elements of the result are wrong?
+#
+# <details><summary>Answer</summary>
+#
+# $\lceil 1000 / 256 \rceil = 4$ programs, $4 \cdot 256 - 1000 = 24$ idle lanes, all in program 3. Rounded
+# down there are three programs, and the elements 768 to 999 are never written: they hold whatever was in
+# that memory. With `n` a multiple of 256 the mistake does not show.
+#
+# </details>
+
+# %% [markdown]
+# **2.** A colleague's row maximum loads with `other=0.0` and passes all of its tests. What must be true of
+# the tests, and which test would you add?
+#
+# <details><summary>Answer</summary>
+#
+# In every tested row there was an element that is at least 0, or every row filled its block exactly.
+# Random normal data does that: a row of 37 such numbers is negative throughout once in $2^{37}$ draws. Add
+# a row of negative numbers whose length is no power of two.
+#
+# </details>
+
+# %% [markdown]
+# **3.** A kernel adds two vectors with `x_ptr + offsets` and is given `x[::2]` of a vector with 2000
+# elements. Compiled, on a GPU, it does not crash. Why not, and what does it compute? Why does the check
+# object nevertheless?
+#
+# <details><summary>Answer</summary>
+#
+# Offsets 0 to 999 from the first element are valid addresses: they lie in the memory that the view shares
+# with the longer vector. The kernel reads that vector's first 1000 elements, instead of every second one
+# of all 2000. The observer knows the view and not only the memory: reading an element that does not belong
+# to `x[::2]` is out of bounds.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences in your own words, for yourself in a month. Which prediction was wrong, and what
+# did you believe before? What is still unclear? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# You can now say what a kernel does with memory. What it should compute, in FlashAttention's backward
+# pass, takes a derivation. Lesson 01 begins it: what a Jacobian is, why nobody ever writes one down, and
+# what is computed instead. There you also meet the small example that runs through the whole course, four
+# queries and three keys of two numbers each, small enough to follow by hand.
+#
+# **Sources.** Blocks as a program's unit of work: P. Tillet, H. T. Kung, D. Cox, *Triton: an intermediate
+# language and compiler for tiled neural network computations*, MAPL 2019. The vector kernel with its mask
+# and the row-wise kernel with its filler: Triton's tutorials 01 (vector addition) and 02 (fused softmax);
+# `arange`, `load`, `store`, `sum`: the reference of `triton.language`. Strides and views: PyTorch's
+# documentation, *Tensor Views* and `torch.Tensor.stride`. Axpy: C. Lawson, R. Hanson, D. Kincaid, F.
+# Krogh, *Basic linear algebra subprograms for Fortran usage*, ACM TOMS 5(3), 1979. The bits of fp16: IEEE
+# 754-2019, section 3.6.

@@ -1,0 +1,859 @@
+# %% [markdown]
+# # Gradients of matrix expressions
+#
+# A backward pass is a handful of matrix products, sums and broadcasts, and it is easy to get one of them almost
+# right. Here you learn where they come from: what the derivative of a matrix by a matrix is, why nobody ever builds
+# it, and the five rules that are used instead. With them you can write the backward pass of anything in this
+# course, and check it before you run it.
+#
+# **Afterwards you can**
+#
+# - say what a Jacobian is, and draw the one of a matrix product: where its blocks are, and where they are not;
+# - send a gradient back through $Y = XW$ with two matrix products, $dX = dY\,W^\top$ and $dW = X^\top dY$;
+# - name the five rules (product, element-wise product, scaling, reduction, broadcast), and say what happens to
+#   something that is used $k$ times;
+# - use shapes as a check on every formula that you write, and say when that check is worth nothing;
+# - write the backward pass of a linear layer in torch without autograd, and the gradient of its bias as a kernel.
+#
+# **You need** lesson 00, above all tiles with `[:, None]`, masks and `other=`. Of mathematics, matrix products and
+# partial derivatives.
+#
+# **It takes** 75 to 90 minutes: three symbolic answers and a function of one or two lines each, a kernel of eight
+# lines, three questions at the end.
+
+# %%
+import matplotlib.pyplot as plt
+import sympy as sp
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+import flashlearn
+from flashlearn import DEVICE
+from flashlearn.lessons.lesson_01_gradients import pictures
+from flashlearn.lessons.shared import example
+
+# %% [markdown]
+# ## 1 · A Jacobian, and a gradient
+#
+# A function with several inputs and several outputs has a derivative for each pair of them. Written as a matrix
+# they are its *Jacobian*:
+#
+# > **Row $k$ holds the derivatives of output $k$.** Column $j$ holds those by input $j$: $J_{kj} = \partial y_k / \partial x_j$.
+#
+# So $J$ has as many rows as there are outputs and as many columns as there are inputs. An example with two inputs
+# and three outputs:
+#
+# $$y = (x_0 x_1,\; x_0 + x_1^2,\; 3 x_0).$$
+#
+# **Predict** all six entries, then the shape, and then $J$ at the point $x = (2, 5)$.
+
+# %% tags=["nbval-check-output"]
+x = sp.symbols("x_0:2", real=True)
+y = sp.Matrix([x[0] * x[1], x[0] + x[1] ** 2, 3 * x[0]])
+
+J = y.jacobian(x)
+at_2_5 = J.subs({x[0]: 2, x[1]: 5})
+print(J)
+print(at_2_5, at_2_5.shape)
+
+# %% [markdown]
+# A derivative is a claim about small steps. Column 1 claims what each output does when $x_1$ moves by a little and
+# $x_0$ stays. Let us hold it to that:
+
+
+# %% tags=["nbval-check-output"]
+def f(x0: float, x1: float) -> Tensor:
+    return torch.tensor([x0 * x1, x0 + x1**2, 3 * x0], dtype=torch.float64)
+
+
+step = 1e-6
+print("measured", ((f(2, 5 + step) - f(2, 5)) / step).round(decimals=3).tolist())
+print("column 1", [float(entry) for entry in at_2_5[:, 1]])
+
+# %% [markdown]
+# ### What training asks for
+#
+# Training has one number that counts, the loss $L$, and it asks of everything else: *how does $L$ change if you
+# move?* The answer for a vector $x$ is the *gradient* of $L$ by $x$, written $dx$ in this course:
+#
+# $$dx_j = \frac{\partial L}{\partial x_j}.$$
+#
+# **$dX$ always means $\partial L / \partial X$, and always has the shape of $X$:** one number for each entry.
+#
+# Say that $x$ reaches the loss by way of $y$, and that the gradient by $y$ is known already, since a backward pass
+# starts at the loss. Then the chain rule adds up over all ways from $x_j$ to $L$, one through each output:
+#
+# $$dx_j = \sum_k \frac{\partial L}{\partial y_k} \frac{\partial y_k}{\partial x_j} = \sum_k dy_k\, J_{kj}, \qquad\text{that is,}\qquad dx = J^\top dy.$$
+#
+# This is called a *vector–Jacobian product*, VJP. A backward pass is made of nothing else.
+#
+# **Predict** $dx$ at the point $(2, 5)$ for $dy = (1, -2, 0)$, by hand.
+
+# %% tags=["nbval-check-output"]
+dy_hand = sp.Matrix([1, -2, 0])
+print("Jᵀ dy   ", list(at_2_5.T * dy_hand))
+
+leaf = torch.tensor([2.0, 5.0], dtype=torch.float64, requires_grad=True)
+y_torch = torch.stack([leaf[0] * leaf[1], leaf[0] + leaf[1] ** 2, 3 * leaf[0]])
+y_torch.backward(torch.tensor([1.0, -2.0, 0.0], dtype=torch.float64))
+print("autograd", leaf.grad.tolist())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $1 \cdot 5 + (-2) \cdot 1 + 0 \cdot 3 = 3$ and $1 \cdot 2 + (-2) \cdot 10 + 0 \cdot 0 = -18$. Each entry of $dx$
+#   is a column of $J$, weighted by $dy$.
+# - `backward` takes $dy$ and leaves $dx$ in `.grad`. There is no matrix in its interface, and, as you will see,
+#   none inside either.
+#
+# </details>
+#
+# ## 2 · A matrix as a function of a matrix
+#
+# Attention is made of matrix products, so from now on inputs and outputs are matrices. Here is the small example
+# that runs through the whole course: four queries, three keys, two numbers each.
+
+# %% tags=["nbval-check-output"]
+print("Q, 4 queries:", example.Q.tolist())
+print("K, 3 keys:   ", example.K.tolist())
+print("V, 3 values: ", example.V.tolist())
+print("dO:          ", example.dO.tolist())
+print("scores Q Kᵀ: ", (example.Q @ example.K.T).tolist())
+
+# %% [markdown]
+# $S_q = 4$, $S_k = 3$ and $D = 2$ are three different numbers, and that is no accident (section 5). Attention's
+# scores are $S = \alpha\, Q K^\top$ with $\alpha = 1/\sqrt D$, so row 0 of $S$ is $(1, 2, 3)/\sqrt 2$. $V$ and $dO$
+# wait for later lessons.
+#
+# The scores are an instance of a product of two matrices,
+#
+# $$Y = X W, \qquad Y_{ij} = \sum_l X_{il} W_{lj}, \qquad [M \times K] \cdot [K \times N] = [M \times N],$$
+#
+# with $X = Q$ and $W = K^\top$. (Everybody calls the inner size of a matrix product $K$, and everybody calls the
+# keys $K$. In this lesson $M$, $K$, $N$ are sizes; the keys appear as `example.K`.)
+#
+# How does $Y_{ij}$ move when one entry $X_{ab}$ moves? In the next cell the sizes are symbols and the sum is never
+# written out: what it shows holds for **every $M$, $K$, $N$**. All that sympy is told is that $b$ is one of the
+# columns of $X$.
+
+# %% tags=["nbval-check-output"]
+M, K, N = sp.symbols("M K N", integer=True, positive=True)
+i, j, l, a, b = sp.symbols("i j l a b", integer=True)
+X, W = sp.IndexedBase("X", real=True), sp.IndexedBase("W", real=True)
+
+
+def within(index, size):
+    return sp.Q.ge(index, 0) & sp.Q.le(index, size - 1)
+
+
+Y_ij = sp.Sum(X[i, l] * W[l, j], (l, 0, K - 1))
+
+by_X = sp.refine(sp.diff(Y_ij, X[a, b]).doit(), within(b, K))
+by_X
+
+# %% [markdown]
+# $\delta_{ai}$ is Kronecker's delta: 1 if $a = i$, 0 otherwise. So $\partial Y_{ij} / \partial X_{ab}$ is $W_{bj}$
+# if $a$ is the row that $Y_{ij}$ is in, and zero otherwise. **Row $i$ of $Y$ depends on row $i$ of $X$ and on no
+# other row.**
+#
+# To see it as a matrix, inputs and outputs have to stand in a line. We take them row by row, *row-major*, as they
+# lie in memory: $\mathrm{vec}(X) = (X_{00}, X_{01}, X_{02}, X_{10}, \dots)$. For a $2 \times 3$ matrix times a
+# $3 \times 4$ matrix that is 6 inputs and 8 outputs.
+#
+# **Predict:** how many of the 48 entries are not zero, and which shape do they form?
+
+# %%
+pictures.product_jacobian(M=2, K=3, N=4, by="X")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The matrix is *block-diagonal*: one block for each row of $X$, nothing outside. Rows of $X$ know nothing of each
+#   other, so neither do their derivatives.
+# - All blocks are the same, and each is $W^\top$, not $W$: the outputs run down, the inputs run across, and
+#   $\partial Y_{ij} / \partial X_{il}$ is $W_{lj}$ with the indices in the other order.
+# - In one symbol, $\partial\, \mathrm{vec}(Y) / \partial\, \mathrm{vec}(X) = I_M \otimes W^\top$. The *Kronecker
+#   product* $A \otimes B$ puts $A_{ij} B$ where $A$ has $A_{ij}$.
+#
+# </details>
+#
+# ### Exercise 1: `matmul_jacobian`
+#
+# Write this matrix for any sizes. `X` is a sympy `Matrix` of shape $M \times K$, `W` one of shape $K \times N$; what
+# you return is $MN \times MK$, with rows and columns in row-major order.
+#
+# Useful pieces: `W.T` is the transposed matrix; `X.rows` is $M$; `sp.diag(A, B)` puts two matrices on a diagonal,
+# and `sp.diag(*matrices)` a whole list of them; `sp.eye(n)` is the identity, and `sp.kronecker_product(A, B)` is
+# $A \otimes B$.
+#
+# The check calls your function with numbers first, then with symbols, and shows a counterexample worked out in
+# small numbers if it finds one.
+
+
+# %% exercise="matmul_jacobian"
+def matmul_jacobian(X: sp.Matrix, W: sp.Matrix) -> sp.Matrix:
+    """J[Y_ij, X_ab] = ∂Y_ij/∂X_ab of Y = X W, both row by row: [M, K], [K, N] → [M N, M K]."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO matmul_jacobian: the M N × M K matrix, its blocks made from W")
+    return sp.diag(*[W.T] * X.rows)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("matmul_jacobian", matmul_jacobian)
+
+# %%
+# flashlearn.hint("matmul_jacobian")
+
+# %% [markdown]
+# The picture was drawn from a formula, and so is your function. What does sympy find when it is given the eight
+# outputs and the six inputs and differentiates each by each? This proves the claim for $2 \times 3 \cdot 3 \times 4$
+# only; the cell above had all sizes.
+
+# %%
+X23 = sp.Matrix(2, 3, sp.symbols("X_:2(:3)", real=True))
+W34 = sp.Matrix(3, 4, sp.symbols("W_:3(:4)", real=True))
+vec_Y = sp.Matrix(list(X23 * W34))  # list() of a Matrix goes row by row
+
+differentiated = vec_Y.jacobian(list(X23))
+blocks = flashlearn.use("matmul_jacobian", matmul_jacobian)(X23, W34)
+
+assert differentiated == blocks
+assert differentiated == sp.kronecker_product(sp.eye(2), W34.T)
+
+# %% [markdown]
+# ### By the other factor
+#
+# Now hold $X$ and move $W$. By symmetry one might expect blocks again. For **every $M$, $K$, $N$**:
+
+# %% tags=["nbval-check-output"]
+by_W = sp.refine(sp.diff(Y_ij, W[a, b]).doit(), within(a, K))
+by_W
+
+# %% [markdown]
+# **Predict** the picture for $2 \times 3 \cdot 3 \times 4$: 8 outputs, 12 inputs. Is it block-diagonal?
+
+# %%
+pictures.product_jacobian(M=2, K=3, N=4, by="W")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - It is not block-diagonal: there are entries everywhere, $X_{ia}$ times an identity in each of the
+#   $2 \times 3$ blocks. In one symbol, $X \otimes I_N$.
+# - The reason is who depends on whom. A row of $Y$ uses one row of $X$, but **all** of $W$. Column $j$ of $Y$, on
+#   the other hand, uses only column $j$ of $W$.
+# - So the structure is there, in columns, and row-major order hides it: it puts entries of one column far apart.
+#   Taken column by column, the same matrix is block-diagonal with $X$ in each block. The next cell does that.
+#
+# </details>
+
+# %%
+assert vec_Y.jacobian(list(W34)) == sp.kronecker_product(X23, sp.eye(4))
+
+columns_of_Y = sp.Matrix(list((X23 * W34).T))  # row by row of the transpose: column by column
+assert columns_of_Y.jacobian(list(W34.T)) == sp.diag(X23, X23, X23, X23)
+
+# %% [markdown]
+# > ### Sources corrected: ∂S/∂Q = α Kᵀ
+# >
+# > **The claim**, found in a derivation of attention's backward pass: since $S = \alpha\,QK^\top$, the derivative is
+# > $\partial S / \partial Q = \alpha K^\top$, as it would be for numbers.
+# >
+# > **The experiment.** Count. Take the example's sizes. **Predict** how many entries $\partial S / \partial Q$ has,
+# > and how many $K^\top$ has.
+
+# %% tags=["nbval-check-output"]
+full = torch.autograd.functional.jacobian(lambda Q: example.ALPHA * Q @ example.K.T, example.Q)
+print("∂S/∂Q has the shape", tuple(full.shape), "and", full.numel(), "entries")
+print("Kᵀ    has the shape", tuple(example.K.T.shape), "   and ", example.K.numel(), "entries")
+
+as_matrix = full.reshape(4 * 3, 4 * 2)
+print("I ⊗ K, times alpha:", torch.equal(as_matrix, torch.kron(torch.eye(4), example.ALPHA * example.K)))
+
+# %% [markdown]
+# > **The verdict.** The derivative of a $4 \times 3$ matrix by a $4 \times 2$ matrix has four indices and 96 entries.
+# > As a matrix it is $\alpha\,(I \otimes K)$: your Jacobian with $W = K^\top$, so its blocks are $W^\top = K$, and
+# > not $K^\top$. What the claim means is half of a VJP, $dQ = dS \cdot \partial S / \partial Q$, and read as that it
+# > comes out as $\alpha\,dS\,K^\top$, whose shapes do not fit: $[4 \times 3] \cdot [2 \times 3]$. Section 4 derives
+# > the right one. A derivative of a matrix by a matrix is never "the other factor"; only its *product with a
+# > gradient* is that simple.
+
+# %% [markdown]
+# ## 3 · Nobody builds it
+#
+# In the small example the Jacobian is $12 \times 8$. Now a real layer: one of the matrices in the feed-forward part
+# of a 7-billion-parameter language model has $K = 4096$ inputs and $N = 11008$ outputs. Send a sequence of 4096
+# tokens through it, so $M = 4096$, at two bytes per number.
+#
+# **Predict**, to a power of a thousand: how many bytes has $\partial Y / \partial X$? And how many have $X$ and $W$?
+
+# %% tags=["nbval-check-output"]
+tokens, features_in, features_out, size = 4096, 4096, 11008, 2
+matrices = {
+    "∂Y/∂X": (tokens * features_out, tokens * features_in),
+    "∂Y/∂W": (tokens * features_out, features_in * features_out),
+    "W    ": (features_in, features_out),
+    "X    ": (tokens, features_in),
+}
+for name, (rows, columns) in matrices.items():
+    print(f"{name}  {rows:>10,} × {columns:<10,}  {pictures.in_words(rows * columns * size):>8}")
+
+# %%
+pictures.sizes(M=4096, K=4096, N=11008)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The axis is logarithmic: between the short bars and the long ones lies a factor of forty-five million. No machine
+#   stores such a matrix, and if one did, it would be almost entirely zeros: one entry in 4096 of
+#   $\partial Y / \partial X$ is not zero, and in the blocks the same $W^\top$ stands 4096 times.
+# - What a backward pass needs of $\partial Y / \partial X$ is in $W$, and what it needs of $\partial Y / \partial W$
+#   is in $X$. Those two are at hand: the forward pass has just used them. This is why training keeps the
+#   *activations* $X$ of every layer until the backward pass comes by, and it is the largest part of its memory.
+#
+# </details>
+#
+# ## 4 · The product with the Jacobian
+#
+# So multiply first and look at what remains. $dX_{ab} = \sum_{ij} dY_{ij}\, \partial Y_{ij} / \partial X_{ab}$, and
+# the derivative is $\delta_{ai} W_{bj}$. Sum over $i$: the delta picks $i = a$, and a single sum is left. For
+# **every $M$, $K$, $N$**:
+
+# %% tags=["nbval-check-output"]
+dY = sp.IndexedBase("dY", real=True)
+
+
+def collapse(term, index, size, known):
+    """Σ over `index` from 0 to size − 1, where a delta picks one term."""
+    return sp.refine(sp.Sum(term, (index, 0, size - 1)).doit(), known)
+
+
+dX_ab = sp.Sum(collapse(dY[i, j] * by_X, i, M, within(a, M)), (j, 0, N - 1))
+dW_ab = sp.Sum(collapse(dY[i, j] * by_W, j, N, within(b, N)), (i, 0, M - 1))
+
+print("dX[a, b] =", dX_ab)
+print("dW[a, b] =", dW_ab)
+
+# %% [markdown]
+# The matrices of a petabyte have become sums over one index: matrix products. Which ones, is for you to read.
+#
+# ### Exercise 2: `matmul_vjp`
+#
+# Write both gradients as products of matrices. `X` is $M \times K$, `W` is $K \times N$, `dY` is $M \times N$, all
+# sympy matrices; return the pair `dX, dW`. `*` between matrices is the matrix product, `.T` transposes.
+#
+# Do it twice, if you like: once from the sums above, and once from the shapes alone. $dX$ must be $M \times K$, and
+# you have an $M \times N$ and a $K \times N$ matrix to make it from.
+
+
+# %% exercise="matmul_vjp"
+def matmul_vjp(X: sp.Matrix, W: sp.Matrix, dY: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
+    """dX [M, K] and dW [K, N] of Y = X W, from X [M, K], W [K, N] and dY [M, N]."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO matmul_vjp: dX and dW, each a product of two matrices")
+    return dY * W.T, X.T * dY
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("matmul_vjp", matmul_vjp)
+
+# %%
+# flashlearn.hint("matmul_vjp")
+
+# %% [markdown]
+# The same once more with whole matrices, again for **every $M$, $K$, $N$**. For the sake of differentiation a loss
+# may be replaced by $\sum_{ij} dY_{ij} Y_{ij}$ with $dY$ held constant: it has the same gradient by $Y$, hence by
+# everything before $Y$. That sum is a trace, $\mathrm{tr}(dY^\top Y)$, and sympy can differentiate traces. It is
+# the quickest test there is of a formula for a gradient; remember the line.
+
+# %%
+Xm, Wm = sp.MatrixSymbol("X", M, K), sp.MatrixSymbol("W", K, N)
+dYm = sp.MatrixSymbol("dY", M, N)
+pretend_loss = sp.Trace(dYm.T * Xm * Wm)
+
+assert pretend_loss.diff(Xm) == dYm * Wm.T
+assert pretend_loss.diff(Wm) == Xm.T * dYm
+
+# %% [markdown]
+# And it is $J^\top dY$, as it must be. Your two functions against each other, at $2 \times 3 \cdot 3 \times 4$:
+
+# %%
+dY24 = sp.Matrix(2, 4, sp.symbols("dY_:2(:4)", real=True))
+dX23, dW34 = flashlearn.use("matmul_vjp", matmul_vjp)(X23, W34, dY24)
+
+assert sp.expand(blocks.T * sp.Matrix(list(dY24)) - sp.Matrix(list(dX23))) == sp.zeros(6, 1)
+by_W34 = sp.kronecker_product(X23, sp.eye(4))
+assert sp.expand(by_W34.T * sp.Matrix(list(dY24)) - sp.Matrix(list(dW34))) == sp.zeros(12, 1)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Read $dX_{ab} = \sum_j dY_{aj} W_{bj}$ as a sentence: *every output that used $X_{ab}$ reports what it is worth,
+#   times the weight with which it used it.* Nothing else is in the formula.
+# - The transpose is not decoration. Forward, $W_{bj}$ carries input $b$ to output $j$. Backward, the same number
+#   carries the gradient from output $j$ to input $b$: the road is the same, the direction is the other.
+# - Two products backward for one forward: the backward pass of a network of matrix products costs twice its forward
+#   pass.
+#
+# </details>
+#
+# ## 5 · Shape-checking, a habit
+#
+# $dX$ has the shape of $X$. With nothing but that, and the two matrices that must be in it, how much is left to
+# guess? The next cell tries all eight products of $dY$ and $W$, each transposed or not, in both orders, and prints
+# those whose result has the shape of $X$.
+#
+# **Predict** how many there are for sizes 4, 2, 3; for $M = 4$ and $K = N = 3$; and for three equal sizes.
+
+
+# %% tags=["nbval-check-output"]
+def products_of_shape(wanted: tuple[int, int], **matrices: tuple[int, int]) -> list[str]:
+    """All products of two matrices, transposed or not, in either order, that have the wanted shape."""
+    spellings = [
+        [(name, shape), (name + "ᵀ", shape[::-1])] for name, shape in matrices.items()
+    ]  # two spellings of each
+    found = []
+    for first, second in (spellings, spellings[::-1]):
+        for left, (rows, inner) in first:
+            for right, (inner_too, columns) in second:
+                if inner == inner_too and (rows, columns) == wanted:
+                    found.append(f"{left} {right}")
+    return found
+
+
+for m, k, n in ((4, 2, 3), (4, 3, 3), (3, 3, 3)):
+    fitting = products_of_shape((m, k), dY=(m, n), W=(k, n))
+    print(f"M={m} K={k} N={n}: {len(fitting)} fit: {', '.join(fitting)}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - With three different sizes a single candidate is left, and it is the right one. You need not remember where the
+#   transpose goes, nor the order: the shapes say so.
+# - With two equal sizes there are two, and with three equal sizes all eight. **Shape-checking is worth as much as
+#   your sizes differ.** This is why the example of this course has 4, 3 and 2, and why a test that only knows
+#   square matrices tests little.
+# - A factor has no shape. Nothing here would notice a forgotten $\alpha$, a missing sign, or a mean in place of a
+#   sum.
+#
+# </details>
+
+# %% [markdown]
+# > ### Sources corrected: dK = dS · Q
+# >
+# > **The claim**, in a derivation that otherwise checks its shapes: with $S = \alpha\,QK^\top$, the gradient by the
+# > keys is $dK = dS \cdot Q$. Its sequence has as many queries as keys.
+# >
+# > **The experiment.** First with four queries and *four* keys, as in the source. **Predict** whether torch objects,
+# > and whether the numbers are right. Then with the example's three keys.
+
+# %% tags=["nbval-check-output"]
+four_keys = torch.cat([example.K, torch.tensor([[2.0, -1.0]], dtype=torch.float64)])  # (4, 2)
+dS_square = torch.tensor([[1, -2, 0, 3], [0, 1, 1, 0], [2, 0, -1, 1], [0, 4, 0, 1]], dtype=torch.float64)
+
+leaf = four_keys.clone().requires_grad_()
+(example.ALPHA * example.Q @ leaf.T).backward(dS_square)
+claimed = dS_square @ example.Q
+print("claimed", claimed.tolist())
+print("torch, divided by alpha", (leaf.grad / example.ALPHA).round(decimals=6).tolist())
+
+dS = example.dO @ example.V.T  # (4, 3), any gradient by S will do
+try:
+    dS @ example.Q
+except RuntimeError as error:
+    print("three keys:", error)
+
+# %% [markdown]
+# > **The verdict.** Wrong in two places, and with $S_q = S_k$ no shape gives it away. From the rule with
+# > $X = Q$ and $W = K^\top$: $dW = X^\top dY$ becomes $d(K^\top) = \alpha\,Q^\top dS$, and transposed,
+# >
+# > $$dK = \alpha\, dS^\top Q.$$
+# >
+# > Row $j$ of $dK$ collects from all queries that looked at key $j$: that is *column* $j$ of $dS$, hence the
+# > transpose. And $\alpha$ is missing, which shapes never tell. At $4 \times 3$ the first mistake cannot be made:
+# > `dS @ Q` does not exist. Choose sizes that differ, in derivations, in tests, and in your head.
+
+# %%
+leaf = example.K.clone().requires_grad_()
+(example.ALPHA * example.Q @ leaf.T).backward(dS)
+assert torch.allclose(leaf.grad, example.ALPHA * dS.T @ example.Q)
+
+# %% [markdown]
+# ### Exercise 3: `linear_backward`
+#
+# Now with numbers: the backward pass of a linear layer $y = x\,w$ in plain torch, without autograd.
+#
+# - `w` is `[K, N]`; `x` is `[M, K]` and `dy` is `[M, N]`, or both have a batch in front: `[B, M, K]` and
+#   `[B, M, N]`;
+# - return `dx` in the shape of `x` and `dw` in the shape of `w`, whatever the batch. (How often is an entry of `w`
+#   used?);
+# - `x` and `dy` may be views whose memory is in another order: `.reshape` and `.flatten` can take that, `.view`
+#   cannot.
+#
+# Useful pieces: `@` multiplies the last two dimensions and repeats over those in front; `t.mT` transposes the last
+# two; `t.flatten(0, -2)` turns `[B, M, K]` into `[B·M, K]`.
+
+
+# %% exercise="linear_backward"
+def linear_backward(x: Tensor, w: Tensor, dy: Tensor) -> tuple[Tensor, Tensor]:
+    """dx [..., M, K] and dw [K, N] of y = x w, from x [..., M, K], w [K, N] and dy [..., M, N]."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO linear_backward: dx in the shape of x, dw in the shape of w")
+    dx = dy @ w.mT
+    dw = x.flatten(0, -2).mT @ dy.flatten(0, -2)  # every row of every sequence used w: gradients add
+    return dx, dw
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("linear_backward", linear_backward)
+
+# %%
+# flashlearn.hint("linear_backward")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $X^\top dY = \sum_m X_m^\top dY_m$, a sum over rows: each token adds what it has to say about $w$. A batch
+#   dimension is more rows, nothing else. If yours came out as `[B, K, N]`, the last sum was missing.
+# - `torch.nn.Linear` stores its weight as `[N, K]` and computes $x\,w^\top$. Then $dx = dy\,w$ and
+#   $dw = dy^\top x$. Same rule, other letters: it is no use remembering formulas with their transposes, when the
+#   shapes give them back.
+#
+# </details>
+#
+# ## 6 · Five rules
+#
+# The matrix product was the hard one. Every backward pass in this course is made of five kinds of steps, drawn here
+# with $M = 4$, $K = 2$, $N = 3$. Forward is on the left, backward on the right; a gradient has the shape and the
+# colour of its matrix.
+
+# %%
+pictures.five_rules()
+
+# %% [markdown]
+# | rule | forward | backward |
+# |---|---|---|
+# | product | $Y = X W$ | $dX = dY\,W^\top$, $\;dW = X^\top dY$ |
+# | element-wise product | $C = A \circ B$ | $dA = dC \circ B$, $\;dB = A \circ dC$ |
+# | scaling | $C = \alpha A$ | $dA = \alpha\,dC$ |
+# | reduction | $s_i = \sum_j A_{ij}$ | $dA_{ij} = ds_i$: the gradient broadcasts |
+# | broadcast | $C_{ij} = b_j$ | $db_j = \sum_i dC_{ij}$: the gradient reduces |
+#
+# And one sentence for everything that appears more than once:
+#
+# > **What is used $k$ times gets $k$ gradients, and they add.**
+#
+# Now the proofs, for **every $M$ and $N$**. The helper computes
+# $\sum_{ij} dC_{ij}\, \partial C_{ij} / \partial(\text{entry})$ one sum at a time, as you have seen it above.
+
+# %% tags=["nbval-check-output"]
+A, B, dC = sp.IndexedBase("A", real=True), sp.IndexedBase("B", real=True), sp.IndexedBase("dC", real=True)
+alpha = sp.Symbol("alpha", real=True)
+at_a_b = within(a, M) & within(b, N)
+
+
+def gradient(C_ij, entry):
+    along_the_row = collapse(dC[i, j] * sp.diff(C_ij, entry), j, N, at_a_b)
+    return collapse(along_the_row, i, M, at_a_b)
+
+
+assert gradient(A[i, j] * B[i, j], A[a, b]) == dC[a, b] * B[a, b]  # element-wise product
+assert gradient(alpha * A[i, j], A[a, b]) == alpha * dC[a, b]  # scaling
+print("element-wise product:", gradient(A[i, j] * B[i, j], A[a, b]))
+print("scaling:             ", gradient(alpha * A[i, j], A[a, b]))
+
+# %% [markdown]
+# Reduction and broadcast are a pair: each is the other's backward pass. **Predict** both results before you run the
+# cell: of which indices is the gradient by $A_{ab}$ made, and of which the gradient by $b_b$?
+
+# %% tags=["nbval-check-output"]
+ds, bias = sp.IndexedBase("ds", real=True), sp.IndexedBase("b", real=True)
+
+s_i = sp.Sum(A[i, l], (l, 0, N - 1))  # reduction: a row becomes one number
+ds_i_by_A = sp.refine(sp.diff(s_i, A[a, b]).doit(), at_a_b)
+dA_ab = collapse(ds[i] * ds_i_by_A, i, M, at_a_b)
+
+db_b = gradient(bias[j], bias[b])  # broadcast: one number becomes a column
+
+assert dA_ab == ds[a]
+assert db_b == sp.Sum(dC[i, b], (i, 0, M - 1))
+print("reduction: dA[a, b] =", dA_ab)
+print("broadcast: db[b]    =", db_b)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $dA_{ab} = ds_a$, with no $b$ in it: every entry of a row had the same part in the sum, so every entry gets the
+#   same gradient. What was a sum forward is a handing out backward.
+# - $db_b = \sum_i dC_{ib}$: the bias was handed to every row, so it is used $M$ times, and $M$ gradients add. The
+#   rule for broadcasts *is* the sentence about being used $k$ times.
+# - torch broadcasts silently when you add a `[N]` to an `[M, N]`. Its backward pass has to sum, so whenever you
+#   write such an addition, you have ordered a reduction for later.
+#
+# </details>
+
+# %% [markdown]
+# The last sentence, on an example that deserves it. Let one matrix be both factors: $Y = X X^\top$, where queries
+# and keys are the same. **Predict** $dX$ for **every size**. Then see how it is done: name the two uses
+# differently, send the gradient back to each, add.
+
+# %%
+dYs = sp.MatrixSymbol("dY", M, M)
+first, second = sp.MatrixSymbol("X_1", M, K), sp.MatrixSymbol("X_2", M, K)
+two_uses = sp.Trace(dYs.T * first * second.T)
+one_matrix = sp.Trace(dYs.T * Xm * Xm.T)
+
+by_first = two_uses.diff(first).subs(second, Xm)
+by_second = two_uses.diff(second).subs(first, Xm)
+assert by_first == dYs * Xm
+assert by_second == dYs.T * Xm
+assert one_matrix.diff(Xm) == dYs * Xm + dYs.T * Xm
+
+# %% [markdown]
+# ### Exercise 4: `reduce_and_broadcast_vjp`
+#
+# All rules at once, but for the product. From each row of $X$ its mean is subtracted, and a bias is added that all
+# rows share. (This is how layer normalisation begins.)
+#
+# $$Y_{ij} = X_{ij} - \frac{1}{N} \sum_l X_{il} + b_j .$$
+#
+# Given `dY`, $M \times N$, return `dX`, $M \times N$, and `db`, $1 \times N$. Go through it backwards, one operation
+# at a time, and count how often $X$ is used. (Neither $X$ nor $b$ is an argument. Why not?)
+#
+# Useful pieces: `dY.rows` is $M$ and `dY.cols` is $N$; `sp.ones(m, n)` is a matrix of ones. A product with a column
+# of ones sums rows, a product with a row of ones hands a column out: `dY * sp.ones(dY.cols, 1)` is $M \times 1$.
+# Entry by entry works as well: `sp.Matrix(rows, columns, lambda i, j: …)`.
+
+
+# %% exercise="reduce_and_broadcast_vjp"
+def reduce_and_broadcast_vjp(dY: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
+    """dX [M, N] and db [1, N] of Y_ij = X_ij − mean of row i of X + b_j, from dY [M, N]."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO reduce_and_broadcast_vjp: dX by two paths that add, db by a sum")
+    row_means = dY * sp.ones(dY.cols, 1) / dY.cols
+    dX = dY - row_means * sp.ones(1, dY.cols)
+    db = sp.ones(1, dY.rows) * dY
+    return dX, db
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("reduce_and_broadcast_vjp", reduce_and_broadcast_vjp)
+
+# %%
+# flashlearn.hint("reduce_and_broadcast_vjp")
+
+# %% [markdown]
+# For **every $M$ and $N$**, and then on numbers: the gradient $dO\,V^\top$ of the running example, whose row 0 is
+# $(1, -2, 0)$. **Predict** row 0 of $dX$, and the sum of each row.
+
+# %% tags=["nbval-check-output"]
+Y_centred = A[i, j] - s_i / N + bias[j]
+by_A = sp.refine(sp.diff(Y_centred, A[a, b]).doit(), at_a_b)
+through_both = collapse(collapse(dC[i, j] * by_A, j, N, at_a_b), i, M, at_a_b)
+assert sp.expand(through_both - (dC[a, b] - sp.Sum(dC[a, j], (j, 0, N - 1)) / N)) == 0
+
+numbers = example.symbolic()
+dX_hand, db_hand = flashlearn.use("reduce_and_broadcast_vjp", reduce_and_broadcast_vjp)(
+    numbers.dO * numbers.V.T
+)
+print("row 0 of dX", list(dX_hand[0, :]))
+print("sums of its rows", [sum(dX_hand[row, :]) for row in range(4)])
+print("db", list(db_hand))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $dX = dY$ minus its row means: centring a row forward is centring its gradient backward. The mean of
+#   $(1, -2, 0)$ is $-\frac13$.
+# - Every row of $dX$ sums to zero. It has to: adding a constant to a row of $X$ changes nothing in $Y$, so the loss
+#   has nothing to say about the row's common level. Lesson 02 meets the same thing in softmax.
+# - $X$ and $b$ are not needed, because $Y$ depends on them linearly. The element-wise product and the matrix product
+#   are different: their backward passes need the factors, so the factors must be kept.
+#
+# </details>
+
+# %% [markdown]
+# ## 7 · The gradient of a bias, as a kernel
+#
+# A linear layer with a bias, $Y = XW + b$, has three gradients. Two are matrix products; the third is the broadcast
+# rule, $db_j = \sum_i dY_{ij}$: the sum of every column. $M$ is the number of tokens in the batch, whatever it
+# happens to be, so it is rarely a multiple of anything.
+#
+# In lesson 00 a program took a whole row. A column of a batch is much longer, 4096 or a million, so it will not fit
+# into a block. Instead, a program takes a block of columns and walks down the rows, one tile after another, and
+# carries a running sum for each of its columns.
+
+# %%
+pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
+
+# %% [markdown]
+# **Predict** from the picture: how many programs are there? How many lanes of the tile in the lower right corner
+# are padding, and what must they hold? How many times is `db` written?
+#
+# <details><summary>Answer</summary>
+#
+# Two programs, one for each block of columns, with three turns each. In the last tile of program 1 there are
+# $2 \cdot 3$ numbers, so 10 of its 16 lanes are padding; they must hold 0, which adds nothing to a sum. Each entry
+# of `db` is written once, after the loop.
+#
+# </details>
+
+# %% [markdown]
+# | mathematics | in the kernel | shape |
+# |---|---|---|
+# | rows $i$ of this turn | `i` | `[BLOCK_M]` |
+# | columns $j$ of this program | `j` | `[BLOCK_N]` |
+# | $dY_{ij}$ | `dy` | `[BLOCK_M, BLOCK_N]` |
+# | $db_j$, the running sum | `db` | `[BLOCK_N]` |
+#
+# ### Exercise 5: `bias_gradient`
+#
+# Write the kernel. A launcher is given that fits the picture. What the check will ask of it:
+#
+# - any $M$ and $N$, of which neither needs to be a multiple of the block;
+# - `dy` may be a window into a wider matrix or a transposed view: use both of its strides;
+# - `dy` may be fp16 or bf16: add up in fp32. `tl.store` converts to the dtype of `db`.
+#
+# A loop in a kernel is an ordinary `for start in range(0, M, BLOCK_M):`, and `tl.zeros([BLOCK_N], tl.float32)` makes
+# the running sum. `tl.sum(tile, axis=0)` sums over the rows of a tile and leaves `[BLOCK_N]`.
+#
+# The design is not sacred. If you would rather have one program per *tile*, change the launcher and use
+# `tl.atomic_add`, or let every program store its partial sums and add those up afterwards. All three can be right.
+
+# %% exercise="bias_gradient"
+# INCLUDE: flashlearn/kernels/bias_gradient.py:bias_gradient_kernel
+
+
+# INCLUDE: flashlearn/kernels/bias_gradient.py:bias_gradient
+
+# %%
+flashlearn.check("bias_gradient", bias_gradient)
+
+# %%
+# flashlearn.hint("bias_gradient")
+
+# %% [markdown]
+# When it passes, break it on purpose, one thing at a time, and read what the check makes of it: leave the rows out
+# of the mask; take `range(0, M // BLOCK_M * BLOCK_M, BLOCK_M)`; leave out `.to(tl.float32)`; divide by $M$. Which of
+# the four would pass a test with $64 \times 64$ normally distributed fp32 numbers?
+#
+# <details><summary><b>What to notice</b></summary>
+#
+# - The first three pass on $64 \times 64$: whole tiles, nothing to round. Only the mean fails, by a factor of 64.
+# - Without `.to(tl.float32)` the case *fp16, cancelling* fails: its last row takes back the sum of all others, numbers
+#   beyond a thousand, where fp16 numbers lie a whole unit apart. The small rest that should remain is lost. Gradients are like that: large contributions of both signs.
+# - The programs never meet: each owns its columns. That makes the result the same on every run, and it leaves most
+#   of a GPU idle: 4096 columns are 64 programs, and an H100 can run more than that at once, each at a long column.
+#   One program per tile keeps all of it busy, but then many programs add to the same `db`. With `tl.atomic_add`
+#   that is correct, and the order of additions, hence the last digits, changes from run to run. With a load and a
+#   store it is a race, even if it looks right on your machine. Lesson 08 meets this choice again, where it matters:
+#   for $dK$ and $dV$.
+# - It reads $MN$ numbers, adds as many, writes $N$. Memory is the limit. (And in which direction neighbours in
+#   memory are read makes a difference of its own: lesson 05.)
+#
+# </details>
+#
+# ### All three together, against autograd
+#
+# The small example as a layer: $Y = XW + b$ with $X = Q$, $W = \alpha K^\top$ and a bias, and $dO\,V^\top$ as the
+# gradient that comes from above.
+
+# %%
+x, w, v, do = example.tensors(device=DEVICE)
+w = example.ALPHA * w.T  # (2, 3)
+dy = do @ v.T  # (4, 3)
+
+backward = flashlearn.use("linear_backward", linear_backward)
+column_sums = flashlearn.use("bias_gradient", bias_gradient)
+dx, dw = backward(x, w, dy)
+db = column_sums(dy)
+
+leaves = [t.clone().requires_grad_() for t in (x, w, torch.zeros(3, device=DEVICE))]
+(leaves[0] @ leaves[1] + leaves[2]).backward(dy)
+
+for name, ours, leaf in zip(("dx", "dw", "db"), (dx, dw, db), leaves, strict=True):
+    print(f"{name} {tuple(ours.shape)!s:7} equal to autograd's: {torch.allclose(ours, leaf.grad)}")
+assert all(torch.allclose(ours, leaf.grad) for ours, leaf in zip((dx, dw, db), leaves, strict=True))
+
+# %% [markdown]
+# ## 8 · What you have now
+#
+# | | formula | remember |
+# |---|---|---|
+# | Jacobian | $J_{kj} = \partial y_k / \partial x_j$ | row $k$ belongs to output $k$; never built |
+# | gradient | $dX = \partial L / \partial X$ | has the shape of $X$ |
+# | VJP | $dx = J^\top dy$ | what a backward pass is made of |
+# | of a product by $X$ | $I \otimes W^\top$ | block-diagonal: a row of $Y$ uses one row of $X$ |
+# | of a product by $W$ | $X \otimes I$ | not block-diagonal: a row of $Y$ uses all of $W$ |
+# | their VJPs | $dX = dY\,W^\top$, $dW = X^\top dY$ | one spelling fits, if the sizes differ |
+# | reduction, broadcast | each is the other's backward pass | and used $k$ times, $k$ gradients add |
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** $C = u\,v^\top$ with a column $u$ of $M$ and a column $v$ of $N$ numbers. What are $du$ and $dv$? And what
+# is the shape of $\partial C / \partial u$ as a Jacobian?
+#
+# <details><summary>Answer</summary>
+#
+# It is a product with $X = u$ and $W = v^\top$, inner size 1. $du = dC\,(v^\top)^\top = dC\,v$, which is
+# $[M \times N] \cdot [N \times 1]$; and $d(v^\top) = u^\top dC$, so $dv = dC^\top u$. The Jacobian
+# $\partial C / \partial u$ is $MN \times M$, block-diagonal with $v$ in each of $M$ blocks.
+#
+# </details>
+
+# %% [markdown]
+# **2.** A colleague computes $dW$ of a linear layer in a loop over the sequences of a batch and writes
+# `dw = x[n].T @ dy[n]` in its body. Every shape is right. Which rule was broken, and which test finds it? Which
+# test does not?
+#
+# <details><summary>Answer</summary>
+#
+# $W$ is used by every sequence, so its gradients add: `dw += …`, with zeros to start from. As it stands, the last
+# sequence wins. A batch of two different sequences finds it. A batch of one does not, and neither does any check of
+# shapes.
+#
+# </details>
+
+# %% [markdown]
+# **3.** $Z = (A B) \circ C$ with $A$ of $4 \times 2$ and $B$ of $2 \times 3$. Write $dA$, $dB$ and $dC$. What has to
+# be kept from the forward pass?
+#
+# <details><summary>Answer</summary>
+#
+# From the outside in. Element-wise product: $dC = AB \circ dZ$, and the product $Y = AB$ gets $dY = dZ \circ C$.
+# Then $dA = dY\,B^\top = (dZ \circ C)\,B^\top$ and $dB = A^\top (dZ \circ C)$. Kept are $A$, $B$ and $C$; $AB$ is
+# needed as well, and may either be kept or be computed again. Computing again what would be expensive to keep is
+# the subject of lesson 04.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences in your own words, for yourself in a month. Why is one of the two Jacobians block-diagonal
+# and the other not? Which of the five rules would you have got wrong this morning? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# All functions of this lesson acted on matrices by sums and products. Softmax does not: every output of a row
+# depends on every input of it, through a quotient. Lesson 02 finds its Jacobian, which is full, and a VJP that needs
+# no matrix all the same. Lesson 03 then goes backwards through attention with the five rules and that one formula:
+# $dV = P^\top dO$ and $dK = \alpha\,dS^\top Q$ are the products that you have just learned to write.
+#
+# **Sources.** Vectorisation and the Kronecker product, $\mathrm{vec}(AXB)$: J. Magnus, H. Neudecker, *Matrix
+# Differential Calculus with Applications in Statistics and Econometrics*, 3rd edition, Wiley 2019, chapters 2 and 9
+# (their vec goes column by column, hence $W^\top \otimes I$ there and $I \otimes W^\top$ here). Gradients of matrix
+# expressions by traces: M. Giles, *Collected matrix derivative results for forward and reverse mode algorithmic
+# differentiation*, in Advances in Automatic Differentiation, Springer 2008. Reverse mode as a chain of
+# vector–Jacobian products: A. Baydin et al., *Automatic differentiation in machine learning: a survey*, JMLR 18,
+# 2018. The real layer's sizes: H. Touvron et al., *LLaMA: open and efficient foundation language models*, arXiv
+# 2302.13971, the 7B model (4096 features; the inner size of its feed-forward part is 11008).

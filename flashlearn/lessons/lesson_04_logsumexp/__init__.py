@@ -1,0 +1,1 @@
+"""Lesson 04, Log-sum-exp and recomputation."""

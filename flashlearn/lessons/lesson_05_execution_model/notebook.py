@@ -1,0 +1,953 @@
+# %% [markdown]
+# # The GPU's execution model
+#
+# Until now a kernel was right or wrong. From here on it is also fast or slow, and why it is one or the other is a
+# matter of where numbers live, how far they travel, and who waits for whom. This lesson is about the machine: its
+# memories, its threads, and the two limits, bytes and operations, that no kernel gets around. You write the kernel
+# that all of deep learning stands on, a tiled matrix product, and predict three things of it before it runs: the
+# bytes it requests, the share of the machine it can reach, and what its blocks cost.
+#
+# **Afterwards you can**
+#
+# - name the levels of a GPU's memory with their sizes, bandwidths and latencies, and say where each figure is from;
+# - say what threads, warps, warpgroups, blocks, clusters and the grid are, what they share and how they wait, and
+#   what a Triton program is in these terms;
+# - read in compiled code what `tl.sum`, a masked load and a tile cost: shuffles, barriers, wide and narrow loads;
+# - write a tiled matrix product with ragged edges in all three dimensions;
+# - put a kernel on the roofline, once at the bytes it requests and once at those it cannot do without;
+# - work out shared memory, registers and occupancy of a block shape in your head, near enough.
+#
+# **You need** lessons 00 and 02: programs, masks, reductions. No GPU: Triton's compiler works without one, and
+# measurements from one that you may not have are saved with the course (they say which).
+#
+# **It takes** 90 minutes, or two sittings; sections 1 to 4 are for reading and looking, 5 to 8 for writing. Two
+# short answers and one kernel of about twelve lines.
+
+# %%
+import re
+
+import sympy as sp
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+import flashlearn
+from flashlearn import DEVICE, compiler
+from flashlearn.compiler.listing import assemble, counts, listing, widths
+from flashlearn.kernels.tour import scaled_add
+from flashlearn.lessons.lesson_05_execution_model import machine_pictures, probes, traffic_pictures
+from flashlearn.lessons.lesson_05_execution_model.exercises import buffers_of
+from flashlearn.lessons.shared import example
+from flashlearn.machine.device import GPUS, attainable, for_target
+
+# %% [markdown]
+# ## 1 · Where numbers live
+#
+# A GPU is some hundred processors on one chip, *streaming multiprocessors*, SMs, with memory around them. Numbers
+# are stored in four places:
+#
+# - **Registers**: each thread's own. Arithmetic happens here and nowhere else (tensor cores may take operands from
+#   shared memory, too). A thread has at most 255 of them, 4 bytes each.
+# - **Shared memory**: a scratchpad in each SM, seen by all threads of one block. The same SRAM serves as the L1
+#   cache; what a kernel does not claim as shared memory caches its loads.
+# - **L2**: one cache for the whole chip. Everything on its way to or from device memory passes through it.
+# - **HBM**: device memory, beside the chip. Your tensors.
+#
+# **Predict**, for one SM: which is larger, all its registers together or its shared memory?
+
+# %% tags=["nbval-check-output"]
+KIB, MIB = 2**10, 2**20
+
+for gpu in GPUS.values():
+    registers, shared = 4 * gpu.registers_per_sm, gpu.shared_per_sm
+    print(
+        f"{gpu.name:9} {gpu.sms:3} SMs, each {registers // KIB} KiB of registers and at most "
+        f"{shared // KIB} KiB of shared memory; L2 {gpu.l2 // MIB} MiB"
+    )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The registers win, on Hopper as before it: 256 KiB against 228. A tile that can live in registers, such as an
+#   accumulator, should. That is why FlashAttention keeps `acc`, `m` and `l` there.
+# - All SMs of an H100 together have 33 MiB of registers and 29 MiB of shared memory: each of the two is more than
+#   half of its L2.
+#
+# </details>
+
+# %% [markdown]
+# Sizes, and the peaks of HBM and of arithmetic, are the makers' figures: data sheets and the CUDA programming guide
+# (`flashlearn.machine.device.GPUS` says which). Shared memory delivers 32 banks × 4 bytes per clock to each SM. What no
+# data sheet tells is *latency*, how long one load takes if you have to wait for it, and what L2 delivers. For that
+# one measures: a *chase*, where each load's address is what the load before it brought, and a *stream*, where as
+# many loads as possible are under way at once. `flashlearn/lessons/lesson_05_execution_model/probes.py` has both; they take ten seconds on a
+# GPU. Without one you see what they gave on an H200, which is an H100's chip with faster memory.
+
+# %%
+measured = probes.measure() if DEVICE == "cuda" else probes.SAVED
+print(measured["device"], {level: f"{ns:.4g} ns" for level, ns in measured["latency"].items()})
+
+h100 = GPUS["H100"]
+levels = machine_pictures.levels(h100, measured)
+machine_pictures.ladder(levels, f"H100 by its data sheet; latencies and L2's bandwidth: {measured['device']}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Three scales, one shape: outwards from shared memory each step is larger, slower and further away. From registers
+#   to HBM it is a factor of more than a hundred, in bandwidth as in latency.
+# - L1 is not in the picture: it is the same SRAM as shared memory, and it takes longer, since a cache has to find out
+#   first whether it has the line (and our chase computes a 64-bit address for each hop).
+# - Registers' bandwidth is what multiply-adds at full rate read: three operands each. Their latency is four clocks,
+#   after which the next instruction may use the result (Jia et al.).
+# - A third of a microsecond for one load from HBM. At 2 GHz an SM could have issued some hundreds of instructions
+#   meanwhile, from each of its four schedulers.
+#
+# </details>
+#
+# ### Latency is hidden, not shortened
+#
+# A kernel does not wait 340 ns for each load: it has many under way. How many bytes must be under way at any moment
+# for HBM to be busy all the time? Think of a pipe: what is in it is *bandwidth × latency* (Little's law). **Predict**
+# the order of magnitude, for the whole chip and for one SM.
+
+# %%
+hbm = levels[-1]
+in_flight = hbm.bandwidth * hbm.latency * 1e-9
+print(f"whole chip {in_flight / MIB:.2f} MiB, per SM {in_flight / h100.sms / KIB:.1f} KiB")
+threads = 32 * h100.warps_per_sm
+print(f"that is {in_flight / h100.sms / threads:.1f} bytes for each of the {threads} threads an SM can hold")
+
+# %% [markdown]
+# One number of four bytes per thread, if the SM is full of threads; if it holds an eighth of them, eight numbers
+# each. Either many threads with a small load each, or few threads with large ones. Both work; the first is what
+# *occupancy* is about (section 8), the second what asynchronous copies are for (lesson 13).
+
+# %% [markdown]
+# > ### Sources corrected: 64 KiB of shared memory
+# >
+# > **The claim**, in a design for a CUDA kernel: a tile buffer of 64 KiB is declared in shared memory; the SM has
+# > 228 KiB, so it fits.
+# >
+# > **The experiment.** NVIDIA's assembler comes with Triton. Hand it a kernel that declares 64 KiB, and one that
+# > declares an array whose size is given at launch. **Predict** which of them it accepts.
+
+# %%
+KERNEL = """.version 8.0
+.target sm_90
+.address_size 64
+{outside}
+.visible .entry uses_shared_memory() {{
+    {inside}
+    .reg .b32 v;
+    mov.u32 v, tile;
+    ld.shared.b32 v, [v];
+    st.shared.b32 [tile+4], v;
+    ret;
+}}"""
+
+fixed = KERNEL.format(outside="", inside=".shared .align 4 .b8 tile[65536];")
+dynamic = KERNEL.format(outside=".extern .shared .align 4 .b8 tile[];", inside="")
+print("64 KiB declared:      ", assemble(fixed) or "accepted")
+print("size given at launch: ", assemble(dynamic) or "accepted")
+print("at most, if asked for:", {gpu.name: f"{gpu.shared_per_block // KIB} KiB" for gpu in GPUS.values()})
+
+# %% [markdown]
+# > **The verdict.** 0xc000 is 49152: a block gets 48 KiB unless it asks for more, and it cannot ask in a
+# > declaration. More than that, up to the last line's figures, takes *dynamic* shared memory and a call before the
+# > launch, `cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`; a launch
+# > without it fails, and the error is easily overlooked. Triton declares its memory the second way and makes the
+# > call for you. So in Triton the limit is the large one, and a kernel beyond it is refused: `OutOfResources`. (The
+# > largest is 1 KiB less than what the SM has: the system takes that for each block.)
+
+# %% [markdown]
+# ## 2 · Who works, and who shares what
+#
+# In CUDA you write what one thread does. Threads come in groups within groups, and each group exists because its
+# members share something, or wait for each other.
+
+# %%
+machine_pictures.nesting()
+
+# %% [markdown]
+# - A **warp** is 32 threads under one instruction. Four *schedulers* in each SM each pick, clock by clock, one warp
+#   that is ready and issue its next instruction. A warp that waits for memory costs nothing but its registers:
+#   there is no switching, since every warp keeps its registers all the time. So it is *other warps* that hide
+#   latency.
+# - A **warpgroup** is four warps in a row, one for each scheduler. Hopper's matrix instruction, `wgmma`, is issued
+#   by all 128 threads together and needs at least 64 rows for it.
+# - A **block**, also *CTA*, for cooperative thread array, lives in one SM from beginning to end. Shared memory
+#   belongs to it. `bar.sync`, in CUDA `__syncthreads()`, makes its warps wait for each other. Blocks of a grid run
+#   in any order, and possibly one after another: nobody may wait for another block (a *cooperative* launch, which
+#   must fit the chip as a whole, is the exception).
+# - A **cluster** (Hopper) is up to eight blocks, sixteen if asked for, which are guaranteed to run at the same time
+#   and in one GPC. They may read each other's shared memory, and wait for each other.
+# - The **grid** is one launch. Its blocks share L2 and HBM. The only thing that makes all of them wait is the end of
+#   the kernel. Atomics let them *add* to one place without waiting (lessons 08 and 11).
+#
+# And a **Triton program is one block**. The numbers of a `tl.arange` are not threads: a tile is spread over the
+# block's threads by the compiler, several elements for each. How many threads there are, you say with `num_warps`,
+# and nothing in the kernel's text depends on it. **Predict** the threads per block below.
+
+
+# %%
+@triton.jit
+def row_total_kernel(x_ptr, s_ptr, COLUMNS: tl.constexpr):
+    i, j = tl.program_id(0), tl.arange(0, COLUMNS)
+    tl.store(s_ptr + i, tl.sum(tl.load(x_ptr + i * COLUMNS + j), axis=0))
+
+
+def row_total(x, **options):
+    s = torch.empty(x.shape[0], device=x.device)
+    row_total_kernel[(x.shape[0],)](x, s, COLUMNS=x.shape[1], **options)
+    return s
+
+
+def launch_of(function, *arguments, **options):
+    """The last launch that a call makes: kernel, types and constants, enough to compile it."""
+    with flashlearn.observing() as (session, _):
+        function(*arguments, **options)
+    return session.launches[-1]
+
+
+for num_warps in (1, 4, 8):
+    ptx = listing(launch_of(row_total, torch.ones(2, 1024), num_warps=num_warps))["ptx"]
+    threads = int(re.search(r"\.(?:req|max)ntid (\d+)", ptx)[1])
+    print(f"num_warps={num_warps}: {threads:3} threads, {1024 // threads:2} elements of the tile for each")
+
+# %% [markdown]
+# `listing` asks Triton's own compiler for an H100 (`target=90`), and takes no GPU for it. *PTX* is NVIDIA's portable
+# assembly language, the last stage that is meant to be read.
+#
+# ### Where the SMs are
+#
+# SMs, too, come in groups: *graphics processing clusters*, GPCs. That is why a cluster of blocks exists: within a
+# GPC there is a network from SM to SM. And the L2 is in two halves, each beside its part of HBM.
+
+# %%
+machine_pictures.chip(h100, gpcs=8, per_gpc=18)  # NVIDIA H100 Tensor Core GPU Architecture, white paper, 2022
+
+# %% [markdown]
+# *Who shares a slice of L2?* Everybody. It is tempting to think that a GPC owns the slices beside it, as it owns its
+# SMs. But a slice belongs to *addresses*: each half is made of slices, addresses are scattered over all of them, and
+# every SM may ask for every address. What differs is the way: an address whose home is in the far half takes longer,
+# and data that both sides read may be kept in both halves (NVIDIA describes this for the A100). So there is nothing
+# to be gained by placing programs near "their" L2, and much by having programs that run *at the same time* read the
+# same addresses.
+
+# %% [markdown]
+# ## 3 · What `tl.sum` becomes
+#
+# A sum over a tile needs numbers from different threads. There are three ways for a number to get from one thread to
+# another, and they differ in price:
+#
+# - within a thread: it is there already;
+# - within a warp: a **shuffle**, `shfl.sync`. Each lane reads a register of another lane, without memory. Lanes of a
+#   warp can get apart, at a branch; so there is a barrier within a warp, too, `bar.warp.sync`, in CUDA
+#   `__syncwarp()`, and a shuffle includes one, for the lanes that its last operand names (−1: all 32);
+# - between warps of a block: through shared memory. Write, **barrier**, read. The barrier is what makes sure that
+#   nobody reads before the other has written, and while a warp waits at it, it does nothing.
+#
+# Five shuffles sum 32 lanes, by halving the distance each time:
+
+# %%
+machine_pictures.butterfly([3, 1, 4, 1, 5, 9, 2, 6])
+
+# %% [markdown]
+# You wrote `tl.sum` and said nothing of all this. Look at what the compiler inserted. **Predict**: one row of 128
+# numbers, summed by 1 warp and by 4. How many shuffles, how many barriers?
+
+# %%
+for columns, num_warps in ((32, 1), (128, 1), (128, 4), (1024, 4)):
+    launch = launch_of(row_total, torch.ones(2, columns), num_warps=num_warps)
+    print(f"{columns:4} columns, {num_warps} warp(s):", counts(listing(launch)["ptx"]))
+
+# %% [markdown]
+# And for 128 numbers in four warps the very instructions, in order:
+
+# %%
+launch = launch_of(row_total, torch.ones(2, 128), num_warps=4)
+steps = re.compile(r"(?:@\S+ )?(?:ld|st)\.(?:global|shared)[^;]*;|shfl[^;]*;|add\.f32[^;]*;|bar\.sync[^;]*;")
+print("\n".join(found[0] for found in steps.finditer(listing(launch)["ptx"])))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - One warp: five shuffles, at distances 16, 8, 4, 2, 1, and no barrier of the block. With 128 columns each thread
+#   first adds its own four numbers: three additions, and no exchange.
+# - Four warps: the same five, then one lane of each warp writes its sum to shared memory, `bar.sync`, four lanes read
+#   them back, and two more shuffles sum the four. A second barrier, so that all threads may read the result.
+# - The `@%p` in front is a *predicate*: the instruction is issued to the whole warp, and lanes whose predicate is
+#   false do nothing. A mask in `tl.load` becomes one of these.
+# - So a reduction along an axis that lies within warps is cheap, one across warps has barriers. A softmax kernel
+#   with one warp per row has none. FlashAttention lays its tiles out so that a row of scores stays inside one warp
+#   (in four lanes of it, even): that is what "work partitioning between warps", section 3.3 of the FlashAttention-2
+#   paper, is about.
+# - In CUDA you would write these lines, and the barrier that is forgotten is the classical bug: it works until the
+#   warps come in another order. In Triton there is no such thing to forget *within* a program. Between programs
+#   there is, and the check looks for it.
+#
+# </details>
+
+# %% [markdown]
+# ## 4 · Coalescing, and banks
+#
+# ### Global memory: sectors
+#
+# HBM and the caches do not move single numbers. The unit is a *sector* of 32 bytes, aligned; four of them make a
+# cache line. When a warp executes a load, the hardware collects the 32 addresses and asks for the sectors in which
+# they lie, each sector once. If neighbouring lanes want neighbouring addresses the load is *coalesced*. If they do
+# not, most of what travels is thrown away.
+
+# %%
+traffic_pictures.sectors((1, 2, 4, 8))
+
+# %% [markdown]
+# **Predict** the useful bandwidth of reading every second number of a long vector, relative to reading all of them;
+# and every 8th, and every 32nd. Then compare with what was measured.
+
+# %%
+strided = measured["strided"]
+for stride, rate in strided.items():
+    useful = 32 * 4 / (traffic_pictures.sectors_of(stride) * 32)
+    share = rate / strided[1]
+    print(f"stride {stride:2}: expected {useful:5.3f}, measured {share:5.3f}, {rate / 1e12:.2f} TB/s")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Up to a stride of 8 the rule of sectors is the story: `x[::2]` reads half of everything for nothing. (Measured is
+#   a little better than expected because the probe at stride 1, with least to load, falls short of the peak.)
+# - From 8 on each lane has a sector of its own, and the rule says that it cannot get worse. On the H200 it does, by
+#   another factor of two: its L2 fetches from HBM in pieces larger than a sector (64 bytes is what fits these
+#   figures; the size is a setting of the driver, `cudaLimitMaxL2FetchGranularity`).
+# - A matrix that is *transposed* is no such case, as long as a tile has many neighbours in its other dimension: the
+#   compiler looks at the strides and deals the tile out to the threads so that lanes run along the dimension
+#   whose stride is 1.
+#
+# </details>
+
+# %% [markdown]
+# There is a second half to it. A thread can load up to 16 bytes in one instruction, if it knows that they lie side by
+# side and start at a multiple of 16. The compiler finds out from the launch: Triton compiles one version for pointers
+# and integers that are multiples of 16, and another for others; and a stride of 1 becomes a constant. Here is
+# `scaled_add` of lesson 00 with 1024 numbers per program, as compiled for three inputs. **Predict** which of them get
+# 16-byte loads.
+
+# %%
+vector = torch.ones(8200)
+for name, x in (("x", vector[:4096]), ("x[::2]", vector[:8192:2]), ("x[1:]", vector[1:4097])):
+    print(f"{name:7} loads by bytes per thread:", widths(listing(launch_of(scaled_add, 2.0, x, x))["ptx"]))
+
+# %% [markdown]
+# `x[1:]` is as contiguous as `x`, but its first byte is not at a multiple of 16, so that four times as many
+# instructions are needed for the same bytes. They are still coalesced. Strides in general, and this too, is why
+# attention libraries ask for a last dimension that is contiguous and a start that is aligned.
+#
+# ### Shared memory: banks
+#
+# Shared memory is cut into 32 *banks*, each 4 bytes wide: word $w$ lies in bank $w \bmod 32$. In one clock each bank
+# can serve one word. If two lanes want different words of one bank, they take turns: a *bank conflict*. (If they want
+# the same word, they get it together.) A tile of rows that are 32 words long has a whole column in one bank. Drawn
+# with eight banks, and the first column read by eight lanes:
+
+# %%
+traffic_pictures.banks(
+    {
+        "rows of 8 words": lambda row, column: 8 * row + column,
+        "rows padded to 9": lambda row, column: 9 * row + column,
+        "swizzled: column ^ row": lambda row, column: 8 * row + (column ^ row),
+    }
+)
+
+# %% [markdown]
+# Padding costs memory; *swizzling*, an exclusive-or of column and row, costs nothing. CUDA programmers choose one of
+# them by hand. Triton swizzles its tiles by itself, and Hopper's copy engine does it in hardware.
+
+# %% [markdown]
+# ## 5 · A matrix product, tile by tile
+#
+# Now the kernel that needs all of this. $C = AB$ with $A$ of shape $M \times K$ and $B$ of $K \times N$. A program
+# owns a tile of $C$, `BLOCK_M` × `BLOCK_N`. It needs the same rows of $A$ and the same columns of $B$, all of them,
+# and takes them in steps of `BLOCK_K`:
+#
+# $$C_{\text{tile}} = \sum_{\text{steps}} A_{\text{tile}}\, B_{\text{tile}} .$$
+
+# %%
+traffic_pictures.tiles(M=70, N=100, K=50, blocks=(32, 64, 16), program=(1, 1), step=1)
+
+# %% [markdown]
+# | mathematics | in the kernel | shape |
+# |---|---|---|
+# | rows $i$ of this tile | `rows` | `[BLOCK_M]` |
+# | columns $j$ of this tile | `columns` | `[BLOCK_N]` |
+# | the $k$ of one step | `inner` | `[BLOCK_K]` |
+# | $A_{ik}$ | `a` | `[BLOCK_M, BLOCK_K]` |
+# | $B_{kj}$ | `b` | `[BLOCK_K, BLOCK_N]` |
+# | $\sum_k A_{ik} B_{kj}$ so far | `acc` | `[BLOCK_M, BLOCK_N]`, fp32, in registers |
+#
+# That the order of the sum does not matter is what allows the cut: a product is the sum of the products of its
+# slices. With the course's small example, $Q K^\top$, $D = 2$ cut into two steps of one:
+
+# %% tags=["nbval-check-output"]
+Q, K_t = example.symbolic().Q, example.symbolic().K.T
+slices = [Q[:, k] * K_t[k, :] for k in range(2)]  # a column times a row: 4×1 · 1×3
+
+assert slices[0] + slices[1] == Q * K_t
+sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q * K_t, evaluate=False)
+
+# %% [markdown]
+# ### Exercise 1: `tiled_matmul`
+#
+# Write the kernel; the launcher is given. Its blocks, 32 × 64 × 16, are fixed for now. What the check will ask of it:
+#
+# - any $M$, $N$ and $K$: a tile may hang over the edge in all three dimensions, so that loads have a mask in two of
+#   them each, and the store in two;
+# - any strides: `a` and `b` may be transposed, slices, or have gaps. `c` is new and contiguous;
+# - fp32, fp16 and bf16; the sum is always in fp32, and converted once, by the store. `tl.dot` takes the tiles as they
+#   are loaded; with `input_precision="ieee"` fp32 products are not rounded to tf32.
+#
+# **Predict**, before you write: which of the masks matter for the *result*, and which only keep the program from
+# touching what is not its own? What must padding hold in the inner dimension?
+
+# %% exercise="tiled_matmul"
+# INCLUDE: flashlearn/kernels/matmul.py:tiled_matmul_kernel
+
+
+# INCLUDE: flashlearn/kernels/matmul.py:tiled_matmul
+
+# %%
+flashlearn.check("tiled_matmul", tiled_matmul)
+
+# %%
+# flashlearn.hint("tiled_matmul")
+
+# %% [markdown]
+# When it passes, break it: leave `inner < K` out of one of the two masks; then out of both. Leave out `other=0.0`.
+# Store without a mask. Which of the four does the check refuse, and with which word?
+#
+# <details><summary><b>What to notice</b></summary>
+#
+# - The masks of rows and columns protect memory. A row of zeros too many gives a row of $C$ that nobody stores. Only
+#   the mask of the inner dimension protects the *sum*: there, padding has to be zero.
+# - In the inner dimension one of the two masks would do for the sum, since $0 \cdot x = 0$: unless $x$ is infinite or
+#   NaN, and then the whole row is lost. It would not do for the bounds.
+# - Each number that was loaded is used `BLOCK_N` times (of $A$) or `BLOCK_M` times (of $B$). That is all that
+#   tiling is for.
+#
+# </details>
+
+# %% [markdown]
+# ## 6 · Counting bytes before they move
+#
+# The observer that runs your kernel counts the bytes it asks for. Let us find that number with a pencil. Nothing
+# depends on data: it can be a formula in the sizes. For one matrix at a time:
+#
+# - Programs that lie side by side in a row of the grid own the same rows of $A$. They do not know of each other, and
+#   each loads all of them.
+# - Programs above one another own the same columns of $B$.
+# - Each element of $C$ is stored by one program.
+#
+# Bytes counted this way are **requested** bytes: every load of every program, as if there were no cache. Masked-out
+# lanes request nothing. With every byte counted once instead, however often it is asked for, they are **unique**
+# bytes: what HBM must move at the very least, with a perfect cache,
+#
+# $$\text{unique} = e\,(MK + KN + MN), \qquad e \text{ bytes per element.}$$
+#
+# What HBM moves in fact lies in between, and L2 decides where.
+#
+# ### Exercise 2: `matmul_traffic`
+#
+# Give the *requested* bytes of your kernel as a formula in the sizes $M, N, K$, the blocks $B_M, B_N, B_K$, and $e$.
+# All are sympy symbols (or integers) and positive. Sizes need not be multiples of blocks; `sp.ceiling(x)` rounds up.
+#
+# The check compares formulas first. Then it runs your kernel, if it has passed (the course's own, if not), counts,
+# and compares again.
+
+
+# %% exercise="matmul_traffic"
+def matmul_traffic(M, N, K, B_M, B_N, B_K, e) -> sp.Expr:
+    """Bytes that tiled_matmul requests, loads and stores of all programs together."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO matmul_traffic: how often A, B and C are asked for, in bytes")
+    loads_of_a = M * K * sp.ceiling(N / B_N)  # once for each block of columns
+    loads_of_b = K * N * sp.ceiling(M / B_M)  # once for each block of rows
+    return e * (loads_of_a + loads_of_b + M * N)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("matmul_traffic", matmul_traffic)
+
+# %%
+# flashlearn.hint("matmul_traffic")
+
+# %% [markdown]
+# The formula beside the count, for several block shapes. **Predict** which of the three block sizes can be doubled
+# without changing the bytes.
+
+# %% tags=["nbval-check-output"]
+requested = flashlearn.use("matmul_traffic", matmul_traffic)
+product = flashlearn.use("tiled_matmul", tiled_matmul)
+M, N, K = 70, 100, 50
+unique = 4 * (M * K + K * N + M * N)
+
+print("blocks       predicted   counted    unique   operations per requested byte")
+for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (64, 64, 32), (128, 128, 16)):
+    with flashlearn.observing() as (session, _):
+        product(torch.ones(M, K), torch.ones(K, N), BLOCK_M=B_M, BLOCK_N=B_N, BLOCK_K=B_K)
+    seen = session.observation()
+    predicted = requested(*map(sp.Integer, (M, N, K, B_M, B_N, B_K, 4)))
+    assert predicted == seen.bytes_requested and seen.bytes_unique == unique
+    intensity = 2 * M * N * K / seen.bytes_requested
+    shape = f"{B_M}×{B_N}×{B_K}"
+    print(f"{shape:12} {predicted!s:>9} {seen.bytes_requested:>9} {unique:>9}   {intensity:.2f}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - They agree to the byte, edges included: what the masks switch off in one program is exactly what is missing.
+# - $B_K$ does not occur. It decides how the work is cut in time, not how often anything is asked for. It will matter
+#   for shared memory, and for how much is under way at once.
+# - From 32 × 64 to 64 × 64 only one of three loads of $B$ is saved: 70 rows take two blocks of 64, and the second is
+#   nearly empty. When blocks cover a whole dimension, requested and unique are the same.
+#
+# </details>
+
+# %% [markdown]
+# ### One program, step by step
+#
+# The counts are sums over all programs. `flashlearn.trace` runs a launcher as the check does and shows what *one*
+# program touches, access by access: move the slider, or click on it and use the arrow keys. Look at the order in
+# which the tiles of $A$ and $B$ come, and at what is hatched. **Predict** the column *again*, the share of the
+# requested bytes that had been asked for before: of $A$ for program (1, 1) alone, and for all six programs.
+
+# %%
+seen = flashlearn.trace(product, torch.ones(M, K), torch.ones(K, N), program=(1, 1))
+assert seen["a_ptr"].again == seen["b_ptr"].again == 0
+assert seen.of_launch("a_ptr").again > 0 and seen.of_launch("b_ptr").again > 0
+seen
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $A$'s tiles march to the right, $B$'s downwards, in turn, and $C$ is written once, at the very end. The program
+#   reads nothing twice; repetition is *between* programs: half of what is asked of $A$, two thirds of $B$. No
+#   program can avoid that alone. Larger blocks can, and a cache.
+# - Hatched is what a mask switches off. It requests no bytes, but the lanes are there, and `tl.dot` multiplies their
+#   zeros.
+# - A row of $A$'s tile is 16 elements, 64 bytes without a gap, two sectors; a row of $B$'s is 64 elements, eight
+#   sectors, or what is left of them at the edge. Of a contiguous matrix a wide tile is read in longer pieces than a
+#   narrow one.
+#
+# </details>
+
+# %% [markdown]
+# ## 7 · Arithmetic intensity and the roofline
+#
+# The number in the last column is the kernel's **arithmetic intensity**: operations per byte. The machine has such a
+# number as well, operations per second over bytes per second. If the kernel's is below the machine's, memory sets the
+# pace; above it, arithmetic does.
+
+# %% tags=["nbval-check-output"]
+for gpu in GPUS.values():
+    print(
+        f"{gpu.name:9} 16 bit on tensor cores: {gpu.half / gpu.bandwidth:4.0f} FLOP/B,"
+        f"   fp32 without: {gpu.fp32 / gpu.bandwidth:3.0f} FLOP/B"
+    )
+
+# %% [markdown]
+# What is the intensity of a tiled product of large square matrices? The next cell lets sympy take the limit. It holds
+# for **every** $B$ and $e$; it takes $B$ to divide $n$, so that nothing needs rounding.
+
+# %% tags=["nbval-check-output"]
+n, B, e = sp.symbols("n B e", positive=True)
+square_bytes = e * (n * n * (n / B) + n * n * (n / B) + n * n)
+intensity = 2 * n**3 / square_bytes
+
+assert sp.limit(intensity, n, sp.oo) == B / e
+assert 2 * n**3 / (e * 3 * n**2) == sp.Rational(2, 3) * n / e  # by unique bytes: grows with n
+sp.Eq(sp.Limit(intensity, n, sp.oo), sp.limit(intensity, n, sp.oo), evaluate=False)
+
+# %% [markdown]
+# By requested bytes it is $B/e$, and no matrix is large enough to change that: 64 for blocks of 128 in 16 bit. By
+# unique bytes it is $\frac23 n/e$, and grows without limit. The H100 wants 295 or more. **Predict**, from these three
+# numbers: can the kernel reach the tensor cores' peak if every request goes to HBM? What would $B$ have to be, and
+# does an accumulator of that size fit into the registers of an SM?
+
+# %% tags=["nbval-check-output"]
+ridge = h100.half / h100.bandwidth
+needed = ridge * 2  # B / e = ridge, e = 2
+print(f"B would have to be {needed:.0f}; its accumulator takes {4 * needed**2 / KIB:.0f} KiB per program")
+
+# %% [markdown]
+# No tile that large exists. So it takes L2: programs that run at the same time, on neighbouring tiles, ask for the
+# same rows of $A$ and columns of $B$; the first request goes to HBM, the others are answered on the chip.
+#
+# The **roofline** draws both limits at once: attainable rate over intensity, a slope for the memory and a flat roof
+# for the arithmetic (Williams, Waterman and Patterson, 2009). Here is your kernel on an H100, with $n = 4096$ in 16
+# bit and three block shapes, each at its requested and at its unique bytes. No time was measured: these are the
+# points on the roof right above each intensity, the best that each could do.
+
+
+# %%
+def intensities(n, B_M, B_N, B_K, e=2):
+    """Operations per byte of an n×n×n product: by requested bytes, and by unique ones."""
+    operations, unique = 2 * n**3, 3 * e * n**2
+    return operations / float(requested(*map(sp.Integer, (n, n, n, B_M, B_N, B_K, e)))), operations / unique
+
+
+blocks = ((16, 16, 16), (32, 64, 16), (128, 128, 64))
+points = [(f"{B_M}×{B_N}", *intensities(4096, B_M, B_N, B_K), None) for B_M, B_N, B_K in blocks]
+traffic_pictures.roofline(h100, points)
+
+# %% [markdown]
+# And now with a clock. Same kernel, same matrices, on the GPU named below, which is yours if you have one. Each pair
+# of points has one height, the measured rate. The dotted slope is L2's bandwidth, as the probe measured it.
+# **Predict** before you look: may a filled point lie above the solid slope?
+
+# %%
+here = probes.data_sheet(measured["device"])
+timed = [
+    (f"{'×'.join(map(str, shape))}", *intensities(measured["n"], *shape), rate)
+    for (shape, warps), rate in measured["matmul"].items()
+    if shape not in ((128, 256, 32), (128, 128, 32))
+]
+traffic_pictures.roofline(here, timed, l2=measured["bandwidth"]["L2"])
+
+# %%
+print(f"{measured['device']}, n = {measured['n']}, 16 bit")
+print(f"HBM, by data sheet: {here.bandwidth / 1e12:.2f} TB/s")
+for name, by_requested, by_unique, rate in timed:
+    print(
+        f"{name:11} {rate / 1e12:4.0f} TFLOP/s, {rate / here.half:4.0%} of peak;"
+        f"  requests {rate / by_requested / 1e12:5.2f} TB/s, unique {rate / by_unique / 1e12:4.2f} TB/s"
+    )
+print(f"torch       {measured['torch'] / 1e12:4.0f} TFLOP/s, {measured['torch'] / here.half:4.0%} of peak")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Filled points above the solid slope: the kernel got its bytes faster than HBM can deliver. That is no error of
+#   measurement, it is L2, which answered most of the requests. All but the smallest blocks request more bytes per
+#   second than HBM delivers; their unique bytes would take less than a tenth of it.
+# - No roof in the picture is *the* limit of a kernel. By unique bytes all of them could reach the peak; by requested
+#   bytes from L2 the small blocks could not. 64 × 64 asks for some 10 TB/s, more than our probe got out of L2: it is
+#   there that its limit lies. For the largest blocks it is neither, and something else is in the way (lesson 12).
+# - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a third of what L2 does. Its loop
+#   has so little in it that it waits: latency, and too few bytes under way.
+#
+# </details>
+
+# %% [markdown]
+# For attention L2 is kinder still. All programs of one head read the same $K$ and $V$. **Predict** how much that is
+# at $S = 4096$, $D = 128$ in 16 bit, and how many heads' worth fit into L2.
+
+# %% tags=["nbval-check-output"]
+S, D = 4096, 128
+k_and_v = 2 * S * D * 2
+print(f"K and V of one head: {k_and_v / MIB:.0f} MiB")
+for gpu in GPUS.values():
+    print(f"{gpu.name:9} L2 holds {gpu.l2 // k_and_v} heads' worth; time to read it from HBM once "
+          f"{1e6 * attainable(gpu, 0, k_and_v, half=True):.1f} µs")  # fmt: skip
+
+# %% [markdown]
+# As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM once, however often they
+# are requested. It is why FlashAttention's requested bytes, $\Theta(N^2 D / B)$ of lesson 04, do not become its HBM
+# traffic_pictures. In what order programs start, lowest `program_id(0)` first, is therefore something to think about.
+
+# %% [markdown]
+# ## 8 · What a block shape costs
+#
+# Larger tiles request fewer bytes. Why not 512 × 512? Because a program has to fit into an SM, with its accumulator
+# in registers and its tiles in shared memory. And better more than one at a time: while one waits, another computes.
+#
+# **Occupancy** is the number of warps that are resident in an SM, as a fraction of the most it can hold, 64 on an
+# A100 or H100. Four things limit how many *blocks* are resident, and the smallest counts:
+#
+# | limit | one block takes | of |
+# |---|---|---|
+# | warps | `warps` | `gpu.warps_per_sm` |
+# | blocks | 1 | `gpu.blocks_per_sm` |
+# | registers | `registers` per thread, rounded up to a multiple of 8, times 32 · `warps` | `gpu.registers_per_sm` |
+# | shared memory | its bytes, and 1 KiB for the system | `gpu.shared_per_sm` |
+
+# %%
+traffic_pictures.resident(h100, warps=4, shared=(0, 32 * KIB, 96 * KIB))
+
+# %% [markdown]
+# ### What the compiler says
+#
+# How many registers a kernel takes, only the compiler knows. But it can be asked, for GPUs that are not here.
+# `compiler.compile_launch` gives a `Budget` for an A100 and an H100. First the shared memory of one block shape, 64 ×
+# 64 × 32 in fp16, as the number of *stages* grows. A stage is a pair of tiles that is loaded ahead of time, while the
+# product of an earlier pair is computed. A tile of $A$ and one of $B$ have $64 \cdot 32 + 32 \cdot 64$ elements, 8
+# KiB. **Predict** the shared memory for 1 to 4 stages.
+
+
+# %%
+def budgets_of(shape, warps, stages, dtype=torch.float16):
+    """The compiler's answer for an A100 and an H100, of the tiled product with this block shape."""
+    a, b = torch.zeros(2, 16, 16, dtype=dtype)
+    names = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), shape, strict=True))
+    return compiler.compile_launch(launch_of(product, a, b, **names, num_warps=warps, num_stages=stages))
+
+
+for stages in (1, 2, 3, 4):
+    for made in budgets_of((64, 64, 32), warps=4, stages=stages):
+        print(
+            f"{stages} stage(s), {made.device} ({made.tensor_cores:5}): "
+            f"{made.shared_bytes // KIB:2} KiB shared, {made.registers} registers, occupancy {made.occupancy:.0%}"
+        )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - On the H100 it is `stages` pairs, on the A100 `stages − 1`, at least one. The reason is the tensor cores'
+#   instruction. `mma` takes its operands from registers: as soon as a tile has been read from shared memory, its
+#   place is free for the next. `wgmma` reads shared memory by itself, while the program goes on: the pair that is
+#   being multiplied needs a place of its own. Below, that number is called `buffers`.
+# - `wgmma` wants a warpgroup and 64 rows. With a 32-row tile, such as your launcher's, an H100 falls back to `mma`.
+# - The accumulator does not appear. It is in registers: $64 \cdot 64$ numbers over 128 threads, 32 registers each.
+#   The rest of what is reported is addresses, masks and operands.
+#
+# </details>
+#
+# ### Exercise 3: `budget`
+#
+# Write a function that says what a block shape costs, before anything is compiled. It gets plain integers:
+#
+# - `block_m, block_n, block_k`; `size`, bytes per element of $A$ and $B$; `buffers`, the pairs of tiles that are kept
+#   in shared memory; `warps`; `registers` per thread (this one is the compiler's to know: you are given it); and
+#   `gpu`, with the four fields of the table above.
+#
+# It returns three numbers:
+#
+# - `accumulator`: registers per thread that hold the accumulator, `block_m` × `block_n` numbers in fp32;
+# - `shared`: bytes of shared memory per block;
+# - `occupancy`: resident warps over the most that are possible; 0 if not even one block fits.
+#
+# The check has eight cases by hand. Then it asks the real compiler, for both GPUs, and compares: shared memory to a
+# tenth, occupancy to one block.
+
+
+# %% exercise="budget"
+def budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
+    """(accumulator, shared, occupancy) of a block shape: registers per thread, bytes, a fraction."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO budget: accumulator per thread, shared bytes, occupancy")
+    accumulator = block_m * block_n / (32 * warps)
+    shared = buffers * (block_m + block_n) * block_k * size
+    per_thread = -(-registers // 8) * 8  # rounded up to a multiple of 8
+    blocks = min(
+        gpu.blocks_per_sm,
+        gpu.warps_per_sm // warps,
+        gpu.registers_per_sm // (per_thread * 32 * warps),
+        gpu.shared_per_sm // (shared + 1024),
+    )
+    return accumulator, shared, blocks * warps / gpu.warps_per_sm
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("budget", budget)
+
+# %%
+# flashlearn.hint("budget")
+
+# %% [markdown]
+# Your prediction beside the compiler's answer. **Predict** the last shape with the pencil first: 128 × 256 by four
+# warps. How many registers does the accumulator alone take, and how many may a thread have?
+
+# %%
+predict = flashlearn.use("budget", budget)
+
+print(
+    "block        warps  GPU   accumulator  registers  spilled     shared predicted  compiled   occupancy, both"
+)
+shapes = (((64, 64, 32), 4, 3), ((128, 128, 64), 8, 3), ((128, 256, 32), 8, 2), ((128, 256, 32), 4, 2))
+for shape, warps, stages in shapes:
+    for made in budgets_of(shape, warps, stages):
+        gpu = for_target(made.target)
+        buffers = buffers_of(made, stages)  # stages for wgmma, one less for mma
+        accumulator, shared, share = predict(*shape, 2, buffers, warps, made.registers, gpu)
+        print(
+            f"{'×'.join(map(str, shape)):12} {warps:3}   {made.device} {float(accumulator):9.0f}"
+            f" {made.registers:11} {made.spill_bytes:8} B {int(shared):13} B {made.shared_bytes:9} B"
+            f" {float(share):7.1%} {made.occupancy:6.1%}"
+        )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - 128 × 256 numbers over 128 threads are 256 registers, one more than there are, and nothing is left for addresses
+#   and operands. The compiler does what it can: it *spills*. What found no register goes to *local memory*, which is
+#   a polite name for device memory behind the caches: 600 bytes and more for each thread, much of it there and back
+#   in every step of the loop. With eight warps the same tile has 128 registers each, and nothing is spilled.
+# - Nobody warns you. The kernel is right, and slow. How slow, was measured, next.
+# - Occupancy here is 12 to 50 %. That is not bad by itself: a product with asynchronous copies has its bytes under
+#   way without many warps. Occupancy is a means. Do not tune for it.
+#
+# </details>
+
+# %%
+spilled, roomy = measured["matmul"][(128, 256, 32), 4], measured["matmul"][(128, 256, 32), 8]
+print(f"{measured['device']}, n = {measured['n']}, blocks 128×256×32, 2 stages:")
+print(f"8 warps {roomy / 1e12:.0f} TFLOP/s; 4 warps, which spill, {spilled / 1e12:.0f}")
+print(f"that is {roomy / spilled:.1f} times slower")
+
+# %% [markdown]
+# > ### Sources corrected: hoisting an index saves registers
+# >
+# > **The claim**, in notes on tuning a kernel: addresses were computed inside the loop; computing them
+# > once, before the loop, saves registers.
+# >
+# > **The experiment.** The same product twice. In one version the addresses are computed from `start` in every step,
+# > in the other they are made before the loop and advanced. With 32-bit and with 64-bit indices, and two block
+# > shapes. **Predict** in which of the cases the second takes fewer registers.
+
+
+# %%
+@triton.jit
+def addresses_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, b_row, c_row,
+    HOISTED: tl.constexpr, INDEX: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    rows = tl.program_id(0).to(INDEX) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1).to(INDEX) * BLOCK_N + tl.arange(0, BLOCK_N)
+    inner = tl.arange(0, BLOCK_K).to(INDEX)
+    in_rows, in_columns = (rows < M)[:, None], (columns < N)[None, :]
+    a_ptrs = a_ptr + rows[:, None] * a_row + inner[None, :]
+    b_ptrs = b_ptr + inner[:, None] * b_row + columns[None, :]
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        if not HOISTED:
+            a_ptrs = a_ptr + rows[:, None] * a_row + (start + inner)[None, :]
+            b_ptrs = b_ptr + (start + inner)[:, None] * b_row + columns[None, :]
+        a = tl.load(a_ptrs, mask=in_rows & (start + inner < K)[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=in_columns & (start + inner < K)[:, None], other=0.0)
+        acc += tl.dot(a, b)
+        if HOISTED:
+            a_ptrs += BLOCK_K
+            b_ptrs += BLOCK_K * b_row
+    tl.store(c_ptr + rows[:, None] * c_row + columns[None, :], acc, mask=in_rows & in_columns)
+
+
+def with_addresses(shape, warps, hoisted, index):
+    BLOCK_M, BLOCK_N, BLOCK_K = shape
+    x = torch.zeros(16, 16, dtype=torch.float16)
+    addresses_kernel[(1, 1)](
+        x, x, torch.empty_like(x), *x.shape, 16, 16, 16, 16, HOISTED=hoisted, INDEX=index,
+        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, num_warps=warps,
+    )  # fmt: skip
+
+
+for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
+    for index in (tl.int32, tl.int64):
+        computed, hoisted = (
+            compiler.compile_launch(launch_of(with_addresses, shape, warps, choice, index))
+            for choice in (False, True)
+        )
+        for one, other in zip(computed, hoisted, strict=True):
+            print(
+                f"{'×'.join(map(str, shape)):10} {index}, {one.device}: in the loop {one.registers:3}, "
+                f"hoisted {other.registers:3} registers, {other.registers - one.registers:+d}"
+            )
+
+# %% [markdown]
+# > **The verdict.** Not a rule. The compiler moves out of the loop what does not change in it, whether you write it
+# > there or not, and turns multiplications that grow with the loop into additions. What hoisting by hand does change
+# > is how many values stay *alive* across the loop: two tiles of pointers, two registers for each pointer. In our run
+# > (triton 3.7.1) that took fewer registers in one case of eight, more in three, up to 23 more, and as many in four.
+# > If you want to know, ask the compiler: it takes a second.
+#
+# ### Fit it into one picture
+#
+# | you choose | bytes requested | registers | shared memory | bytes under way |
+# |---|---|---|---|---|
+# | larger `BLOCK_M`, `BLOCK_N` | fewer | more: the accumulator | more | more |
+# | larger `BLOCK_K` | the same | hardly more | more | more |
+# | more `num_warps` | the same | fewer per thread | the same | the same |
+# | more `num_stages` | the same | hardly more | more | more |
+
+# %% [markdown]
+# ## 9 · What you have now
+#
+# | | remember |
+# |---|---|
+# | registers, shared memory, L2, HBM | each step outwards: larger, slower, further; a factor of a hundred in all |
+# | a Triton program | one block: `num_warps` × 32 threads, in one SM |
+# | within a warp, between warps, between programs | shuffle; shared memory and a barrier; atomics, or the end of the kernel |
+# | coalesced | neighbouring lanes, neighbouring addresses: few sectors of 32 bytes |
+# | requested bytes | $e\,(MK\lceil N/B_N\rceil + KN\lceil M/B_M\rceil + MN)$ |
+# | unique bytes | $e\,(MK + KN + MN)$; L2 decides in between |
+# | intensity of a tiled product | $B/e$ by requested bytes |
+# | the machine's ridge | `half / bandwidth`: 295 FLOP/B on an H100 |
+# | accumulator | `BLOCK_M · BLOCK_N / (32 · num_warps)` registers per thread, of at most 255 |
+# | shared memory | 48 KiB by default; more by opting in, which Triton does |
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** A product of 4096³ in fp16 with blocks of 64 × 64 requests how many bytes? How long does an H100 take for
+# them from HBM, and how long for the arithmetic?
+#
+# <details><summary>Answer</summary>
+#
+# $2 \cdot (2 \cdot 4096^2 \cdot 64 + 4096^2)$ bytes, which is $129 \cdot 4096^2 \cdot 2 = 4.3 \cdot 10^9$. At 3.35
+# TB/s that is 1.3 ms. The arithmetic is $2 \cdot 4096^3 = 1.4 \cdot 10^{11}$ operations, at 989 TFLOP/s 0.14 ms. If
+# L2 did not help, memory would take nine times as long; intensity 32 against a ridge of 295 says the same.
+#
+# </details>
+
+# %% [markdown]
+# **2.** A kernel has one warp per program and sums a row of 4096 numbers with `tl.sum`. How many barriers are there?
+# And how many elements has each thread? Why might four warps be better all the same?
+#
+# <details><summary>Answer</summary>
+#
+# None: everything happens within a warp. Each thread has 128 elements, so 128 registers for the row alone. Two tiles
+# of that kind in a backward kernel would not fit. Four warps have 32 each, at the price of one exchange through
+# shared memory; and four times as many loads are under way per program.
+#
+# </details>
+
+# %% [markdown]
+# **3.** A kernel with 200 registers per thread, 4 warps and 40 KiB of shared memory per block: how many blocks are
+# resident on an H100? Somebody brings it down to 168 registers. What changes? And if they also bring shared memory
+# down to 20 KiB?
+#
+# <details><summary>Answer</summary>
+#
+# By registers: $65536 / (200 \cdot 128) = 2.56$, so 2. By shared memory: $228 / 41 = 5.6$, so 5. Two are resident, 8
+# of 64 warps. With 168 registers it is $65536 / 21504 = 3.05$, three. Less shared memory changes nothing: it was not
+# the limit.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences in your own words, for yourself in a month. Which figure surprised you? Which of your
+# kernels so far would you expect to be limited by something else than memory? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# Lesson 06 puts two tiled products into one loop, with a softmax between them that has to work before it has seen the
+# whole row. Its accumulator, its tiles and its requested bytes are those of this lesson; lessons 12 and 13 come back
+# to block shapes, stages and what Hopper adds.
+#
+# **Sources.** Roofline: S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model for
+# multicore architectures*, CACM 52(4), 2009. Threads, memory, limits per compute capability, banks, clusters: NVIDIA,
+# *CUDA C++ Programming Guide*. SMs, GPCs and L2: NVIDIA, *A100* and *H100 Tensor Core GPU Architecture*, white
+# papers, 2020 and 2022; peaks: their data sheets. Instructions: NVIDIA, *Parallel Thread Execution ISA*. Latency by
+# chasing pointers, and the four clocks of a multiply-add: Z. Jia, M. Maggioni, B. Staiger, D. Scarpazza, *Dissecting
+# the NVIDIA Volta GPU architecture via microbenchmarking*, arXiv 1804.06826; for Hopper: W. Luo et al., arXiv
+# 2402.13499. Occupancy: V. Volkov, *Better performance at lower occupancy*, GTC 2010. Little's law: J. Little, *A
+# proof for the queuing formula L = λW*, Operations Research 9, 1961. The tiled product in Triton: tutorial 03,
+# *Matrix Multiplication*. Work between warps: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.3. Our
+# measurements: one NVIDIA H200, triton 3.6.0, `flashlearn/lessons/lesson_05_execution_model/probes.py`.

@@ -1,0 +1,232 @@
+"""Lesson 06, FlashAttention forward: the whole kernel, and the same under a causal mask."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.lessons.lesson_06_flash_forward import mistakes
+from flashlearn.lessons.shared import quantities, readouts, reference
+from flashlearn.lessons.shared.attention_cases import (
+    FP16,
+    ON_A_GPU,
+    REAL_SIZES,
+    SHARED,
+    TIMING,
+    attention_case,
+    forward_inputs,
+    products_work,
+)
+from flashlearn.lessons.shared.tiled_twins import ORDERS, forward_in_tiles
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
+
+LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D and S exchanged in memory
+
+FALLING = "scores falling by 120"  # those of the keys from 128 on: between two tiles of 16 to 128 keys
+
+SINGLE = (  # a query per head; six heads, since the error of one number alone is luck
+    attention_case(1, 1, 16, B=2, H=3, seed=2),
+    attention_case(1, 37, 16, B=2, H=3, seed=6),
+)
+LARGE = (
+    attention_case(37, 64, 16, magnitude=10.0, seed=20),
+    attention_case(20, 37, 16, magnitude=30.0, seed=21),
+    attention_case(32, 64, 32, dtype=FP16, data="V near 10⁴", seed=22),
+)
+BOTH = (
+    *(case for case in SHARED if case.sizes["S_q"] > 1),
+    *SINGLE,
+    *LARGE,
+    attention_case(4, 3, 2, seed=60),  # the running example's sizes: D below 16
+    attention_case(20, 37, 16, B=2, H=3, data=LAYOUTS, seed=61),
+    dataclasses.replace(
+        attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=62),
+        name="S 20 × 37, D 16, values ×10, negative alpha",
+    ),
+    attention_case(8, 200, 16, data=FALLING, seed=64),  # exp(120) is more than fp32 holds
+)
+FORWARD_CASES = (
+    *BOTH,
+    attention_case(20, 1, 16, magnitude=10.0, seed=63),  # rows whose only score is far below zero
+    *ON_A_GPU,
+)
+CAUSAL_CASES = (
+    *BOTH,
+    attention_case(37, 37, 16, magnitude=10.0, seed=71),  # the first query sees one key
+    *ON_A_GPU,
+)
+
+
+def inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q [B, H, S_q, D], k and v [B, H, S_k, D], alpha; in LAYOUTS each tensor has strides of its own kind.
+
+    In FALLING the first of the D products is 60 for the first 128 keys and −60 for the rest.
+    """
+    given = forward_inputs(case, generator)
+    if case.data == LAYOUTS:
+        given["k"] = given["k"].transpose(1, 2).contiguous().transpose(1, 2)
+        given["v"] = given["v"].mT.contiguous().mT
+    if case.data == FALLING:
+        step = torch.where(torch.arange(case.sizes["S_k"]) < 128, 60.0, -60.0)
+        given["q"][..., 0], given["k"][..., 0] = 1.0, step / given["alpha"]
+    return given
+
+
+def work(given: Inputs, causal: bool = False) -> Work:
+    """Two products over the visible pairs; Q, K, V read once, O and the fp32 LSE written once."""
+    least = products_work(given, 2, ("q",), causal)
+    q = given["q"]
+    return Work(least.operations, least.bytes + 4.0 * q.shape[0] * q.shape[1] * q.shape[2])
+
+
+causal_work = functools.partial(work, causal=True)
+
+
+def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a causal kernel multiplies tiles in which no key is seen, else nothing.
+
+    Of the 8 × 8 tiles of 32 × 32 at S 256 it needs 36, of 2 × 2 tiles of 128 × 128 it needs 3.
+    """
+    case = attention_case(256, 256, 16, seed=65)
+    given = inputs(case, case.generator())
+    done = answer.run(given, Observed(seed=0)).completed().observation.operations.get("dot", 0)
+    share = done / work(given).operations
+    if share < 0.9:
+        return ""
+    return (
+        f"The result is right, but at S 256 your kernel multiplies {share:.0%} of all pairs of a query and a "
+        "key, where little more than half of them are seen. Let the loop end after the tile that holds the "
+        "last key that the block's last query sees."
+    )
+
+
+def sdpa_flash(q: Tensor, k: Tensor, v: Tensor, alpha: float) -> Tensor:
+    """The peer of flash_forward: torch's own FlashAttention-2."""
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=alpha)
+
+
+def sdpa_flash_causal(q: Tensor, k: Tensor, v: Tensor, alpha: float) -> Tensor:
+    """The peer of flash_forward_causal; torch aligns top-left, which is the same for S_q = S_k."""
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=alpha, is_causal=True)
+
+
+def other_order(q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False) -> tuple[Tensor, Tensor]:
+    """A twin whose scores are summed over D from the other end: fp32 sums depend on their order."""
+    return reference.attention_forward(q.flip(-1), k.flip(-1), v, alpha, causal)
+
+
+def other_order_in_tiles(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The same of the twin that scales q first and sums in tiles."""
+    return forward_in_tiles(q.flip(-1), k.flip(-1), v, alpha, causal)
+
+
+TWINS = (
+    reference.attention_forward_rounded,
+    reference.attention_forward_base2,
+    other_order,
+    forward_in_tiles,
+    other_order_in_tiles,
+    *ORDERS,
+)
+
+flash_forward = Exercise(
+    name="flash_forward",
+    lesson="06",
+    kind=Kind.KERNEL,
+    title="FlashAttention's forward pass: O and LSE in one scan over the keys",
+    signature="(q, k, v, alpha) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=inputs,
+    cases=FORWARD_CASES,
+    judged=HowJudged(
+        reference=reference.attention_forward,
+        twins=TWINS,
+        output_dtypes={"lse": torch.float32},
+        work=work,
+        real_sizes=REAL_SIZES,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.forward_weights),
+        quantities=quantities.attention_forward,
+        mistakes=mistakes.FORWARD,
+    ),
+    timed=HowTimed(
+        peer=sdpa_flash,
+        peer_name="sdpa_flash",
+        case=TIMING,
+    ),
+    points=4,
+    solution="flashlearn.kernels.flash_forward:flash_forward",
+    hints=(
+        "The loop of section 2, with tiles in place of torch slices. Before the loop: q, and the state of a "
+        "row that has seen nothing, $(-\\infty, 0, 0)$. In the loop, in this order: load k and v, scores, "
+        "mask, new maximum, rescale, p, l_i, acc. After it: divide once, store O and LSE. Which of these "
+        "lines must know that a tile is not full?",
+        "Shapes: `q` (BLOCK_Q, BLOCK_D); `k` and `v` (BLOCK_K, BLOCK_D); `s` and `p` (BLOCK_Q, BLOCK_K); "
+        "`m_i`, `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row meets a tile as "
+        "`x[:, None]`. Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys "
+        'beyond `S_k` become `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`, and all '
+        "else is fp32.",
+        'The loop\'s heart: `s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")`, `s = '
+        'tl.where((columns < S_k)[None, :], s, -float("inf"))`, `m_new = tl.maximum(m_i, tl.max(s, '
+        "axis=1))`, `rescale = tl.exp(m_i - m_new)`, `p = tl.exp(s - m_new[:, None])`, `l_i = l_i * rescale "
+        "+ tl.sum(p, axis=1)`, `acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, "
+        'input_precision="ieee")`, `m_i = m_new`. After it, O is `acc / l_i[:, None]` and LSE is `m_i + '
+        "tl.log(l_i)`.",
+    ),
+)
+
+flash_forward_causal = Exercise(
+    name="flash_forward_causal",
+    lesson="06",
+    kind=Kind.KERNEL,
+    title="The same under a causal mask, aligned bottom-right",
+    signature="(q, k, v, alpha) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=inputs,
+    cases=CAUSAL_CASES,
+    judged=HowJudged(
+        reference=functools.partial(reference.attention_forward, causal=True),
+        twins=tuple(functools.partial(twin, causal=True) for twin in TWINS),
+        output_dtypes={"lse": torch.float32},
+        work=causal_work,
+        real_sizes=REAL_SIZES,
+        causal=True,
+        review=leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.forward_weights, causal=True),
+        quantities=quantities.causal_forward,
+        mistakes=mistakes.CAUSAL,
+    ),
+    timed=HowTimed(
+        peer=sdpa_flash_causal,
+        peer_name="sdpa_flash_causal",
+        case=TIMING,
+    ),
+    points=3,
+    solution="flashlearn.kernels.flash_forward:flash_forward_causal",
+    hints=(
+        "Start from your `flash_forward`. Four lines change: where the loop ends, which scores are masked, "
+        "what is subtracted where a row has seen nothing yet, and what is divided by where it never does. "
+        "Which key is the last that query i sees? And the last that the block's last query sees?",
+        "Query `rows` sees the keys `columns <= rows + S_k - S_q`: an array per row, compared as "
+        "`columns[None, :] <= (…)[:, None]`, together with `columns < S_k`. The loop's end is a number: one "
+        "more than the last key of the block's last query, `S_k` at most (and a negative end is an empty "
+        "loop). Where `m_new` is −inf subtract 0 instead; where `l_i` is 0 divide by 1.",
+        "`end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)`; `seen = (columns < "
+        "S_k)[None, :] & (columns[None, :] <= rows[:, None] + S_k - S_q)`; `shift = tl.where(m_new == "
+        '-float("inf"), 0.0, m_new)`, used in place of `m_new` in both exponentials; `o = acc / '
+        "tl.where(l_i == 0.0, 1.0, l_i)[:, None]`.",
+    ),
+)

@@ -1,0 +1,129 @@
+"""Lesson 07, dQ: two kernels with the forward pass's parallel shape, without and with a causal mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from flashlearn.exercise import Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.lessons.lesson_07_dq import mistakes
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared import quantities, readouts, reference
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.running.answer import Answer
+
+SIGNATURE = "(q, k, v, o, do, lse, alpha) -> dq"
+
+
+def only_dq(gradients: backward.Gradients, causal: bool) -> Callable[..., Tensor]:
+    """A reference or twin that returns dQ alone."""
+
+    def dq(q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float) -> Tensor:
+        return gradients(q, k, v, o, do, lse, alpha, causal)[0]
+
+    return dq
+
+
+def dq_work(inputs: Inputs) -> Work:
+    """Three products, S, dP and dQ, over all pairs."""
+    return products_work(inputs, 3, ("q",))
+
+
+def dq_causal_work(inputs: Inputs) -> Work:
+    """The same over the visible pairs."""
+    return products_work(inputs, 3, ("q",), causal=True)
+
+
+def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
+    """A complaint if the causal kernel multiplies tiles in which nothing is visible."""
+    return backward.skips_hidden_tiles(answer, products=3)
+
+
+dq_kernel = Exercise(
+    name="dq_kernel",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ, one program per block of queries",
+    signature=SIGNATURE,
+    outputs=("dq",),
+    inputs=backward.backward_inputs,
+    cases=backward.CASES,
+    judged=HowJudged(
+        reference=only_dq(reference.attention_gradients, causal=False),
+        twins=backward.twins(only_dq, causal=False),
+        gradient=True,
+        work=dq_work,
+        real_sizes=REAL_SIZES,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dq_weights),
+        quantities=quantities.backward("dq"),
+        mistakes=mistakes.DQ,
+    ),
+    timed=HowTimed(
+        peer=backward.sdpa_backward,
+        peer_name="sdpa_backward",
+        case=TIMING,
+    ),
+    points=3,
+    solution="flashlearn.kernels.flash_backward_dq:dq_kernel",
+    hints=(
+        "The parallel shape is the forward pass's: load this block's `q`, `do`, `lse` and `delta` once, and "
+        "let K and V come by. From a tile of K you rebuild $P$, from a tile of V you get $dP$, and both "
+        "together give $dS$, which meets the *same* tile of K once more.",
+        "Three products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K), `tl.dot` of a block of rows with a "
+        "transposed tile; the third adds a (BLOCK_Q, BLOCK_D) to `dq`. `lse` and `delta` are one number per "
+        "row: `[:, None]`. Padded keys get $s = -\\infty$. Cast `ds` to `k.dtype` for its product; "
+        "everything else stays fp32.",
+        'In the loop, after `k` and `v`: `s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")`, '
+        'masked with `tl.where(in_keys[None, :], s, -float("inf"))`; `p = tl.exp(s - lse_i[:, None])`; '
+        '`dp = tl.dot(do, tl.trans(v), input_precision="ieee")`; `ds = p * (dp - delta_i[:, None])`; '
+        '`dq += tl.dot(ds.to(k.dtype), k, input_precision="ieee")`. After the loop: `dq *= alpha`, store.',
+    ),
+)
+
+dq_kernel_causal = Exercise(
+    name="dq_kernel_causal",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ where later keys are hidden",
+    signature=SIGNATURE,
+    outputs=("dq",),
+    inputs=backward.causal_backward_inputs,
+    cases=backward.CASES,
+    judged=HowJudged(
+        reference=only_dq(reference.attention_gradients, causal=True),
+        twins=backward.twins(only_dq, causal=True),
+        gradient=True,
+        work=dq_causal_work,
+        real_sizes=REAL_SIZES,
+        causal=True,
+        review=leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dq_weights, causal=True),
+        quantities=quantities.backward("dq", causal=True),
+        mistakes=mistakes.CAUSAL,
+    ),
+    timed=HowTimed(
+        peer=backward.sdpa_backward_causal,
+        peer_name="sdpa_backward_causal",
+        case=TIMING,
+    ),
+    points=2,
+    solution="flashlearn.kernels.flash_backward_dq:dq_kernel_causal",
+    hints=(
+        "Three things change, and only three: which keys a score may see, where the loop ends, and what "
+        "becomes of a query that sees no key at all. The mathematics of $dS$ does not change: where $P$ is "
+        "0, so is $dS$.",
+        "Visible is `columns <= rows + S_k - S_q`. The last row of this block is "
+        "`(tl.program_id(0) + 1) * BLOCK_Q - 1`; one past the last key that it sees is the loop's end, at "
+        "most S_k (`tl.minimum`). A query that saw nothing has LSE $= -\\infty$: which other value would "
+        "make `exp(s - lse)` zero for every s?",
+        'Before the loop: `lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)` and '
+        "`end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)`. In it: "
+        "`seen = in_keys[None, :] & (columns[None, :] <= rows[:, None] + S_k - S_q)`, then "
+        '`p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])`.',
+    ),
+)

@@ -1,0 +1,602 @@
+# %% [markdown]
+# # dQ
+#
+# The forward kernel left two things behind: the output $O$, and one number per query, LSE. Now a gradient $dO$
+# arrives, and three gradients are owed. $dQ$ comes first, because you know its kernel already: it has the forward
+# pass's shape. Queries stay, keys come by, and at the end a block of rows is stored.
+#
+# **Afterwards you can**
+#
+# - say which parts of $Q$, $K$, $V$, $dO$, LSE and $\delta$ a block of $dQ$ needs, and why its programs need not know
+#   of each other;
+# - rebuild a tile of $P$ from LSE, and explain why nothing is rescaled on the way;
+# - tell what it costs to compute $\delta$ in the loop, in bytes that were counted;
+# - find the end of a causal loop for any $S_q$ and $S_k$, and handle queries that see nothing;
+# - write both kernels.
+#
+# **You need** lesson 03 ($dS = P \circ (dP - \delta)$ and $dQ = \alpha\, dS\, K$), lesson 04 (LSE) and lesson 06 (the
+# forward kernel, its tiles and its masks). Nothing that you wrote there is needed here.
+#
+# **It takes** 60 to 75 minutes: a kernel of some 25 lines, a second one that differs in a handful of them, three
+# questions at the end.
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import sympy as sp
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+import flashlearn
+from flashlearn import DEVICE
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
+from flashlearn.lessons.lesson_07_dq.faulty_kernels import faulty_dq
+from flashlearn.lessons.shared import backward_pictures as pictures
+from flashlearn.lessons.shared import example, reference
+
+# %% [markdown]
+# ## 1 · One row of dQ
+#
+# Lesson 03 went back one matrix at a time. A kernel sees it differently: it has one query, or a few, and asks what
+# *they* need. So follow one query $q$ from end to end. Its scores, its shares, its part of the loss:
+#
+# $$S_j = \alpha \sum_e q_e K_{je}, \qquad P_j = \frac{e^{S_j}}{\sum_l e^{S_l}}, \qquad L = \sum_j dP_j\, P_j,$$
+#
+# with $dP_j = \sum_d dO_d V_{jd}$ held constant, as always when only the derivative is wanted. Now differentiate by
+# $q_d$, through everything at once. The cell holds for **any number of keys $N$ and any $D$**; sums are never
+# written out.
+
+# %%
+N, D = sp.symbols("N D", integer=True, positive=True)
+j, l, e, d = sp.symbols("j l e d", integer=True)
+alpha_ = sp.Symbol("alpha", real=True)
+q_, K_, dP_ = (sp.IndexedBase(name, real=True) for name in ("q", "K", "dP"))
+
+
+def score(key):
+    return alpha_ * sp.Sum(q_[e] * K_[key, e], (e, 0, D - 1))
+
+
+def row_sum(term, index):
+    return sp.Sum(term, (index, 0, N - 1))
+
+
+Z = row_sum(sp.exp(score(l)), l)
+loss = row_sum(dP_[j] * sp.exp(score(j)), j) / Z
+d_in_range = sp.Q.ge(d, 0) & sp.Q.le(d, D - 1)
+by_sympy = sp.refine(sp.diff(loss, q_[d]).doit(), d_in_range)
+
+# alpha Σ_j P_j (dP_j − delta) K_jd, multiplied out, with P_j = e^S_j / Z and delta = Σ_j P_j dP_j = loss
+by_lesson_03 = (
+    alpha_ * row_sum(dP_[j] * sp.exp(score(j)) * K_[j, d], j) / Z
+    - alpha_ * loss * row_sum(sp.exp(score(l)) * K_[l, d], l) / Z
+)
+assert sp.simplify(sp.expand(by_sympy.doit() - by_lesson_03)) == 0
+
+# %% [markdown]
+# So what lesson 03 assembled from matrices is right in one piece, too:
+#
+# $$dQ_i = \alpha \sum_j dS_{ij}\, K_j, \qquad dS_{ij} = P_{ij}\,(dP_{ij} - \delta_i).$$
+#
+# Read the indices. Row $i$ of $dQ$ needs row $i$ of $Q$ and of $dO$, and two numbers, $\mathrm{LSE}_i$ and $\delta_i$.
+# Of the other queries it needs nothing. Of $K$ and $V$ it needs every row, and the sum over $j$ does not ask in which
+# order, or how many at a time.
+#
+# By hand, row 0 of the running example. Its scores are $(1, 2, 3)/\sqrt 2$ and $dP_0 = (1, -2, 0)$. **Predict** the
+# sign of each $dS_{0j}$, and their sum.
+
+# %% tags=["nbval-check-output"]
+Q, K, V, dO, alpha = example.Q, example.K, example.V, example.dO, example.ALPHA  # fp64
+
+O, LSE = reference.attention_forward(Q, K, V, alpha)
+P = torch.exp(alpha * Q @ K.T - LSE[:, None])  # (4, 3)
+dP = dO @ V.T  # (4, 3)
+delta = (O * dO).sum(dim=1)  # (4,)
+dS = P * (dP - delta[:, None])  # (4, 3)
+dQ = alpha * dS @ K  # (4, 2)
+
+for name, row in (("P_0", P[0]), ("dP_0", dP[0]), ("delta_0", delta[:1]), ("dS_0", dS[0]), ("dQ_0", dQ[0])):
+    print(f"{name:8}", row.numpy().round(4))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $\delta_0$ lies below 0, between the smallest and the largest $dP_{0j}$, as a mean must. Keys 0 and 2 do better than
+#   the mean and get a positive $dS$; key 1 does worse.
+# - $dS_0$ sums to zero. With $K = [(1, 0), (0, 1), (1, 1)]$ the row $dQ_0$ is
+#   $\alpha\,(dS_{00} + dS_{02},\ dS_{01} + dS_{02}) = \alpha\,(-dS_{01},\ -dS_{00})$. Check it.
+#
+# </details>
+#
+# ### The parallel shape
+#
+# Rows of $dQ$ do not know of each other, so one program may own a block of them, load its part of $Q$, $dO$, LSE and
+# $\delta$ once, and let all tiles of $K$ and $V$ come by. This is the forward kernel's shape. ($dK$ and $dV$ will
+# turn it by 90 degrees; that is lesson 08.)
+
+# %%
+pictures.parallel_shapes("dq")
+
+# %% [markdown]
+# Each program writes its own block of $dQ$ and nothing else. No two programs write the same element, so there is
+# nothing to add up afterwards, nothing atomic, and the result is the same bits on every run.
+#
+# ## 2 · P again, and for good
+#
+# Nobody stored $P$. The forward pass stored, per query, $\mathrm{LSE}_i = m_i + \log l_i$, and lesson 04 showed that
+# this is enough:
+#
+# $$P_{ij} = \frac{e^{S_{ij} - m_i}}{l_i} = e^{S_{ij} - \mathrm{LSE}_i}.$$
+#
+# **Predict:** the forward kernel had to carry $m_i$ and $l_i$ from tile to tile, and to rescale what it had whenever
+# $m_i$ moved. What of that remains here?
+#
+# Below, the example in tiles of two keys: for each tile $P$, $dP$ and $dS$ are computed from that tile's keys alone,
+# and $dQ$ grows.
+
+# %% tags=["nbval-check-output"]
+for order in ((0, 2), (2, 0)):
+    dq = torch.zeros(4, 2, dtype=torch.float64)
+    for start in order:
+        k, v = K[start : start + 2], V[start : start + 2]  # the second tile has one key
+        p = torch.exp(alpha * Q @ k.T - LSE[:, None])
+        ds = p * (dO @ v.T - delta[:, None])
+        dq += alpha * ds @ k
+        print(f"keys from {start}: row 0 of dq is", dq[0].numpy().round(4))
+    print("equal to dQ:", torch.allclose(dq, dQ))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Nothing remains. A tile's $p$ is final the moment it is computed: LSE has seen the whole row. No running maximum,
+#   no rescaling, no division at the end. The backward pass has more products than the forward pass, but a simpler
+#   loop.
+# - The order of the tiles does not matter (in floating point, up to rounding).
+# - No maximum is subtracted, and nothing overflows: $S_{ij} \le \mathrm{LSE}_i$ for every key of the row, so
+#   $e^{S_{ij} - \mathrm{LSE}_i} \le 1$. For every key *of the row*: hold that thought until section 4.
+#
+# </details>
+#
+# ## 3 · delta, once
+#
+# $\delta_i = \sum_j P_{ij}\, dP_{ij}$ is a sum along the whole row, needed before the first entry of $dS_i$. There are
+# three ways to have it.
+#
+# | | how | price |
+# |---|---|---|
+# | before the loop | $\sum_d dO_{id} O_{id}$, lesson 03's identity | $O$ and $dO$ read once, $2 S_q D$ operations |
+# | in the loop | the same sum, again for every tile of keys | $O$ requested once per *tile*, and as many sums |
+# | without $O$ | $\sum_j P_{ij}\, dP_{ij}$, complete only after the last tile | a second scan, or a fourth product |
+#
+# The third one first, since it looks impossible and is not. Multiply out:
+#
+# $$\frac{dQ_i}{\alpha} = \sum_j P_{ij}\, dP_{ij}\, K_j \;-\; \Bigl(\sum_j P_{ij}\, dP_{ij}\Bigr) \sum_j P_{ij} K_j .$$
+#
+# All three sums can grow during one scan, and be put together at the end. It takes two accumulators of the size of
+# $dQ$ instead of one, and a fourth product, $P K$. Nobody does it, since $O$ is at hand. But it is worth knowing that
+# $\delta$ is a convenience, not a necessity:
+
+# %%
+weighted, plain, mean = torch.zeros(4, 2), torch.zeros(4, 2), torch.zeros(4, 1)
+for start in (0, 2):
+    k, v = K[start : start + 2].float(), V[start : start + 2].float()
+    p = torch.exp(alpha * Q.float() @ k.T - LSE[:, None].float())
+    p_dp = p * (dO.float() @ v.T)
+    weighted, plain, mean = weighted + p_dp @ k, plain + p @ k, mean + p_dp.sum(dim=1, keepdim=True)
+
+assert torch.allclose(alpha * (weighted - mean * plain), dQ.float(), atol=1e-6)
+
+# %% [markdown]
+# ### What it costs in the loop, counted
+#
+# Lesson 03 worked out on paper what $\delta$ in the inner loop costs a $dK$/$dV$ kernel. Here it is for $dQ$, and
+# counted instead of calculated. `faulty_dq("delta in the loop")` is a $dQ$ kernel that is right, and has two more
+# lines in its loop: load this block's $O$, and `delta_i = tl.sum(o * do, axis=1)`. The other one calls
+# `delta_preprocess` first. `flashlearn.observing()` counts what both request, on one head with 128 queries, 128 keys,
+# $D = 64$ and tiles of 32 × 32, in fp32.
+#
+# **Predict:** how often is each element of $O$ requested in either case?
+
+# %%
+generator = torch.Generator().manual_seed(0)
+q, k, v, do = (torch.randn(1, 1, 128, 64, generator=generator).to(DEVICE) for _ in range(4))
+o, lse = flash_forward(q, k, v, 0.125)
+
+counted = {}
+variants = {"before the loop": faulty_dq(""), "in the loop": faulty_dq("delta in the loop")}
+for variant, function in variants.items():
+    with flashlearn.observing() as (session, _):
+        function(q, k, v, o, do, lse, 0.125)
+    seen = session.observation()
+    kib = {name.removesuffix("_ptr"): (t.loaded + t.stored) / 1024 for name, t in seen.traffic.items()}
+    counted[variant] = {
+        "K, V": kib["k"] + kib["v"],
+        "Q, dO, dQ": kib["q"] + kib["do"] + kib["dq"],
+        "O": kib["o"],
+        "LSE, delta": kib["lse"] + kib.get("delta", 0),
+    }
+    print(f"delta {variant:15}: O {kib['o']:3.0f} KiB, {seen.operations['reduce']:5} additions in tl.sum")
+
+# %%
+pictures.requested(counted)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $O$ has $128 \cdot 64 \cdot 4$ bytes, 32 KiB. Before the loop it is read once. In the loop, once per tile of keys:
+#   four times here, 64 times at 4096 keys and tiles of 64. (Beforehand costs something, too: the small kernel reads
+#   $dO$ once more. The bars include it.)
+# - The loop's loads all ask for the same tile of $O$. A cache will catch them, and a clever compiler may move them out
+#   of the loop, since nothing in them depends on $j$. In the loop of $dK$ and $dV$ it can not: there each step has
+#   other queries.
+# - So: a small kernel of its own computes $\delta$, once for all; both backward kernels read one number per query.
+#
+# </details>
+
+# %% [markdown]
+# ## 4 · The kernel
+#
+# | mathematics | in the kernel | shape |
+# |---|---|---|
+# | rows of $Q$, $dO$ | `q`, `do` | `(BLOCK_Q, BLOCK_D)`, loaded once |
+# | $\mathrm{LSE}_i$, $\delta_i$ | `lse_i`, `delta_i` | `(BLOCK_Q,)`, loaded once |
+# | a tile of $K$, $V$ | `k`, `v` | `(BLOCK_K, BLOCK_D)`, one per step |
+# | $S = \alpha\,Q K^\top$ | `s` | `(BLOCK_Q, BLOCK_K)` |
+# | $P = e^{S - \mathrm{LSE}}$ | `p` | `(BLOCK_Q, BLOCK_K)` |
+# | $dP = dO\,V^\top$ | `dp` | `(BLOCK_Q, BLOCK_K)` |
+# | $dS = P \circ (dP - \delta)$ | `ds` | `(BLOCK_Q, BLOCK_K)` |
+# | $dQ = \alpha\, dS\, K$ | `dq` | `(BLOCK_Q, BLOCK_D)`, grows in fp32 |
+#
+# Three products per tile, against the forward pass's two. Two decisions:
+#
+# - **Where alpha goes.** In `s` it must, or $P$ is wrong. For $dQ$ it may be multiplied into every `ds`, `BLOCK_Q ·
+#   BLOCK_K` multiplications per tile, or once into the finished `dq`.
+# - **What is rounded.** `tl.dot` takes two operands of one dtype and adds in fp32. `q`, `k`, `do` and `v` are used as
+#   loaded. `ds` is fp32 when it is computed and has to be cast to `k`'s dtype for its product. Nothing else is cast
+#   before the store.
+#
+# ### Does a padded key leak?
+#
+# The last tile of keys may be ragged. Lanes beyond $S_k$ load zeros, so a padded key has $s = \alpha \cdot 0 = 0$, and
+# $p = e^{0 - \mathrm{LSE}_i}$: not a probability of anything, and not zero. In the forward pass that was fatal: it went
+# into $l_i$. Here? **Predict** what the padded key contributes to $dQ$, for a query with $\mathrm{LSE}_i = 3$, with
+# $-3$, and with $-120$.
+
+# %% tags=["nbval-check-output"]
+padded_k, padded_dp, some_delta = torch.tensor(0.0), torch.tensor(0.0), torch.tensor(0.7)
+
+for lse_i in (3.0, -3.0, -120.0):
+    padded_p = torch.exp(torch.tensor(0.0) - lse_i)
+    padded_ds = padded_p * (padded_dp - some_delta)
+    adds = padded_ds * padded_k
+    print(f"LSE {lse_i:6}: P {padded_p.item():8.3g}, dS {padded_ds.item():8.3g}, adds {adds.item()}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Whatever $dS$ the padded key has, it meets $K_j = 0$ in the last product and adds nothing. There is no leak, as long
+#   as $P$ is finite. "Padding must have $P = 0$" is good advice here, but not for the reason that one would give first.
+# - At $\mathrm{LSE} = -120$, $e^{120}$ is infinite in fp32, and $\infty \cdot 0$ is NaN. Scores around $-120$ are rare,
+#   not forbidden: they need only queries that point away from all keys. The check has such a case.
+# - So the mask in `s` costs one `tl.where` and buys a kernel that is right for all inputs. Lesson 08 asks the same of
+#   padded *queries*, and finds three different answers.
+#
+# </details>
+#
+# ### Exercise 1: `dq_kernel`
+#
+# Write the kernel; the launcher is given. It has called `delta_preprocess`, so `delta_ptr` points to $\delta$. What the
+# check will ask of it:
+#
+# - any $S_q$, $S_k$ and $D$: `BLOCK_D` is the next power of two, at least 16, and lanes from $D$ on are padding, like
+#   rows from $S_q$ on and keys from $S_k$ on;
+# - every tensor has strides of its own (`k_row` is not `q_row`); the prologue has moved each pointer to its head, and
+#   `lse` and `delta` are contiguous;
+# - fp32, fp16 and bf16; `dq` grows in fp32. Pass `input_precision="ieee"` to `tl.dot`, so that fp32 stays fp32;
+# - $\alpha$ may be negative, and scores may be near $-120$.
+
+# %% exercise="dq_kernel"
+# INCLUDE: flashlearn/kernels/flash_backward_dq.py:flash_dq_kernel
+
+
+# INCLUDE: flashlearn/kernels/flash_backward_dq.py:dq_kernel
+
+# %%
+flashlearn.check("dq_kernel", dq_kernel)
+
+# %%
+# flashlearn.hint("dq_kernel")
+
+# %% [markdown]
+# Now break it, one thing at a time, and read what the check makes of it: no `delta_i`; `tl.trans(ds)` in the last
+# product; no `tl.where` on `s`; `dq` in `q.dtype` (and converted back to it after each step); `range(0, S_k - BLOCK_K +
+# 1, BLOCK_K)`. Which of the five would a test have missed that compares $S_q = S_k = 64$ in fp32?
+#
+# <details><summary><b>What to notice</b></summary>
+#
+# - That test has no ragged tile, no low scores and no half precision: it misses the `tl.where`, the accumulator and
+#   the loop's end. It catches the missing $\delta$ and the transposed $dS$.
+# - `tl.trans(ds)` compiles and runs because the tile is square. Shapes guard you only where sizes differ; with
+#   `BLOCK_Q=64, BLOCK_K=32` the compiler would have refused.
+# - LSE and $\delta$ of padded queries may be filled with anything: their rows of $dQ$ are never stored. (In lesson 08
+#   they will matter.)
+#
+# </details>
+
+# %% [markdown]
+# > ### Sources corrected: `ds.to(tl.float16)`
+# >
+# > **The claim.** A backward kernel, offered for "half precision", casts its tile for the last product with
+# > `ds.to(tl.float16)`. Its launcher accepts fp16 and bf16.
+# >
+# > **The experiment.** The same cast in our kernel, called with each dtype. **Predict** what happens with bf16: a
+# > wrong result, a slow one, or none?
+
+# %%
+for dtype in (torch.float16, torch.bfloat16):
+    half = [t.to(dtype) for t in (q, k, v, o, do)]
+    with flashlearn.observing() as (session, _):
+        try:
+            faulty_dq("cast to fp16")(*half, lse, 0.125)
+            print(dtype, "runs")
+        except flashlearn.KernelCrash as error:
+            print(dtype, "fails:", str(error).splitlines()[0])
+
+# %% [markdown]
+# > **The verdict.** `tl.dot` wants both operands in one dtype, so with bf16 the kernel does not even compile: the
+# > message is triton's own, the same with and without a GPU. Half of what the launcher accepts had never been tried.
+# > Write `ds.to(k.dtype)`, the dtype of the operand that it meets, and test every dtype that you accept.
+#
+# ### What it requests
+#
+# Count the bytes on paper before you look: $b$ bytes per element, blocks of $B$ queries and $B$ keys, lengths that
+# are multiples of $B$. Each program reads its block of $Q$ and $dO$ once and writes its block of $dQ$; that is
+# $3\,S_q D\,b$ in all. And each of the $S_q / B$ programs reads all of $K$ and $V$.
+
+# %% tags=["nbval-check-output"]
+S_q, S_k, B, b = sp.symbols("S_q S_k B b", positive=True)
+width = sp.Symbol("D", positive=True)
+
+elements = 3 * S_q * width * b + (S_q / B) * 2 * S_k * width * b
+rows = 2 * S_q * 4  # LSE and delta, fp32
+preprocess = 2 * S_q * width * b + S_q * 4
+formula = sp.expand(elements + rows + preprocess)
+operations = 3 * 2 * S_q * S_k * width
+print("bytes requested:", formula)
+print("products:       ", operations, "operations")
+
+# %%
+with flashlearn.observing() as (session, _):
+    flashlearn.use("dq_kernel", dq_kernel)(q, k, v, o, do, lse, 0.125)
+seen = session.observation()
+sizes = {S_q: 128, S_k: 128, width: 64, b: 4, B: 32}
+
+print(f"bytes       formula {int(formula.subs(sizes)):8,}   counted {seen.bytes_requested:8,}")
+print(f"products    formula {int(operations.subs(sizes)):8,}   counted {seen.operations['dot']:8,}")
+print(f"each byte once: {seen.bytes_unique:,}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The term with $S_q S_k$ dominates for long sequences: $2\,S_q S_k D\,b / B$. Recomputation does not make the traffic
+#   linear in $N$; it divides the square by the block size, and the caches do the rest. (If the counts of your own
+#   kernel differ from the formula, where do they differ, and why?)
+# - Nothing of the size $S_q \times S_k$ is read or written: that, and not the number of bytes, is what makes long
+#   sequences possible at all.
+#
+# </details>
+
+# %% [markdown]
+# ### One program, step by step
+#
+# `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it and use the
+# arrow keys. **Predict** the order: what is read before the loop, what in it, and what is written when?
+
+# %%
+owner = flashlearn.trace(flashlearn.use("dq_kernel", dq_kernel), q, k, v, o, do, lse, 0.125, program=(2, 0))
+assert owner["k_ptr"].again == owner["v_ptr"].again == 0
+assert owner["k_ptr"].requested == k.numel() * k.element_size()
+owner
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - It is the forward pass's picture with two more tensors before the loop: $dO$, and $\delta$ beside the LSE. Then all
+#   of $K$ and $V$, each byte exactly once, and one tile of $dQ$ at the very end.
+# - *Again*, for all programs, is what recomputation leaves to the caches: each block of queries asks for all keys.
+# - The call made two launches. This is the one that asked for most bytes; `launch=0` shows the kernel of $\delta$.
+#
+# </details>
+
+# %% [markdown]
+# ## 5 · Causal: where the loop ends
+#
+# With a causal mask, query $i$ sees the keys $j \le i + S_k - S_q$: the diagonal ends in the bottom-right corner, so
+# that the last query sees every key. Hidden pairs have $P_{ij} = 0$, hence $dS_{ij} = 0$, and add nothing to $dQ$.
+# Setting their `s` to $-\infty$ is all that the mathematics asks for.
+#
+# But tiles without a visible pair need not be visited at all. The last query of program `pid` is
+# $(\mathrm{pid}+1)\,B - 1$, it sees keys up to $(\mathrm{pid}+1)\,B - 1 + S_k - S_q$, so the loop ends at
+#
+# $$\mathrm{end} = \min\bigl(S_k,\ (\mathrm{pid}+1)\,B + S_k - S_q\bigr).$$
+#
+# Dashed tiles are left out; those marked *mask* are crossed by the diagonal.
+
+# %%
+pictures.causal_tiles("queries", ((192, 192), (96, 192), (192, 112)))
+
+# %% [markdown]
+# **Predict** the ends for $S_q = 100$, $S_k = 64$ and blocks of 32, for programs 0 to 3. What does a negative end do
+# to `range(0, end, BLOCK_K)`?
+
+# %% tags=["nbval-check-output"]
+for pid in range(4):
+    end = min(64, (pid + 1) * 32 + 64 - 100)
+    last_query = min((pid + 1) * 32, 100) - 1
+    print(f"program {pid}: queries {pid * 32} to {last_query}, end {end:3}, {len(range(0, end, 32))} tiles")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Program 0's queries see nothing, its loop has no step, and it stores zeros: the right answer, without a special
+#   case.
+# - The last program's block is ragged (queries 96 to 99). The formula counts from the block's full length, 128, so it
+#   may promise more keys than the real queries see; `min` with $S_k$ and the mask make it harmless.
+# - With $S_q = S_k$ the shift $S_k - S_q$ is zero, and whoever forgets it passes every such test.
+#
+# </details>
+#
+# ## 6 · Queries that see nothing
+#
+# With $S_q > S_k$ the first $S_q - S_k$ queries see no key. Such a query has $O = 0$ and $\mathrm{LSE} = -\infty$, the
+# logarithm of an empty sum, and its gradient is zero: nothing in $L$ depends on it. When it shares a block with
+# queries that do see something, the loop runs, and its row meets $e^{S - \mathrm{LSE}}$ with a masked $S$.
+#
+# **Predict** the three results.
+
+# %% tags=["nbval-check-output"]
+masked = torch.tensor(-math.inf)
+print("LSE = 1.5: ", torch.exp(masked - 1.5).item())
+print("LSE = -inf:", torch.exp(masked - (-math.inf)).item())
+print("LSE = +inf:", torch.exp(masked - math.inf).item())
+
+# %% [markdown]
+# $-\infty + \infty$ is NaN, and one NaN in `p` makes a row of `dq` NaN. The remedy is a line before the loop: where LSE
+# is $-\infty$, take $+\infty$ instead. Then $e^{s - \infty} = 0$ for *every* $s$, masked or not, and the row's $dQ$ is
+# zero. FlashAttention stores $+\infty$ for such rows in the first place, for this very reason; this course stores
+# $-\infty$, because that is what an empty sum's logarithm is, and what merging needs (lesson 04).
+#
+# ### Exercise 2: `dq_kernel_causal`
+#
+# Your kernel once more, with three changes: the loop's end, the mask in `s`, the guard for LSE. What the check will
+# ask of it, beyond exercise 1:
+#
+# - bottom-right alignment for $S_q \ne S_k$, both ways;
+# - rows that see nothing: `dq` is 0, no NaN;
+# - tiles without a visible pair are not multiplied (it counts).
+
+# %% exercise="dq_kernel_causal"
+# INCLUDE: flashlearn/kernels/flash_backward_dq.py:flash_dq_causal_kernel
+
+
+# INCLUDE: flashlearn/kernels/flash_backward_dq.py:dq_kernel_causal
+
+# %%
+flashlearn.check("dq_kernel_causal", dq_kernel_causal)
+
+# %%
+# flashlearn.hint("dq_kernel_causal")
+
+# %% [markdown]
+# How much does the loop's end save? At $S = 256$ and tiles of 32, eight by eight, the causal kernel needs
+# $1 + 2 + \dots + 8 = 36$ of 64 tiles. Counted:
+
+# %%
+long = [torch.randn(1, 1, 256, 16, generator=generator).to(DEVICE) for _ in range(4)]  # q, k, v, do
+launchers = {
+    "all keys": (flash_forward, flashlearn.use("dq_kernel", dq_kernel)),
+    "causal": (flash_forward_causal, flashlearn.use("dq_kernel_causal", dq_kernel_causal)),
+}
+dots = {}
+for name, (forward, backward) in launchers.items():
+    o_long, lse_long = forward(*long[:3], 0.25)
+    with flashlearn.observing() as (session, _):
+        backward(*long[:3], o_long, long[3], lse_long, 0.25)
+    dots[name] = session.observation().operations["dot"]
+
+print(dots, f"ratio {dots['causal'] / dots['all keys']:.4f}, and 36/64 = {36 / 64:.4f}")
+
+# %% [markdown]
+# ### Against autograd
+#
+# The small example through your kernel, beside torch's autograd; then causal with more queries than keys, where the
+# first query sees nothing.
+
+# %%
+q4, k4, v4, do4 = (t[None, None] for t in example.tensors(DEVICE))  # [1, 1, S, 2] in fp32
+
+for causal, (forward, backward) in enumerate(launchers.values()):
+    o4, lse4 = forward(q4, k4, v4, alpha)
+    mine = backward(q4, k4, v4, o4, do4, lse4, alpha)
+    leaf = q4.clone().requires_grad_()
+    reference.attention_forward(leaf, k4, v4, alpha, causal=bool(causal))[0].backward(do4)
+    print(mine[0, 0].cpu().numpy().round(4))
+    print("equal to autograd's:", torch.allclose(mine, leaf.grad, atol=1e-6))
+
+# %% [markdown]
+# ## 7 · What you have now
+#
+# | | | remember |
+# |---|---|---|
+# | the shape | a program owns queries, keys come by | as in the forward pass; no two programs write the same place |
+# | $P$ | $e^{S - \mathrm{LSE}}$ | final at once: no maximum, no rescaling |
+# | $\delta$ | $\sum_d dO \circ O$, by a kernel of its own | in the loop it costs $S_k / B$ times the traffic of $O$ |
+# | $\alpha$ | in `s`, and once in `dq` | not in `ds` as well |
+# | padded keys | `s` $= -\infty$ | without it harmless, until $e^{-\mathrm{LSE}}$ overflows |
+# | causal | `end = min(S_k, (pid + 1) B + S_k − S_q)` | the shift is invisible for $S_q = S_k$ |
+# | sees nothing | LSE $-\infty \to +\infty$ | then $P = 0$ for every $s$ |
+# | work | 3 products, $6\,S_q S_k D$ operations | half of it causal |
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** A colleague multiplies `q` by alpha right after loading it, to save the multiplication in `s`, and keeps
+# `dq *= alpha` at the end. Is $dQ$ right? In the $dK$ kernel of lesson 08, which ends with `dk *= alpha`, would the
+# same trick be right?
+#
+# <details><summary>Answer</summary>
+#
+# $dQ$ is right: `q` is used for $S$ alone, and $dQ = \alpha\,dS\,K$ has no $Q$ in it. (In half precision the product
+# $\alpha q$ is rounded once more, unless $\alpha$ is a power of two.) $dK = \alpha\,dS^\top Q$ does have $Q$ in it: with
+# the scaled `q` it carries $\alpha$ already, and `dk *= alpha` would apply it twice.
+#
+# </details>
+
+# %% [markdown]
+# **2.** The rows of $dS$ sum to zero. Someone adds the same vector $c$ to every key, $K_j + c$. What happens to $dQ$, in
+# exact arithmetic and in fp16?
+#
+# <details><summary>Answer</summary>
+#
+# Every score of query $i$ grows by the same $\alpha \langle q_i, c\rangle$, so $P$ does not change, nor $dS$; and
+# $\sum_j dS_{ij} (K_j + c) = \sum_j dS_{ij} K_j + 0$. $dQ$ does not change. In fp16 it does: each rounded $dS_{ij}$
+# is multiplied by a large $K_j + c$, the partial sums are large, and what should cancel leaves the rounding errors.
+#
+# </details>
+
+# %% [markdown]
+# **3.** A causal kernel with square tiles of 64 is tested at $S_q = S_k = 64, 128, 192$, $D = 64$, in fp32. Name three
+# faults that this test cannot see.
+#
+# <details><summary>Answer</summary>
+#
+# Anything ragged (masks of queries and keys, padded $D$); the shift $S_k - S_q$, in the mask or in the loop's end, and
+# with it queries that see nothing and their NaN; half precision, both the cast and the accumulator; strides of one
+# tensor used for another, since contiguous tensors of one shape have the same; a loop that visits hidden tiles, which
+# is right and slow.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences in your own words, for yourself in a month. Which line of the forward kernel has no counterpart
+# here, and why? Where did alpha go the first time you wrote it? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# $dK$ and $dV$ sum over queries, not over keys. The program that owned a row of tiles would have to add to every
+# block of them. Lesson 08 looks at both ways out, takes one, and finds out what padded queries do when nobody masks
+# them.
+#
+# **Sources.** The backward pass that rebuilds $P$ from one number per row: T. Dao, *FlashAttention-2*, arXiv 2307.08691,
+# section 3.1.2 and Algorithm 2, where $\delta$ is computed before the loop, too. (There the programs that own keys add
+# to $dQ$; a scan of its own for $dQ$ is the design of Triton's tutorial 06, *Fused Attention*.) Recomputation in
+# attention's backward pass before that: T. Dao et al., *FlashAttention*, NeurIPS 2022, appendix B. Bottom-right
+# alignment: FlashAttention's changelog, version 2.1.

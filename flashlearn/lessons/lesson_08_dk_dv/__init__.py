@@ -1,0 +1,1 @@
+"""Lesson 08, dK and dV."""

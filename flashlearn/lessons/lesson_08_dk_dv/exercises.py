@@ -1,0 +1,129 @@
+"""Lesson 08, dK and dV: two kernels that own keys and scan queries, without and with a causal mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from flashlearn.exercise import Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.lessons.lesson_08_dk_dv import mistakes
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared import quantities, readouts, reference
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.running.answer import Answer
+
+SIGNATURE = "(q, k, v, o, do, lse, alpha) -> (dk, dv)"
+
+
+def only_dk_dv(gradients: backward.Gradients, causal: bool) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A reference or twin that returns dK and dV."""
+
+    def dk_dv(
+        q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float
+    ) -> tuple[Tensor, Tensor]:
+        return gradients(q, k, v, o, do, lse, alpha, causal)[1:]
+
+    return dk_dv
+
+
+def dkv_work(inputs: Inputs) -> Work:
+    """Four products, S, dV, dP and dK, over all pairs."""
+    return products_work(inputs, 4, ("k", "v"))
+
+
+def dkv_causal_work(inputs: Inputs) -> Work:
+    """The same over the visible pairs."""
+    return products_work(inputs, 4, ("k", "v"), causal=True)
+
+
+def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
+    """A complaint if the causal kernel multiplies tiles in which nothing is visible."""
+    return backward.skips_hidden_tiles(answer, products=4)
+
+
+dkv_kernel = Exercise(
+    name="dkv_kernel",
+    lesson="08",
+    kind=Kind.KERNEL,
+    title="dK and dV, one program per block of keys",
+    signature=SIGNATURE,
+    outputs=("dk", "dv"),
+    inputs=backward.backward_inputs,
+    cases=backward.CASES,
+    judged=HowJudged(
+        reference=only_dk_dv(reference.attention_gradients, causal=False),
+        twins=backward.twins(only_dk_dv, causal=False),
+        gradient=True,
+        work=dkv_work,
+        real_sizes=REAL_SIZES,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dv_weights),
+        quantities=quantities.backward("dk", "dv"),
+        mistakes=mistakes.DKV,
+    ),
+    timed=HowTimed(
+        peer=backward.sdpa_backward,
+        peer_name="sdpa_backward",
+        case=TIMING,
+    ),
+    points=3,
+    solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel",
+    hints=(
+        "Turn the forward pass by 90 degrees: load this block's `k` and `v` once, and let Q and dO come by, "
+        "with their `lse` and `delta`. Two sums grow over the queries, `dv` from $P$ and `dk` from $dS$.",
+        "Four products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K) as before; `dv` gets $P^\\top dO$ and "
+        "`dk` gets $dS^\\top Q$, both (BLOCK_K, BLOCK_D), so `tl.trans(...)` of the cast tile comes first. "
+        "A padded query must have $P = 0$: which `other=` for LSE makes `exp(s - lse)` zero?",
+        'In the loop: `lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))`; `s` and `p` '
+        'as in lesson 07; `dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")`; `dp` and '
+        '`ds` as in lesson 07; `dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision="ieee")`. After '
+        "the loop: `dk *= alpha`, two stores under `in_keys` and `in_d`.",
+    ),
+)
+
+dkv_kernel_causal = Exercise(
+    name="dkv_kernel_causal",
+    lesson="08",
+    kind=Kind.KERNEL,
+    title="dK and dV where later keys are hidden",
+    signature=SIGNATURE,
+    outputs=("dk", "dv"),
+    inputs=backward.causal_backward_inputs,
+    cases=backward.CASES,
+    judged=HowJudged(
+        reference=only_dk_dv(reference.attention_gradients, causal=True),
+        twins=backward.twins(only_dk_dv, causal=True),
+        gradient=True,
+        work=dkv_causal_work,
+        real_sizes=REAL_SIZES,
+        causal=True,
+        review=leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dv_weights, causal=True),
+        quantities=quantities.backward("dk", "dv", causal=True),
+        mistakes=mistakes.CAUSAL,
+    ),
+    timed=HowTimed(
+        peer=backward.sdpa_backward_causal,
+        peer_name="sdpa_backward_causal",
+        case=TIMING,
+    ),
+    points=2,
+    solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel_causal",
+    hints=(
+        "For dQ the mask cut the *end* off the loop. Here a program stands at its keys and looks at queries: "
+        "early queries do not see it. What does the mask cut off?",
+        "Query i sees key j where $j \\le i + S_k - S_q$, so key j is first seen by "
+        "$i = j - (S_k - S_q)$, or by query 0 if that is negative. Take the block's first key, and round "
+        "down to a multiple of BLOCK_Q. Queries that see nothing have LSE $= -\\infty$, and must add 0 to "
+        "both sums.",
+        "`first = tl.maximum(0, tl.program_id(0) * BLOCK_K - (S_k - S_q))`, then "
+        "`for start in range(first // BLOCK_Q * BLOCK_Q, S_q, BLOCK_Q)`. In it: "
+        '`lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)` and '
+        '`p = tl.exp(tl.where(columns[None, :] <= rows[:, None] + S_k - S_q, s, -float("inf")) - '
+        "lse_i[:, None])`.",
+    ),
+)

@@ -1,0 +1,118 @@
+"""Arguments that attention must refuse, and the review that hands them to a learner's launcher.
+
+It also looks at what no case shows: the layout of what the launcher returns.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Earlier
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
+from flashlearn.running.evidence import Raised
+
+SHAPE = (1, 2, 16, 16)
+REFUSALS = ("TypeError", "ValueError")
+
+
+@dataclass(frozen=True)
+class BadArguments:
+    """Three tensors that do not fit: in words, and what a message about them should mention."""
+
+    said: str
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    names: tuple[str, ...]
+    found: tuple[str, ...]
+
+
+def _zeros(*shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Tensor:
+    return torch.zeros(shape or SHAPE, dtype=dtype, device=device)
+
+
+def misfits() -> tuple[BadArguments, ...]:
+    """Everything that must raise, simplest first."""
+    right, half, brain = _zeros(), _zeros(dtype=torch.float16), _zeros(dtype=torch.bfloat16)
+    whole, double = _zeros(dtype=torch.int32), _zeros(dtype=torch.float64)
+    far, flat, short = _zeros(device="meta"), _zeros(2, 16, 16), _zeros(1, 2, 12, 16)
+    wide, more = _zeros(1, 2, 16, 32), _zeros(1, 3, 16, 16)
+    all_three = ("q", "k", "v")
+    return (
+        BadArguments(
+            "q in float16 with k and v in float32", half, right, right, all_three, ("float16", "float32")
+        ),
+        BadArguments("v in bfloat16 with q and k in float16", half, half, brain, ("v",), ("bfloat16",)),
+        BadArguments("three tensors of int32", whole, whole, whole, all_three, ("int32",)),
+        BadArguments("three tensors of float64", double, double, double, all_three, ("float64",)),
+        BadArguments("k on another device than q and v", right, far, right, ("k", "q"), ("meta", "cpu")),
+        BadArguments(
+            "q with three dimensions", flat, right, right, ("q",), ("(2, 16, 16)", "[2, 16, 16]", "3")
+        ),
+        BadArguments("k and v of D 32 with q of D 16", right, wide, wide, all_three, ("32",)),
+        BadArguments("v of D 32 with q and k of D 16", right, right, wide, ("v",), ("32",)),
+        BadArguments("16 keys and 12 values", right, right, short, ("k", "v"), ("12",)),
+        BadArguments("k and v of 3 heads with q of 2", right, more, more, all_three, ("3",)),
+        BadArguments(
+            "v of 2 batch entries, q and k of 1", right, right, _zeros(2, 2, 16, 16), ("v",), ("2",)
+        ),
+    )
+
+
+def review(answer: Answer, earlier: Earlier) -> str:
+    """A sentence about the first misfit that is taken or refused without a reason, or about a layout."""
+    for misfit in misfits():
+        given = {"q": misfit.q, "k": misfit.k, "v": misfit.v}
+        sentence = _answered(misfit, answer.run(given, Observed()).raised)
+        if sentence:
+            return sentence
+    return _scattered(answer)
+
+
+def _answered(misfit: BadArguments, error: Raised | None) -> str:
+    """A sentence if the arguments are taken, or refused in a way that does not help."""
+    if error is None:
+        return (
+            f"Every case passes; but the launcher takes {misfit.said} without a word. Raise TypeError or "
+            "ValueError with what was found and what was expected."
+        )
+    if error.kind in REFUSALS:
+        return _unclear(misfit, error.text)
+    return (
+        f"Given {misfit.said}, it fails with {error.kind} ({_head(error.text)}): raise "
+        "TypeError or ValueError before anything is launched."
+    )
+
+
+def _scattered(answer: Answer) -> str:
+    """A sentence if o or lse is not contiguous, given a q that a projection left as [B, S, H, D]."""
+    q = torch.zeros(1, 20, 2, 16).transpose(1, 2)
+    outputs = answer.run({"q": q, "k": q, "v": q}, Observed()).completed().values
+    for name, out in zip(("o", "lse"), outputs, strict=True):
+        if not out.is_contiguous():
+            return (
+                f"Every case passes; but {name} has the strides {out.stride()} where q has {q.stride()}. "
+                "It is to be contiguous, whatever q is: allocate it by its shape."
+            )
+    return ""
+
+
+def _unclear(misfit: BadArguments, text: str) -> str:
+    named = any(re.search(rf"\b{name}\b", text) for name in misfit.names)
+    if named and any(found in text for found in misfit.found):
+        return ""
+    lacks = "what was found" if named else f"which argument it is about ({' or '.join(misfit.names)})"
+    return (
+        f"Given {misfit.said}, the message is “{_head(text)}”. It does not say {lacks}; a reader who made "
+        "that mistake needs it."
+    )
+
+
+def _head(text: str) -> str:
+    head = (text.strip().splitlines() or ["no message"])[0]
+    return head if len(head) <= 90 else head[:89] + "…"

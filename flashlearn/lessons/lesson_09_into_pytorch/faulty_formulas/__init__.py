@@ -1,0 +1,1 @@
+"""Lesson 09's launchers in torch, with faults by name: what its declared mistakes compute."""

@@ -1,0 +1,899 @@
+# %% [markdown]
+# # Into PyTorch
+#
+# You have a forward kernel, a kernel for $dQ$ and one for $dK$ and $dV$. What is missing is everything around them: a
+# front door that takes whatever tensors a model has at hand, the few lines that let autograd find your gradients, a
+# test that deserves trust, and a model that learns. At the end of this lesson a small transformer reads Jane Austen,
+# once with torch's attention and once with yours, and the two curves lie on top of each other.
+#
+# **Afterwards you can**
+#
+# - say what a view does to strides, which copies a launcher can do without, and which errors it owes its callers;
+# - put kernels behind `torch.autograd.Function`, and say what to keep for the backward pass, how, and how much it is;
+# - tell how far a finite difference can be trusted at which precision, and what to compare gradients with instead;
+# - train a model with your own attention, and judge whether its loss curve is close enough to another's.
+#
+# **You need** lessons 06 to 08. Their functions are used here: your own where they have passed, the course's where they
+# have not. Of PyTorch: `nn.Module`, `loss.backward()`, an optimiser.
+#
+# **It takes** 75 to 90 minutes: a launcher with its checks, an autograd.Function of some twelve lines, a training loop
+# of ten, three questions at the end. On a computer without a GPU the training run itself takes one to three minutes
+# of these.
+
+# %%
+import inspect
+import math
+import time
+from functools import partial
+
+import matplotlib.pyplot as plt
+import sympy as sp
+import torch
+import torch.nn.functional as F
+import triton
+import triton.language as tl
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+import flashlearn
+from flashlearn import DEVICE
+from flashlearn.course.assembling import assemble
+from flashlearn.kernels.attention import flash_attention, refuse_misfits
+from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
+from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
+from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal, flash_forward_kernel
+from flashlearn.lessons.lesson_09_into_pytorch import pictures, training
+from flashlearn.lessons.shared import reference
+
+# %% [markdown]
+# ## 1 · Whose kernels are these?
+#
+# The first cell imported the course's six launchers. Here those that you have written take their places. Each notebook is
+# a Python session of its own, so your functions are not simply here. They are fetched:
+#
+# - If your progress says that an exercise of lessons 06 to 08 has passed, its cell is taken from your notebook in
+#   `work/`, run, and checked again, since you may have changed it meanwhile. If it still passes, it is yours. (What
+#   counts is the file: save a notebook, with Ctrl-S, before you fetch from it.)
+# - A function whose check passed *in this session* is taken before all others. So, if your notebooks lie elsewhere:
+#   paste the cell of an exercise into the empty cell below, run `flashlearn.check("dq_kernel", dq_kernel)` under it,
+#   and then run the cell after it.
+# - Whatever is missing is the course's, and the list says so.
+
+# %%
+# the cell of an exercise goes here, if the list below does not find it
+
+# %%
+kernels = assemble(
+    "flash_forward",
+    "flash_forward_causal",
+    "dq_kernel",
+    "dq_kernel_causal",
+    "dkv_kernel",
+    "dkv_kernel_causal",
+)
+flash_forward, flash_forward_causal = kernels["flash_forward"], kernels["flash_forward_causal"]
+dq_kernel, dq_kernel_causal = kernels["dq_kernel"], kernels["dq_kernel_causal"]
+dkv_kernel, dkv_kernel_causal = kernels["dkv_kernel"], kernels["dkv_kernel_causal"]
+kernels
+
+# %% [markdown]
+# From here on these six names are what the list says. `flash_forward(q, k, v, alpha)` gives $O$ and LSE;
+# `dq_kernel(q, k, v, o, do, lse, alpha)` gives $dQ$, `dkv_kernel` of the same arguments $dK$ and $dV$; the causal ones
+# hide later keys, aligned bottom-right.
+#
+# ## 2 · What a view does to strides
+#
+# A tensor is a piece of memory and a rule: element $(b, h, s, d)$ lies at
+# $b\,\mathrm{st}_b + h\,\mathrm{st}_h + s\,\mathrm{st}_s + d\,\mathrm{st}_d$. A *view* changes the rule and leaves the
+# memory alone. Attention's inputs are nearly always views, because nobody computes $Q$, $K$ and $V$ in the layout
+# $[B, H, S, D]$: one linear layer writes a row of $3HD$ numbers for every position, and the heads are cut out of it.
+#
+# Here are four layouts of a tensor with $H = 2$, $S = 3$, $D = 2$. A cell says *s d*, its colour is the head; a dashed one
+# is memory that belongs to somebody else. **Predict** the strides of each before you look: a contiguous tensor; one that a projection left as $[B, S, H, D]$; a $K$ whose
+# memory holds $K^\top$; and one head expanded to two.
+
+# %%
+numbers = torch.arange(12.0).view(1, 2, 3, 2)
+views = {
+    "contiguous": numbers,
+    "projection": numbers.transpose(1, 2).contiguous().transpose(1, 2),
+    "columns": numbers.mT.contiguous().mT,
+    "expanded": numbers[:, :1].contiguous().expand(1, 2, 3, 2),
+}
+pictures.layouts(views)
+
+# %% [markdown]
+# All four have the shape $[1, 2, 3, 2]$, and a kernel that is given their strides reads each of them where it lies. A
+# kernel that assumes a layout reads something else: other heads' numbers, or memory beyond the end. Nothing in the shape
+# warns it.
+#
+# The easy way out is `.contiguous()`, which copies. **Predict** what it would move, for $Q$, $K$ and $V$ of one layer at
+# $B = 32$, $H = 8$, $S = 1024$, $D = 64$ in 16 bits, and compare with what attention itself must move at least.
+
+# %% tags=["nbval-check-output"]
+B, H, S, D, size = 32, 8, 1024, 64, 2
+one = B * H * S * D * size
+print(f"one tensor               {one / 2**20:4.0f} MiB")
+print(f"copying q, k and v       {3 * 2 * one / 2**20:4.0f} MiB: each is read and written")
+print(f"the forward pass itself  {(4 * one + B * H * S * 4) / 2**20:4.0f} MiB at least: q, k, v, o and LSE")
+
+# %% [markdown]
+# So three copies cost more traffic than the attention. That is why your kernels take strides, four for each tensor. Three
+# more places where a layout surprises people. **Predict** each line: is it contiguous, and what are its strides?
+
+# %% tags=["nbval-check-output"]
+q = torch.randn(1, 3, 2, 4).transpose(1, 2).requires_grad_()  # [1, 2, 3, 4], as a projection leaves it
+seen = {}
+o = q * 2.0
+o.register_hook(lambda do: seen.update(do=do))
+o.sum().backward()
+
+print("dO of o.sum()        ", tuple(seen["do"].stride()), seen["do"].is_contiguous())
+print("torch.empty_like(q)  ", tuple(torch.empty_like(q).stride()), torch.empty_like(q).is_contiguous())
+print("torch.empty(q.shape) ", tuple(torch.empty(q.shape).stride()), torch.empty(q.shape).is_contiguous())
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The gradient of a sum is one number, expanded: all strides 0. A backward kernel that reads $dO$ with the strides of $O$
+#   fails at the first `o.sum().backward()`, which is what everybody tries first.
+# - `empty_like` keeps the strides of a dense view. If a kernel then assumes that its output is contiguous, or if a
+#   launcher passes `q.stride()` for `o`, it works with one of the two allocations and not with the other. Say which you
+#   mean: a shape, or a layout.
+# - An expanded *output* would be worse: several programs would write one element. Outputs are always fresh.
+# - On a GPU, neighbouring threads should read neighbouring memory. A last stride of 1 does that; with others the
+#   answer is right and the loads are slower (lesson 05). FlashAttention's own package requires a last stride of 1 and
+#   calls `.contiguous()` where it is not.
+#
+# </details>
+#
+# ### What does not fit
+#
+# Views are welcome; nonsense is not. A kernel sees addresses and numbers, and cannot know that something is amiss.
+# **Predict** what happens when $K$ and $V$ have 32 columns and $Q$ has 16. None of the six launchers checks it.
+
+# %% tags=["nbval-check-output"]
+generator = torch.Generator().manual_seed(1)
+q = torch.randn(1, 1, 8, 16, generator=generator).to(DEVICE)
+k, v = (torch.randn(1, 1, 8, 32, generator=generator).to(DEVICE) for _ in range(2))
+
+o, lse = flash_forward(q, k, v, 0.25)
+print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# Nothing happens. The kernel takes $D$ from $Q$, reads the first 16 columns of each key, and returns a plausible tensor.
+# Whoever mixed up two tensors will find out in a week. Fewer *values* than keys would have been read beyond the end:
+# here a sentence, on a GPU garbage or a crash far from the cause. And `q` in fp16 with `k` in fp32 ends in a compiler's
+# error about `tl.dot`, five frames below the line that is to blame.
+#
+# A launcher runs once per call and has microseconds to spare. It is the last place where a person can be told what is
+# wrong in words that they understand: *what was found, what was expected, what to do*.
+#
+# </details>
+#
+# ### Exercise 1: `strided_inputs`
+#
+# Write a launcher from scratch, around the course's `flash_forward_kernel` (the first kernel of lesson 06, without a
+# mask). `strided_inputs(q, k, v, alpha=None)` returns $O$ and LSE.
+#
+# - q, k and v may have any strides, 0 included, and each its own; nothing is copied. `o` is contiguous, in q's dtype;
+#   `lse` is contiguous, fp32.
+# - alpha is $1/\sqrt{D}$ if it is `None`. D need not be a power of two, and 0.0 is an alpha like any other.
+# - `refuse_misfits(q, k, v)` raises `TypeError` for dtypes and `ValueError` for the rest: a tensor that has not four
+#   dimensions; a dtype other than float32, float16, bfloat16; different dtypes or devices; shapes that do not fit. The
+#   message names the argument and says what was found. Raise, do not `assert`: asserts vanish under `python -O`.
+#
+# The kernel's signature:
+#
+# ```python
+# flash_forward_kernel[grid](q, k, v, o, lse, alpha, H, S_q, S_k, D,
+#     <four strides of q>, <of k>, <of v>, <of o>, BLOCK_Q=…, BLOCK_K=…, BLOCK_D=…)
+# ```
+#
+# One program per block of queries (axis 0) and per head of a batch entry (axis 1). Blocks of 32 will do; `BLOCK_D` is a
+# power of two, at least D and at least 16. The check runs the launcher on ten layouts, and then hands it eleven misfits.
+
+# %% exercise="strided_inputs"
+# INCLUDE: flashlearn/kernels/attention.py:refuse_misfits
+
+
+# INCLUDE: flashlearn/kernels/attention.py:strided_inputs
+
+# %%
+flashlearn.check("strided_inputs", strided_inputs)
+
+# %%
+# flashlearn.hint("strided_inputs")
+
+# %% [markdown]
+# What a caller gets to read (from yours, if it has passed):
+
+# %%
+launcher = flashlearn.use("strided_inputs", strided_inputs)
+ones = torch.ones(1, 2, 8, 16, device=DEVICE)
+
+for wrong in (ones[0], ones.half(), ones.expand(3, 2, 8, 16), ones[..., :12]):
+    try:
+        launcher(ones, wrong, wrong)
+    except (TypeError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}")
+
+# %% [markdown]
+# The exercises that follow are not about this again, so from here on the course's guard stands at the door. (If yours has
+# passed, skip the next cell, and yours does.)
+
+# %%
+from flashlearn.kernels.attention import refuse_misfits
+
+# %% [markdown]
+# ## 3 · What autograd wants to know
+#
+# `o = flash_forward(q, k, v, alpha)[0]` is a number-crunching call that torch knows nothing about: `o` hangs on no graph,
+# and no gradient passes through it. `torch.autograd.Function` is how a graph gets a node of your own making. It has two
+# static methods:
+#
+# - `forward(ctx, *arguments)` computes the result, and puts what the way back will need on `ctx`;
+# - `backward(ctx, *gradients)` gets one gradient per *output* of forward, and returns one per *argument* of forward, in
+#   the same order, with `None` for whatever has no gradient.
+#
+# The smallest example worth having: the softmax of lesson 02, whose derivative is a function of its output.
+
+
+# %% tags=["nbval-check-output"]
+class Softmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, s):
+        p = reference.softmax(s)
+        ctx.save_for_backward(p)  # the output, not the input: lesson 02
+        return p
+
+    @staticmethod
+    def backward(ctx, dp):
+        (p,) = ctx.saved_tensors
+        return reference.softmax_backward(p, dp)  # ds = p ∘ (dp − ⟨p, dp⟩)
+
+
+s = torch.tensor([[0.0, math.log(2), math.log(3)]], requires_grad=True)
+p = Softmax.apply(s)
+(ds,) = torch.autograd.grad(p, s, torch.tensor([[1.0, -2.0, 0.0]]))
+print("p ", p.detach().numpy().round(4), " ds", ds.numpy().round(4))
+print("hangs on the graph as", type(p.grad_fn).__name__)
+
+# %% [markdown]
+# (You computed $ds = (\frac14, -\frac12, \frac14)$ by hand in lesson 02.)
+#
+# `Softmax.apply` makes a fresh `ctx` for each call. **Predict** what this variant gives, which keeps `p` on the class
+# instead. It differs in two words, and a test with one call passes.
+
+
+# %% tags=["nbval-check-output"]
+class KeptOnTheClass(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, s):
+        KeptOnTheClass.p = reference.softmax(s)
+        return KeptOnTheClass.p.clone()
+
+    @staticmethod
+    def backward(ctx, dp):
+        return reference.softmax_backward(KeptOnTheClass.p, dp)
+
+
+p_first = KeptOnTheClass.apply(s)
+p_second = KeptOnTheClass.apply(torch.zeros(1, 3, requires_grad=True))  # another layer, say
+print(torch.autograd.grad(p_first, s, torch.tensor([[1.0, -2.0, 0.0]]))[0].numpy().round(4))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The first call's gradient is made of the second call's $p$. Every model with two attention layers does this: all
+#   forward passes come before the first backward pass.
+# - `ctx.p = p` would be right here, and is a bad habit. `save_for_backward` does three things that an attribute does
+#   not: it lets autograd free the tensor with the graph, it avoids a reference cycle where the tensor is an output (a
+#   leak that only the garbage collector ends), and it notices if somebody changes the tensor in between.
+#
+# </details>
+
+# %% [markdown]
+# The last of these, tried. **Predict** which of the two lines prints a wrong gradient, and which raises an error.
+
+
+# %% tags=["nbval-check-output"]
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, properly):
+        ctx.save_for_backward(x) if properly else setattr(ctx, "x", x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors or (ctx.x,)
+        return 2 * x * dy, None
+
+
+for properly in (False, True):
+    leaf = torch.tensor(3.0, requires_grad=True)
+    x = leaf * 1.0
+    y = Square.apply(x, properly)
+    with torch.no_grad():
+        x.zero_()  # an in-place operation somewhere else in the model
+    try:
+        print("gradient of x² at 3:", float(torch.autograd.grad(y, leaf)[0]))
+    except RuntimeError as error:
+        print("RuntimeError:", str(error).split(":")[0])
+
+# %% [markdown]
+# ### What to keep
+#
+# The backward pass needs $P$, and lesson 04 has shown how to have it without keeping it: $P = e^{S - \mathrm{LSE}}$, from
+# $Q$, $K$ and one number per query. It needs $\delta = \sum_d dO_d\, O_d$, and for that $O$. So it is five tensors: $Q$, $K$,
+# $V$, $O$, LSE. Four of them exist anyway (three are the caller's, $O$ goes on to the next layer), so keeping
+# them costs no copy; only LSE is extra.
+#
+# How many bytes is that? As formulas for $S$ queries and keys and $c$ bytes per number, and the length from which on
+# keeping $P$ takes more than everything else:
+
+# %% tags=["nbval-check-output"]
+S_, D_, c_ = sp.symbols("S D c", positive=True)
+with_P = 3 * S_ * D_ * c_ + S_**2 * c_  # Q, K, V and P, per head
+with_LSE = 4 * S_ * D_ * c_ + 4 * S_  # Q, K, V, O and LSE (fp32)
+
+(break_even,) = sp.solve(sp.Eq(with_P, with_LSE), S_)
+assert sp.simplify(break_even - (D_ + 4 / c_)) == 0  # for every D and c
+ratio = sp.simplify(with_P / with_LSE)
+for length in (128, 1024, 8192, 65536):
+    print(
+        f"S {length:6}: keeping P takes {float(ratio.subs({S_: length, D_: 64, c_: 2})):6.1f} times as much"
+    )
+
+# %%
+pictures.kept()
+
+# %% [markdown]
+# Believe no formula about memory that you can measure. Autograd tells what it keeps, through `saved_tensors_hooks`.
+# **Predict** the two lines, for $B = 1$, $H = 2$, $S = 128$, $D = 16$ in fp32: attention from its formula, and one call of
+# the course's `flash_attention`. (A tensor is 16 KiB, $P$ of both heads 128 KiB.)
+
+
+# %% tags=["nbval-check-output"]
+def kept_bytes(function, *arguments):
+    """Bytes that autograd keeps for the backward pass of one call, every piece of memory counted once."""
+    pieces = {}
+
+    def keep(tensor):
+        pieces[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        held = function(*arguments)  # while the result is alive, so is its graph
+    return sum(pieces.values()) if held is not None else 0
+
+
+q, k, v = (torch.randn(1, 2, 128, 16, device=DEVICE, requires_grad=True) for _ in range(3))
+
+
+def from_the_formula(q, k, v):
+    return torch.softmax(0.25 * q @ k.mT, dim=-1) @ v
+
+
+for label, function in (("formula", from_the_formula), ("flash_attention", flash_attention)):
+    print(f"{label:16} keeps {kept_bytes(function, q, k, v) / 1024:.0f} KiB")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $4 \cdot 16$ KiB for $Q, K, V, O$, and 1 KiB for LSE: 65 KiB. The formula keeps $P$ twice over: softmax its output, and
+#   the product with $V$ its operand, which is the same piece of memory, counted once; then $V$, $Q$ scaled by $\alpha$,
+#   and $K$.
+# - With views, what is kept is the buffer behind the view. If $q$, $k$ and $v$ are cut out of one projection, that whole
+#   projection stays alive until the backward pass. It would anyway.
+# - The alternative, to keep nothing and run the forward pass again, is `torch.utils.checkpoint`. FlashAttention recomputes
+#   only $P$, the one part that is large.
+#
+# </details>
+#
+# ### Exercise 2: `flash_attention`
+#
+# Write the Function and the function that calls it. `flash_attention(q, k, v, causal=False, alpha=None)` returns $O$, and
+# autograd can go back through it.
+#
+# - Forward: `flash_forward` or `flash_forward_causal`. Backward: `dq_kernel` and `dkv_kernel`, or the causal ones. alpha
+#   is $1/\sqrt{D}$ if it is `None`.
+# - Tensors are kept with `ctx.save_for_backward`, other things as attributes of `ctx`.
+# - `backward` returns as many values as `forward` has arguments besides `ctx`.
+# - Two calls may come before the first backward pass; $dO$ may be any view; a causal call may have rows that see no key.
+#
+# `@once_differentiable` says that `backward` itself is not differentiable: asked for a gradient of the gradient, torch
+# then raises an error instead of going on without it.
+
+# %% exercise="flash_attention"
+# INCLUDE: flashlearn/kernels/attention.py:FlashAttention
+
+
+# INCLUDE: flashlearn/kernels/attention.py:flash_attention
+
+# %%
+flashlearn.check("flash_attention", flash_attention)
+
+# %%
+# flashlearn.hint("flash_attention")
+
+# %% [markdown]
+# When it passes, look at what is *not* there: no formula. The Function is bookkeeping, and its mistakes are those of
+# bookkeeping: something is kept in the wrong place, given back in the wrong order, or forgotten on the way back. Try two:
+# leave out `ctx.causal` in the backward pass, and write `alpha = alpha or 1 / math.sqrt(q.shape[-1])`.
+#
+# <details><summary><b>What to notice</b></summary>
+#
+# - Without the mask on the way back $P = e^{S - \mathrm{LSE}}$ is computed for hidden keys too. They took no part in the
+#   LSE, so nothing keeps these numbers below 1; where a row sees nothing, LSE is $-\infty$ and they are infinite.
+# - `alpha or …` takes 0.0 for missing. Who would pass 0? Somebody who sweeps over alpha, or a test.
+# - $\delta$ is computed twice here, once in each backward launcher, since each was written to stand alone. It reads $O$ and
+#   $dO$ once more: little beside $K$ and $V$ coming by in every program, and still the first thing to merge when speed
+#   counts.
+# - `ctx.needs_input_grad` tells which gradients somebody wants. If only $Q$ needs one (a frozen encoder's $K$ and $V$),
+#   the kernel for $dK$ and $dV$ need not run. The check does not ask for it.
+#
+# </details>
+
+# %% [markdown]
+# From here on `flash_attention` is yours if it has passed, and the course's otherwise:
+
+# %%
+yours = flashlearn.use("flash_attention", flash_attention) is flash_attention
+flash_attention = flashlearn.use("flash_attention", flash_attention)
+print("flash_attention is", "yours" if yours else "the course's")
+if yours:
+    print("and calls", kernels, sep="\n")
+
+# %% [markdown]
+# ## 4 · Is the gradient right?
+#
+# The check has compared your gradients with true ones. How does one do that, with no course at hand? The textbook answer
+# is a finite difference. Choose a direction $u$, take a small step each way, and
+#
+# $$\frac{L(x + h u) - L(x - h u)}{2h} \approx \langle \nabla L, u \rangle .$$
+#
+# It needs nothing but the forward pass, which is its charm. How small should $h$ be? Taylor says that the formula is off
+# by $\frac{h^2}{6} M$, with $M$ the third derivative along $u$: the smaller the better. But each $L$ is computed with a
+# rounding error of about $\varepsilon$, and the difference is divided by $2h$: in the worst case $\varepsilon / h$ is
+# left of it. Let sympy find the best compromise, for any $\varepsilon$ and $M$:
+
+# %% tags=["nbval-check-output"]
+h, eps, M = sp.symbols("h epsilon M", positive=True)
+error = eps / h + M * h**2 / 6
+
+(best_h,) = sp.solve(sp.diff(error, h), h)
+least = sp.simplify(error.subs(h, best_h))
+assert sp.simplify(best_h**3 - 3 * eps / M) == 0
+assert sp.simplify(least**3 - sp.Rational(9, 8) * eps**2 * M) == 0  # it grows like ε^(2/3)
+
+for name, unit in (("fp64", 2.0**-53), ("fp32", 2.0**-24), ("fp16", 2.0**-11), ("bf16", 2.0**-8)):
+    at = {eps: unit, M: 1}
+    print(f"{name}: h about {float(best_h.subs(at)):.0e}, error about {float(least.subs(at)):.0e}")
+
+# %% [markdown]
+# **Predict** from this table: in fp16, could a finite difference tell a gradient that is right to three digits from one
+# that is 1 % off? And in bf16?
+#
+# Now measured. $L = \langle O, dO \rangle$ for one head of $16 \times 16$, $u$ a random direction of $Q$. fp64 runs the
+# reference's formulas, the others `flash_attention`. The dashed lines are the error of the gradient that the backward
+# pass computes, along the same direction and at the same precision.
+
+# %%
+generator = torch.Generator().manual_seed(0)
+q64, k64, v64, do64, u = (
+    torch.randn(1, 1, 16, 16, generator=generator, dtype=torch.float64).to(DEVICE) for _ in range(5)
+)
+
+
+def attention_at(dtype):
+    """Attention at a precision: by the reference's formulas in fp64, by kernels else."""
+    if dtype == torch.float64:
+        return lambda q, k, v: reference.attention_forward(q, k, v, 0.25)[0]
+    return lambda q, k, v: flash_attention(q, k, v)
+
+
+def loss_at(q, dtype):
+    o = attention_at(dtype)(q.to(dtype), k64.to(dtype), v64.to(dtype))
+    return float((o.double() * do64).sum())
+
+
+def gradient_at(dtype):
+    leaf = q64.to(dtype, copy=True).requires_grad_()
+    o = attention_at(dtype)(leaf, k64.to(dtype), v64.to(dtype))
+    return torch.autograd.grad(o, leaf, do64.to(dtype))[0].double()
+
+
+dQ_true = gradient_at(torch.float64)
+slope = float((dQ_true * u).sum())  # ⟨∇L, u⟩, to fifteen digits
+formats = {"fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+steps = [10.0**e for e in range(-7, 1)]
+
+differences = {
+    name: [(loss_at(q64 + h * u, dtype) - loss_at(q64 - h * u, dtype)) / (2 * h) for h in steps]
+    for name, dtype in formats.items()
+}
+errors = {name: [abs(d - slope) / abs(slope) for d in values] for name, values in differences.items()}
+own = {
+    name: abs(float((gradient_at(dtype) * u).sum()) - slope) / abs(slope) for name, dtype in formats.items()
+}
+del own["fp64"]  # the truth itself
+pictures.finite_differences(steps, errors, own)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Right of the minimum all curves are one: that is Taylor's $h^2$. Left of it each format goes its own way, up: that is
+#   rounding. Below a step of about $10^{-3}$ the fp16 curve is noise, for a second reason that the formula left out:
+#   $x + h u$ itself is rounded, and a step smaller than half a unit of the last digit is no step at all.
+# - The gradient itself (dashed) is better than the best finite difference, at every precision below fp64. So the
+#   difference does not test the gradient, it is the other way round.
+# - The best $h$ depends on the function, and in practice nobody knows the truth that this picture needs.
+#
+# </details>
+
+# %% [markdown]
+# What does that mean for a wrong gradient? Take one with a real fault: its loop ends too early, and the last of the 16
+# keys takes no part in $dQ$. A test by finite differences has a tolerance, and it should accept the right gradient with
+# some room, say a factor of two, and reject the wrong one. **Predict:** at how many of the eight steps does such a
+# tolerance exist, per format?
+
+# %%
+S_true = 0.25 * q64 @ k64.mT
+P_true = torch.softmax(S_true, dim=-1)
+dS_true = reference.softmax_backward(P_true, do64 @ v64.mT)
+dQ_wrong = 0.25 * dS_true[..., :-1] @ k64[..., :-1, :]  # one key short
+wrong_slope = float((dQ_wrong * u).sum())
+print(f"the wrong gradient's slope is {abs(wrong_slope / slope - 1):.1%} off\n")
+
+print("h    ", "  ".join(f"{h:5.0e}" for h in steps))
+for name, values in differences.items():
+    tells = [abs(d - wrong_slope) > 2 * abs(d - slope) for d in values]
+    print(f"{name} ", "  ".join("tells" if one else "  no " for one in tells))
+
+print()
+for name, gradient in (("right", gradient_at(torch.float16)), ("wrong", dQ_wrong.half().double())):
+    print(
+        f"{name} dQ in fp16 against fp64, entry by entry: off by up to {(gradient - dQ_true).abs().max():.1e}"
+    )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In half precision there is a window of one or two steps, or none, in which the test can tell right from wrong; and
+#   where it lies depends on the function. At any other step a test has to be so loose, in order not to reject right
+#   kernels, that it lets one pass that lacks a key.
+# - A finite difference gives *one number*, for one direction. A comparison with the true gradient gives all entries, and
+#   shows which rows or columns are off. There, in fp16, right and wrong are a factor of two hundred apart.
+# - `torch.autograd.gradcheck` is a finite difference for each entry, and asks for fp64 inputs for this very reason.
+#   Kernels that compute in fp32 cannot pass it, however right they are.
+#
+# </details>
+
+# %% [markdown]
+# **What to compare with instead.** The same formula, written down once more in plain torch, in fp64, differentiated by
+# autograd: `reference.attention_forward` is twelve lines. *That* oracle may be tested by finite differences, in fp64,
+# where they are good to ten digits. Then the question "how close is close enough?", answered by an experiment
+# instead of a number from the air: compute the same thing with torch at the kernel's own precision, see how far *that* is
+# off, and allow the kernel two or three times as much. FlashAttention's own tests do it so, and so do the checks of this
+# course.
+#
+# ## 5 · Against SDPA
+#
+# torch's own `scaled_dot_product_attention` is the standard to be held to. On a GPU at the sizes of a real layer:
+# $B = 32$, $H = 8$, $D = 64$, $S$ of 128, 500 and 1024, causal and not, in fp16. On a CPU the same at a size that the
+# interpreter can do. The truth is SDPA in fp32 on the same numbers; both sides' errors are measured against it.
+# **Predict** the last column: is yours nearer to the truth than torch's, or farther?
+
+
+# %%
+def with_gradients(attention, q, k, v, do):
+    leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+    o = attention(*leaves)
+    return o.detach(), *torch.autograd.grad(o, leaves, do)
+
+
+def errors_of(got, truth):
+    return [float((mine.float() - true).abs().max()) for mine, true in zip(got, truth, strict=True)]
+
+
+B, H, lengths = (32, 8, (128, 500, 1024)) if DEVICE == "cuda" else (1, 2, (64, 100, 128))
+generator = torch.Generator().manual_seed(5)
+worst = 0.0
+print("largest errors of o, dq, dk, dv")
+
+for S in lengths:
+    drawn = [torch.randn(B, H, S, 64, generator=generator).to(DEVICE, torch.float16) for _ in range(4)]
+    for is_causal in (False, True):
+        by_torch = partial(F.scaled_dot_product_attention, is_causal=is_causal)
+        truth = with_gradients(by_torch, *(t.float() for t in drawn))
+        mine = errors_of(with_gradients(partial(flash_attention, causal=is_causal), *drawn), truth)
+        theirs = errors_of(with_gradients(by_torch, *drawn), truth)
+        ratio = max(a / b for a, b in zip(mine, theirs, strict=True))
+        worst = max(worst, ratio)
+        print(f"B {B}, H {H}, S {S:4}, D 64, {'causal' if is_causal else 'full':6}", end="   ")
+        print(" ".join(f"{error:.1e}" for error in mine), f"  at most {ratio:.2f} times SDPA's")
+
+assert worst < 3
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Ratios around 1: two right answers that round in different places. Had $\delta$ been forgotten, or one key, the ratio
+#   would be in the hundreds.
+# - On a GPU, `is_causal` and your `causal=True` agree because $S_q = S_k$ here. They are not the same otherwise. For more
+#   keys than queries torch aligns the mask *top-left*: the first query sees one key, and the last keys are seen by nobody.
+#   Ours is aligned bottom-right, as in FlashAttention: the last query sees all keys, which is what generating text with
+#   a cache of keys needs.
+#
+# </details>
+
+# %% tags=["nbval-check-output"]
+q, k, v = (torch.randn(1, 1, n, 16, generator=generator).to(DEVICE) for n in (2, 5, 5))
+ours = flash_attention(q, k, v, causal=True)
+top_left = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+keep = reference.visible(2, 5, causal=True, device=DEVICE)  # bottom-right
+bottom_right = F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
+
+print(keep.int().tolist())
+print("same as is_causal=True:          ", torch.allclose(ours, top_left, atol=1e-5))
+print("same as the mask written out:    ", torch.allclose(ours, bottom_right, atol=1e-5))
+
+# %% [markdown]
+# ## 6 · A model that learns
+#
+# The finale: a character-level transformer, GPT's architecture in small. It reads *Persuasion* by Jane Austen (1818, in the
+# public domain; 467 thousand characters, 75 different ones) and learns to predict the next character. Attention is a
+# *parameter*: the model calls `attention(q, k, v)` and does not know whose it is. This is the part that calls it:
+
+# %% tags=["nbval-check-output"]
+print(inspect.getsource(training.Block.forward))
+
+# %% [markdown]
+# `q`, `k` and `v` are three views of one buffer, with last stride 1 and strides of $3HD$ between positions: section 2.
+#
+# How large? In the interpreter a tile costs a few milliseconds whatever its size. A training step costs (batch entries) ×
+# (heads) × (layers) × (tiles) of them, for each kernel, so on a CPU the context is 32: one tile, and one program per head.
+# On a GPU the same code trains a model a hundred times larger:
+
+# %%
+size = training.SIZE
+print(size)
+parameters = training.initial(size, seed=0)
+print(f"{parameters.numel():,} parameters, {size.batch * size.context:,} characters a step")
+print(repr("".join(training.characters()[i] for i in training.text()[:168].tolist())))
+
+# %% [markdown]
+# ### How close must two curves be?
+#
+# A training run is a long chain of steps, each of which starts where the one before ended. Rounding errors do not stay
+# where they were made. So before comparing yours with torch's, compare torch with itself: SDPA run twice, and SDPA
+# against the plain formula, $\mathrm{softmax}(\alpha QK^\top)V$ in torch, two attentions that are both beyond doubt. Same
+# start, same batches in the same order. Nothing else differs.
+#
+# **Predict:** how far do the losses drift apart? And one more run, in which attention is switched off ($O = 0$): how
+# much of what the model learns does it owe to attention?
+
+# %%
+if DEVICE == "cpu":
+    torch.set_num_threads(1)  # these products are so small that two threads would wait for each other
+
+start = training.initial(size, seed=0).to(DEVICE)
+data = training.batches(training.text(), size, seed=0).to(DEVICE)  # (steps, batch, context + 1)
+
+model = training.Transformer(size, start)
+clock = time.perf_counter()
+with_sdpa = training.train(size, start, data, training.sdpa, model)
+print(f"SDPA: {len(data)} steps in {time.perf_counter() - clock:.1f} s")
+
+again = float((training.train(size, start, data, training.sdpa) - with_sdpa).abs().max())
+other = float((training.train(size, start, data, training.plain) - with_sdpa).abs().max())
+without = training.train(size, start, data, lambda q, k, v: torch.zeros_like(v))
+
+last = slice(-len(data) // 8, None)
+print(f"SDPA against itself:      losses differ by {again:.1e} at most")
+print(f"SDPA against the formula: losses differ by {other:.1e} at most")
+print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attention {without[last].mean():.3f}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - On a CPU, in fp32, two right attentions stay together to six digits over the whole run.
+# - On a GPU, in bf16, they do not. On an H200 (the large model, 400 steps) SDPA differed *from itself* by 0.018: its backward
+#   pass adds with atomics, in another order each time. The formula differed from it by 0.046, and the course's
+#   kernels by 0.018. In fp32, over 100 steps, all of these were below $10^{-6}$. The drift between right answers is the
+#   yardstick for another one, and it has to be measured in the same setting.
+# - On a small scale you can have it on a CPU. Where the learning rate is too high, steps amplify differences instead of
+#   damping them: with three times the rate, and a less careful start, two runs of a model of this size were seen to drift
+#   apart by 0.1 within 200 steps, out of rounding alone. "My curve is not exactly yours" proves nothing in itself;
+#   "mine is a thousand times farther off than rounding is" does.
+# - Without attention, the loss stops at what a single character and its place say about the next one. What lies below
+#   is learnt through the kernels, forward and back.
+#
+# </details>
+#
+# ### Exercise 3: `train_with_your_kernel`
+#
+# Write the training loop. `train_with_your_kernel(size, start, batches)` returns the losses, one per batch.
+#
+# - `model = training.Transformer(size, start)` is the model, `training.optimizer(model)` its optimiser (AdamW).
+# - `batches` is a tensor (steps, B, S + 1) of characters. Of each batch the model reads all but the last character and is
+#   to predict all but the first: `model(read, attention)` gives logits (B, S, characters), and the loss is
+#   `F.cross_entropy` over all positions.
+# - `attention` is a function of q, k and v alone. Yours is causal, or the model reads the answer.
+# - Keep the loss that each step is made from, as it is before the step, without its graph (`loss.detach()`); return
+#   all of them as one tensor.
+#
+# The check trains a model of one layer for eight steps, one of two layers for five, and compares the curves with SDPA's in
+# fp64; then it looks whether kernels ran at all. This takes some seconds.
+
+
+# %% exercise="train_with_your_kernel"
+def train_with_your_kernel(size: training.Size, start: Tensor, batches: Tensor) -> Tensor:
+    """The loss before each step, [steps]: one step per batch, attention by flash_attention."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO train_with_your_kernel: model, optimiser, five lines per batch")
+    model = training.Transformer(size, start)
+    adam = training.optimizer(model)
+    losses = []
+    for batch in batches:
+        logits = model(batch[:, :-1], lambda q, k, v: flash_attention(q, k, v, causal=True))
+        loss = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        losses.append(loss.detach())
+    return torch.stack(losses)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("train_with_your_kernel", train_with_your_kernel)
+
+# %%
+# flashlearn.hint("train_with_your_kernel")
+
+# %% [markdown]
+# ### The run
+#
+# Everything of yours that has passed takes part. Where something is missing, the course's stands in; the cell says for
+# each. On a CPU every score, every maximum and every gradient of this run goes through the interpreter, one program after
+# another. Two steps are timed first, so that you know how long it will be.
+
+
+# %%
+def causal(q, k, v):
+    return flash_attention(q, k, v, causal=True)
+
+
+def course_s_loop(size, start, batches):
+    return training.train(size, start, batches, causal)
+
+
+own_loop = flashlearn.use("train_with_your_kernel", train_with_your_kernel) is train_with_your_kernel
+run = train_with_your_kernel if own_loop else course_s_loop
+print("the loop:", "yours" if own_loop else "the course's")
+print("flash_attention:", "yours" if yours else "the course's")
+print(kernels if yours else "its kernels: the course's")
+
+clock = time.perf_counter()
+run(size, start, data[:2])
+print(f"\n{len(data)} steps will take about {(time.perf_counter() - clock) / 2 * len(data):.0f} s")
+
+# %%
+clock = time.perf_counter()
+with_yours = run(size, start, data)
+print(f"{len(data)} steps in {time.perf_counter() - clock:.0f} s")
+
+# %% [markdown]
+# **Predict** where the largest gap will be, early or late, and how it compares with the drift between torch's own.
+
+# %%
+gap = (with_yours - with_sdpa).abs()
+drift = max(again, other)
+print(f"largest gap to SDPA: {gap.max():.1e}, at step {int(gap.argmax())}; torch's own drift: {drift:.1e}")
+
+bound = max(0.05, 3 * drift) if size.half else 1e-4  # bf16 on a GPU, fp32 on a CPU
+assert gap.max() < bound
+assert gap[: len(gap) // 10].max() < 0.002  # before rounding errors have had time to grow
+pictures.loss_curves(with_sdpa.tolist(), with_yours.tolist(), without.tolist(), bound)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - One curve, drawn twice. The two agree not on average but step by step: the jags are the batches', and both runs see
+#   the same ones.
+# - The first loss is near $\log 75 \approx 4.3$: at the start all characters are about equally likely.
+# - A curve that goes down is no proof. A model learns with $\delta$ forgotten, too, and without its mask it even learns
+#   faster. The proof is the lower picture, together with section 5. Try it: let `backward` return `0.9 * dk` and run this
+#   section again. Adam divides each gradient by its own usual size, so a constant factor in $dK$ hardly matters to it:
+#   on the small model the last losses were the same to three digits, and the gap a thousand times larger.
+#
+# </details>
+#
+# ### Weights do not know who trained them
+#
+# The model that SDPA trained, with your kernels doing the reading: each character is drawn from what the model thinks
+# likely, from a context that grows from 1 to its full length. (Expect the look of English, not English. Given a GPU's
+# model, expect Jane Austen on a bad day.)
+
+# %%
+print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, seed=1))
+
+# %% [markdown]
+# ## 7 · What you have now
+#
+# | | | remember |
+# |---|---|---|
+# | a view | shape, strides, somebody's memory | pass four strides per tensor, each tensor its own |
+# | `o.sum().backward()` | $dO$ with strides 0 | read $dO$ by its own strides |
+# | a misfit | found, expected, what to do | the launcher is the last who can say it |
+# | kept for backward | $Q, K, V, O$, LSE | nothing that grows with $S^2$; on `ctx`, never on the class |
+# | `backward` returns | one value per argument of `forward` | `None` for what is no tensor |
+# | finite differences | error $\sim \varepsilon^{2/3}$ | for the fp64 oracle, never for a kernel |
+# | how close | 2 to 3 times the error of torch at the same precision | measured, not guessed |
+# | causal, $S_q \ne S_k$ | bottom-right here, top-left in `is_causal` | equal only for squares |
+# | loss curves | same start, same batches, gap on a log scale | yardstick: two right answers' drift |
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** Someone saves memory: `ctx.save_for_backward(q, k, v, lse)`, without $O$, and computes $\delta$ in the backward pass
+# as $\sum_j P_{ij}\,dP_{ij}$ from rebuilt tiles. Is it right? What does it save, and what does it cost?
+#
+# <details><summary>Answer</summary>
+#
+# It is right: that is the delta identity of lesson 03, read from the other side. It saves nothing in most models, since
+# $O$ is the input of the next layer and kept there anyway. It costs two products over all tiles before the real work
+# starts, because $\delta_i$ is a sum over all keys and is needed by the first tile.
+#
+# </details>
+
+# %% [markdown]
+# **2.** A test compares gradients in fp16 by finite differences with $h = 10^{-3}$ and a tolerance of 50 %, "since fp16 is
+# noisy". Which mistakes can it find?
+#
+# <details><summary>Answer</summary>
+#
+# Perhaps a missing alpha, or a wrong sign, on a lucky day: at this step the noise alone is of the size of the slope, or
+# larger. It cannot find a missing key, a mask that is off by one, a forgotten row at the end. And when it does fail,
+# it does not say where. It is worse than no test, because it looks like one.
+#
+# </details>
+
+# %% [markdown]
+# **3.** With causal attention and $S_q = S_k$ everything agrees with SDPA. In production, keys come from a cache:
+# $S_q = 1$, $S_k = 1000$, and the new model talks nonsense when switched to `is_causal=True` of SDPA. Why, and why not
+# with yours?
+#
+# <details><summary>Answer</summary>
+#
+# torch's `is_causal` is aligned top-left: the one query is taken for the *first* position and sees only the first of
+# the thousand keys. Yours is aligned bottom-right: the query is the last position and sees all of them. (With SDPA one
+# leaves `is_causal` out when $S_q = 1$, or passes a mask.) A test with $S_q = S_k$ could not have found it, which is
+# why this course's cases always have both.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences in your own words, for yourself in a month. What did you believe about gradients and their tests
+# this morning that you no longer believe? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# Everything works. Lesson 10 is about when it does not: ten sick kernels, each with one fault and a symptom, and the
+# reasoning that finds the line. Part III then makes the kernels fast.
+#
+# **Sources.** What is kept and what is rebuilt: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.1. Custom
+# functions: PyTorch's note *Extending PyTorch* and the documentation of `torch.autograd.Function`. Tolerances from
+# same-precision twins: the tests of the FlashAttention repository. The step of finite differences: any text on numerical
+# analysis; N. Higham, *Accuracy and Stability of Numerical Algorithms*. The model: A. Radford and others, *Language Models
+# are Unsupervised Multitask Learners* (GPT-2), in the spirit of A. Karpathy's nanoGPT. The text: Jane Austen,
+# *Persuasion*, John Murray, 1818; `flashlearn/lessons/lesson_09_into_pytorch/data/README.md` says where this
+# copy comes from.

@@ -1,0 +1,124 @@
+"""Cases and inputs that the attention exercises of lessons 06 to 10 share: [B, H, S, D], causal or not."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Inputs, Work
+from flashlearn.lessons.shared import reference
+
+FP16, BF16 = torch.float16, torch.bfloat16
+
+
+def attention_case(
+    S_q: int,
+    S_k: int,
+    D: int = 32,
+    B: int = 1,
+    H: int = 1,
+    dtype: torch.dtype = torch.float32,
+    **more: object,
+) -> Case:
+    """One case, named by its sizes and tagged by what they are about."""
+    name = f"S {S_q}" + (f" × {S_k}" if S_k != S_q else "") + f", D {D}"
+    name += f", B·H {B * H}" if B * H > 1 else ""
+    name += {FP16: ", fp16", BF16: ", bf16"}.get(dtype, "")
+    magnitude = float(more.get("magnitude", 1.0))
+    name += f", values ×{magnitude:g}" if magnitude != 1 else ""
+    name += f", {more['data']}" if "data" in more else ""
+    name += f", {more['layout']}" if "layout" in more else ""
+    tags = {
+        "ragged": bool(S_q % 16 or S_k % 16),
+        "half": dtype.itemsize == 2,
+        "S_q ≠ S_k": S_q != S_k,
+        "heads": B * H > 1,
+        "padded D": bool(D & (D - 1)),
+        "large": magnitude > 2,
+        "GPU": bool(more.get("gpu")),
+    }
+    chosen = frozenset(tag for tag, on in tags.items() if on)
+    return Case(name, {"B": B, "H": H, "S_q": S_q, "S_k": S_k, "D": D}, dtype, tags=chosen, **more)
+
+
+SHARED = (
+    attention_case(16, 16, 16, seed=1),
+    attention_case(1, 1, 16, seed=2),
+    attention_case(37, 37, 16, B=2, H=3, seed=3),
+    attention_case(64, 100, 32, seed=4),
+    attention_case(100, 64, 32, seed=5),
+    attention_case(1, 37, 16, seed=6),
+    attention_case(37, 16, 24, seed=7),  # D is no power of two, and S_q > S_k
+    attention_case(128, 128, 64, seed=8),
+    attention_case(64, 64, 64, dtype=FP16, seed=9),
+    attention_case(37, 64, 32, dtype=BF16, seed=10),
+    attention_case(33, 20, 16, H=2, layout="strided", seed=11),
+    attention_case(64, 37, 16, data="negative alpha", seed=12),
+)
+"""For forward and backward alike; causal exercises meet queries that see no key wherever S_q > S_k."""
+
+ON_A_GPU = tuple(
+    attention_case(S, S, 64, B=32, H=8, dtype=dtype, seed=30 + i, gpu=True)
+    for i, (S, dtype) in enumerate([(128, FP16), (500, FP16), (1024, FP16), (500, BF16)])
+)
+REAL_SIZES = {"B": 32, "H": 16, "S": 65536, "D": 128}  # 2³² numbers in each of Q, K and V
+TIMING = attention_case(1024, 1024, 64, B=32, H=8, dtype=FP16, gpu=True, seed=40)
+
+
+def scale_of(case: Case) -> float:
+    """alpha: 1/√D, or its negative where the case says so."""
+    alpha = 1 / math.sqrt(case.sizes["D"])
+    return -alpha if case.data == "negative alpha" else alpha
+
+
+def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q [B, H, S_q, D], k and v [B, H, S_k, D], alpha."""
+    q, k, v = (_draw(case, S, generator) for S in ("S_q", "S_k", "S_k"))
+    if case.data == "V near 10⁴":
+        v = (v * 1000 + 10000).to(case.dtype)
+    return {"q": q, "k": k, "v": v, "alpha": scale_of(case)}
+
+
+def backward_inputs(case: Case, generator: torch.Generator, causal: bool = False) -> Inputs:
+    """q, k, v, o, do, lse, alpha: what the forward pass saved, and the loss's derivative by O.
+
+    o has the case's dtype; lse [B, H, S_q] is fp32.
+    """
+    given = forward_inputs(case, generator)
+    do = _draw(case, "S_q", generator)
+    alpha = given.pop("alpha")
+    wide = {name: t.float() for name, t in given.items()}
+    o, lse = reference.attention_forward(**wide, alpha=alpha, causal=causal)
+    return {**given, "o": o.to(case.dtype), "do": do, "lse": lse, "alpha": alpha}
+
+
+def causal_backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """The same for a causal forward pass."""
+    return backward_inputs(case, generator, causal=True)
+
+
+def _draw(case: Case, length: str, generator: torch.Generator) -> Tensor:
+    sizes = case.sizes
+    shape = (sizes["B"], sizes["H"], sizes[length], sizes["D"])
+    values = (case.magnitude * torch.randn(shape, generator=generator)).to(case.dtype)
+    if case.layout == "strided":  # [B, S, H, D] in memory, as a projection leaves it
+        return values.transpose(1, 2).contiguous().transpose(1, 2)
+    return values
+
+
+def pairs(inputs: Inputs, causal: bool = False) -> float:
+    """Query–key pairs that are visible, over all heads."""
+    q, k = inputs["q"], inputs["k"]
+    S_q, S_k = q.shape[2], k.shape[2]
+    seen = int(reference.visible(S_q, S_k, causal).sum()) if causal else S_q * S_k
+    return float(q.shape[0] * q.shape[1] * seen)
+
+
+def products_work(inputs: Inputs, products: int, outputs: tuple[str, ...], causal: bool = False) -> Work:
+    """`products` matrix products of 2·pairs·D operations; each input read once, each output written once."""
+    tensors = [t for t in inputs.values() if isinstance(t, Tensor)]
+    moved = sum(t.numel() * t.element_size() for t in tensors)
+    moved += sum(inputs[like].numel() * inputs[like].element_size() for like in outputs)
+    return Work(2.0 * products * pairs(inputs, causal) * inputs["q"].shape[-1], moved)

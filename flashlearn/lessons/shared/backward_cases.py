@@ -1,0 +1,149 @@
+"""What the backward kernels of lessons 07 to 10 share: cases, inputs, references, least work, the peer.
+
+SHARED of attention_cases has the sizes; a backward pass needs a few more draws, each for a fault that
+the others would not show: heads of Q and K with different strides, tensors laid out each in its own way,
+dP and delta that are large and nearly equal, sums over several tiles in half precision, and scores so
+low that exp(0 − LSE) overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Inputs
+from flashlearn.lessons.shared import attention_cases, reference
+from flashlearn.lessons.shared.attention_cases import (
+    BF16,
+    FP16,
+    ON_A_GPU,
+    SHARED,
+    attention_case,
+)
+from flashlearn.lessons.shared.tiled_twins import gradients_in_tiles, other_order
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
+
+ONE_KEY = attention_case(1, 1, 16, B=2, H=3, seed=2)
+"""dS = 0 here, up to rounding; six heads, since the error of one number alone is luck."""
+
+CASES = (
+    *(ONE_KEY if case.sizes["S_k"] == 1 else case for case in SHARED),
+    attention_case(33, 20, 16, B=2, H=2, seed=50),
+    attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
+    attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
+    attention_case(16, 512, 16, dtype=FP16, seed=53),
+    attention_case(512, 16, 16, dtype=BF16, seed=54),
+    attention_case(18, 37, 16, data="scores near −120", seed=55),
+    *ON_A_GPU,
+)
+
+
+def _large_mean(given: Inputs) -> Inputs:
+    """V[:, 0] = 64, hence O[:, 0] = 64 without rounding: dP = 64 dO[:, 0] + …, and delta the same."""
+    v = given["v"].clone()
+    v[..., 0] = 64.0
+    return {**given, "v": v}
+
+
+def _low_scores(given: Inputs) -> Inputs:
+    """Queries point away from all keys: every score is near −4 · 5.5², and LSE with them."""
+    return {**given, "q": given["q"] / 2 - 5.5, "k": given["k"] / 2 + 5.5}
+
+
+def _own_layouts(given: Inputs) -> Inputs:
+    """K is [B, S, H, D] in memory, V [B, H, D, S], dO [S, B, H, D]; the others are contiguous."""
+    return {
+        **given,
+        "k": given["k"].transpose(1, 2).contiguous().transpose(1, 2),
+        "v": given["v"].mT.contiguous().mT,
+        "do": given["do"].permute(2, 0, 1, 3).contiguous().permute(1, 2, 0, 3),
+    }
+
+
+SPECIAL: dict[str, Callable[[Inputs], Inputs]] = {
+    "one column of V is 64": _large_mean,
+    "scores near −120": _low_scores,
+    "each tensor laid out its own way": _own_layouts,
+}
+
+
+def backward_inputs(case: Case, generator: torch.Generator, causal: bool = False) -> Inputs:
+    """q, k, v, o, do, lse, alpha of the case; o and lse belong to the special q, k, v where it has them."""
+    given = attention_cases.backward_inputs(case, generator, causal)
+    if case.data not in SPECIAL:
+        return given
+    given = SPECIAL[case.data](given)
+    q, k, v = (given[name].float() for name in ("q", "k", "v"))
+    o, lse = reference.attention_forward(q, k, v, given["alpha"], causal)
+    return {**given, "o": o.to(case.dtype), "lse": lse}
+
+
+def causal_backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """The same for a causal forward pass."""
+    return backward_inputs(case, generator, causal=True)
+
+
+# ---------------------------------------------------------------- references and twins, by output
+
+Gradients = Callable[..., tuple[Tensor, Tensor, Tensor]]
+
+
+def twins(only: Callable[[Gradients, bool], Callable], causal: bool) -> tuple[Callable, ...]:
+    """The twins of an exercise whose outputs `only` picks: P and dS rounded, and sums in tiles, both ways."""
+    spellings = (reference.attention_gradients_rounded, gradients_in_tiles, other_order(gradients_in_tiles))
+    return tuple(only(spelling, causal) for spelling in spellings)
+
+
+# ---------------------------------------------------------------- whom to compare with
+
+
+def sdpa_backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """dQ, dK and dV at once from torch's FlashAttention: what autograd calls for SDPA's flash backend.
+
+    There is no part of it to be had: whoever computes only dQ, or only dK and dV, has less to do. Causal
+    masks are top-left here, which is the same for S_q = S_k.
+    """
+    if not q.is_cuda:
+        backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+        return backward(do, q, k, v, o, lse, 0.0, causal, scale=alpha)
+    backward = torch.ops.aten._scaled_dot_product_flash_attention_backward
+    no_seed = torch.zeros((), dtype=torch.int64, device=q.device)  # without dropout nobody looks at it
+    S_q, S_k = q.shape[2], k.shape[2]
+    return backward(
+        do, q, k, v, o, lse, None, None, S_q, S_k, 0.0, causal, no_seed, no_seed, scale=alpha
+    )  # fmt: skip
+
+
+def sdpa_backward_causal(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for a causal forward pass."""
+    return sdpa_backward(q, k, v, o, do, lse, alpha, causal=True)
+
+
+# ---------------------------------------------------------------- a causal kernel skips hidden tiles
+
+LENGTH, WIDTH = 256, 16
+
+
+def skips_hidden_tiles(answer: Answer, products: int) -> str:
+    """A sentence if a causal kernel multiplies tiles in which nothing is visible, else nothing.
+
+    Of the 8 × 8 tiles of 32 × 32 at S 256 a causal kernel needs 36; of 2 × 2 tiles of 128 × 128 it needs 3.
+    """
+    case = attention_case(LENGTH, LENGTH, WIDTH, seed=60)
+    inputs = causal_backward_inputs(case, case.generator())
+    done = answer.run(inputs, Observed(seed=0)).completed().observation.operations.get("dot", 0)
+    share = done / (2.0 * products * LENGTH * LENGTH * WIDTH)
+    if share < 0.9:
+        return ""
+    return (
+        f"The result is right, but at S {LENGTH} your kernel multiplies {100 * share:.0f} % of all "
+        f"{LENGTH} × {LENGTH} pairs, where little more than half of them are visible. Let the loop leave out "
+        "the tiles in which nothing is."
+    )

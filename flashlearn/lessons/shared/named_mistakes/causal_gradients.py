@@ -1,0 +1,85 @@
+"""What people get wrong about the causal mask of the backward pass, for dQ as for dK and dV."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.named_mistakes.gradients import of_dkv, of_dq
+
+
+def causal_only(formula: Ways, keys: bool) -> dict[str, Mistake]:
+    """The mistakes of the mask in a kernel that owns queries, or with `keys` in one that owns keys."""
+    either = of_dkv if keys else of_dq
+    return {
+        "S_k − S_q with the wrong sign": Mistake(
+            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. It is right only for S_q "
+            "= S_k.",
+            "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
+            **formula(
+                "offset turned round",
+                also=(
+                    ("offset turned round", "no guard"),
+                    ("offset turned round", "guarded by 0"),
+                ),
+            ),
+        ),
+        "hidden scores set to 0": Mistake(
+            "Hidden scores are set to 0 and take part like any other: exp(0 − LSE) is a weight.",
+            "What must not be seen gets the score −inf, before the exponential.",
+            **formula(
+                "hidden scores are 0",
+                also=(
+                    "hidden pairs weigh 1",
+                    ("hidden scores are 0", "no guard"),
+                    ("hidden pairs weigh 1", "no guard"),
+                ),
+            ),
+        ),
+        "mask forgotten": Mistake(
+            f"Hidden {either('keys', 'pairs')} take part: exp(S − LSE) of a key that the forward pass masked "
+            "is no probability, and may even exceed 1.",
+            "Set s to −inf for j > i + S_k − S_q before the exponential.",
+            **formula("no causal mask", also=(("no causal mask", "no guard"),)),
+        ),
+        "mask hides the diagonal": Mistake(
+            "The mask is off by one: each query misses the last key that it may see.",
+            "Visible is j ≤ i + S_k − S_q, with equality.",
+            **formula("diagonal hidden"),
+        ),
+        "mask shows one key too many": Mistake(
+            "The mask is off by one: each query sees one key beyond its last.",
+            "Visible is j ≤ i + S_k − S_q; with S_q = S_k query 0 sees key 0 and no other.",
+            **formula(
+                "one key too many",
+                also=(
+                    ("one key too many", "no guard"),
+                    ("one key too many", "guarded by 0"),
+                ),
+            ),
+        ),
+        "mask aligned top-left": Mistake(
+            "Your mask is j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − S_q. "
+            "The two agree only for S_q = S_k.",
+            "Add S_k − S_q to the row before you compare.",
+            **formula(
+                "top-left",
+                also=(
+                    "top-left mask",
+                    ("top-left", "no guard"),
+                    ("top-left mask", "no guard"),
+                    ("top-left mask", "guarded by 0"),
+                    ("top-left", "guarded by 0"),
+                ),
+            ),
+        ),
+        "no guard for queries that see nothing": Mistake(
+            "A query that sees no key has LSE = −inf"
+            + either(
+                ", and s − LSE is −inf + inf: NaN, in rows of dQ that must be 0.",
+                ". s − LSE is −inf + inf, NaN, and the sum over queries takes it to every key of the block.",
+            ),
+            f"Replace an LSE of −inf by +inf {either('before the loop', 'after the load')}: exp(s − inf) is "
+            "0 for every s.",
+            **formula("no guard"),
+        ),
+    }

@@ -1,0 +1,190 @@
+"""What people get wrong about P and dS, for dQ as for dK and dV; what differs in what is said is `either`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+
+
+def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
+    """The mistakes of a kernel that owns queries, or with `keys` of one that owns keys."""
+    either = of_dkv if keys else of_dq
+    dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
+    along = (
+        f"lies along the wrong axis: number j of the {either('block', 'tile')} was subtracted from column j. "
+        "The shapes fit"
+    )
+    rows = f"belongs to the queries, the rows of the tile{either('', ', here as for dQ')}"
+    return {
+        "alpha is missing from S": Mistake(
+            "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha."
+            + either("", " P enters dK and dV alike."),
+            "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
+            **formula("alpha not in s"),
+        ),
+        "only the last tile remains": Mistake(
+            either("dq holds", "dk and dv hold")
+            + " the last tile's share alone: each step overwrites what the steps before it found.",
+            f"Add: {either('dq += tl.dot(…)', 'dv += tl.dot(…) and dk += tl.dot(…)')}, starting from zeros.",
+            **formula("last tile alone"),
+        ),
+        "delta omitted": Mistake(
+            either(
+                "delta is missing: you used dS = P ∘ dP, the diagonal part of softmax's Jacobian alone.",
+                "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta, so it is right.",
+            ),
+            "Subtract delta_i from every dP of row i before you multiply by P.",
+            **formula("delta omitted"),
+        ),
+        "delta subtracted after P": Mistake(
+            f"{used} dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
+            "from every key.",
+            "P multiplies the difference: ds = p * (dp - delta_i[:, None]). Mind the parentheses.",
+            **formula("delta after P"),
+        ),
+        "delta along the keys": Mistake(
+            f"delta_i {along} because the tile is square"
+            f"{either('', ', and dV, which needs no delta, is right')}.",
+            f"delta {rows}: delta_i[:, None].",
+            **formula("delta along the keys"),
+        ),
+        "LSE along the keys": Mistake(
+            f"lse_i {along} because the tile is square.",
+            f"LSE {rows}: lse_i[:, None].",
+            **formula("LSE along the keys"),
+        ),
+        "delta added": Mistake(
+            "delta was added where it must be subtracted: dS = P ∘ (dP + delta)."
+            + either("", " dV needs no delta and is right."),
+            "Each row of dS must sum to 0. Print the sums of one tile row.",
+            **formula("delta added"),
+        ),
+        "delta from dP without P": Mistake(
+            either("You subtracted", "dK subtracts")
+            + " the plain sum of each row of dP. delta is the sum of P ∘ dP, the mean of dP under P.",
+            "The launcher has delta already"
+            + either(
+                ": Σ_d dO ∘ O, one number per query, loaded once before the loop.",
+                "; load it by the tile's rows.",
+            ),
+            **formula("delta is the sum of dP"),
+        ),
+        "P in front forgotten": Mistake(
+            f"{used} dS = dP − delta, without the factor P.",
+            "dS_ij = P_ij (dP_ij − delta_i): a key that gets no weight gets no gradient.",
+            **formula("P forgotten in dS"),
+        ),
+        "LSE read as base 2": Mistake(
+            f"P is too large by a power of LSE{either('', ', in dV as in dK')}: you computed "
+            "2^(S log2 e − LSE), and this LSE is a natural logarithm.",
+            "Use tl.exp(s - lse), or multiply lse by log2(e) as well before tl.exp2.",
+            **formula("LSE in base 2"),
+        ),
+        "dP from K": Mistake(
+            f"{dp} was computed as dO Kᵀ. O = P V, so dO meets V: dP = dO Vᵀ.",
+            either(
+                "Compare the operands of your second tl.dot with O = P V.",
+                "This program owns a block of K and one of V: compare the operands with O = P V.",
+            ),
+            **formula("dP from K"),
+        ),
+        "dP rounded before delta is subtracted": Mistake(
+            f"{dp} was rounded to half precision before delta was subtracted. Where both are large their "
+            "difference keeps few digits.",
+            "tl.dot answers in fp32: keep dp and delta there, and cast ds only for the product with "
+            f"{either('K', 'Q')}.",
+            **formula("dP in half"),
+        ),
+        "LSE forgotten": Mistake(
+            "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1."
+            + either("", " Both gradients show it."),
+            "exp(s - lse_i[:, None]): the forward pass saved LSE for this.",
+            **formula("LSE forgotten"),
+        ),
+        "log2 e is missing": Mistake(
+            "P was computed as 2^(s − LSE), with natural numbers in the exponent: every exponent is too "
+            "small by the factor ln 2.",
+            "e^x is 2^(x log2 e): multiply s and lse by 1.4427 before tl.exp2, or use tl.exp.",
+            **formula("exp2 of natural numbers"),
+        ),
+        "alpha twice in S": Mistake(
+            "The scores carry alpha twice: q was multiplied by it already, perhaps, and the product again.",
+            "s must be what the forward pass had: alpha · q · k.",
+            **formula("alpha twice in s"),
+        ),
+        "dP from O": Mistake(
+            f"{dp} was computed as O Vᵀ. dP is the loss's derivative by P, so it starts from dO: dP = dO Vᵀ.",
+            "O is needed for delta only.",
+            **formula("dP from O"),
+        ),
+        "dP from Q": Mistake(
+            f"{dp} was computed as Q Vᵀ. O = P V, so it is dO that meets V: dP = dO Vᵀ.",
+            either(
+                "Compare the operands of your second tl.dot with O = P V.",
+                "Compare the operands with O = P V: which of the two tiles that come by belongs to O?",
+            ),
+            **formula("dP from Q"),
+        ),
+        "first tile missing": Mistake(
+            f"The loop over {either('keys', 'queries')} begins one tile late: "
+            f"the first {either('BLOCK_K keys', 'BLOCK_Q queries')} are never met.",
+            either("The loop starts at 0.", "Begin where the first query that sees this block begins."),
+            **formula("first tile skipped"),
+        ),
+        "log2 e is missing from S": Mistake(
+            "P was computed as 2^(S − LSE log2 e): LSE was brought to base 2, the scores were not.",
+            "Multiply the scores by 1.4427 as well, or use tl.exp of natural numbers.",
+            **formula("log2 e not in s"),
+        ),
+        "delta from O alone": Mistake(
+            "delta was computed from O alone: dO does not enter. It is the sum over d of dO_id O_id.",
+            "Multiply o by do, element by element, and sum each row.",
+            **formula("delta from O alone", also=("delta is the sum of O",)),
+        ),
+        "delta from dO alone": Mistake(
+            "delta was computed as the sum of dO², without O. It is the sum over d of dO_id O_id.",
+            "Multiply o by do, element by element, and sum each row.",
+            **formula("delta from dO alone"),
+        ),
+        "delta of other rows": Mistake(
+            "delta is that of the first BLOCK_Q queries in every program, or every step: only there it "
+            "belongs.",
+            "delta_ptr + rows, with the rows of this tile.",
+            **formula("delta of the first rows"),
+        ),
+        "delta of the first head": Mistake(
+            "Every head takes delta of the first one: the offset of batch and head is missing from its "
+            "address.",
+            "delta is [B, H, S_q]: its pointer moves by S_q from head to head.",
+            **formula("delta of the first head"),
+        ),
+        "dS cast to fp16": Mistake(
+            "dS goes through fp16 whatever the inputs are: in fp32 and bf16 it loses digits, or range.",
+            "Cast to the dtype of the operand that it meets, ds.to(q.dtype), and to nothing else.",
+            **formula("dS in fp16"),
+        ),
+    }
+
+
+def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
+    """The mistake that only a kernel can make, of dQ as of dK and dV."""
+    return {
+        "strides of Q used for K": Mistake(
+            "K is addressed with the strides of Q, which differ as soon as S_q ≠ S_k or the layouts do.",
+            "Use k_batch, k_head, k_row and k_col for everything that starts at k_ptr.",
+            launcher=launcher,
+            status="OUT_OF_BOUNDS",
+        )
+    }
+
+
+def of_dq(dq: str, dkv: str) -> str:
+    """What is said of dQ."""
+    return dq
+
+
+def of_dkv(dq: str, dkv: str) -> str:
+    """What is said of dK and dV."""
+    return dkv

@@ -1,0 +1,28 @@
+"""Rows of scores as the cases of a softmax or a log-sum-exp name them."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case
+
+SHIFTS = {"far below zero": -200.0, "far above zero": 100.0}
+"""What the case's `data` adds to every score."""
+
+
+def scores(case: Case, generator: torch.Generator) -> Tensor:
+    """Rows of scores [M, N] in fp32 with what the case's `data` names: equal, far from zero, some −inf."""
+    M, N = case.sizes["M"], case.sizes["N"]
+    s = torch.randn(M, N, generator=generator) * case.magnitude
+    if case.data == "equal":
+        s = s[:, :1].expand(M, N).clone()
+    s = s + SHIFTS.get(case.data, 0.0)
+    if case.data == "some −inf":
+        hidden = torch.rand(M, N, generator=generator) < 0.4
+        hidden[:, 0] = True  # a running maximum would start at −inf
+        hidden[torch.arange(M), 1 + torch.arange(M) % (N - 1)] = False  # something is left to attend to
+        s = s.masked_fill(hidden, -math.inf)
+    return s

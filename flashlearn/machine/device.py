@@ -1,0 +1,108 @@
+"""Which device there is, what three well-known GPUs can do, and how full a kernel keeps them.
+
+>>> attainable(GPUS["H100"], operations=1e12, bytes=1e9, half=True)      # seconds, by the roofline
+0.00101...
+>>> occupancy(GPUS["A100"], registers=222, shared=65536, warps=4)        # warps resident / warps possible
+0.125
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Literal
+
+OLDEST_TARGET = 80
+"""Ampere: the first generation with bf16 tensor cores and asynchronous copies, which the course builds on."""
+
+
+@dataclass(frozen=True)
+class GPU:
+    """Peak figures of one GPU, as its maker publishes them; nothing here was measured.
+
+    `bandwidth` in bytes/s, `fp32` and `half` in operations/s (a multiply-add is two; `half` is dense
+    fp16 or bf16 on tensor cores with fp32 accumulation), `shared_per_sm`, `shared_per_block` and `l2`
+    in bytes.
+    """
+
+    name: str
+    target: int
+    sms: int
+    bandwidth: float
+    fp32: float
+    half: float
+    shared_per_sm: int
+    shared_per_block: int
+    registers_per_sm: int
+    l2: int
+    warps_per_sm: int
+    blocks_per_sm: int
+
+
+KIB, MIB = 2**10, 2**20
+
+GPUS: dict[str, GPU] = {
+    gpu.name: gpu
+    for gpu in (
+        GPU("A100", 80, 108, 2.039e12, 19.5e12, 312e12, 164 * KIB, 163 * KIB, 65536, 40 * MIB, 64, 32),
+        GPU("H100", 90, 132, 3.35e12, 67e12, 989e12, 228 * KIB, 227 * KIB, 65536, 50 * MIB, 64, 32),
+        GPU("RTX 4090", 89, 128, 1.008e12, 82.6e12, 165e12, 100 * KIB, 99 * KIB, 65536, 72 * MIB, 48, 24),
+    )
+}
+"""Three GPUs by name. Bandwidth and arithmetic: NVIDIA's A100 (SXM, 80 GB) and H100 (SXM, 80 GB) Tensor Core
+GPU data sheets, the latter's figures halved where they count sparsity, and the Ada architecture white paper,
+appendix A, for the RTX 4090. Limits per multiprocessor and per block: the CUDA C++ Programming Guide, table
+of technical specifications per compute capability. L2: the architecture white papers."""
+
+
+def for_target(target: int) -> GPU:
+    """The named GPU of a compute capability such as 80 or 90. Raises `KeyError` for another."""
+    for gpu in GPUS.values():
+        if gpu.target == target:
+            return gpu
+    known = ", ".join(f"{gpu.target} ({gpu.name})" for gpu in GPUS.values())
+    raise KeyError(f"no GPU of compute capability {target} is known here; there are {known}")
+
+
+@functools.cache
+def has_gpu() -> bool:
+    """Whether a CUDA GPU of compute capability 8.0 or newer is present and answers."""
+    import torch
+
+    if torch.version.cuda is None or not torch.cuda.is_available():
+        return False
+    major, minor = torch.cuda.get_device_capability()
+    return 10 * major + minor >= OLDEST_TARGET
+
+
+def mode() -> Literal["observed", "compiled"]:
+    """How kernels run here: in the observed interpreter alone, or compiled as well."""
+    return "compiled" if has_gpu() else "observed"
+
+
+def default() -> str:
+    """The device that lessons allocate on: "cuda" or "cpu"."""
+    return "cuda" if has_gpu() else "cpu"
+
+
+def attainable(gpu: GPU, operations: float, bytes: float, half: bool) -> float:
+    """Seconds that a perfect kernel would take: the slower of moving `bytes` and computing `operations`.
+
+    The roofline (Williams, Waterman, Patterson, 2009), as a time instead of a rate. `half` takes the
+    tensor cores' rate at fp16 or bf16, otherwise fp32 without tensor cores.
+    """
+    return max(bytes / gpu.bandwidth, operations / (gpu.half if half else gpu.fp32))
+
+
+def occupancy(gpu: GPU, registers: int, shared: int, warps: int) -> float:
+    """Resident warps as a fraction of the most a multiprocessor can hold, for blocks of `warps` warps.
+
+    `registers` per thread, `shared` bytes per block. Rounding as the CUDA occupancy calculator does it:
+    registers are handed out per warp in units of 256 from four equal files, shared memory in units
+    of 128 bytes with 1 KiB more per block for the system. 0.0 where not even one block fits.
+    """
+    per_warp = -(-max(registers, 1) * 32 // 256) * 256
+    by_registers = 4 * (gpu.registers_per_sm // 4 // per_warp) // warps
+    by_shared = gpu.shared_per_sm // (-(-shared // 128) * 128 + KIB)
+    blocks = min(gpu.blocks_per_sm, gpu.warps_per_sm // warps, by_registers, by_shared)
+    return blocks * warps / gpu.warps_per_sm

@@ -1,0 +1,215 @@
+"""THE SEAM: a learner's function, run under stated circumstances. Nothing else in the grader calls it.
+
+    >>> answer = Here(softmax_forward, exercise)
+    >>> evidence = answer.run(inputs, Observed(seed=3))
+    >>> evidence.outputs[0].value                       # a tensor; evidence.raised, if it did not come so far
+
+Whoever wants to know something of a learner's function asks an `Answer`. `Here` runs it in this process,
+flashlearn.running.apart in a child process; what comes back is the same plain data.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import inspect
+import textwrap
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+from flashlearn.exercise import Exercise, Inputs, Kind
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.running import compiled, observed, timing
+from flashlearn.running.circumstances import (
+    Called,
+    Circumstances,
+    Compiled,
+    Far,
+    Observed,
+    Timed,
+    Traced,
+)
+from flashlearn.running.copies import copies
+from flashlearn.running.crashes import raised
+from flashlearn.running.error_advice import call_sentence
+from flashlearn.running.evidence import Evidence, Output
+from flashlearn.running.launches import Notebook
+from flashlearn.running.plain import as_tuple, plain
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one sees of a function without calling it: its name, how it prints, whether it is jitted."""
+
+    name: str
+    text: str
+    callable: bool
+    kernel: bool
+
+
+class Answer(abc.ABC):
+    """A learner's function, wherever it lives.
+
+    `elsewhere` are seconds of a processor that its runs have taken in other processes than this one.
+    """
+
+    elsewhere: float
+
+    @abc.abstractmethod
+    def facts(self) -> Facts:
+        """What one sees without calling it."""
+
+    @abc.abstractmethod
+    def misfit(self, name: str, arguments: Sequence[str]) -> str:
+        """A sentence if the function cannot take these arguments by position, else nothing."""
+
+    @abc.abstractmethod
+    def source(self) -> str | None:
+        """The launcher's text, after those of the kernels and helpers it uses; None if it cannot be read."""
+
+    @abc.abstractmethod
+    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
+        """One call. Whatever the function raises is in the evidence; only KeyboardInterrupt comes through."""
+
+    @abc.abstractmethod
+    def prepared(self, draws: Sequence[Inputs], limit: float) -> AbstractContextManager[None]:
+        """Within the block, compiled runs on these inputs find their kernels compiled."""
+
+
+class Here(Answer):
+    """A function of this process. `exercise` says how it is to be called, where that is not plainly."""
+
+    def __init__(self, function: Callable[..., Any], exercise: Exercise | None = None):
+        self.function = function
+        self.exercise = exercise
+        self.elsewhere = 0.0
+        self.notebook = Notebook()
+
+    def facts(self) -> Facts:
+        kernel = hasattr(self.function, "fn") and hasattr(self.function, "run")
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return Facts(str(name), f"{self.function!r:.200}", callable(self.function), kernel)
+
+    def misfit(self, name: str, arguments: Sequence[str]) -> str:
+        return call_sentence(name, self.function, arguments)
+
+    def source(self) -> str | None:
+        try:
+            return source_of(self.function)
+        except (OSError, TypeError, SyntaxError, AttributeError):
+            return None
+
+    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
+        started, used = time.perf_counter(), time.thread_time()
+        evidence = self._run(inputs, circumstances)
+        taken = {"seconds": time.perf_counter() - started, "processor": time.thread_time() - used}
+        return replace(evidence, **taken)
+
+    def _run(self, inputs: Inputs, how: Circumstances) -> Evidence:
+        if isinstance(how, Observed):
+            return observed.observe(self._caller(how.direct, how.autograd), inputs, how, self.notebook)
+        if isinstance(how, Called):
+            return self._called(inputs, how)
+        if isinstance(how, Far):
+            return observed.far(self._caller(), inputs, how)
+        if isinstance(how, Traced):
+            return observed.trace(observed.Caller(self._spread, self.function), inputs, how)
+        if isinstance(how, Compiled):
+            return compiled.run(self._caller(), inputs, how, self.notebook)
+        if isinstance(how, Timed):
+            return timing.contest(self.function, self._caller(), self.exercise, inputs)
+        raise TypeError(f"{how!r} are no circumstances")
+
+    @contextlib.contextmanager
+    def prepared(self, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
+        with compiled.prepared(self._caller(), draws, limit):
+            yield
+
+    def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed.Caller:
+        """How the exercise calls its function. Those in plain torch run without autograd."""
+        exercise = self.exercise
+        own = exercise.judged.call if exercise is not None and not direct else None
+        if autograd is None and exercise is not None and own is None:
+            autograd = exercise.kind is not Kind.TORCH
+
+        def call(given: Inputs) -> Any:
+            if own is not None:
+                return own(self.function, given)
+            with grad_mode(autograd):
+                return self.function(*given.values())
+
+        return observed.Caller(call, self.function)
+
+    def _spread(self, given: Any) -> Any:
+        positional, named = given
+        return self.function(*positional, **named)
+
+    def _called(self, inputs: Inputs, how: Called) -> Evidence:
+        kept: list[int] = []
+        hooks = saved_tensors_hooks(_keeps(kept), _as_it_is) if how.saved else contextlib.nullcontext()
+        try:
+            with grad_mode(how.autograd), hooks, deadline(how.limit):
+                returned = self.function(*copies(inputs).values())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
+            return Evidence(raised=raised(error, how.limit, self.function), saved=bool(kept))
+        value = plain(returned)
+        return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept))
+
+
+def answering(exercise: Exercise, function: Answer | Callable[..., Any]) -> Answer:
+    """The answer itself, or a function of this process as one."""
+    return function if isinstance(function, Answer) else Here(function, exercise)
+
+
+def grad_mode(autograd: bool | str | None) -> AbstractContextManager[Any]:
+    """Autograd on or off, "inference" for where it cannot be switched on again, None for as it is."""
+    if autograd is None:
+        return contextlib.nullcontext()
+    return torch.inference_mode() if autograd == "inference" else torch.set_grad_enabled(bool(autograd))
+
+
+def _keeps(kept: list[int]) -> Callable[[torch.Tensor], torch.Tensor]:
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor.numel())
+        return tensor
+
+    return keep
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Sources of the kernels and helpers of the same file that a launcher uses, and then its own.
+
+    Raises OSError or TypeError where there is no source to read.
+    """
+    found: dict[str, str] = {}
+
+    def visit(one: Callable[..., Any]) -> None:
+        source = textwrap.dedent(inspect.getsource(one))
+        found[one.__qualname__] = ""
+        for name in _used(one.__code__):
+            used = getattr(one.__globals__.get(name), "fn", one.__globals__.get(name))
+            ours = inspect.isfunction(used) and used.__code__.co_filename == one.__code__.co_filename
+            if ours and used.__qualname__ not in found:
+                visit(used)
+        found[one.__qualname__] = found.pop(one.__qualname__) or source  # after what it uses
+
+    visit(inspect.unwrap(function))
+    return "\n\n\n".join(found.values())
+
+
+def _used(code: types.CodeType) -> list[str]:
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [*code.co_names, *(name for c in inner for name in _used(c))]

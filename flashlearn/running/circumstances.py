@@ -1,0 +1,86 @@
+"""How a learner's function is to be run: plain data, and all the questions that are ever asked of it.
+
+    >>> answer.run(inputs, Observed(seed=3, undefined=0.0))     # what if hidden lanes held zeros?
+
+Every kind is frozen and can be sent to another process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+LIMIT = 20.0
+"""Seconds that a call may take where nobody says otherwise."""
+
+
+@dataclass(frozen=True)
+class Called:
+    """As it is: nothing is observed. `autograd` says whether it is on, or is left as it is with None.
+
+    "inference" is torch's inference mode, in which it cannot be switched on again. With `saved` it is noted
+    whether anything was kept for a backward pass.
+    """
+
+    limit: float = LIMIT
+    autograd: bool | str | None = None
+    saved: bool = False
+
+
+@dataclass(frozen=True)
+class Observed:
+    """In the observed interpreter, on the CPU.
+
+    `seed` shuffles the order of the programs (None: the grid's order). `undefined` fills the lanes that a
+    mask hides from a load without `other=`, `fresh` the memory of torch.empty. With `births` every NaN is
+    traced to its origin. With `values` every value that the kernels' names hold is kept, and `instead` are
+    arrays to go on with in place of some of them, by number. `autograd` is as for `Called`. With `direct` the
+    function is called plainly, whatever way of calling it its exercise has.
+    """
+
+    seed: int | None = None
+    undefined: float = math.nan
+    fresh: float = math.nan
+    births: bool = False
+    values: bool = False
+    instead: Mapping[int, np.ndarray] = field(default_factory=dict)
+    direct: bool = False
+    limit: float = LIMIT
+    autograd: bool | None = None
+
+
+@dataclass(frozen=True)
+class Far:
+    """With tensors that have no memory (device "meta"), the first and the last program of each launch.
+
+    Addresses are computed and checked, nothing is loaded. With `wide` integer arguments have 64 bits.
+    """
+
+    wide: bool = False
+    limit: float = 5.0
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Observed, with every access of one program kept: a number, its indices, or None for the middle one."""
+
+    program: int | Sequence[int] | None = None
+    limit: float = 60.0
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Compiled, on the GPU: inputs and outputs between guard zones, fresh memory full of NaN."""
+
+    limit: float = LIMIT
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Compiled and timed on the GPU, in turns with the exercise's peer."""
+
+
+Circumstances = Called | Observed | Far | Traced | Compiled | Timed

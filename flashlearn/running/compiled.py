@@ -1,0 +1,110 @@
+"""One compiled call, on a CUDA GPU, and what was seen of it: guarded buffers, poisoned outputs, launches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from triton.runtime.jit import JITFunction
+
+from flashlearn.exercise import Inputs
+from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.observation import Launch, Observation
+from flashlearn.running.circumstances import Compiled
+from flashlearn.running.copies import changed, storage_of, storages
+from flashlearn.running.crashes import raised
+from flashlearn.running.evidence import Evidence, Output
+from flashlearn.running.guards import GuardedWatch, ZeroedWatch, guarded
+from flashlearn.running.launches import plain_launch
+from flashlearn.running.plain import as_tuple, plain
+from flashlearn.running.precompiling import Precompiling
+
+if TYPE_CHECKING:
+    from flashlearn.running.launches import Notebook
+    from flashlearn.running.observed import Caller
+
+REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: one may wait for what they do
+
+
+@contextlib.contextmanager
+def prepared(caller: Caller, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
+    """Have compiled what the launcher launches for these inputs; refuse what the compiler died on."""
+    with Precompiling(patience=limit) as precompiling:
+        for inputs in draws:
+            _rehearse(caller, inputs, precompiling, min(REHEARSAL, limit))
+    with precompiling.refusing():
+        yield
+
+
+def _rehearse(caller: Caller, inputs: Inputs, precompiling: Precompiling, limit: float) -> None:
+    watch = ZeroedWatch()
+    try:
+        given = guarded(inputs, watch)  # as in the run to come: strides and alignment count
+        with precompiling.dry(), watch, deadline(limit, wall=limit):
+            caller.call(given)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever it is, the run to come meets it again and says so in full
+        return
+
+
+def run(caller: Caller, inputs: Inputs, how: Compiled, notebook: Notebook) -> Evidence:
+    """One call in guarded memory."""
+    watch = GuardedWatch()
+    given = guarded(inputs, watch)
+    try:
+        with recording_launches() as launches, watch, deadline(how.limit):
+            returned = caller.call(given)
+        torch.cuda.synchronize()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
+        return Evidence(raised=raised(error, how.limit, caller.function))
+    if problem := watch.trespass():
+        return Evidence(trespass=problem)
+    outputs = tuple(_output(out, given, watch) for out in as_tuple(returned))
+    on_gpu = {n: v.to("cuda") if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
+    return Evidence(
+        returned=tuple(output.value for output in outputs),
+        outputs=outputs,
+        observation=Observation(launches=[plain_launch(launch, notebook) for launch in launches]),
+        changed=changed(on_gpu, given),
+    )
+
+
+def _output(out: Any, given: Inputs, watch: GuardedWatch) -> Output:
+    owner = storages(given).get(storage_of(out), "")
+    return Output(plain(out), writers=watch.written(out).get("writers"), memory_of=owner)
+
+
+@contextlib.contextmanager
+def recording_launches() -> Iterator[list[Launch]]:
+    """The launches of kernels inside the block, with their grids and constants."""
+    launches: list[Launch] = []
+    original = JITFunction.run
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.get("warmup"):
+            launches.append(_launch(self, args, dict(kwargs)))
+        return original(self, *args, **kwargs)
+
+    JITFunction.run = run
+    try:
+        yield launches
+    finally:
+        JITFunction.run = original
+
+
+def _launch(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> Launch:
+    """The launch as triton will bind it; by name alone where triton will refuse it, and say why."""
+    grid = kwargs.pop("grid", (1,))
+    kwargs.pop("warmup", None)
+    try:
+        values, options = bind(kernel.fn, args, kwargs)
+        return describe_launch(kernel, kernel.fn, values, check_grid(grid, values), options)
+    except KernelCrash:
+        return Launch(kernel, kernel.fn.__name__, (1, 1, 1), {}, {}, {})

@@ -1,0 +1,191 @@
+"""Turn what a learner's code raised into a status, a sentence and a place in their own code."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+
+from flashlearn.interpreter.access import LEARNER_CODE, place_of
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.errors import (
+    KernelCrash,
+    LaunchError,
+    NeedsGpu,
+    OutOfBounds,
+    TimeLimit,
+    Todo,
+    message_of,
+    todo_message,
+)
+from flashlearn.outcome import Place, Status
+from flashlearn.running.error_advice import kind_words
+from flashlearn.running.evidence import Raised
+
+LONGEST = 4000
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_OURS = str(Path(__file__).parents[1])
+_KERNELS = str(Path(__file__).parents[1] / "kernels")
+
+
+def raised(error: BaseException, limit: float, function: Callable) -> Raised:
+    """What ended a call, as plain data."""
+    status, sentence, place = failure(error, limit, function)
+    return Raised(type(error).__name__, _full(error), status, sentence, place, fault_of(error, status))
+
+
+def _full(error: BaseException) -> str:
+    """The exception's own message, of a bearable length."""
+    try:
+        with deadline(1.0):
+            return str(error)[:LONGEST]
+    except (Exception, TimeLimit):  # a learner's __str__ may be anything
+        return ""
+
+
+def failure(error: BaseException, limit: float, function: Callable) -> tuple[Status, str, Place | None]:
+    """Status, sentence and place for an exception that left the launcher."""
+    if isinstance(error, LaunchError):
+        place = error.place or learner_line(error, function)
+        statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
+        return statuses.get(type(error), Status.CRASHED), _sentence(error), place
+    place = learner_line(error, function)
+    if isinstance(error, TimeLimit):
+        return Status.TIMEOUT, _too_long(limit, place), place
+    text = _message(error)
+    if isinstance(error, NotImplementedError) and (todo := todo_message(text)) is not None:
+        return Status.TODO, todo, place
+    if isinstance(error, MemoryError) or "can't allocate memory" in text:
+        return Status.CRASHED, "The launcher asked for more memory than there is.", place
+    if isinstance(error, SystemExit):
+        return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
+    return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function), place
+
+
+def fault_of(error: BaseException, status: Status) -> tuple:
+    """What went wrong as data: an access that went astray, a stub's task, a crash (`Outcome.fault`)."""
+    if status is Status.TODO:
+        return "todo", *_task(error.sentence if isinstance(error, LaunchError) else _message(error))
+    if status is not Status.CRASHED:
+        return getattr(error, "fault", ())
+    if isinstance(error, LaunchError):
+        return "crash", type(getattr(error, "cause", None) or error).__name__, error.sentence
+    return "crash", type(error).__name__, _message(error)
+
+
+def _task(text: str) -> tuple[str, str]:
+    """Whose stub it is, and what there is to write, from its own words «TODO name: what»."""
+    said = todo_message(text)
+    words = text if said is None else said
+    whose, _, task = (part.strip(" :.") for part in words.partition(":"))
+    return (whose, task) if whose.isidentifier() else ("", words.strip(" :."))
+
+
+def _message(error: BaseException) -> str:
+    try:
+        with deadline(1.0):  # a learner's __str__ may be anything
+            return message_of(error)
+    except TimeLimit:
+        return "its message cannot be shown"
+
+
+def _advised(error: BaseException, said: str, function: Callable) -> str:
+    """The message with what a beginner needs beside it, where that is known."""
+    known = explain(said, _ADVICE_OUTSIDE_KERNELS)
+    if known != said:
+        return known
+    frame, line = _learner_frame(error, function)
+    try:
+        return kind_words(error, said, frame, place_of(frame.f_code, line).text if frame else "")
+    except Exception:  # it looks at a learner's objects, which may answer anything
+        return said
+
+
+def _sentence(error: LaunchError) -> str:
+    if isinstance(error, KernelCrash) and error.cause is not None:
+        return explain(error.sentence)
+    return error.sentence
+
+
+def explain(sentence: str, advice_for: Mapping[str, str] | None = None) -> str:
+    """Add what a beginner needs to the best known of triton's own messages, or to those of `advice_for`."""
+    for part, advice in (_ADVICE if advice_for is None else advice_for).items():
+        if part in sentence:
+            return f"{sentence.rstrip('.')}. {advice}"
+    return sentence
+
+
+_ADVICE = {
+    "arange's arguments must be of type tl.constexpr": (
+        "A tile's size must be known when the kernel is compiled: a parameter BLOCK: tl.constexpr, or a "
+        "variable declared with half: tl.constexpr = BLOCK // 2."
+    ),
+    "arange's range must be a power of 2": (
+        "A tile's extents are powers of two: take triton.next_power_of_2(n) and mask what is too much."
+    ),
+    "Cannot make_shape_compatible": (
+        "Two blocks of different shapes meet in this line. Write each one's shape beside it: is a [:, None] "
+        "or [None, :] missing, or does a sum run along the other axis?"
+    ),
+    "Both operands must be same dtype": (
+        "tl.dot wants one dtype on both sides: convert one operand with .to(...), p.to(v.dtype) for example."
+    ),
+    "must have equal reduction dimensions": (
+        "tl.dot multiplies [M, K] by [K, N]. Write the shape of both operands beside this line: are they in "
+        "the wrong order, or does one of them need tl.trans?"
+    ),
+    "out of bounds for shape []": (
+        "tl.max and tl.sum reduce one block along an axis; the larger of two values is tl.maximum(x, y)."
+    ),
+    "Shape element 0 must be a power of 2": "A tile's extents are powers of two.",
+    "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
+    "'NoneType' object": "Does a helper function lack its return statement?",
+    "unsupported operand": "Is one of the operands a tile and the other a Python object?",
+}
+_ADVICE_OUTSIDE_KERNELS = {
+    "Cannot convert expression to float": (
+        "A symbol has no value yet, and functions of Python's math need one: take sympy's, such as "
+        "sp.ceiling, sp.sqrt or sp.Max."
+    ),
+    "cannot determine truth value of Relational": (
+        "Symbols have no value yet, so neither `if` nor max and min can compare them: take sp.Max, sp.Min or "
+        "sp.Piecewise."
+    ),
+}
+
+
+def _too_long(limit: float, place: Place | None) -> str:
+    where = f" It was in line {place.line} when it was stopped." if place is not None else ""
+    return (
+        f"Still running after {limit:g} s, so it was stopped. "
+        f"Does a loop's condition ever become false?{where}"
+    )
+
+
+def learner_line(error: BaseException, function: Callable) -> Place | None:
+    """The innermost line of the learner's own code, whether it ran interpreted or not.
+
+    The course's kernels count as the learner's where nothing else does: who calls one looks at the call.
+    """
+    frame, line = _learner_frame(error, function)
+    return place_of(frame.f_code, line) if frame is not None else None
+
+
+def _learner_frame(error: BaseException, function: Callable) -> tuple[FrameType | None, int]:
+    found, at = None, 0
+    own = getattr(getattr(function, "__code__", None), "co_filename", None)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        theirs = code in LEARNER_CODE or code.co_filename == own
+        lent = code.co_filename.startswith(_KERNELS) and found is not None
+        if theirs or not (lent or _is_library(code.co_filename)):
+            found, at = frame, line
+    return found, at
+
+
+def _is_library(file: str) -> bool:
+    if file.startswith(_OURS):
+        return not file.startswith(_KERNELS)
+    return file.startswith(_LIBRARIES) or file.startswith("<")

@@ -1,0 +1,91 @@
+"""Memory on a GPU that tells whether a kernel wrote beside it, or did not write it at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Inputs
+from flashlearn.interpreter.launcher import LauncherWatch, fill_poison
+from flashlearn.running.copies import bits
+from flashlearn.running.plain import misfit_kind
+
+GUARD = 4096  # elements on each side of a buffer
+PATTERN = 0xA5
+
+
+class GuardedWatch(LauncherWatch):
+    """Puts guard zones around everything the launcher allocates empty on the GPU."""
+
+    def __init__(self) -> None:
+        super().__init__(memory=None)
+        self.buffers: list[tuple[str, torch.Tensor, int, int]] = []
+
+    def allocate(self, func, args, kwargs) -> torch.Tensor:
+        out = func(*args, **kwargs)
+        return self.guard(out, "an output") if out.device.type == "cuda" and out.numel() else out
+
+    def guard(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
+        """A tensor of the same shape and strides in the middle of a larger, patterned buffer."""
+        span, size = _span(tensor), tensor.element_size()
+        whole = torch.full(((span + 2 * GUARD) * size,), PATTERN, dtype=torch.uint8, device="cuda")
+        self.buffers.append((name, whole, GUARD * size, (GUARD + span) * size))
+        return whole.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), GUARD)
+
+    def copy(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
+        """A guarded copy that keeps the strides, also where elements share memory (stride 0)."""
+        guarded = self.guard(tensor, name)
+        there = guarded.as_strided((_span(tensor),), (1,), guarded.storage_offset())
+        there.copy_(tensor.as_strided((_span(tensor),), (1,), tensor.storage_offset()))
+        return guarded
+
+    def written(self, out: Any) -> dict[str, torch.Tensor]:
+        """Which elements still hold what torch.empty's memory was filled with: −1 where nobody wrote, else 0.
+
+        A GPU's own NaN have other bits than the filler's.
+        """
+        ordinary = isinstance(out, torch.Tensor) and not misfit_kind(out) and out.dtype != torch.bool
+        if not ordinary or not out.numel() or not self._owns(out):
+            return {}
+        filler = torch.empty(1, dtype=out.dtype, device=out.device)
+        fill_poison(filler)
+        untouched = bits(out) == bits(filler)
+        return {"writers": -untouched.long().cpu()} if bool(untouched.any()) else {}
+
+    def trespass(self) -> str:
+        """A sentence if a guard zone was written, else nothing."""
+        for name, whole, low, high in self.buffers:
+            before = int((whole[:low] != PATTERN).sum())
+            after = int((whole[high:] != PATTERN).sum())
+            if before or after:
+                side = "before the start" if before else "past the end"
+                return f"Compiled, the kernel wrote {before + after} bytes {side} of {name}."
+        return ""
+
+    def _owns(self, tensor: torch.Tensor) -> bool:
+        """True if the tensor lies in memory that was allocated here."""
+        key = tensor.untyped_storage()._cdata
+        return any(whole.untyped_storage()._cdata == key for _, whole, _, _ in self.buffers)
+
+
+class ZeroedWatch(GuardedWatch):
+    """For a rehearsal: what no kernel fills holds zeros, which are an index like any other."""
+
+    def poison(self, out: torch.Tensor) -> None:
+        out.zero_()
+
+
+def guarded(inputs: Inputs, watch: GuardedWatch) -> Inputs:
+    """Guarded copies of the tensors among the inputs."""
+    given = {}
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor) and value.numel():
+            value = watch.copy(value, f"the input {name}")
+        given[name] = value
+    return given
+
+
+def _span(tensor: torch.Tensor) -> int:
+    """Elements from the first to the last that a tensor reaches, gaps included."""
+    return 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))

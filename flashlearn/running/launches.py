@@ -1,0 +1,52 @@
+"""Launches as plain data, and what one run of an answer leaves for the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import CodeType
+from typing import Any
+
+import torch
+
+from flashlearn.compiler import ship
+from flashlearn.interpreter.observation import Launch
+from flashlearn.interpreter.values import Site
+
+
+@dataclass
+class Notebook:
+    """What one run of an answer leaves for the next: sites of values, rewritten code, packed kernels.
+
+    `returned` holds the memory of what was returned, so that it is known when it comes again.
+    """
+
+    sites: list[Site] = field(default_factory=list)
+    compiled: dict[CodeType, CodeType] = field(default_factory=dict)
+    jobs: dict[tuple, tuple[dict[str, Any] | None, str]] = field(default_factory=dict)
+    kernels: list[Any] = field(default_factory=list)
+    returned: dict[int, torch.UntypedStorage] = field(default_factory=dict)
+
+
+def plain_launch(launch: Launch, notebook: Notebook) -> Launch:
+    """A launch without its kernel object: with the job that a compiler needs in place of it."""
+    names = tuple(sorted(launch.signature.items()))
+    key = (id(launch.kernel), names, repr(launch.constexprs), repr(launch.options), launch.divisible)
+    if key not in notebook.jobs:
+        notebook.kernels.append(launch.kernel)  # as long as it is held, no other gets its id
+        try:
+            notebook.jobs[key] = (ship.pack(launch), "")
+        except ship.Unshippable as error:
+            notebook.jobs[key] = (None, str(error))
+    job, reason = notebook.jobs[key]
+    constants = {name: _constant(value) for name, value in launch.constexprs.items()}
+    options = {name: _constant(value) for name, value in launch.options.items()}
+    return replace(launch, kernel=None, job=job, unshippable=reason, constexprs=constants, options=options)
+
+
+def _constant(value: Any) -> Any:
+    """A compile-time constant as data: numbers and text as they are, of all else the name."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is tuple:
+        return tuple(map(_constant, value))
+    return getattr(value, "__name__", None) or str(value)[:80]

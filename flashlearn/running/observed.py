@@ -1,0 +1,166 @@
+"""One observed call of a function, and what was seen of it as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from flashlearn.exercise import Inputs
+from flashlearn.interpreter import index_overflow
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.launcher import LauncherWatch
+from flashlearn.interpreter.nan_origin import NanBuilder
+from flashlearn.interpreter.recorder import AccessRecorder, Recording
+from flashlearn.interpreter.route import observing
+from flashlearn.interpreter.session import Session
+from flashlearn.interpreter.values import Values
+from flashlearn.running import provenance
+from flashlearn.running.circumstances import Far, Observed, Traced
+from flashlearn.running.copies import changed, copies, storage_of, storages
+from flashlearn.running.crashes import raised
+from flashlearn.running.evidence import Evidence, Output, SeenRace
+from flashlearn.running.launches import Notebook, plain_launch
+from flashlearn.running.plain import as_tuple, plain
+
+
+@dataclass(frozen=True)
+class Caller:
+    """How to call a function with a draw of inputs; `function` is the learner's own, to find its lines by."""
+
+    call: Callable[[Inputs], Any]
+    function: Callable[..., Any]
+
+
+def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -> Evidence:
+    """One call in the observed interpreter."""
+    given = copies(inputs)
+    session = watch = error = returned = None
+    try:
+        with observing(how.seed, how.undefined, how.fresh) as (session, watch), deadline(how.limit):
+            watch.given.update(storages(given))
+            _prepare(session, how, notebook)
+            returned = caller.call(given)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as caught:  # TimeLimit, SystemExit and whatever else a learner may raise
+        error = caught
+    seen = _seen(session, notebook) | _asked_for(session, how) if session is not None else {}
+    if error is not None:
+        return Evidence(raised=raised(error, how.limit, caller.function), **seen)
+    outputs = tuple(_output(out, given, session, watch, notebook) for out in as_tuple(returned))
+    notebook.returned |= {storage_of(x): x.untyped_storage() for x in as_tuple(returned) if storage_of(x)}
+    values = tuple(output.value for output in outputs)
+    seen["observation"].unread.update(provenance.unread(given, session))
+    return Evidence(
+        returned=_like(returned, values),
+        outputs=outputs,
+        race=_race(session, returned, given),
+        changed=changed(inputs, given),
+        forbidden=tuple(watch.forbidden),
+        arithmetic=tuple(watch.arithmetic),
+        **seen,
+    )
+
+
+def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
+    if how.births:
+        session.builder = NanBuilder
+    if how.values:
+        session.values = Values(session, how.instead, sites=notebook.sites, compiled=notebook.compiled)
+
+
+def _asked_for(session: Session, how: Observed) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if how.births:
+        found["births"] = getattr(session.memory, "births", None)
+    if how.values and session.values is not None:
+        found |= {"events": tuple(session.values.events), "full": session.values.full}
+    return found
+
+
+def _seen(session: Session, notebook: Notebook) -> dict[str, Any]:
+    observation = session.observation()
+    launches = [plain_launch(launch, notebook) for launch in observation.launches]
+    return {"observation": replace(observation, launches=launches)}
+
+
+def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, notebook: Notebook) -> Output:
+    key = storage_of(out)
+    if key is None:
+        return Output(plain(out))
+    made = copied = ""
+    if session.launches and out.numel() and out.device.type == "cpu":
+        made = provenance.made_by(out, session, watch)
+        copied = "" if made else provenance.copied_from(out, session, watch)
+    return Output(
+        plain(out),
+        writers=provenance.writers(out, session),
+        memory_of=storages(given).get(key, ""),
+        requires_grad=out.requires_grad,
+        made_by=made,
+        copied=copied,
+        kept=key in notebook.returned,
+    )
+
+
+def _like(returned: Any, values: tuple) -> Any:
+    """The outputs' values in the shape of what was returned."""
+    if isinstance(returned, tuple):
+        return values
+    return list(values) if isinstance(returned, list) else values[0]
+
+
+def _race(session: Session, returned: Any, given: Inputs) -> SeenRace | None:
+    """The first race, and whose memory it is: an output's, by number, an input's, by name, or "scratch"."""
+    if not session.memory.races.found:
+        return None
+    race = session.memory.races.found[0]
+    results = {storage_of(out): number for number, out in enumerate(as_tuple(returned))}
+    owner = {**results, **storages(given)}.get(race.storage, "scratch")
+    return SeenRace(race.sentence, race.place, race.fault, owner)
+
+
+def far(caller: Caller, inputs: Inputs, how: Far) -> Evidence:
+    """A call with tensors that have no memory: does it leave them, and where did 32 bits not suffice?"""
+    error, overflows = index_overflow.attempt(lambda: caller.call(dict(inputs)), how.wide, how.limit)
+    ended = raised(error, how.limit, caller.function) if error is not None else None
+    return Evidence(raised=ended, overflows=tuple(overflows))
+
+
+def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
+    """A call on copies of its inputs, on the CPU, with every access of one program kept."""
+    recorder = AccessRecorder(how.program)
+    kept: dict[int, torch.UntypedStorage] = {}
+    given = tree_map(lambda value: _on_cpu(value, kept), inputs)
+    crashed = False
+    try:
+        with observing() as (session, _), deadline(how.limit):
+            session.memory.recorder = recorder
+            try:
+                caller.call(given)
+            finally:
+                crashed = len(session.launches) < len(recorder.launches)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a learner's code may raise: it is shown, with what ran before
+        ended = raised(error, how.limit, caller.function)
+        sentence = ended.sentence or "not started: the stub is still there"
+        recording = Recording(recorder.launches, sentence, ended.place, crashed)
+        return Evidence(raised=ended, recording=recording)
+    return Evidence(recording=Recording(recorder.launches))
+
+
+def _on_cpu(value: Any, kept: dict[int, torch.UntypedStorage]) -> Any:
+    """A tensor's copy on the CPU, strides kept; inputs that share memory still do."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    storage = value.untyped_storage()
+    if storage._cdata not in kept:
+        kept[storage._cdata] = storage.cpu() if value.device.type != "cpu" else storage.clone()
+    empty = torch.empty(0, dtype=value.dtype)
+    copy = empty.set_(kept[storage._cdata], value.storage_offset(), value.shape, value.stride())
+    return copy.requires_grad_(value.requires_grad)

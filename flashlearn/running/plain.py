@@ -1,0 +1,156 @@
+"""Values as plain data: what a function returned, made fit to be kept, pickled and sent.
+
+    >>> plain((out, 3)), plain(open("notes"))
+    ((tensor([…]), 3), Foreign(type='TextIOWrapper', …))
+
+Tensors keep their numbers, dtype and strides, and get memory of their own on the CPU. What is no data (a
+generator, a function, a sparse tensor) becomes a `Foreign`, which knows what can be said of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+import torch
+from sympy.core.function import FunctionClass
+from sympy.matrices.matrixbase import MatrixBase
+from sympy.tensor.array.ndim_array import NDimArray
+
+from flashlearn.running.evidence import Foreign
+
+NUMBERS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, Fraction)
+SYMBOLIC = (sp.Basic, MatrixBase, NDimArray, sp.Poly)
+DEEPEST = 8
+MOST = 10_000
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """The value as data; parts that are none as `Foreign`."""
+    try:
+        return _plain(value, depth)
+    except Exception:  # a learner's object may raise whenever it is looked at
+        return Foreign(type(value).__name__, "", f"<{type(value).__name__}>")
+
+
+def _plain(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if isinstance(value, torch.Tensor):
+        return _tensor(value)
+    if kind in NUMBERS or (isinstance(value, SYMBOLIC) and not isinstance(value, FunctionClass)):
+        return value
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        return np.array(value) if isinstance(value, np.ndarray) else value
+    if depth < DEEPEST:
+        if kind in (tuple, list, set, frozenset) and len(value) <= MOST:
+            return kind(_hashable(kind, plain(part, depth + 1)) for part in value)
+        if isinstance(value, Mapping) and kind is dict and len(value) <= MOST:
+            return {plain(k, depth + 1): plain(v, depth + 1) for k, v in value.items()}
+        if _is_record(value):
+            return _record(value, depth)
+    return foreign(value)
+
+
+def foreign(value: Any) -> Foreign:
+    """What can be said of something that is no data."""
+    return Foreign(
+        type=type(value).__name__,
+        module=str(getattr(type(value), "__module__", "") or ""),
+        text=_text(value),
+        name=str(_looked_up(value, "__name__") or ""),
+        shape=_shape(value),
+        calls=_calls(value),
+        iterates=isinstance(value, Iterator | set | frozenset),
+    )
+
+
+def _looked_up(value: Any, name: str) -> Any:
+    """An attribute of a learner's object; None if it has none, or does not give it."""
+    try:
+        return getattr(value, name, None)
+    except Exception:  # a learner's property may raise anything, and so may a nested tensor's shape
+        return None
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    shape = _looked_up(value, "shape")
+    whole = isinstance(shape, tuple) and all(isinstance(n, int) for n in shape)
+    return tuple(map(int, shape)) if whole else None
+
+
+def misfit_kind(tensor: torch.Tensor) -> str:
+    """What is out of the ordinary about a tensor that cannot be compared; nothing if it can."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.layout is not torch.strided:
+        return "a sparse tensor"
+    return "" if tensor.device.type in ("cpu", "cuda") else f"a tensor on the device {tensor.device}"
+
+
+def as_tuple(outputs: Any) -> tuple:
+    """A single output as a tuple of one."""
+    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+
+
+def _tensor(tensor: torch.Tensor) -> torch.Tensor | Foreign:
+    if kind := misfit_kind(tensor):
+        return dataclasses.replace(foreign(tensor), text=kind)
+    with torch.no_grad():
+        tensor = torch.Tensor.detach(tensor).as_subclass(torch.Tensor)
+        if tensor.device.type != "cpu":
+            return tensor.cpu()
+        if tensor.is_conj() or tensor.is_neg():
+            return tensor.clone()
+        span = _span(tensor)
+        whole = tensor.as_strided((span,), (1,), tensor.storage_offset()).clone()
+        return whole.as_strided(tensor.shape, tensor.stride(), 0)
+
+
+def _span(tensor: torch.Tensor) -> int:
+    """Elements from the first to the last that a tensor reaches, gaps included."""
+    if tensor.numel() == 0:
+        return 0
+    return 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def _hashable(kind: type, part: Any) -> Any:
+    if kind not in (set, frozenset):
+        return part
+    try:
+        hash(part)
+    except TypeError:
+        return repr(part)
+    return part
+
+
+def _is_record(value: Any) -> bool:
+    """True for instances of the package's own dataclasses and named tuples: trials, sizes, GPUs."""
+    ours = type(value).__module__.startswith("flashlearn.")
+    return ours and (dataclasses.is_dataclass(value) or hasattr(type(value), "_fields"))
+
+
+def _record(value: Any, depth: int) -> Any:
+    if hasattr(type(value), "_fields"):
+        return type(value)(*(plain(part, depth + 1) for part in tuple.__iter__(value)))
+    fields = {f.name: plain(getattr(value, f.name), depth + 1) for f in dataclasses.fields(value) if f.init}
+    return type(value)(**fields)
+
+
+def _text(value: Any) -> str:
+    try:
+        return repr(value)[:200]
+    except Exception:  # a learner's __repr__ may be anything
+        return f"<{type(value).__name__}>"
+
+
+def _calls(value: Any) -> str:
+    if isinstance(value, type) and not isinstance(value, FunctionClass):
+        return "class"
+    if not callable(value):
+        return ""
+    return "routine" if inspect.isroutine(value) or isinstance(value, FunctionClass) else "object"

@@ -1,0 +1,121 @@
+"""What a trace says, decided once for text and HTML: headline, table, and a sentence for each step."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from flashlearn.report.units import byte_size, plural
+
+if TYPE_CHECKING:
+    from flashlearn.interpreter.recorder import Program, Tally
+    from flashlearn.tracing import Trace
+    from flashlearn.tracing.steps import Step
+
+DOES = {"read": "reads", "write": "writes", "update": "updates"}
+DONE = {"read": "read", "write": "written", "update": "updated"}
+TABLE_HEAD = ("tensor", "", "requested", "each once", "again", "masked out")
+"""Of the table of totals; the last four columns come twice, for the program and for the launch."""
+
+
+def indices(program: Program, grid: Program) -> str:
+    """Of a program, as many as its grid has dimensions: `(2, 0)`; the grid itself as `4 × 2`."""
+    dimensions = max((d + 1 for d in range(3) if grid[d] != 1), default=1)
+    if program is grid:
+        return " × ".join(str(n) for n in grid[:dimensions])
+    inside = ", ".join(str(n) for n in program[:dimensions])
+    return f"({inside},)" if dimensions == 1 else f"({inside})"
+
+
+def headline(trace: Trace) -> str:
+    """Which program of how many, and how often it goes to memory."""
+    count = math.prod(trace.grid)
+    which = f"program {indices(trace.program, trace.grid)}"
+    of = f" of {indices(trace.grid, trace.grid)} programs" if count > 1 else ", the only one"
+    accesses = sum(tally.accesses for tally in trace.totals)
+    requested = sum(tally.requested for tally in trace.totals)
+    if not accesses:
+        return f"{which}{of}: it reads and writes nothing"
+    return f"{which}{of}: {plural(accesses, 'step')}, {byte_size(requested)} requested"
+
+
+def remarks(trace: Trace) -> list[str]:
+    """What a reader must know besides: other launches, what ended the call, what is not shown."""
+    said = []
+    if trace.sentence:
+        where = ""
+        if trace.place is not None:
+            where = f" (line {trace.place.line}"
+            if trace.place.program is not None:
+                where += f", program {indices(trace.place.program, trace.grid)}"
+            where += ")"
+        said.append(
+            f"The call ended early{where}: {trace.sentence.rstrip('.')}. What ran before it is shown."
+        )
+    if trace.note:
+        said.append(trace.note)
+    if len(trace.launches) > 1:
+        names = ", ".join(f"{i} {name}" for i, name in enumerate(trace.launches))
+        said.append(
+            f"This is launch {trace.number} of the call; the launches were {names}. launch=… chooses."
+        )
+    if trace.left_out:
+        said.append(
+            f"The program goes on for {plural(trace.left_out, 'step')} that are counted in the table, "
+            "but not kept one by one."
+        )
+    return said
+
+
+def share(value: float) -> str:
+    """A share in percent; 0 % and 100 % only where it is exactly that."""
+    if value in (0.0, 1.0):
+        return f"{value:.0%}"
+    return "< 1%" if value < 0.01 else "> 99%" if value > 0.99 else f"{value:.0%}"
+
+
+def bytes_of(step: Step) -> str:
+    """The bytes of a step, and how many of them are new to the program."""
+    asked, done = byte_size(step.requested), DONE[step.verb]
+    if step.requested == 0:
+        return "no bytes"
+    if step.new == step.requested:
+        return f"{asked}, none {done} before"
+    if step.new == 0:
+        return f"{asked}, all {done} before"
+    return f"{asked}, {byte_size(step.new)} of it not {done} before"
+
+
+def masked_of(step: Step) -> str:
+    """How many lanes the mask switched off."""
+    lanes = plural(step.lanes, "lane")
+    if step.masked == 0:
+        return lanes if step.lanes == 1 else f"all {lanes} take part"
+    if step.masked == step.lanes:
+        return f"all {lanes} masked out"
+    return f"{step.masked} of {lanes} masked out"
+
+
+def scattered(step: Step) -> str:
+    """A warning where the box is not what was touched, but what is around it."""
+    return "" if step.tile is None or step.tile.filled else "some elements inside this box"
+
+
+def table(trace: Trace) -> list[tuple[str, ...]]:
+    """One row per tensor and verb: the totals of this program, then of the whole launch."""
+    rows = []
+    for key, whole in trace.launch.tallies.items():
+        own = trace.run.tallies.get(key)
+        rows.append((whole.tensor, DOES[whole.verb], *_four(own), *_four(whole)))
+    return rows
+
+
+def _four(tally: Tally | None) -> tuple[str, str, str, str]:
+    if tally is None:
+        return ("—", "—", "—", "—")
+    return (
+        byte_size(tally.requested),
+        byte_size(tally.unique),
+        share(tally.again),
+        share(tally.masked_share),
+    )

@@ -1,0 +1,90 @@
+"""What `doctor` finds on a machine, and what it advises."""
+
+from __future__ import annotations
+
+import pytest
+
+from flashlearn.course import environment
+from flashlearn.machine import device
+
+
+def check(name: str) -> environment.Check:
+    return environment._guarded(name, environment.CHECKS[name])
+
+
+def versions(monkeypatch, **installed: str) -> None:
+    monkeypatch.setattr(environment, "_version", lambda package: installed.get(package, ""))
+
+
+def test_every_check_reports_something_and_names_itself():
+    found = environment.report()
+    assert [c.name for c in found] == list(environment.CHECKS)
+    assert all(c.found for c in found)
+
+
+def test_whatever_is_not_right_comes_with_advice(monkeypatch):
+    versions(monkeypatch)
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    for found in environment.report():
+        assert found.ok is True or found.advice, found
+
+
+@pytest.mark.parametrize(
+    ("torch", "triton", "ok"),
+    [
+        ("2.11.0", "3.6.0", True),
+        ("2.13.0", "3.7.1", True),
+        ("2.14.0", "3.8.0", True),
+        ("2.15.1", "3.9.0", True),
+        ("2.13.0", "3.6.0", False),
+        ("2.99.0", "3.9.0", None),
+        ("2.13.0", "", False),
+    ],
+)
+def test_torch_and_triton_are_looked_at_as_a_pair(monkeypatch, torch, triton, ok):
+    versions(monkeypatch, torch=torch, triton=triton)
+    assert check("triton").ok is ok
+
+
+def test_a_missing_numpy_is_named(monkeypatch):
+    versions(monkeypatch, torch="2.13.0", triton="3.7.1")
+    assert check("NumPy").ok is False
+    assert "NumPy" in check("NumPy").advice
+
+
+@pytest.mark.parametrize(("platform", "advice"), [("darwin", "container"), ("win32", "WSL 2")])
+def test_systems_without_a_triton_wheel_are_pointed_to_linux(monkeypatch, platform, advice):
+    monkeypatch.setattr(environment.sys, "platform", platform)
+    assert check("system").ok is False
+    assert advice in check("system").advice
+
+
+def test_triton_interpret_is_harmless_without_a_gpu_and_wrong_with_one(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    monkeypatch.setattr(device, "has_gpu", lambda: False)
+    assert check("TRITON_INTERPRET").ok is None
+    monkeypatch.setattr(device, "has_gpu", lambda: True)
+    assert check("TRITON_INTERPRET").ok is False
+
+
+def test_a_c_compiler_is_needed_only_where_there_is_a_gpu(monkeypatch):
+    monkeypatch.setattr(environment.shutil, "which", lambda name: None)
+    monkeypatch.setattr(device, "has_gpu", lambda: False)
+    assert check("C compiler").ok is None
+    monkeypatch.setattr(device, "has_gpu", lambda: True)
+    assert check("C compiler").ok is False
+    assert "gcc" in check("C compiler").advice
+
+
+def test_a_check_that_breaks_is_a_finding_and_not_a_traceback():
+    def broken() -> tuple:
+        raise ValueError("no such luck")
+
+    found = environment._guarded("luck", broken)
+    assert (found.name, found.ok, found.found) == ("luck", False, "ValueError: no such luck")
+
+
+def test_a_folder_for_progress_that_does_not_exist_yet_is_judged_by_its_parent(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLASHLEARN_HOME", str(tmp_path / "not" / "yet"))
+    assert check("progress").ok is True
+    assert not (tmp_path / "not").exists()

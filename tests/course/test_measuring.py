@@ -1,0 +1,42 @@
+"""The benchmark's tables have a row for everything they promise, with figures that were measured."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from flashlearn.course import measuring
+from flashlearn.lessons import find
+
+
+def text(table) -> str:
+    written = io.StringIO()
+    Console(file=written, width=120).print(table)
+    return written.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch):
+    monkeypatch.setattr(measuring, "REPEATS", 1)
+    monkeypatch.setattr(measuring, "RUNS", 2)
+
+
+def test_latency_has_a_row_for_each_exercise():
+    exercises = [find("scaled_add"), find("softmax_vjp")]
+    rows = text(measuring.latency(exercises))
+    assert all(e.name in rows for e in exercises)
+
+
+def test_a_right_kernel_stays_below_its_limit_and_every_mistake_above():
+    exercise = find("softmax_forward")
+    [row] = [line for line in text(measuring.margins([exercise])).splitlines() if exercise.name in line]
+    right, mistake = (float(cell) for cell in row.replace("│", " ").split()[1:3])
+    assert 0 < right <= 1 < mistake
+
+
+@pytest.mark.slow
+def test_the_observer_is_measured_against_triton_s_own_interpreter():
+    rows = text(measuring.overhead())
+    assert "triton's own" in rows and "observed / triton's own" in rows

@@ -1,0 +1,149 @@
+"""How a finding reads: nothing is said twice, and every figure names its case or its place."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from flashlearn.exercise import Case
+from flashlearn.explaining.faults import from_status
+from flashlearn.explaining.rules.factors import Meaning
+from flashlearn.explaining.rules.reading import ANYWHERE, HEADS, Example, Unread
+from flashlearn.explaining.scope import scope_of
+from flashlearn.explaining.wording import of_reading
+from flashlearn.explaining.wording.of_mistakes import where
+from flashlearn.interpreter.access import _where
+from flashlearn.interpreter.shadow import View
+from flashlearn.judging.returned import wrong_sentence
+from flashlearn.lessons import find
+from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status
+
+
+def sentence(*told: Finding) -> str:
+    """What is said of several outputs."""
+    return Finding("outputs", {"silent": ()}, parts=told).sentence
+
+
+def factor(output: str, factor: float) -> Finding:
+    return Finding("constant factor", {"output": output, "factor": factor})
+
+
+def test_a_sentence_that_holds_for_two_outputs_is_said_once():
+    told = sentence(factor("dk", 2.0), factor("dv", 2.0))
+    assert told == "dk is 2 times the right answer, everywhere. The same holds for dv."
+
+
+def test_sentences_with_different_figures_are_both_said():
+    told = sentence(factor("dk", 2.0), factor("dv", 3.0))
+    assert told == ("dk is 2 times the right answer, everywhere. dv is 3 times the right answer, everywhere.")
+
+
+def test_figures_that_read_alike_are_the_same_to_a_reader():
+    assert "The same holds for dv." in sentence(factor("dk", 2.0), factor("dv", 2.000001))
+
+
+def test_what_was_never_read_is_listed_once_for_two_outputs():
+    q, v = Unread("q", 0, 16, 55, 56, 640), Unread("v", 0, 16, 55, 56, 640)
+    told = [
+        Finding("never read", {"output": output, "example": Example("c", unread)})
+        for output, unread in (("o", (q, v)), ("lse", (q,)))
+    ]
+    assert sentence(*told).endswith("Never read in case c: q[16:], v[16:]. The same holds for lse.")
+
+
+def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():
+    q, k, again = (
+        Finding("some heads never read", {"output": output, "tensor": tensor})
+        for output, tensor in (("o", "q"), ("lse", "k"), ("m", "k"))
+    )
+    assert sentence(q, k, again) == "q is read for some heads only. k is read for some heads only."
+    assert sentence(k, again) == "k is read for some heads only."
+
+
+def test_a_number_that_has_a_name_is_the_same_however_exactly_it_was_found():
+    meaning = Meaning("alpha")
+    told = [
+        Finding("constant factor", {"output": output, "factor": number, "meaning": meaning})
+        for output, number in (("dk", 0.125), ("dv", 0.1251))
+    ]
+    assert sentence(*told).endswith("The same holds for dv.")
+
+
+def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
+    told = [
+        Finding(
+            "shape",
+            {"output": o, "misfit": Misfit("shape", (1, 2), (4, 2)), "case": case, "outputs": ("dq", "dk")},
+        )
+        for o, case in (("dq", "a"), ("dk", "b"))
+    ]
+    assert "same" not in sentence(*told)
+
+
+def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
+    told = Finding("outputs", {"silent": ("lse",)}, parts=(factor("o", 2.0),)).sentence
+    assert told.endswith("everywhere. lse is wrong too, but not in this way.")
+
+
+@pytest.mark.parametrize(
+    ("unread", "part"),
+    [
+        (Unread("x", 1, 0, 7, 100, 8), "x[:, :8]"),
+        (Unread("q", 0, 16, 55, 56, 640), "q[16:]"),
+        (Unread("lse", 2, 16, 31, 64, 16), "lse[:, :, 16:32]"),
+        (Unread("k", HEADS, 1, 5, 6, 80), "k, heads 1 to 5 of 6"),
+        (Unread("k", HEADS, 1, 1, 2, 80), "k, head 1 of 2"),
+        (Unread("v", ANYWHERE, 0, 0, 0, 12), "12 elements of v"),
+    ],
+)
+def test_a_part_that_was_not_read_is_told_as_torch_would_slice_it(unread, part):
+    assert of_reading.part(unread) == part
+
+
+def test_a_scope_of_two_outputs_is_in_the_plural():
+    asked = {("a", "dk"), ("a", "dv")}
+    scope = scope_of(asked, {("a", "dq")}, [], asked)
+    assert where(scope) == "Only dk and dv show it; dq is right."
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        (("load", True, (4, 0)), "bound in the mask"),
+        (("load", False, (4, 0)), "A mask"),
+        (("load", True, (2, 0), "gaps"), "stride"),
+        (("load", True, None), "Follow the pointer"),
+        (("load", True, "misaligned"), "dtype"),
+        ((), "Follow the pointer"),
+    ],
+)
+def test_the_step_after_a_stray_access_fits_what_went_astray(fault, word):
+    outcome = Outcome(Case("c"), Status.OUT_OF_BOUNDS, "It went astray.", fault=fault, mode="compiled")
+    assert word in from_status(find("row_sum"), [outcome]).next_step
+
+
+def check(got: list[float], expected: list[float], writers: list[int], allowed: float = 1e-6) -> OutputCheck:
+    """A wrong output with its values."""
+    numbers = (torch.tensor(got), torch.tensor(expected, dtype=torch.float64))
+    error = float((numbers[0].double() - numbers[1]).abs().max())
+    return OutputCheck("z", False, error, allowed, 0.0, "", *numbers, torch.tensor(writers))
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        (check([float("nan"), 1.0], [1.0, 1.0], [0, 0]), "z is NaN or infinite in 1 of 2 elements"),
+        (check([float("nan"), 1.0], [1.0, 1.0], [-1, 0]), "z was never written in 1 of 2 elements"),
+        (check([float("nan")] * 2, [1.0, 1.0], [0, 0]), "All of z is NaN or infinite"),
+        (check([0.0, 1.0], [-float("inf"), 1.0], [0, 0]), "z is wrong where the right answer is infinite."),
+        (check([1.0, 3.0], [1.0, 1.0], [0, 0], 0.0), "z is off by up to 2; it has to be exact."),
+    ],
+)
+def test_what_was_seen_says_which_way_round_it_is_wrong(output, sentence):
+    assert wrong_sentence((output,)).startswith(sentence)
+
+
+def test_an_index_below_zero_is_told_where_the_index_begins():
+    view = View("q_ptr", (2, 8), (8, 1), 16, 4)
+    assert _where(view, 4 * 12).endswith("q_ptr has shape (2, 8): index 0 begins at 0")
+    assert _where(view, 4 * 33).endswith("q_ptr has shape (2, 8): index 0 ends at 1")

@@ -1,0 +1,150 @@
+"""Declared mistakes are named alone, in pairs and beside other faults, and only where each of them shows."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import torch
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
+from flashlearn.explaining import diagnose
+from flashlearn.explaining.comparable import comparable
+from flashlearn.explaining.fitting import distance, fit
+from flashlearn.explaining.named import named
+from flashlearn.explaining.remembered import Remembered, identity
+from flashlearn.judging.cases import run
+from flashlearn.outcome import OutputCheck, Status
+
+NONE: frozenset[str] = frozenset()
+
+
+def scores(x, faults=NONE):
+    """Twice x, plus the row's number; of tall matrices the last column counts double."""
+    y = x if "not doubled" in faults else 2 * x
+    y = y if "rows not added" in faults else y + torch.arange(x.shape[0], dtype=x.dtype)[:, None]
+    if x.shape[0] > x.shape[1] and "tall like all" not in faults:
+        y = torch.cat([y[:, :-1], 2 * y[:, -1:]], dim=1)
+    return y
+
+
+def mistake(name):
+    wrong = functools.partial(scores, faults=frozenset({name}))
+    return Mistake(f"This is the mistake: {name}.", "Look again.", wrong=wrong)
+
+
+CASES = (Case("square", {"m": 8, "n": 8}, seed=1), Case("tall", {"m": 9, "n": 5}, seed=2))
+EXERCISE = Exercise(
+    name="scores_to_name",
+    lesson="99",
+    kind=Kind.TORCH,
+    title="",
+    signature="(x) -> y",
+    outputs=("y",),
+    inputs=lambda case, generator: {"x": torch.randn(case.sizes["m"], case.sizes["n"], generator=generator)},
+    cases=(*CASES, *(dataclasses.replace(c, name=f"{c.name} again", seed=c.seed + 2) for c in CASES)),
+    judged=HowJudged(
+        reference=scores,
+    ),
+    explained=HowExplained(
+        mistakes={name: mistake(name) for name in ("not doubled", "rows not added", "tall like all")},
+    ),
+    hints=("", "", ""),
+)
+
+
+def found(*faults):
+    def answer(x):
+        return scores(x, frozenset(faults))
+
+    return named(EXERCISE, run(EXERCISE, answer))
+
+
+def test_a_mistake_that_shows_everywhere_is_named():
+    finding = found("not doubled")
+    assert finding.mistake == "not doubled" and finding.fits == finding.of == 4
+
+
+def test_two_mistakes_are_named_though_one_does_not_show_in_the_smallest_case():
+    finding = found("rows not added", "tall like all")
+    assert set(finding.mistake.split(" + ")) == {"rows not added", "tall like all"}
+    assert finding.fits == finding.of == 4
+
+
+def test_a_second_mistake_that_changes_nothing_is_not_named():
+    square_cases = dataclasses.replace(EXERCISE, cases=EXERCISE.cases[::2])
+
+    def answer(x):
+        return scores(x, frozenset({"rows not added"}))
+
+    assert named(square_cases, run(square_cases, answer)).mistake == "rows not added"
+
+
+def test_right_answers_and_unknown_mistakes_get_no_name():
+    assert found() is None
+    assert named(EXERCISE, run(EXERCISE, lambda x: scores(x) + x.sin())) is None
+
+
+def test_a_mistake_is_named_beside_a_case_that_stops():
+    def answer(x):
+        if x.shape[0] > x.shape[1]:
+            raise IndexError("index 9 is out of bounds")
+        return scores(x, frozenset({"not doubled"}))
+
+    finding = diagnose(EXERCISE, run(EXERCISE, answer))
+    assert "not doubled" in finding.mistake and "This is the mistake" in finding.sentence
+
+
+def check(got, expected):
+    got, expected = torch.tensor(got), torch.tensor(expected, dtype=torch.float64)
+    return OutputCheck("y", False, error=float("inf"), allowed=1e-6, got=got, expected=expected)
+
+
+NAN = float("nan")
+
+
+def test_nan_in_other_places_than_foretold_speaks_neither_for_nor_against():
+    other_places = fit(torch.tensor([NAN, 5.0, 7.0]), check([5.0, 5.0, NAN], [1.0, 2.0, 3.0]))
+    assert other_places.loose and not other_places.explains
+    assert fit(torch.tensor([NAN, 6.0, 7.0]), check([5.0, 5.0, NAN], [1.0, 2.0, 3.0])) is None
+    assert fit(torch.tensor([5.0, 5.0, 7.0]), check([5.0, 5.0, NAN], [1.0, 2.0, 3.0])) is None
+
+
+def test_how_far_a_prediction_is_cannot_be_said_where_it_is_not_finite():
+    one = dataclasses.replace(check([5.0, 5.0, 5.0], [1.0, 2.0, 3.0]), error=4.0)
+    assert distance(torch.tensor([NAN, 90.0, 7.0]), one) == 0.0
+    assert distance(torch.tensor([5.0, 90.0, 7.0]), one) > 4.0
+    assert distance(torch.tensor([5.0, 5.0, 7.0]), one) == 2.0
+
+
+def test_the_telling_elements_hold_the_worst_one_and_survive_another_shape():
+    one = check([0.0, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 7)
+    assert 2 in one.telling.tolist() and one.largest == 9.0
+    assert len(dataclasses.replace(one, expected=torch.zeros(3)).telling) == 4
+    assert len(check([], []).telling) == 0
+
+
+def test_what_is_remembered_is_made_once_and_the_oldest_goes_first():
+    memory, made = Remembered(most=3000), []
+
+    def make(name):
+        made.append(name)
+        return (torch.zeros(200),)  # 800 bytes, and 256 to keep them
+
+    for name in ("a", "b", "a", "c", "b", "a"):
+        memory.get(name, lambda n=name: make(n))
+    assert made == ["a", "b", "c", "b", "a"] and memory.held <= 3000
+
+
+def test_cases_that_draw_other_inputs_are_not_mixed_up():
+    case = CASES[0]
+    assert identity(case) == identity(dataclasses.replace(case))
+    for other in ({"seed": 7}, {"sizes": {"m": 8, "n": 9}}, {"dtype": torch.float16}, {"layout": "strided"}):
+        assert identity(case) != identity(dataclasses.replace(case, **other))
+
+
+def test_a_case_that_is_right_counts_against_a_mistake_that_would_show_in_it():
+    outcomes = run(EXERCISE, lambda x: scores(x, frozenset({"tall like all"})))
+    statuses = [o.status for o in comparable(outcomes)]
+    assert statuses.count(Status.PASS) == 2
+    assert named(EXERCISE, outcomes).mistake == "tall like all"

@@ -1,0 +1,99 @@
+"""Each rule finds its own mistake and keeps quiet about the others'; a right kernel gets no finding."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from flashlearn.exercise import Case, Exercise, HowJudged, Kind
+from flashlearn.explaining import diagnose, rules
+from flashlearn.judging.cases import run
+from flashlearn.outcome import Status
+
+
+def square(x):
+    """An exercise without named mistakes, so that only rules can speak."""
+    return x @ x.T + torch.arange(x.shape[0], dtype=x.dtype)[:, None]
+
+
+EXERCISE = Exercise(
+    name="square_for_rules",
+    lesson="99",
+    kind=Kind.TORCH,
+    title="",
+    signature="(x) -> y",
+    outputs=("y",),
+    inputs=lambda case, generator: {"x": torch.randn(40, 8, generator=generator).to(case.dtype)},
+    cases=(Case("fp32", seed=1), Case("again", seed=2)),
+    judged=HowJudged(
+        reference=square,
+    ),
+    hints=("", "", ""),
+)
+
+
+def edited(change):
+    def wrong(x):
+        y = square(x)
+        return change(y)
+
+    return wrong
+
+
+def last_block(y):
+    y[32:] += 1
+    return y
+
+
+def one_row(y):
+    y[5] += 1
+    return y
+
+
+def one_nan(y):
+    y[3, 4] = float("nan")
+    return y
+
+
+WRONG = {
+    "shape": edited(lambda y: y[:-1]),
+    "not finite": edited(one_nan),
+    "sign": edited(lambda y: -y),
+    "transposed": edited(lambda y: y.T.contiguous()),
+    "constant factor": edited(lambda y: 0.125 * y),
+    "ragged tail": edited(last_block),
+    "some rows": edited(one_row),
+    "precision": edited(lambda y: y * (1 + 2e-6 * torch.randn(y.shape).sign())),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_rule_finds_its_own_mistake(name):
+    outcomes = run(EXERCISE, WRONG[name])
+    finding = diagnose(EXERCISE, outcomes)
+    assert finding is not None and finding.mistake == name, outcomes[0].message
+    assert finding.sentence.endswith((".", "?"))
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_no_rule_that_names_a_deed_fires_on_another_one(name):
+    outcomes = run(EXERCISE, WRONG[name])
+    clues = [rules.Clue(EXERCISE, o, o.outputs[0]) for o in outcomes]
+    fired = {f.mistake for rule in rules.SURE if (f := rules.standing([rule], clues)) is not None}
+    assert fired <= {name}
+
+
+def test_the_factor_is_told():
+    finding = diagnose(EXERCISE, run(EXERCISE, WRONG["constant factor"]))
+    assert "0.125" in finding.sentence
+
+
+def test_a_right_answer_gets_no_finding():
+    outcomes = run(EXERCISE, square)
+    assert {o.status for o in outcomes} == {Status.PASS}
+    assert diagnose(EXERCISE, outcomes) is None
+
+
+def test_noise_that_no_rule_knows_gets_no_name():
+    noisy = edited(lambda y: y + torch.randn(y.shape, generator=torch.Generator().manual_seed(0)))
+    assert diagnose(EXERCISE, run(EXERCISE, noisy)) is None

@@ -1,0 +1,203 @@
+"""No address that a kernel computes does harm, and each stray one is described."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from flashlearn.interpreter.errors import OutOfBounds
+from flashlearn.interpreter.route import observing
+
+
+@triton.jit
+def copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr, LOAD_MASK: tl.constexpr, STORE_MASK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = lanes < n
+    x = tl.load(x_ptr + lanes, mask=mask) if LOAD_MASK else tl.load(x_ptr + lanes)
+    if STORE_MASK:
+        tl.store(y_ptr + lanes, x, mask=mask)
+    else:
+        tl.store(y_ptr + lanes, x)
+
+
+@triton.jit
+def touch(x_ptr, offset, KIND: tl.constexpr):
+    if KIND == "load":
+        tl.load(x_ptr + offset)
+    elif KIND == "store":
+        tl.store(x_ptr + offset, 1.0)
+    else:
+        tl.atomic_add(x_ptr + offset, 1.0)
+
+
+@triton.jit
+def copy_matrix(x_ptr, y_ptr, M, N, stride_m, stride_n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride_m + columns * stride_n, mask=columns < N)
+    tl.store(y_ptr + row * N + columns, x, mask=columns < N)
+
+
+@triton.jit
+def copy_described(desc, y_ptr, BLOCK: tl.constexpr):
+    tile = desc.load([0, 0])
+    at = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    tl.store(y_ptr + at, tile)
+
+
+@triton.jit
+def from_a_number(y_ptr, address):
+    tl.store(y_ptr, tl.load(address.to(tl.pointer_type(tl.float32))))
+
+
+@triton.jit
+def by_one_program_only(y_ptr, n, BLOCK: tl.constexpr, KIND: tl.constexpr):
+    part = tl.program_id(1)
+    rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    at, ones = rows[:, None] * BLOCK + columns[None, :], tl.full((BLOCK, BLOCK), 1.0, tl.float32)
+    mine = (rows < n)[:, None] & (part == 1)  # a block and a number
+    if KIND == "load":
+        tl.atomic_add(y_ptr + at, tl.load(y_ptr + at, mask=mine, other=1.0) * 0 + 1, mask=mine)
+    elif KIND == "store":
+        tl.store(y_ptr + at, ones, mask=mine)
+    else:
+        tl.atomic_add(y_ptr + at, ones, mask=(part == 1) & (rows < n)[:, None])
+
+
+@triton.jit
+def add_everywhere(y_ptr, BLOCK: tl.constexpr):
+    tl.atomic_add(y_ptr + tl.arange(0, BLOCK), tl.full((BLOCK,), 1.0, tl.float32))
+
+
+def stray(launch) -> OutOfBounds:
+    with pytest.raises(OutOfBounds) as caught, observing():
+        launch()
+    return caught.value
+
+
+def test_a_load_past_the_end_names_tensor_index_lanes_program_line_and_missing_mask():
+    x, y = torch.zeros(100), torch.zeros(128)
+    error = stray(lambda: copy[(4,)](x, y, 100, BLOCK=32, LOAD_MASK=False, STORE_MASK=True))
+    assert "Program (3, 0, 0) reads x_ptr[100]" in error.sentence
+    assert "100 elements (0 to 99)" in error.sentence
+    assert "28 of the 32 lanes" in error.sentence
+    assert "The load has no mask." in error.sentence
+    assert error.place.program == (3, 0, 0)
+    assert error.place.text.strip().startswith("x = tl.load(x_ptr + lanes")
+    assert error.fault == ("load", False, (100,))
+
+
+def test_a_mask_that_is_too_wide_is_said_to_be_there():
+    x, y = torch.zeros(100), torch.zeros(100)
+    error = stray(lambda: copy[(4,)](x, y, 101, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
+    assert "1 of the 32 lanes" in error.sentence
+    assert "has a mask, but" in error.sentence
+
+
+def test_a_store_past_the_end_leaves_every_byte_as_it_was():
+    x, buffer = torch.ones(100), torch.zeros(200)
+    error = stray(lambda: copy[(1,)](x, buffer[:100], 100, BLOCK=128, LOAD_MASK=True, STORE_MASK=False))
+    assert "writes y_ptr[100]" in error.sentence
+    assert not buffer.any()
+
+
+@pytest.mark.parametrize("kind", ["load", "store", "atomic"])
+@pytest.mark.parametrize("offset", [-1, 4, 2**31 - 1, -(2**31), 2**40, -(2**45), 2**61])
+def test_no_offset_however_wild_reaches_memory(kind, offset):
+    x = torch.zeros(4)
+    error = stray(lambda: touch[(1,)](x, offset, KIND=kind))
+    assert error.fault[0] == kind
+    assert not x.any()
+
+
+def test_a_pointer_made_from_a_number_belongs_to_no_tensor():
+    y = torch.zeros(1)
+    error = stray(lambda: from_a_number[(1,)](y, 4096))
+    assert "belongs to no tensor" in error.sentence
+
+
+def test_one_tensor_s_overshoot_is_not_taken_for_its_neighbour():
+    both = torch.zeros(2, 64)
+    error = stray(
+        lambda: copy[(1,)](both[0], both[1].clone(), 80, BLOCK=128, LOAD_MASK=True, STORE_MASK=True)
+    )
+    assert "reads x_ptr[64]" in error.sentence
+
+
+def test_memory_between_the_rows_of_a_view_is_out_of_bounds():
+    buffer = torch.zeros(4, 64)
+    view, y = buffer[:, :37], torch.zeros(4 * 64)
+    error = stray(lambda: copy[(1,)](view, y, 64, BLOCK=64, LOAD_MASK=True, STORE_MASK=True))
+    assert "x_ptr[0, 37]" in error.sentence
+    assert "shape (4, 37)" in error.sentence
+
+
+def test_memory_between_the_elements_of_a_stepped_view_is_out_of_bounds():
+    x, y = torch.zeros(20)[::2], torch.zeros(10)
+    error = stray(lambda: copy[(1,)](x, y, 10, BLOCK=16, LOAD_MASK=True, STORE_MASK=True))
+    assert "between the elements of x_ptr" in error.sentence and "strides (2,)" in error.sentence
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "slice", "transposed", "step"])
+def test_a_right_kernel_on_any_layout_is_let_through(layout):
+    x = torch.randn(5, 24)
+    x = {
+        "contiguous": x,
+        "slice": torch.randn(5, 64)[:, 7:31],
+        "transposed": torch.randn(24, 5).T,
+        "step": torch.randn(10, 48)[::2, ::2],
+    }[layout]
+    y = torch.zeros(5, 24)
+    with observing():
+        copy_matrix[(5,)](x, y, 5, 24, x.stride(0), x.stride(1), BLOCK=32)
+    assert torch.equal(x, y)
+
+
+def test_an_expanded_tensor_can_be_read():
+    x, y = torch.randn(1, 24).expand(5, 24), torch.zeros(5, 24)
+    with observing():
+        copy_matrix[(5,)](x, y, 5, 24, x.stride(0), x.stride(1), BLOCK=32)
+    assert torch.equal(x, y)
+
+
+def test_a_descriptor_masks_what_lies_outside_its_shape():
+    x, y = torch.randn(12, 16), torch.zeros(16, 16)
+    with observing() as (session, _):
+        copy_described[(1,)](TensorDescriptor.from_tensor(x, [16, 16]), y, BLOCK=16)
+    assert torch.equal(y[:12], x) and not y[12:].any()
+    assert session.observation().traffic["desc"].loaded == x.numel() * 4
+
+
+def test_a_descriptor_that_lies_about_its_shape_is_caught():
+    x, y = torch.randn(8, 16), torch.zeros(16, 16)
+    lying = TensorDescriptor(x, [16, 16], [16, 1], [16, 16])
+    error = stray(lambda: copy_described[(1,)](lying, y, BLOCK=16))
+    assert "reads desc[8, 0]" in error.sentence
+
+
+def test_an_empty_tensor_has_no_element_to_read():
+    error = stray(lambda: touch[(1,)](torch.zeros(0), 0, KIND="load"))
+    assert "is empty" in error.sentence
+
+
+def test_a_fully_masked_access_touches_nothing():
+    x, y = torch.zeros(0), torch.ones(8)
+    with observing() as (session, _):
+        copy[(1,)](x, y, 0, BLOCK=16, LOAD_MASK=True, STORE_MASK=True)
+    assert session.observation().bytes_requested == 0
+    assert bool((y == 1).all())
+
+
+@pytest.mark.parametrize("kind", ["load", "store", "atomic"])
+def test_a_comparison_of_numbers_in_a_mask_hides_lanes_like_one_of_blocks(kind):
+    y = torch.zeros(40, 16)
+    with observing():
+        by_one_program_only[(3, 3)](y, 40, BLOCK=16, KIND=kind)
+    assert bool((y == 1).all())
+
+
+def test_an_atomic_without_a_mask_is_said_to_have_none():
+    assert "The atomic has no mask." in stray(lambda: add_everywhere[(1,)](torch.zeros(9), BLOCK=16)).sentence

@@ -1,0 +1,275 @@
+"""What is wrong, or not the learner's own, never passes, never hangs and never escapes from a check."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from flashlearn.judging.cases import run
+from flashlearn.lessons import find
+from flashlearn.outcome import Outcome, Status
+
+ADD = find("scaled_add").within(0.5)
+IDS = find("program_ids")
+SOFTMAX = find("softmax_forward")
+
+
+@triton.jit
+def copy_kernel(x_ptr, z_ptr, n, rounds, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, mask=lanes < n, other=0)
+    busy = x.to(tl.float32)
+    for _ in range(rounds):
+        busy = busy * 1.5 + 1.0
+    tl.store(z_ptr + lanes, x, mask=lanes < n)
+
+
+@triton.jit
+def endless_kernel(x_ptr):
+    i = 0
+    while True:
+        i += 1
+
+
+@triton.jit
+def idle_kernel(x_ptr):
+    pass
+
+
+@triton.jit
+def tile_kernel(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr, tl.sum(tl.zeros([BLOCK], tl.float32)))
+
+
+@triton.jit
+def add_onto_kernel(z_ptr, x_ptr, a, n, step, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    z = tl.load(z_ptr + lanes, mask=lanes < n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + lanes * step, mask=lanes < n, other=0.0).to(tl.float32)
+    tl.store(z_ptr + lanes, z + a * x, mask=lanes < n)
+
+
+@triton.jit
+def read_kernel(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.load(x_ptr))
+
+
+def copied(x: torch.Tensor, rounds: int = 0) -> torch.Tensor:
+    z = torch.empty_like(x)
+    copy_kernel[(triton.cdiv(x.numel(), 256),)](x, z, x.numel(), rounds, BLOCK=256)
+    return z
+
+
+def softmax_by_numpy(s):
+    wide = s.double().numpy()
+    e = np.exp(wide - wide.max(axis=1, keepdims=True))
+    return copied(torch.from_numpy(e / e.sum(axis=1, keepdims=True)).to(s.dtype), rounds=8)
+
+
+def softmax_by_torch(s):
+    e = (s.float() - s.float().amax(dim=1, keepdim=True)).exp()
+    return copied((e / e.sum(dim=1, keepdim=True)).to(s.dtype), rounds=8)
+
+
+def numbers(x, block):
+    return torch.arange(x.numel(), dtype=torch.int32) // block
+
+
+def ids_copied(x, block):
+    return copied(numbers(x, block))
+
+
+def ids_overwritten_by_numpy(x, block):
+    z = copied(torch.zeros(x.numel(), dtype=torch.int32))
+    z.numpy()[:] = numbers(x, block).numpy()
+    return z
+
+
+def ids_overwritten_by_torch(x, block):
+    z = copied(torch.zeros(x.numel(), dtype=torch.int32))
+    z[:] = numbers(x, block)
+    return z
+
+
+def ids_overwritten_by_a_thread(x, block):
+    z = copied(torch.zeros(x.numel(), dtype=torch.int32))
+    writer = threading.Thread(target=lambda: z.copy_(torch.arange(x.numel()) // block))
+    writer.start()
+    writer.join()
+    return z
+
+
+@pytest.mark.parametrize(
+    ("exercise", "function", "words"),
+    [
+        (SOFTMAX, softmax_by_numpy, "the kernel copied it"),
+        (SOFTMAX, softmax_by_torch, "the kernel copied it"),
+        (IDS, ids_copied, "the kernel copied it"),
+        (IDS, ids_overwritten_by_numpy, "overwritten after"),
+        (IDS, ids_overwritten_by_torch, "overwritten after"),
+        (IDS, ids_overwritten_by_a_thread, "overwritten after"),
+    ],
+)
+def test_an_answer_from_elsewhere_is_not_the_kernel_s(exercise, function, words):
+    found = _first(exercise, function)
+    assert found.status is Status.NOT_YOURS
+    assert words in found.message
+
+
+def torch_scales(a, x, y):
+    return onto(y, a * x.float(), 1.0)
+
+
+def torch_adds_in_place(a, x, y):
+    return onto(y.mul(1.0), x, a)
+
+
+def onto(z, x, a):
+    z = z.clone(memory_format=torch.contiguous_format)
+    add_onto_kernel[(triton.cdiv(z.numel(), 64),)](z, x, a, z.numel(), x.stride(0), BLOCK=64)
+    return z
+
+
+def a_cast_and_a_clone(a, x, y):
+    return onto(y.contiguous(), x.float().contiguous(), a)
+
+
+@pytest.mark.parametrize("function", [torch_scales, torch_adds_in_place])
+def test_arithmetic_of_the_inputs_is_the_kernel_s_where_it_is_the_exercise(function):
+    found = _first(ADD, function)
+    assert found.status is Status.NOT_YOURS
+    assert "belongs in your kernel" in found.message and found.place is not None
+
+
+def test_casts_and_copies_are_the_launcher_s():
+    assert all(o.status is Status.PASS for o in run(ADD, a_cast_and_a_clone, compiled=False))
+
+
+def softmax_in_place(s):
+    e = (s.float() - s.float().amax(dim=1, keepdim=True)).exp()
+    p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    add_onto_kernel[(triton.cdiv(p.numel(), 64),)](p, torch.zeros_like(p), 0.0, p.numel(), 1, BLOCK=64)
+    return p
+
+
+def test_an_answer_that_a_kernel_only_touches_is_not_the_kernel_s():
+    exercise = dataclasses.replace(SOFTMAX, judged=dataclasses.replace(SOFTMAX.judged, work=None))
+    found = _first(exercise, softmax_in_place)
+    assert found.status is Status.NOT_YOURS
+    assert "held it before your kernel ran" in found.message
+
+
+def keeps_a_clone(a, x, y):
+    z = onto(y, x, a)
+    kept = z.clone()
+    read_kernel[(1,)](kept, torch.zeros(1))  # as a backward pass reads what the forward pass kept
+    return z
+
+
+def test_a_clone_of_a_kernel_s_result_is_the_kernel_s_work():
+    assert all(o.status is Status.PASS for o in run(ADD, keeps_a_clone, compiled=False))
+
+
+def swallows_everything(a, x, y):
+    while True:
+        try:  # noqa: SIM105
+            endless_kernel[(1,)](x)
+        except:  # noqa: E722
+            pass
+
+
+def never_leaves_its_finally(a, x, y):
+    while True:
+        try:
+            time.sleep(0.001)
+        finally:
+            continue  # noqa: B012
+
+
+def waits_for_a_lock(a, x, y):
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire(timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("function", "limit"),
+    [(swallows_everything, 0.3), (never_leaves_its_finally, 0.05), (waits_for_a_lock, 0.05)],
+)
+def test_nothing_outlives_its_time_limit(function, limit):
+    quick = ADD.within(limit)
+    assert _first(quick, function).status is Status.TIMEOUT
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def raises(error):
+    def launcher(a, x, y):
+        raise error
+
+    return launcher
+
+
+def checks_itself(a, x, y):
+    return run(ADD, checks_itself)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (raises(SystemExit(3)), "called sys.exit"),
+        (raises(GeneratorExit()), "GeneratorExit"),
+        (raises(Unspeakable()), "cannot be shown"),
+        (lambda a, x, y: torch.empty(10**12), "more memory than there is"),
+        (lambda a, x, y: torch.zeros(2 * 10**6, 10**5), "more memory than there is"),
+        (lambda a, x, y: x[:1].expand(10**12).clone(), "more memory than there is"),
+        (lambda a, x, y: idle_kernel[(1, 70000)](x), "at most 65535 programs along y"),
+        (lambda a, x, y: idle_kernel[(2**31,)](x), "at most 2147483647 programs along x"),
+        (lambda a, x, y: tile_kernel[(1,)](x, BLOCK=2**30), "exceeds triton maximum tensor numel"),
+    ],
+)
+def test_what_cannot_run_crashes_with_a_sentence(function, words):
+    found = _first(ADD, function)
+    assert found.status is Status.CRASHED
+    assert words in found.message
+
+
+def test_a_check_inside_a_check_is_refused():
+    assert _first(ADD, checks_itself).status is not Status.PASS
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda z: torch.empty(z.shape, device="meta"),
+        lambda z: z.to_sparse(),
+        lambda z: torch.nested.nested_tensor([z]),
+        lambda z: z.numpy(),
+        lambda z: iter(z),
+    ],
+)
+def test_results_that_cannot_be_compared_are_wrong(odd):
+    found = _first(ADD, lambda a, x, y: odd(torch.zeros(x.shape)))
+    assert found.status is Status.WRONG
+    assert found.message.startswith(("z is a", "The launcher returned"))
+
+
+def test_the_language_is_as_it_was_after_a_kernel_was_stopped():
+    _first(ADD, lambda a, x, y: idle_kernel[(1,)](x))
+    before = dict(vars(tl)), dict(vars(tl.core)), {k: v for k, v in vars(tl.tensor).items()}
+    _first(ADD, lambda a, x, y: endless_kernel[(1,)](x))
+    assert before == (dict(vars(tl)), dict(vars(tl.core)), dict(vars(tl.tensor)))
+
+
+def _first(exercise, function) -> Outcome:
+    return next(o for o in run(exercise, function, compiled=False) if o.status is not Status.PASS)

@@ -1,0 +1,288 @@
+"""Lesson 09: the oracle is autograd's, layouts are what they say, misfits are refused, right answers pass."""
+
+import functools
+import math
+
+import pytest
+import torch
+
+import flashlearn
+from flashlearn.judging.cases import run
+from flashlearn.judging.tolerance import convert, largest_error
+from flashlearn.kernels import attention as kernels
+from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments as misfits
+from flashlearn.lessons.lesson_09_into_pytorch import exercises as lesson
+from flashlearn.lessons.lesson_09_into_pytorch import pictures, training
+from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas import autograd, strides
+from flashlearn.lessons.lesson_09_into_pytorch.faulty_kernels import faulty_launcher
+from flashlearn.lessons.shared import reference
+from flashlearn.outcome import Status
+from tests.reviewing import reviewed
+
+
+def statuses(exercise, function):
+    """The verdicts of all cases that run on a CPU."""
+    return {o.status for o in run(exercise, function, compiled=False)}
+
+
+def drawn(exercise):
+    return [(case, exercise.inputs(case, case.generator())) for case in exercise.cases if not case.gpu]
+
+
+# ---------------------------------------------------------------- the oracle and the data
+
+
+@pytest.mark.parametrize("case, given", drawn(lesson.flash_attention), ids=lambda x: getattr(x, "name", ""))
+def test_the_oracle_agrees_with_autograd_on_every_case(case, given):
+    wide = convert(given, torch.float64)
+    leaves = [wide[name].clone().requires_grad_() for name in "qkv"]
+    alpha = 1 / math.sqrt(leaves[0].shape[-1]) if wide["alpha"] is None else wide["alpha"]
+    keep = reference.visible(leaves[0].shape[2], leaves[1].shape[2], wide["causal"])
+    s = (alpha * leaves[0] @ leaves[1].mT).masked_fill(~keep, -math.inf)
+    o = reference.softmax(s) @ leaves[2]
+    truth = (o, *torch.autograd.grad(o, leaves, wide["do"]))
+    for ours, theirs in zip(lesson.flash_attention.reference(**wide), truth, strict=True):
+        assert largest_error(ours, theirs.detach()) < 1e-12
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "projection", "columns", "every second"])
+def test_a_layout_changes_strides_and_no_numbers(layout):
+    x = torch.arange(48.0).view(1, 2, 4, 6)
+    view = lesson.lay_out(x, layout)
+    assert torch.equal(view, x)
+    assert view.is_contiguous() == (layout == "contiguous")
+
+
+def test_expanded_heads_share_their_memory():
+    view = lesson.lay_out(torch.randn(1, 3, 4, 6), "expanded")
+    assert view.shape == (1, 3, 4, 6) and view.stride(1) == 0
+
+
+def test_the_cases_have_every_kind_of_stride_and_some_where_q_k_and_v_differ():
+    cases = drawn(lesson.strided_inputs)
+    strides = [[given[name].stride() for name in "qkv"] for _, given in cases]
+    assert any(q[3] != 1 for q, _, _ in strides) and any(k[3] != 1 for _, k, _ in strides)
+    assert any(s[1] == 0 for three in strides for s in three)
+    assert any(len({tuple(s) for s in three}) == 3 for three in strides)
+    buffers = [len({given[name].untyped_storage().data_ptr() for name in "qkv"}) for _, given in cases]
+    assert 1 in buffers
+
+
+def test_attention_s_cases_cover_what_autograd_may_do():
+    given = [inputs for _, inputs in drawn(lesson.flash_attention)]
+    assert any(i["do"].stride() == (0, 0, 0, 0) for i in given)
+    assert any(i["another_call"] for i in given)
+    assert any(i["causal"] and i["q"].shape[2] > i["k"].shape[2] for i in given)
+    assert {None, 0.0} <= {i["alpha"] for i in given}
+
+
+# ---------------------------------------------------------------- right answers
+
+
+def test_the_fixture_without_a_fault_passes():
+    assert statuses(lesson.strided_inputs, faulty_launcher("")) == {Status.PASS}
+
+
+FORMULAS = ((lesson.flash_attention, autograd.passes), (lesson.strided_inputs, strides.forward))
+
+
+@pytest.mark.parametrize(("exercise", "formula"), FORMULAS, ids=("flash_attention", "strided_inputs"))
+def test_a_formula_without_a_fault_is_the_reference(exercise, formula):
+    for _, given in drawn(exercise):
+        wide = convert(given, torch.float64)
+        for ours, right in zip(formula(**wide), exercise.reference(**wide), strict=True):
+            assert largest_error(ours, right) < 1e-12
+
+
+def test_what_autograd_makes_of_a_faulty_function_is_what_its_formula_says():
+    faults = frozenset({"alpha from S_q", "no mask in dq", autograd.KEPT + "lse"})
+    function = functools.partial(autograd.passes, faults=faults)
+    for _, given in drawn(lesson.flash_attention):
+        through_autograd = lesson.forward_and_backward(function, convert(given, torch.float64))
+        formula = function(**convert(given, torch.float64))
+        for a, b in zip(through_autograd, formula, strict=True):
+            assert largest_error(a, b) < 1e-12
+
+
+def test_two_mistakes_around_right_kernels_are_named_together():
+    def forgets(q, k, v, causal=False, alpha=None):
+        alpha = alpha or 1 / math.sqrt(q.shape[-1])
+        return ExchangesTwo.apply(q, k, v, causal, alpha)
+
+    report = flashlearn.check("flash_attention", forgets, demo=True)
+    assert report.finding.mistake == "alpha = 0 taken for none + dk and dv exchanged"
+
+
+class ExchangesTwo(kernels.FlashAttention):
+    """The course's Function, but dk and dv come back in each other's place."""
+
+    @staticmethod
+    def backward(ctx, do):
+        dq, dk, dv, *rest = kernels.FlashAttention.backward(ctx, do)
+        return dq, dv, dk, *rest
+
+
+def test_a_launcher_that_copies_its_inputs_passes_too():
+    def copying(q, k, v, alpha=None):
+        return kernels.strided_inputs(q.contiguous(), k.contiguous(), v.contiguous(), alpha)
+
+    assert statuses(lesson.strided_inputs, copying) == {Status.PASS}
+
+
+def test_a_training_loop_in_other_words_passes():
+    def other(size, start, batches):
+        model = training.Transformer(size, start)
+        adam = training.optimizer(model)
+
+        def attention(q, k, v):
+            return kernels.flash_attention(q.contiguous(), k, v, True)
+
+        losses = torch.empty(len(batches))
+        for i, batch in enumerate(batches):
+            model.zero_grad()
+            logits = model(batch[:, :-1], attention).transpose(1, 2)
+            loss = torch.nn.functional.cross_entropy(logits, batch[:, 1:])
+            loss.backward()
+            adam.step()
+            losses[i] = loss.item()
+        return losses
+
+    assert flashlearn.check("train_with_your_kernel", other, demo=True).passed
+
+
+# ---------------------------------------------------------------- misfits
+
+
+def test_every_misfit_is_refused_by_the_course_with_a_clear_message():
+    assert reviewed(lesson.strided_inputs, kernels.strided_inputs) == ""
+    for misfit in misfits.misfits():
+        with pytest.raises((TypeError, ValueError)):
+            kernels.flash_attention(misfit.q, misfit.k, misfit.v)
+
+
+def test_a_launcher_without_checks_is_told_which_misfit_it_takes():
+    def unguarded(q, k, v, alpha=None):
+        return kernels.flash_forward(q, k, v, 1 / math.sqrt(q.shape[-1]) if alpha is None else alpha)
+
+    report = flashlearn.check("strided_inputs", unguarded, demo=True)
+    assert not report.passed
+    assert "q in float16 with k and v in float32" in str(report)
+
+
+@pytest.mark.parametrize(
+    "message, lacks",
+    [
+        ("bad input", "which argument"),
+        ("q, k and v do not fit", "what was found"),
+        ("q is torch.float16, k torch.float32", ""),
+    ],
+)
+def test_a_message_has_to_name_the_argument_and_what_was_found(message, lacks):
+    first = misfits.misfits()[0]
+    assert lacks in misfits._unclear(first, message)
+    assert bool(misfits._unclear(first, message)) == bool(lacks)
+
+
+def test_torch_s_own_complaint_is_no_message_of_a_launcher_s():
+    def by_accident(q, k, v, alpha=None):
+        _B, _H, _S, _D = q.shape
+        raise ValueError(f"q is {q.dtype}, k {k.dtype}, v {v.dtype} {q.device} {k.device} 32 12 3 2")
+
+    sentence = reviewed(lesson.strided_inputs, by_accident)
+    assert "q with three dimensions" in sentence and "not enough values to unpack" in sentence
+
+
+def test_an_output_laid_out_like_q_is_refused_though_its_numbers_are_right():
+    def like_q(q, k, v, alpha=None):
+        o, lse = kernels.strided_inputs(q, k, v, alpha)
+        return torch.empty_like(q).copy_(o), lse
+
+    assert "o has the strides (640, 16, 32, 1)" in reviewed(lesson.strided_inputs, like_q)
+
+
+def test_a_complaint_after_the_cases_is_not_counted_as_a_case():
+    def unguarded(q, k, v, alpha=None):
+        return kernels.flash_forward(q, k, v, 1 / math.sqrt(q.shape[-1]) if alpha is None else alpha)
+
+    said = str(flashlearn.check("strided_inputs", unguarded, demo=True))
+    assert "10 cases, observed" in said and "✗" not in said.split("Cases", 1)[1]
+
+
+# ---------------------------------------------------------------- whose work
+
+
+def test_a_run_with_torch_s_attention_is_not_the_learner_s():
+    for attention in (training.sdpa, training.plain):
+        report = flashlearn.check(
+            "train_with_your_kernel", lambda *run, a=attention: training.train(*run, a), demo=True
+        )
+        assert not report.passed and "torch's attention" in str(report).replace("\n", " ")
+
+
+def test_torch_s_attention_with_its_gradients_is_not_the_learner_s():
+    def by_torch(q, k, v, causal=False, alpha=None):
+        keep = reference.visible(q.shape[2], k.shape[2], causal)
+        o = torch.nn.functional.scaled_dot_product_attention(q, k, v, keep, scale=alpha)
+        return o.nan_to_num()
+
+    assert Status.PASS not in statuses(lesson.flash_attention, by_torch)
+
+
+# ---------------------------------------------------------------- the kernels' own promises
+
+
+def test_a_gradient_of_the_gradient_is_refused():
+    q, k, v = (torch.randn(1, 1, 4, 16, device=flashlearn.DEVICE, requires_grad=True) for _ in range(3))
+    (dq,) = torch.autograd.grad(kernels.flash_attention(q, k, v).square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        dq.sum().backward()
+
+
+def test_nothing_of_the_size_of_p_is_kept():
+    q, k, v = (torch.randn(1, 1, 64, 16, device=flashlearn.DEVICE, requires_grad=True) for _ in range(3))
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.shape) or t, lambda t: t):
+        kernels.flash_attention(q, k, v)
+    assert sorted(map(tuple, kept)) == sorted([(1, 1, 64, 16)] * 4 + [(1, 1, 64)])
+
+
+# ---------------------------------------------------------------- the pictures
+
+
+def test_each_picture_is_drawn_and_says_what_it_shows():
+    numbers = torch.arange(12.0).view(1, 2, 3, 2)
+    for picture, says in [
+        (pictures.layouts({"columns": numbers.mT.contiguous().mT}), "(12, 6, 1, 3)"),
+        (pictures.kept(), "4.7 times"),
+        (pictures.finite_differences([0.1, 0.2], {"fp16": [0.3, 0.1]}, {"fp16": 1e-3}), "fp16 at best 1e-01"),
+        (pictures.loss_curves([4.0, 3.0], [4.0, 3.5], [4.0, 3.9], 0.1), "largest gap 5.0e-01 at step 1"),
+        (pictures.loss_curves([4.0, 3.0], [4.0, 3.0]), "largest gap 0.0e+00"),
+    ]:
+        assert says in picture.description
+        assert picture.png().startswith(b"\x89PNG")
+
+
+def test_losses_that_keep_their_graphs_are_refused():
+    def with_graphs(size, start, batches):
+        model = training.Transformer(size, start)
+        adam = training.optimizer(model)
+        losses = []
+        for batch in batches:
+            logits = model(batch[:, :-1], lambda q, k, v: kernels.flash_attention(q, k, v, causal=True))
+            losses.append(torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten()))
+            adam.zero_grad()
+            losses[-1].backward()
+            adam.step()
+        return torch.stack(losses)
+
+    assert "loss.detach()" in reviewed(lesson.train_with_your_kernel, with_graphs)
+    assert reviewed(lesson.train_with_your_kernel, lambda *run: with_graphs(*run).detach()) == ""
+
+
+def test_a_crash_in_a_launcher_of_the_course_is_shown_where_it_was_called():
+    def exchanged(ctx_or_q, k, v, causal=False, alpha=None):
+        o, lse = kernels.flash_forward(ctx_or_q, k, v, alpha or 0.25)
+        return kernels.dq_kernel(ctx_or_q, k, v, lse, o, lse, 0.25)
+
+    outcome = flashlearn.check("flash_attention", exchanged, demo=True).outcomes[0]
+    assert outcome.place.function == "exchanged" and "dq_kernel" in outcome.place.text

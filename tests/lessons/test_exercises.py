@@ -1,0 +1,137 @@
+"""For every exercise, by discovery: right passes, stubs wait, and each named mistake is known by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import flashlearn
+from flashlearn.course.answers import as_learner, solution
+from flashlearn.course.authoring import load_exercise
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.faults import worst
+from flashlearn.judging.cases import run
+from flashlearn.lessons import all_exercises, lessons
+from flashlearn.outcome import Status
+
+ROOT = Path(__file__).parents[2]
+EXERCISES = list(all_exercises().values())
+KERNELS = [e for e in EXERCISES if e.kind is Kind.KERNEL]
+NUMERIC = [e for e in EXERCISES if e.kind is not Kind.SYMBOLIC]
+MISTAKES = [(e, name) for e in EXERCISES for name in e.explained.mistakes]
+
+
+def stub_file(exercise: Exercise) -> Path:
+    return next((ROOT / "notebooks").glob(f"{exercise.lesson}_*.ipynb"))
+
+
+def source_file(exercise: Exercise) -> Path:
+    return next((ROOT / "flashlearn/lessons").glob(f"lesson_{exercise.lesson}_*/notebook.py"))
+
+
+def check(exercise: Exercise, function) -> flashlearn.Report:
+    return flashlearn.check(exercise.name, function, demo=True)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_lesson_s_solution_passes_in_every_case(exercise):
+    report = check(exercise, load_exercise(source_file(exercise), exercise.name))
+    assert report.passed, str(report)
+    assert len(report.outcomes) >= sum(not case.gpu for case in exercise.cases)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_package_s_solution_passes(exercise):
+    if exercise.kind is Kind.KERNEL:
+        assert exercise.solution
+    report = check(exercise, solution(exercise))
+    assert report.passed or exercise.kind is Kind.TORCH, str(report)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_stub_is_not_started(exercise):
+    report = check(exercise, load_exercise(stub_file(exercise), exercise.name))
+    assert report.status is Status.TODO, str(report)
+    assert report.outcomes[0].message
+
+
+@pytest.mark.parametrize(("exercise", "name"), MISTAKES, ids=[f"{e.name}: {n}" for e, n in MISTAKES])
+def test_each_named_mistake_is_answered_by_its_own_name(exercise, name):
+    report = check(exercise, as_learner(exercise, name))
+    assert report.status.name == exercise.explained.mistakes[name].status, str(report)
+    assert report.finding is not None and report.finding.mistake == name, str(report)
+
+
+@pytest.mark.parametrize(("exercise", "name"), MISTAKES, ids=[f"{e.name}: {n}" for e, n in MISTAKES])
+def test_each_named_mistake_tells_the_learner_something(exercise, name):
+    mistake = exercise.explained.mistakes[name]
+    assert len(mistake.sentence) > 20 and mistake.sentence.rstrip().endswith((".", "?"))
+    assert (mistake.wrong is None) != (mistake.launcher is None)
+
+
+@pytest.mark.parametrize("exercise", NUMERIC, ids=lambda e: e.name)
+@pytest.mark.parametrize("filling", ["zeros", "nan", "empty", "first input"])
+def test_an_output_that_nobody_computed_fails(exercise, filling):
+    def fake(*values):
+        inputs = dict(zip(exercise.parameters(), values, strict=True))
+        outputs = exercise.reference(**inputs)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        made = tuple(_fill(out, filling, values) for out in outputs)
+        return made if len(made) > 1 else made[0]
+
+    status = worst(run(exercise, fake, compiled=False))
+    assert status in (Status.WRONG, Status.NOT_YOURS)
+    if filling in ("nan", "empty"):
+        assert status is Status.WRONG
+
+
+def _fill(out: torch.Tensor, filling: str, values: tuple) -> torch.Tensor:
+    if filling == "zeros":
+        return torch.zeros_like(out)
+    if filling == "empty" or (filling == "nan" and not out.is_floating_point()):
+        return torch.empty_like(out)
+    if filling == "nan":
+        return torch.full_like(out, float("nan"))
+    return next(v for v in values if isinstance(v, torch.Tensor)).clone()
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_an_exercise_is_declared_in_full(exercise):
+    assert len(exercise.hints) == 3 and all(exercise.hints)
+    assert len(exercise.explained.mistakes) >= 3
+    names = [case.name for case in exercise.cases]
+    assert len(set(names)) == len(names)
+    if exercise.kind is Kind.KERNEL and exercise.name != "program_ids":  # whose numbers are not computed
+        assert (
+            exercise.judged.work is not None
+            and exercise.timed.peer is not None
+            and exercise.timed.case is not None
+        )
+        assert {torch.float32, torch.float16, torch.bfloat16} <= {case.dtype for case in exercise.cases}
+
+
+def test_every_lesson_has_its_source_and_its_two_notebooks():
+    for lesson in lessons():
+        for pattern in (
+            "flashlearn/lessons/*_{}_*/notebook.py",
+            "solutions/{}_*.ipynb",
+            "notebooks/{}_*.ipynb",
+        ):
+            assert len(list(ROOT.glob(pattern.format(lesson)))) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda e: e.name)
+def test_on_a_gpu_the_solution_is_compiled_too(exercise):
+    report = check(exercise, solution(exercise))
+    assert report.passed, str(report)
+    assert {o.mode for o in report.outcomes} == {"observed", "compiled"}
+    assert report.timing.measured == (exercise.timed.case is not None)
+
+
+def test_the_course_on_disk_and_the_declared_exercises_are_the_same():
+    from flashlearn.course.files import Course
+
+    assert set(Course.here().exercises()) == set(all_exercises())

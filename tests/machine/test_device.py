@@ -1,0 +1,52 @@
+"""Datasheet figures, the roofline and occupancy."""
+
+from __future__ import annotations
+
+import pytest
+
+from flashlearn.machine import device
+from flashlearn.machine.device import GPUS, attainable, occupancy
+
+
+def test_a_kernel_that_computes_little_is_limited_by_memory():
+    gpu = GPUS["A100"]
+    assert attainable(gpu, operations=1e6, bytes=gpu.bandwidth, half=False) == pytest.approx(1.0)
+
+
+def test_tensor_cores_shorten_only_what_is_limited_by_arithmetic():
+    gpu = GPUS["H100"]
+    assert attainable(gpu, 1e15, 1e3, half=False) / attainable(gpu, 1e15, 1e3, half=True) > 10
+    assert attainable(gpu, 1e3, 1e9, half=False) == attainable(gpu, 1e3, 1e9, half=True)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "registers", "shared", "warps", "expected"),
+    [
+        ("A100", 32, 0, 4, 1.0),  # 16 blocks of 4 warps: full
+        ("A100", 222, 0, 4, 0.125),  # 7 KiB of registers a warp: two blocks
+        ("H100", 255, 0, 8, 0.125),  # 8 KiB of registers a warp: 8 warps, one block
+        ("A100", 32, 163 * 1024, 4, 4 / 64),  # all shared memory in one block
+        ("H100", 32, 100 * 1024, 4, 8 / 64),  # two blocks of 101 KiB in 228
+        ("RTX 4090", 40, 0, 4, 1.0),  # 48 warps at most
+        ("RTX 4090", 32, 0, 1, 0.5),  # 24 blocks at most
+    ],
+)
+def test_occupancy_is_what_cudas_calculator_says(gpu, registers, shared, warps, expected):
+    assert occupancy(GPUS[gpu], registers, shared, warps) == pytest.approx(expected)
+
+
+def test_a_block_that_does_not_fit_has_no_occupancy():
+    assert occupancy(GPUS["A100"], 32, 200 * 1024, 4) == 0.0
+
+
+def test_a_target_without_a_known_gpu_says_which_are_known():
+    assert device.for_target(90).name == "H100"
+    with pytest.raises(KeyError, match=r"70 is known here.*80 \(A100\)"):
+        device.for_target(70)
+
+
+def test_mode_and_device_follow_from_the_gpu(monkeypatch):
+    monkeypatch.setattr(device, "has_gpu", lambda: True)
+    assert (device.mode(), device.default()) == ("compiled", "cuda")
+    monkeypatch.setattr(device, "has_gpu", lambda: False)
+    assert (device.mode(), device.default()) == ("observed", "cpu")

@@ -1,0 +1,238 @@
+"""What a beginner reads after a slip: the original message, what was found, and what to try."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+import torch
+
+from flashlearn.course.answers import as_learner, solution
+from flashlearn.judging.cases import run as run_cases
+from flashlearn.judging.cases import run_observed
+from flashlearn.judging.symbolic.running import run_symbolic
+from flashlearn.lessons import all_exercises, find
+from flashlearn.outcome import Outcome, Status
+from flashlearn.running.error_advice import call_sentence
+
+LINEAR, SOFTMAX = find("linear_backward"), find("softmax_vjp")
+
+
+def of_torch(function) -> Outcome:
+    return run_observed(LINEAR, function, LINEAR.cases[0])
+
+
+def of_sympy(function) -> Outcome:
+    return run_symbolic(SOFTMAX, function)[0]
+
+
+def shapes_do_not_fit(x, w, dy):
+    dx = dy @ w
+    return dx, dx
+
+
+def capital_letter(x, w, dy):
+    return dy @ W.mT, dy  # noqa: F821
+
+
+def import_forgotten(x, w, dy):
+    return dy / maths.sqrt(2), triton.cdiv(1, 2)  # noqa: F821
+
+
+def two_shapes_meet(x, w, dy):
+    scale = torch.ones(77)
+    return dy * scale, dy
+
+
+def number_in_quotes(x, w, dy):
+    return dy * "2", dy
+
+
+def other_dtype(x, w, dy):
+    half = dy.half()
+    return half @ w.mT, dy
+
+
+def method_not_called(x, w, dy):
+    return dy @ w.t, dy
+
+
+def misspelt_method(x, w, dy):
+    return dy.matmull(w), dy
+
+
+def in_place_on_a_leaf(x, w, dy):
+    with torch.enable_grad():
+        x.requires_grad_()
+        x += 1
+    return x, x
+
+
+def on_a_gpu(x, w, dy):
+    if torch.cuda.is_available():
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    return dy.to("cuda"), dy
+
+
+def dimension_left_out(x, w, dy):
+    return torch.softmax(dy), dy
+
+
+@pytest.mark.parametrize(
+    ("slip", "original", "help_"),
+    [
+        (shapes_do_not_fit, "cannot be multiplied (4x3 and 2x3)", "here dy is [4, 3] and w is [2, 3]"),
+        (capital_letter, "name 'W' is not defined", "Did you mean w?"),
+        (import_forgotten, "name 'maths' is not defined", "Nothing has this name"),
+        (two_shapes_meet, "must match the size", "here dy is [4, 3] and scale is [77]"),
+        (number_in_quotes, "TypeError", "Is a number written in quotes?"),
+        (other_dtype, "same dtype", "here half is float16, w is float32"),
+        (method_not_called, "unsupported operand", "are its parentheses missing?"),
+        (misspelt_method, "no attribute 'matmull'", "Did you mean .matmul?"),
+        (in_place_on_a_leaf, "leaf Variable", "make a new one, x = x + 1"),
+        (on_a_gpu, "not compiled with CUDA", "device=x.device"),
+        (dimension_left_out, "argument", "such as dim=-1"),
+    ],
+)
+def test_a_slip_in_torch_is_met_with_what_was_found_and_what_to_try(slip, original, help_):
+    outcome = of_torch(slip)
+    assert outcome.status is Status.CRASHED
+    assert original in outcome.message
+    assert help_ in outcome.message
+    assert outcome.place.function == slip.__name__, "and with the line"
+
+
+def numpy_on_symbols(p, dp):
+    return np.exp(p)
+
+
+def torch_on_symbols(p, dp):
+    return torch.exp(p)
+
+
+def math_on_symbols(p, dp):
+    return p * math.exp(sp.Symbol("t"))
+
+
+def log_without_sp(p, dp):
+    return p.applyfunc(log)  # noqa: F821
+
+
+def unreadable_text(p, dp):
+    return sp.sympify("p*(")
+
+
+def columns_multiplied(p, dp):
+    return p * dp
+
+
+def power_of_a_column(p, dp):
+    return p**2
+
+
+def matrix_plus_number(p, dp):
+    return p + 1
+
+
+def past_the_end(p, dp):
+    return p[5]
+
+
+@pytest.mark.parametrize(
+    ("slip", "help_"),
+    [
+        (numpy_on_symbols, "p.applyfunc(sp.exp)"),
+        (torch_on_symbols, "the arguments are sympy's"),
+        (math_on_symbols, "A symbol has no value yet"),
+        (log_without_sp, "written sp.log"),
+        (unreadable_text, "Build the formula from the function's arguments"),
+        (columns_multiplied, "here p is 3×1 and dp is 3×1. p.T turns a column into a row"),
+        (power_of_a_column, "For each entry by itself"),
+        (matrix_plus_number, "sp.ones(rows, columns)"),
+        (past_the_end, "Indices count from 0"),
+    ],
+)
+def test_a_slip_in_sympy_is_met_with_what_was_found_and_what_to_try(slip, help_):
+    outcome = of_sympy(slip)
+    assert outcome.status is Status.CRASHED
+    assert help_ in outcome.message
+    assert "no message" not in outcome.message and ":." not in outcome.message
+    assert outcome.place.function == slip.__name__
+
+
+def test_an_import_that_is_missing_is_written_out():
+    def uses_triton(x, w, dy):
+        return triton.cdiv(1, 2), dy  # noqa: F821
+
+    assert "Write import triton in a cell above" in of_torch(uses_triton).message
+
+
+def test_a_return_that_is_missing_is_asked_for():
+    assert "Is the return statement missing?" in of_torch(lambda x, w, dy: None).message
+    assert "end with return?" in of_sympy(lambda p, dp: None).message
+
+
+@pytest.mark.parametrize("wrong", [lambda x, w: None, lambda x, w, dy, bias: None, lambda: None])
+def test_a_function_with_other_parameters_is_told_which_it_needs(wrong):
+    (outcome,) = run_cases(LINEAR, wrong)
+    assert "cannot be called as linear_backward(x, w, dy): it needs 3 parameters" in outcome.message
+
+
+def test_no_right_function_is_told_that_it_has_the_wrong_parameters():
+    for exercise in all_exercises().values():
+        functions = [
+            solution(exercise),
+            *(as_learner(exercise, name) for name in exercise.explained.mistakes),
+        ]
+        for function in functions:
+            assert call_sentence(exercise.name, function, exercise.parameters()) == "", exercise.name
+
+
+def test_an_exception_of_the_learners_own_stays_as_it_is():
+    def raises(x, w, dy):
+        raise ValueError("alpha is negative")
+
+    assert of_torch(raises).message == "ValueError: alpha is negative"
+
+
+def test_objects_that_answer_with_exceptions_do_not_spoil_the_message():
+    class Hostile:
+        def __getattribute__(self, name):
+            raise RuntimeError("no")
+
+    def meets_it(x, w, dy):
+        thing = Hostile()
+        return dy @ w + (0 if thing is None else 1), dy
+
+    assert "cannot be multiplied" in of_torch(meets_it).message
+
+
+def assert_that_fails(x, w, dy):
+    raise AssertionError(*[] if x.shape != w.shape else [0])  # pytest would put words into an assert
+
+
+def gradients_forgotten(x, w, dy):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    a = x.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        Twice.apply(a, 2.0).sum().backward()
+    return a.grad, w
+
+
+def test_an_assert_without_words_is_told_with_what_its_names_hold():
+    said = of_torch(assert_that_fails).message
+    assert said.startswith("AssertionError. An assert of yours does not hold in this case: here x is [4, 2]")
+
+
+def test_too_few_gradients_are_counted_by_forward_s_arguments():
+    assert "one gradient for each argument of forward" in of_torch(gradients_forgotten).message

@@ -42,7 +42,7 @@ authoring: setup ## are the generated notebooks up to date?
 
 units: setup ## the unit tests and the tests of every exercise
 	$(call heading,units: the package and every exercise)
-	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) -m "not browser" tests
+	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) --dist loadgroup -m "not browser" tests
 
 browser: setup ## lesson 00 in JupyterLab, driven through Chromium
 	$(call heading,browser: lesson 00 as a learner meets it)

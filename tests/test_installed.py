@@ -17,7 +17,7 @@ from flashlearn.lessons import lessons
 ROOT = Path(__file__).parents[1]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("installed")]
 
 
 def call(*command: str | Path, cwd: Path = ROOT) -> str:
@@ -30,7 +30,10 @@ def call(*command: str | Path, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
-def build_wheel(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this clone, built once."""
+    folder = tmp_path_factory.mktemp("wheel")
     call(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, ROOT)
     return next(folder.glob("flashlearn-*.whl"))
 
@@ -49,8 +52,7 @@ def install(wheel: Path, venv: Path) -> Path:
     return venv / "bin"
 
 
-def test_the_wheel_holds_lessons_data_templates_and_settings_and_no_tests(tmp_path):
-    wheel = build_wheel(tmp_path)
+def test_the_wheel_holds_lessons_data_templates_and_settings_and_no_tests(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     for kind in ("data/persuasion.txt", ".css", ".j2", ".js", "labconfig/default_setting_overrides.json"):
         assert any(name.endswith(kind) for name in names), kind
@@ -59,15 +61,14 @@ def test_the_wheel_holds_lessons_data_templates_and_settings_and_no_tests(tmp_pa
     assert {name.split("/")[0] for name in names} == {"flashlearn", about}
 
 
-def test_an_installed_package_and_an_empty_folder_are_a_course(tmp_path):
+def test_an_installed_package_and_an_empty_folder_are_a_course(wheel, tmp_path):
     """One story rather than a test for each sentence: making the environment is what takes long."""
-    programs = install(build_wheel(tmp_path), tmp_path / "environment")
+    programs = install(wheel, tmp_path / "environment")
     command, python = programs / "flashlearn", programs / "python"
     folder = tmp_path / "mine"
     folder.mkdir()
     tour = [exercise.name for exercise in lessons()["00"]]
 
-    assert "Put the lessons into work/" in call(command, "lab", "--help", cwd=folder)
     shown = call(command, "status", cwd=folder)
     assert f"0 of {len(tour)}" in shown and f"Next: {tour[0]} in {folder}/work/00_tour.ipynb" in shown
     assert not list(folder.iterdir()), "so far nothing was asked to be written"

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from flashlearn import moved
 
 ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.xdist_group("moved")  # one process makes what all of its tests share
 
 # Copies in work/ keep these lines; what else a cell of those lessons names stands below its import.
 HANDED_OUT = {
@@ -88,59 +91,96 @@ HANDED_OUT = {
 }
 
 
-def python(code: str, input: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a Python of its own, where nothing of the package is imported yet."""
-    settings = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, env=settings, input=input, capture_output=True, text=True)
-
-
 EACH_IN_A_FORK = """
 import json, os, sys, tempfile
 import matplotlib.pyplot, sympy, torch, triton  # once for all: none of it is the package's
-for lesson, code in json.load(sys.stdin).items():
-    with tempfile.TemporaryFile("w+") as said:
+for name, (notebook, code) in json.load(sys.stdin).items():
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
         child = os.fork()
         if child == 0:
+            os.dup2(printed.fileno(), 1)
             os.dup2(said.fileno(), 2)
-            os.environ["JPY_SESSION_NAME"] = f"/home/me/work/{lesson}_title.ipynb"
+            os.environ["JPY_SESSION_NAME"] = notebook
             status = 1
             try:
                 exec(compile(code, "<cell>", "exec"), {})
                 status = 0
             except BaseException as error:
                 print(type(error).__name__, error, file=sys.stderr)
+            sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
         status = os.waitpid(child, 0)[1]
-        said.seek(0)
-        print(json.dumps([lesson, status, said.read()]))
+        texts = []
+        for file in (printed, said):
+            file.seek(0)
+            texts.append(file.read())
+        print(json.dumps([name, status, *texts]), file=sys.__stdout__, flush=True)
+"""
+
+EVERYTHING = """
+import sys
+import flashlearn.checking, flashlearn.cli, flashlearn.course.authoring, flashlearn.lessons
+flashlearn.lessons.all_exercises()
+print(*sys.modules)
 """
 
 
-@pytest.mark.slow
-def test_the_imports_of_lessons_handed_out_before_still_work_with_one_warning_each():
-    codes = {n: "\n".join(line.strip() for line in code.splitlines()) for n, code in HANDED_OUT.items()}
-    done = python(EACH_IN_A_FORK, input=json.dumps(codes))
+@dataclass(frozen=True)
+class Ran:
+    """What a cell printed, and what it warned of, in a process that had imported nothing of the package."""
+
+    status: int
+    printed: str
+    said: str
+
+
+@pytest.fixture(scope="module")
+def ran() -> dict[str, Ran]:
+    """Every cell of these tests, each in a fork of one fresh Python: starting one is what takes long."""
+    dedented = {n: "\n".join(line.strip() for line in code.splitlines()) for n, code in HANDED_OUT.items()}
+    cells = {n: (f"/home/me/work/{n}_title.ipynb", code) for n, code in dedented.items()}
+    cells["pictures"] = ("", "from flashlearn.pictures import tour")
+    cells["in lesson 03"] = ("work/03_attention_backward.ipynb", "from flashlearn import example")
+    cells["nowhere"] = ("", "from flashlearn import example")
+    cells["everything"] = ("", EVERYTHING)
+    settings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", EACH_IN_A_FORK],
+        env=settings,
+        input=json.dumps(cells),
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
-    results = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [lesson for lesson, *_ in results] == list(HANDED_OUT)
-    for lesson, status, said in results:
-        assert status == 0 and said.count("FutureWarning") == 1, f"lesson {lesson}: {said}"
-        assert "<cell>:" in said.split("FutureWarning")[0], "it points at the cell"
+    results = {name: Ran(*rest) for name, *rest in map(json.loads, done.stdout.splitlines())}
+    assert list(results) == list(cells)
+    return results
 
 
-def test_the_warning_names_both_modules_and_the_command():
-    code = "from flashlearn.pictures import tour"
-    (line,) = [line for line in python(code).stderr.splitlines() if "Warning" in line]
+@pytest.mark.parametrize("lesson", HANDED_OUT)
+def test_the_imports_of_a_lesson_handed_out_before_still_work_with_one_warning(lesson, ran):
+    cell = ran[lesson]
+    assert cell.status == 0 and cell.said.count("FutureWarning") == 1, cell.said
+    assert "<cell>:" in cell.said.split("FutureWarning")[0], "it points at the cell"
+
+
+def test_the_warning_names_both_modules_and_the_command(ran):
+    (line,) = [line for line in ran["pictures"].said.splitlines() if "Warning" in line]
     assert "flashlearn.pictures.tour is now flashlearn.lessons.lesson_00_tour.pictures" in line
     assert "`flashlearn reset 00` brings today's lesson and keeps your copy" in line
 
 
-def test_the_notebook_says_which_lesson_where_the_module_does_not():
-    code = "from flashlearn import example"
-    assert "`flashlearn reset 03`" in python(code, JPY_SESSION_NAME="work/03_attention_backward.ipynb").stderr
-    assert "`flashlearn reset`, with the lesson's number," in python(code, JPY_SESSION_NAME="").stderr
+def test_the_notebook_says_which_lesson_where_the_module_does_not(ran):
+    assert "`flashlearn reset 03`" in ran["in lesson 03"].said
+    assert "`flashlearn reset`, with the lesson's number," in ran["nowhere"].said
+
+
+def test_the_package_itself_uses_no_old_name(ran):
+    cell = ran["everything"]
+    assert cell.status == 0, cell.said
+    assert "flashlearn.lessons" in cell.printed.split()
+    assert not set(cell.printed.split()) & moved.MOVED.keys()
 
 
 @pytest.mark.parametrize("old", sorted(moved.MOVED.keys() - moved.PACKAGES))
@@ -160,10 +200,3 @@ def test_a_module_below_a_package_that_moved_is_not_loaded_twice(monkeypatch):
 def test_what_never_was_is_still_missing(name):
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(name)
-
-
-def test_the_package_itself_uses_no_old_name():
-    everything = "import flashlearn.checking, flashlearn.cli, flashlearn.course.authoring, flashlearn.lessons"
-    done = python(f"import sys\n{everything}\nflashlearn.lessons.all_exercises()\nprint(*sys.modules)")
-    assert done.returncode == 0, done.stderr
-    assert not set(done.stdout.split()) & moved.MOVED.keys()

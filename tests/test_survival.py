@@ -12,6 +12,8 @@ from nbclient import NotebookClient
 from flashlearn.outcome import Status
 from tests import bad_kernels
 
+pytestmark = pytest.mark.xdist_group("survival")  # one process makes what all of its tests share
+
 SETUP = """
 import dataclasses, sys
 sys.path.insert(0, {tests!r})

@@ -58,11 +58,10 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
         inputs = dict(zip(exercise.parameters(), values, strict=True))
         with _disable_current_modes():  # nobody need watch a formula that stands for a learner's kernel
             wrong = mistake.wrong(**inputs)
-        if exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None:  # whose outputs are made of it
-            return wrong
-        outputs = [
-            out.to(dtype) for out, dtype in zip(as_tuple(wrong), output_dtypes(exercise, inputs), strict=True)
-        ]
+            if exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None:  # outputs are made of it
+                return wrong
+            dtypes = output_dtypes(exercise, inputs)
+        outputs = [out.to(dtype) for out, dtype in zip(as_tuple(wrong), dtypes, strict=True)]
         return tuple(outputs) if isinstance(wrong, tuple) else outputs[0]
 
     return handed_in

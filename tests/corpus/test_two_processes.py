@@ -24,6 +24,8 @@ ENTRIES = (*wrong_entries(), *right_entries())
 NUMBERS = [number for number, entry in enumerate(ENTRIES) if find(entry.exercise).lesson == LESSON]
 DURATION = re.compile(r"[\d.e-]+ (s|ms|µs)\b")
 
+pytestmark = pytest.mark.xdist_group("two processes")  # one process makes what all of its tests share
+
 
 @pytest.fixture(scope="module")
 def nursery():

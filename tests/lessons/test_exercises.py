@@ -20,7 +20,12 @@ ROOT = Path(__file__).parents[2]
 EXERCISES = list(all_exercises().values())
 KERNELS = [e for e in EXERCISES if e.kind is Kind.KERNEL]
 NUMERIC = [e for e in EXERCISES if e.kind is not Kind.SYMBOLIC]
-MISTAKES = [(e, name) for e in EXERCISES for name in e.explained.mistakes]
+MISTAKES = [
+    # those of one exercise in one process: what its mistakes foretell is remembered there
+    pytest.param(e, name, id=f"{e.name}: {name}", marks=pytest.mark.xdist_group(e.name))
+    for e in EXERCISES
+    for name in e.explained.mistakes
+]
 
 
 def stub_file(exercise: Exercise) -> Path:
@@ -57,14 +62,14 @@ def test_the_stub_is_not_started(exercise):
     assert report.outcomes[0].message
 
 
-@pytest.mark.parametrize(("exercise", "name"), MISTAKES, ids=[f"{e.name}: {n}" for e, n in MISTAKES])
+@pytest.mark.parametrize(("exercise", "name"), MISTAKES)
 def test_each_named_mistake_is_answered_by_its_own_name(exercise, name):
     report = check(exercise, as_learner(exercise, name))
     assert report.status.name == exercise.explained.mistakes[name].status, str(report)
     assert report.finding is not None and report.finding.mistake == name, str(report)
 
 
-@pytest.mark.parametrize(("exercise", "name"), MISTAKES, ids=[f"{e.name}: {n}" for e, n in MISTAKES])
+@pytest.mark.parametrize(("exercise", "name"), MISTAKES)
 def test_each_named_mistake_tells_the_learner_something(exercise, name):
     mistake = exercise.explained.mistakes[name]
     assert len(mistake.sentence) > 20 and mistake.sentence.rstrip().endswith((".", "?"))

@@ -655,7 +655,7 @@ for gpu in GPUS.values():
 # %% [markdown]
 # As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM once, however often they
 # are requested. It is why FlashAttention's requested bytes, $\Theta(N^2 D / B)$ of lesson 04, do not become its HBM
-# traffic_pictures. In what order programs start, lowest `program_id(0)` first, is therefore something to think about.
+# traffic. In what order programs start, lowest `program_id(0)` first, is therefore something to think about.
 
 # %% [markdown]
 # ## 8 · What a block shape costs

@@ -35,6 +35,8 @@ def indexed(slip: Slip) -> str:
         return ""
     if is_address(owner):
         return _address_indexed(node, writes)
+    if not is_tile(owner):
+        return f"`{written(node)}`: {written(node.value)} is a single number here, and takes no index."
     return _tile_indexed(node, writes, owner, slip)
 
 

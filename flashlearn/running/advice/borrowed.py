@@ -11,6 +11,7 @@ from typing import Any
 
 import triton.language as tl
 
+from flashlearn.interpreter import elementwise
 from flashlearn.running.advice.slip import (
     UNKNOWN,
     Slip,
@@ -80,7 +81,10 @@ def function_of_pythons(slip: Slip) -> str:
         return ""
     first = slip.node.args[0]
     values = (slip.value(first), *slip.operands[:1])
-    shadowed = getattr(slip.globals.get(name), "__module__", "builtins") != "builtins"
+    shadowed = getattr(slip.globals.get(name), "__module__", "builtins") not in (
+        "builtins",
+        elementwise.__name__,
+    )
     if shadowed or not (any(map(is_tile, values)) or (values[0] is UNKNOWN and "'tensor'" in slip.said)):
         return ""
     return f"Python's {name} {PYTHONS[name].format(written(first))}."

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import torch
+import triton.language as tl
 
 from flashlearn.running.advice.slip import Slip
 
@@ -23,9 +24,13 @@ def neither_tensor_nor_number(slip: Slip) -> str:
 
 
 def _as_handed(slip: Slip, name: str) -> bool:
-    """True if the kernel has not given the name another value since."""
+    """True if it is what met here: the kernel has not given the name another value since."""
     now, given = slip.names.get(name), slip.given[name]
-    return now is given or (isinstance(given, tuple) and not isinstance(now, int | float))
+    if now is not given and not isinstance(given, tuple):
+        return False
+    met = (*slip.operands, *slip.keywords.values())
+    kinds = (tuple, tl.tuple) if isinstance(given, tuple) else type(given)
+    return any(isinstance(value, kinds) for value in met)
 
 
 def _what_it_is(name: str, value: Any) -> str:
@@ -46,10 +51,7 @@ def _what_it_is(name: str, value: Any) -> str:
     if isinstance(value, str):
         return f"The launch hands over text for {name}, {value!r}: a number is written without quotes."
     if value is None:
-        return (
-            f"The launch hands over None for {name}, and this line computes with it: which number is it to "
-            "be?"
-        )
+        return f"The launch hands over None for {name}, and this line wants a number or a tensor."
     if isinstance(value, torch.dtype):
         return (
             f"The launch hands over a dtype for {name}. A kernel takes tensors and numbers; it learns a "

@@ -114,6 +114,7 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         (LOAD_X, "x_ptr[offsets * stride_x]", "`tl.load(x_ptr + offsets * stride_x, mask=…)`"),
         (LOAD_X, "x_ptr[pid * BLOCK:n]", "x_ptr is an address and no array"),
         (STORE, "x[0] = 1.0", "a tile cannot be changed in one place"),
+        (STORE, "first = n[0]", "n is a single number here"),
         (STORE, "first = x[0]", "a tile has no elements that one could pick out"),
         (STORE, "first = x[:16]", "an index only adds axes"),
         ("a * x + y", "(a * x + y)[mask]", "a mask does not pick elements out of a tile"),
@@ -275,6 +276,8 @@ def test_a_helper_without_return_is_found_by_what_it_gave():
         (ROW, "tl.sum(e, axis=0)", "sum([1, 'e'])", "tile"),
         # a KeyError that no grid asked for
         (VECTOR, "n = x.numel()", "n = {'m': 1}[0]", "argument of the launch"),
+        # a launch may hand over None for what is optional, and something else may be wrong
+        (VECTOR, "tl.constexpr):", "tl.constexpr, other=None):\n    y = n[n, other]", "hands over None"),
         # an AttributeError of a number of Python's
         (ROW, "tl.max(x, axis=0)", "BLOCK.float()", "tile"),
         # a helper of the learner's own that is called like one of Python's

@@ -40,6 +40,7 @@ class _Cells:
     def __init__(self, shell: Any):
         self.shell = shell
         self.texts: list[str] = list(shell.history_manager.input_hist_raw)[:-1]
+        self._python: dict[str, str] = {}
 
     def last_of(self, part: Part) -> int | None:
         """The last run of the cell that the function comes from."""
@@ -59,15 +60,17 @@ class _Cells:
 
     def python(self, raw: str) -> str:
         """A cell's text without IPython's own syntax."""
-        with contextlib.suppress(SyntaxError):
-            return self.shell.transform_cell(raw).strip()
-        return raw.strip()
+        if raw not in self._python:
+            self._python[raw] = raw.strip()
+            with contextlib.suppress(SyntaxError):
+                self._python[raw] = self.shell.transform_cell(raw).strip()
+        return self._python[raw]
 
     def _defines(self, raw: str, name: str) -> bool:
         if not re.search(rf"^def\s+{name}\s*\(", raw, re.MULTILINE):
             return False
         try:
-            body = ast.parse(self.python(raw)).body
+            body = ast.parse(self.python(_without_magic(raw))).body
         except SyntaxError:
             return True
         return any(isinstance(node, ast.FunctionDef) and node.name == name for node in body)
@@ -86,22 +89,28 @@ def _stale(shell: Any, cells: _Cells, parts: list[Part]) -> str:
         return ""
     last = max(late)
     names = " and ".join(sorted(late[last]))
-    why = _why(cells.python(cells.texts[last]))
+    why = _why(cells, cells.texts[last])
     return (
         f"The last run of your cell did not define {names}: {why}. What follows is about the version before."
     )
 
 
-def _why(text: str) -> str:
+def _why(cells: _Cells, raw: str) -> str:
     """Why a cell did not come to its end: a syntax error, or what it raised, as the session remembers it."""
+    below = _without_magic(raw)
     try:
-        ast.parse(text)
+        ast.parse(cells.python(below))
     except SyntaxError as error:
-        return f"{type(error).__name__} in line {error.lineno}"
+        return f"{type(error).__name__} in line {(error.lineno or 1) + (below != raw)}"
     error = getattr(sys, "last_value", None)
     steps = list(traceback.walk_tb(error.__traceback__)) if error is not None else []
-    own = [line for frame, line in steps if _lines_of(frame.f_code.co_filename) == text]
+    own = [line for frame, line in steps if _lines_of(frame.f_code.co_filename) == cells.python(raw)]
     return f"{type(error).__name__} in line {own[0]}" if own else "it stopped with an error before"
+
+
+def _without_magic(raw: str) -> str:
+    """A cell without its first line, if that is one such as %%time."""
+    return raw.partition("\n")[2] if raw.startswith("%%") else raw
 
 
 def _lines_of(file: str) -> str:

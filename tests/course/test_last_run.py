@@ -61,6 +61,11 @@ def test_after_a_syntax_error_the_check_says_that_it_judged_the_version_before(s
     assert report.to_dict()["stale"] == report.stale
 
 
+def test_a_cell_magic_counts_as_a_line(shell, capsys):
+    assert "SyntaxError in line 4" in checked(shell, GOOD, "%%time\n" + GOOD + "(").stale
+    assert checked(shell, "%%time\n" + GOOD).stale == ""
+
+
 def test_an_error_above_the_definition_is_named_with_its_line(shell, capsys):
     assert "NameError in line 2" in checked(shell, GOOD, "block = 1\nmissing\n" + GOOD).stale
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import ast
 import re
 
-from flashlearn.running.advice.slip import Slip, dotted, dtype, is_tensor, is_tile, shape, written
+from flashlearn.running.advice.slip import (
+    Slip,
+    dotted,
+    dtype,
+    is_fraction,
+    is_tensor,
+    is_tile,
+    shape,
+    written,
+)
 
 ADDRESSES = "the addresses"
 POWER = "A tile's extents are powers of two: take triton.next_power_of_2(n) and mask what is too much."
 REDUCTIONS = {
     "tl.sum", "tl.max", "tl.min", "tl.argmax", "tl.argmin", "tl.cumsum", "tl.cumprod", "tl.xor_sum",
 }  # fmt: skip
-TWO_OF_THEM = {"tl.max": ("larger", "tl.maximum"), "tl.min": ("smaller", "tl.minimum"), "tl.sum": ("sum", "")}
+TWO_OF_THEM = {"tl.max": ("larger", "tl.maximum"), "tl.min": ("smaller", "tl.minimum")}
 
 
 def no_constant(slip: Slip) -> str:
@@ -169,12 +178,12 @@ def wrong_axis(slip: Slip) -> str:
     if is_tensor(axis) or isinstance(axis, float):
         what, instead = TWO_OF_THEM.get(slip.called, ("", ""))
         second = written(slip.node.args[1]) if len(slip.node.args) > 1 else ""
-        if instead and second:
+        if instead and second and (is_tile(axis) or is_fraction(axis)):
             return (
                 f"{slip.called} reduces one tile along an axis, and `{second}` stands where the axis "
                 f"belongs. The {what} of two values is `{instead}({name}, {second})`."
             )
-        return f"{slip.called} wants the number of an axis, 0 or 1, after the tile."
+        return f"{slip.called} wants the number of an axis, a constant such as 0 or 1, after the tile."
     if is_tensor(value) and not is_tile(value):
         return (
             f"`{name}` is a single number here, and {slip.called} reduces a tile: which line made one "

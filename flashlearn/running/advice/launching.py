@@ -11,6 +11,9 @@ import triton
 
 from flashlearn.running.advice.slip import Slip, dotted, written
 
+NO_TUPLE = (
+    r"concatenate tuple|Size' object cannot be|not (tuple|torch\.Size)\b|(operand|between).*torch\.Size"
+)
 ALLOCATES = ("zeros", "full", "zeros_like")
 NO_KERNEL_RUNS = ("is launched with kernel[grid]", "Did you forget to add @triton.jit")
 
@@ -25,9 +28,8 @@ def called_and_not_launched(slip: Slip) -> str:
         return ""
     grid = next((written(k.value) for k in slip.node.keywords if k.arg == "grid"), "grid")
     return (
-        f"`{slip.called}(…)` calls the kernel as one calls a Python function. A kernel is launched on a "
-        f"grid of programs, which stands in brackets: `{slip.called}[{grid}](…)`, with a tuple such as "
-        "grid = (programs,)."
+        f"{slip.called} is a @triton.jit function, which a launcher does not call but launch, on a grid of "
+        f"programs that stands in brackets: `{slip.called}[{grid}](…)`, with a tuple as grid."
     )
 
 
@@ -56,7 +58,7 @@ def launched_and_no_kernel(slip: Slip) -> str:
 
 def size_of_a_whole_shape(slip: Slip) -> str:
     """n = x.shape, where a number is wanted."""
-    if not isinstance(slip.error, TypeError) or not re.search(r"tuple|Size", slip.said):
+    if not isinstance(slip.error, TypeError) or not re.search(NO_TUPLE, slip.said):
         return ""
     for name in slip.names_in(slip.node):
         value = slip.value(name)
@@ -83,10 +85,14 @@ def method_not_called(slip: Slip) -> str:
 
 def grid_asks_for_another_name(slip: Slip) -> str:
     """lambda meta: meta["BLOCK_SIZE"], where the parameter is called BLOCK."""
-    if not isinstance(slip.error, KeyError) or not isinstance(slip.node, ast.Subscript):
+    if (
+        not isinstance(slip.error, KeyError)
+        or slip.caller != "check_grid"
+        or not isinstance(slip.node, ast.Subscript)
+    ):
         return ""
     meta, key = slip.value(slip.node.value), slip.value(slip.node.slice)
-    if not isinstance(meta, dict) or not isinstance(key, str) or not all(isinstance(k, str) for k in meta):
+    if not isinstance(meta, dict) or not isinstance(key, str):
         return ""
     return f"`{slip.text}`: no argument of the launch is called {key}. They are {', '.join(meta)}."
 

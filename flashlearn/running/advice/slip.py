@@ -33,7 +33,8 @@ class Slip:
 
     `node` is the expression that raised, `statement` the statement around it. `operands` and `keywords` are
     the values that it was given, as far as they are known; `names` what the function's names held, `globals`
-    what its module's do, and `given` what the launch handed to the kernel, by parameter.
+    what its module's do, and `given` what the launch handed to the kernel, by parameter. `caller` is the name
+    of the function that called.
     """
 
     error: BaseException
@@ -45,6 +46,7 @@ class Slip:
     names: Mapping[str, Any] = field(default_factory=dict)
     globals: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
+    caller: str = ""
 
     @property
     def said(self) -> str:
@@ -105,10 +107,10 @@ def slip_of(error: BaseException, within: FrameType | None = None) -> Slip | Non
     definition, indent = read
     node, statement = _found(definition, where, indent if within else 0)
     operands, keywords = _met(frames[last + 1] if last + 1 < len(frames) else None)
-    given = _given(frames[last - 1]) if last else {}
-    return Slip(
-        error, node, statement, definition, operands, keywords, frame.f_locals, frame.f_globals, given
-    )
+    caller = frames[last - 1].f_code.co_name if last else ""
+    given = frames[last - 1].f_locals.get("values", {}) if caller == "_run_grid" else {}
+    held = (frame.f_locals, frame.f_globals)
+    return Slip(error, node, statement, definition, operands, keywords, *held, given, caller)
 
 
 def _steps(error: BaseException) -> Iterator[TracebackType]:
@@ -153,11 +155,6 @@ def _met(frame: FrameType | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         return names["args"], names["kwargs"]
     code = frame.f_code
     return tuple(names[name] for name in code.co_varnames[: code.co_argcount] if name in names), {}
-
-
-def _given(caller: FrameType) -> Mapping[str, Any]:
-    """What the launch handed over, by parameter, if it is a launch that called."""
-    return caller.f_locals.get("values", {}) if caller.f_code.co_name == "_run_grid" else {}
 
 
 def written(node: ast.AST | None) -> str:

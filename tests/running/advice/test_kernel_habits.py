@@ -275,7 +275,11 @@ def test_a_helper_without_return_is_found_by_what_it_gave():
         # the result of Python's own sum over a list of the kernel's is none of our business
         (ROW, "tl.sum(e, axis=0)", "sum([1, 'e'])", "tile"),
         # a KeyError that no grid asked for
-        (VECTOR, "n = x.numel()", "n = {'m': 1}[0]", "argument of the launch"),
+        (VECTOR, "n = x.numel()", "n = {'m': 1}['n']", "argument of the launch"),
+        # a TypeError in a line with a shape, which is not to blame
+        (VECTOR, "torch.empty_like(y)", "torch.empty(x.shape + ('a',))", "is a whole shape"),
+        # an axis that comes as an argument, where nobody wants the larger of two
+        (ROW, "tl.max(x, axis=0)", "tl.max(x, stride)", "tl.maximum"),
         # a launch may hand over None for what is optional, and something else may be wrong
         (VECTOR, "tl.constexpr):", "tl.constexpr, other=None):\n    y = n[n, other]", "hands over None"),
         # an AttributeError of a number of Python's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from flashlearn.report import Report
 
 pytest.importorskip("IPython")
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 GOOD = """def linear_backward(x, w, dy):
     return dy @ w.mT, x.flatten(0, -2).mT @ dy.flatten(0, -2)
@@ -27,10 +29,12 @@ def shell(tmp_path: Path, monkeypatch) -> Iterator[InteractiveShell]:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.setenv("FLASHLEARN_HOME", str(tmp_path))
     monkeypatch.setattr(answers, "passed", {})
-    shell = InteractiveShell.instance(user_ns={"flashlearn": flashlearn})
-    shell.history_manager.hist_file = ":memory:"
-    shell.history_manager.enabled = False
+    config = Config()
+    config.HistoryManager.enabled = False  # kept in memory only: no file is open when the folder has gone
+    config.HistoryManager.hist_file = ":memory:"
+    shell = InteractiveShell.instance(user_ns={"flashlearn": flashlearn}, config=config)
     yield shell
+    atexit.unregister(shell.atexit_operations)
     InteractiveShell.clear_instance()
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from flashlearn.checking import grade
 from flashlearn.course import answers
+from flashlearn.course.last_run import stale
+from flashlearn.course.leftovers import leftovers
 from flashlearn.course.progress import Progress, append_verdict
 from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
@@ -36,6 +38,9 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     Raises UnknownExercise for a name that is no exercise, CheckFailed where FLASHLEARN_STRICT=1 is
     set and the check does not pass (a check that needs a GPU is no failure), and CheckStopped when
     interrupted.
+
+    If the last run of the cell did not define the function, the verdict is about the version before: the
+    report says so first, and it is not recorded.
     """
     exercise = find(name)
     try:
@@ -45,6 +50,7 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     hints, follows = Progress().hints(name), what_follows(exercise)
     report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows)
     if not demo:
+        report = dataclasses.replace(report, stale=stale(function), notes=leftovers(function, report.status))
         _record(report, function)
     return report
 
@@ -67,6 +73,9 @@ def what_follows(exercise: Exercise) -> str:
 
 def _record(report: Report, function: Callable) -> None:
     exercise = report.exercise
+    if report.stale:
+        _fail_where_strict(report)
+        return
     if report.passed:
         answers.passed[exercise.name] = function
     Progress().attempt(exercise.name, report.status, report.seconds)
@@ -80,6 +89,10 @@ def _record(report: Report, function: Callable) -> None:
             "seconds": round(report.seconds, 3),
         }
     )
-    strict = os.environ.get("FLASHLEARN_STRICT") == "1"
-    if strict and not report.passed and report.status is not Status.NEEDS_GPU:
+    if not report.passed and report.status is not Status.NEEDS_GPU:
+        _fail_where_strict(report)
+
+
+def _fail_where_strict(report: Report) -> None:
+    if os.environ.get("FLASHLEARN_STRICT") == "1":
         raise CheckFailed(str(report))

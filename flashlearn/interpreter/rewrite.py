@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton.runtime.interpreter import ASTTransformer
 
-from flashlearn.interpreter import libdevice, loop_types
+from flashlearn.interpreter import elementwise, libdevice, loop_types
 from flashlearn.interpreter.access import LEARNER_CODE
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def rewrite(function: Callable, extra: dict[str, Any], values: Values | None = N
     names |= libdevice.imported(names)
     if function.__closure__:
         names.update(inspect.getclosurevars(function).nonlocals)
-    for key, value in extra.items():
+    for key, value in (elementwise.NAMES | extra).items():
         if key not in names or names[key] is getattr(builtins, key, None):
             names[key] = value
     if not _tritons(function):
@@ -92,5 +92,7 @@ def _transformed(function: Callable, values: Values | None = None) -> types.Code
     if values is None and not _tritons(function):
         annotations = function.__annotations__.items()
         loop_types.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
+    if not _tritons(function):
+        elementwise.instrument(definition)
     module = compile(tree, function.__code__.co_filename, "exec")
     return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name)

@@ -39,7 +39,8 @@ class Report:
 
     `budgets` may still be running when the report is shown: the card fills itself in when it is done.
     `hints_taken` counts from 0 to 3. A `demo` report is a lesson's demonstration and recorded nowhere.
-    `follows` says what comes after this exercise.
+    `follows` says what comes after this exercise. `stale` says that an earlier version was judged than the
+    one on the screen, and why; `notes` what the answer's own text shows beside the verdict.
     """
 
     exercise: Exercise
@@ -52,6 +53,8 @@ class Report:
     seconds: float = 0.0
     hints_taken: int = 0
     follows: str = ""
+    stale: str = ""
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def status(self) -> Status:

@@ -28,6 +28,8 @@ def to_dict(report: Report) -> dict[str, Any]:
         "sentence": report.sentence,
         "finding": _finding(report.finding) if report.finding is not None else None,
         "demo": report.demo,
+        "stale": report.stale,
+        "notes": list(report.notes),
         "mode": report.mode,
         "seconds": plain(report.seconds),
         "hints_taken": report.hints_taken,

@@ -83,8 +83,10 @@ def _written(parts: list[RenderableType], width: int, colour: bool) -> str:
 
 def _parts(report: Report) -> list[RenderableType]:
     head = view.headline(report)
-    parts: list[RenderableType] = [_title(head)]
-    parts += [_indent(line) for line in (head.sentence, head.seen, head.support, head.signature) if line]
+    parts: list[RenderableType] = [Text(head.stale, "bold"), Text("")] if head.stale else []
+    parts.append(_title(head))
+    said = (head.sentence, head.seen, *head.notes, head.support, head.signature)
+    parts += [_indent(line) for line in said if line]
     parts += [_section("Where", head.where.title, *_source(head.where))] if head.where else []
     parts += (
         [_section("Detail", "", *(Text(line) for line in head.detail.splitlines()))] if head.detail else []

@@ -80,6 +80,8 @@ class Headline:
     demo: bool
     footer: str
     warnings: tuple[Note, ...]
+    stale: str
+    notes: tuple[str, ...]
 
 
 def status_of(outcomes: tuple[Outcome, ...]) -> Status:
@@ -146,6 +148,8 @@ def headline(report: Report) -> Headline:
         demo=report.demo,
         footer=_footer(report),
         warnings=_warnings(report),
+        stale=report.stale,
+        notes=report.notes,
     )
 
 
@@ -258,7 +262,7 @@ def _tells_share(finding: Finding) -> bool:
 
 def _next_step(report: Report) -> str:
     if report.status is Status.PASS:
-        return "" if report.demo else report.follows
+        return "" if report.demo or report.stale else report.follows
     if report.finding is not None and report.finding.next_step:
         return report.finding.next_step
     if report.status is Status.WRONG and report.exercise.kind is Kind.SYMBOLIC:

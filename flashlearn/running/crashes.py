@@ -21,6 +21,7 @@ from flashlearn.interpreter.errors import (
     todo_message,
 )
 from flashlearn.outcome import Place, Status
+from flashlearn.running.advice import kernel_words, launcher_words
 from flashlearn.running.error_advice import kind_words
 from flashlearn.running.evidence import Raised
 
@@ -97,6 +98,8 @@ def _advised(error: BaseException, said: str, function: Callable) -> str:
     if known != said:
         return known
     frame, line = _learner_frame(error, function)
+    if frame is not None and (words := launcher_words(error, frame)):
+        return words
     try:
         return kind_words(error, said, frame, place_of(frame.f_code, line).text if frame else "")
     except Exception:  # it looks at a learner's objects, which may answer anything
@@ -105,7 +108,7 @@ def _advised(error: BaseException, said: str, function: Callable) -> str:
 
 def _sentence(error: LaunchError) -> str:
     if isinstance(error, KernelCrash) and error.cause is not None:
-        return explain(error.sentence)
+        return kernel_words(error.cause) or explain(error.sentence)
     return error.sentence
 
 
@@ -122,27 +125,10 @@ _ADVICE = {
         "A tile's size must be known when the kernel is compiled: a parameter BLOCK: tl.constexpr, or a "
         "variable declared with half: tl.constexpr = BLOCK // 2."
     ),
-    "arange's range must be a power of 2": (
-        "A tile's extents are powers of two: take triton.next_power_of_2(n) and mask what is too much."
-    ),
-    "Cannot make_shape_compatible": (
-        "Two blocks of different shapes meet in this line. Write each one's shape beside it: is a [:, None] "
-        "or [None, :] missing, or does a sum run along the other axis?"
-    ),
-    "Both operands must be same dtype": (
-        "tl.dot wants one dtype on both sides: convert one operand with .to(...), p.to(v.dtype) for example."
-    ),
-    "must have equal reduction dimensions": (
-        "tl.dot multiplies [M, K] by [K, N]. Write the shape of both operands beside this line: are they in "
-        "the wrong order, or does one of them need tl.trans?"
-    ),
-    "out of bounds for shape []": (
-        "tl.max and tl.sum reduce one block along an axis; the larger of two values is tl.maximum(x, y)."
-    ),
-    "Shape element 0 must be a power of 2": "A tile's extents are powers of two.",
     "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
     "'NoneType' object": "Does a helper function lack its return statement?",
-    "unsupported operand": "Is one of the operands a tile and the other a Python object?",
+    "and 'tensor'": "Is one of the operands a tile and the other a Python object?",
+    "'tensor' and": "Is one of the operands a tile and the other a Python object?",
 }
 _ADVICE_OUTSIDE_KERNELS = {
     "Cannot convert expression to float": (

@@ -15,7 +15,6 @@ import typer
 
 from flashlearn.cli import console
 from flashlearn.course.files import Course, CourseError
-from flashlearn.course.pages import start
 from flashlearn.course.pages.overview_text import about_older_copies
 from flashlearn.course.progress import Progress
 from flashlearn.course.standing import survey
@@ -147,6 +146,8 @@ def has_browser() -> bool:
 
 def _start_page(course: Course) -> str:
     """The page that shows the way until lesson 00 is begun, from then on the lesson that is next."""
+    from flashlearn.course.pages import start  # jinja2 is no business of a shell that completes a name
+
     progress = Progress()
     overview = survey(course, progress)
     first = next(iter(overview.lessons))

@@ -69,7 +69,7 @@ class Solution:
         hints = [f"{number}. *{step.capitalize()}.* {hint}" for number, (step, hint) in self._numbered()]
         parts = [
             f"**The solution of `{self.exercise}`:** {self.title}",
-            f"```python\n{self.code}\n```",
+            _scrolling(self.code),
             "**The three hints that lead there**",
             "\n".join(hints),
             f"**What to notice**\n\n{self.notice}" if self.notice else "",
@@ -99,6 +99,13 @@ def solution(name: str, anyway: bool = False, *, progress: Progress | None = Non
     found = _read(exercise)
     progress.solution_seen(name)
     return found
+
+
+def _scrolling(code: str) -> str:
+    """Code in Markdown that scrolls where it is narrow: a kernel with broken lines is hard to read."""
+    width = 8 * max(map(len, code.splitlines())) + 60
+    opened = f'<div style="overflow-x: auto; margin: 12px 0"><div style="min-width: {width}px">'
+    return f"{opened}\n\n```python\n{code}\n```\n\n</div></div>"
 
 
 def in_a_cell(name: str) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +26,24 @@ __version__ = "0.1.0"
 _HOMES = {
     "CheckFailed": "course.check",
     "CheckStopped": "course.check",
+    "CourseError": "course.files",
     "KernelCrash": "interpreter.errors",
     "LaunchError": "interpreter.errors",
     "OutOfBounds": "interpreter.errors",
     "Report": "report",
-    "UnknownExercise": "lessons",
     "TraceError": "tracing",
+    "UnknownExercise": "lessons",
     "check": "course.check",
     "hint": "course.hints",
     "observing": "interpreter.route",
+    "reset": "course.resetting",
+    "solution": "course.solutions",
+    "status": "course.status",
     "trace": "tracing",
     "use": "course.answers",
 }
 
-__all__ = ["DEVICE", "status", *_HOMES]
+__all__ = ["DEVICE", "kernels", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -48,29 +53,20 @@ def __getattr__(name: str) -> Any:
         value = default()
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"flashlearn.{_HOMES[name]}"), name)
-    elif f"flashlearn.{name}" in moved.MOVED:  # an older copy of a lesson asks for it
+    elif name == "kernels" or f"flashlearn.{name}" in moved.MOVED:  # an older copy of a lesson asks for it
         value = importlib.import_module(f"flashlearn.{name}")
     else:
-        raise AttributeError(f"module 'flashlearn' has no attribute {name!r}")
+        close = get_close_matches(name, __all__, n=3)
+        meant = f": did you mean {' or '.join(close)}?" if close else ""
+        # without obj=, Python does not add a suggestion of its own
+        raise AttributeError(f"flashlearn has no {name!r}{meant}", name=name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
-
-
-def status() -> None:
-    """Show the lessons, what has passed, and what is next: `flashlearn status` in a cell."""
-    from rich.console import Console
-
-    from flashlearn.cli.status import show
-    from flashlearn.course.files import CourseError
-
-    try:
-        show(Console())
-    except CourseError as error:  # a notebook that was carried away from its course still runs
-        print(error)
+    """What is public, and nothing else: this is what Tab offers."""
+    return sorted(__all__)
 
 
 def _is_the_command() -> bool:

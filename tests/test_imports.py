@@ -40,11 +40,6 @@ ORDER = (
     "__main__",
 )
 
-# Against the order, inside a function, and why that is right.
-EXCEPTIONS = {
-    ("flashlearn", "cli"),  # flashlearn.status() in a cell is the command line's table
-}
-
 COURSE = {"lessons", "course", "cli", "flashlearn", "__main__"}
 """What may know the lessons; all else is the grader."""
 
@@ -127,7 +122,7 @@ def test_imports_point_one_way(path: Path):
     if path.name == "notebook.py":
         return  # it becomes a learner's notebook, and imports what learners do
     for name, line in imported_units(path):
-        if name != own and (own, name) not in EXCEPTIONS:
+        if name != own:
             assert ORDER.index(name) < ORDER.index(own), (
                 f"{path.name}:{line} imports {name}, which comes after {own} on the way of the data"
             )

@@ -88,7 +88,7 @@ def test_an_installed_package_and_an_empty_folder_are_a_course(wheel, tmp_path):
 
     call(command, "hint", tour[0], "--step", "3", cwd=folder / "work")
     assert "`work/solutions/00_tour.ipynb`" in call(command, "hint", tour[0], cwd=folder / "work")
-    in_a_cell = "import flashlearn; flashlearn.status()"
+    in_a_cell = "import flashlearn; print(flashlearn.status())"
     shown = call(python, "-P", "-c", in_a_cell, cwd=folder / "work" / "solutions")
     assert "3 hints" in shown and f"Next: {tour[0]} in {folder}/work/00_tour.ipynb" in shown
     assert "as it was given out" in call(command, "reset", "00", cwd=folder)

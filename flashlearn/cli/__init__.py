@@ -1,4 +1,4 @@
-"""The command line: `flashlearn doctor | lab | status | check | hint | reset | bench`.
+"""The command line: `flashlearn doctor | lab | status | check | hint | solution | reset | bench`.
 
 Each command is a module of this package with a function of its name; this one joins them, and turns
 what goes wrong into one sentence and exit code 2.
@@ -83,5 +83,6 @@ app.command()(lab.lab)
 app.command()(status.status)
 app.command()(check.check)
 app.command()(files.hint)
+app.command()(files.solution)
 app.command()(files.reset)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)

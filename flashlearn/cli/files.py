@@ -1,4 +1,4 @@
-"""`flashlearn hint` and `flashlearn reset`."""
+"""`flashlearn hint`, `flashlearn solution` and `flashlearn reset`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from flashlearn.cli import console, names
-from flashlearn.course.files import Course, CourseError, unknown
+from flashlearn.course import resetting
+from flashlearn.course.files import CourseError
 
 
 def hint(
@@ -23,21 +24,27 @@ def hint(
         raise CourseError(str(error)) from error
 
 
+def solution(
+    name: Annotated[str, typer.Argument(help="An exercise's name.", autocompletion=names.exercises)],
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also before a first attempt.")] = False,
+) -> None:
+    """Show an exercise's solution, explained, once you have tried it."""
+    from flashlearn.course import solutions
+
+    try:
+        found = solutions.solution(name, anyway)
+    except LookupError as error:
+        raise CourseError(str(error)) from error
+    if found.shown:
+        console.say(str(found))
+    else:
+        console.say(str(found).replace(solutions.in_a_cell(name), f"flashlearn solution {name} --anyway"))
+
+
 def reset(
-    notebook: Annotated[
-        str, typer.Argument(help="A lesson: 02, 02_softmax or its file.", autocompletion=names.notebooks)
+    what: Annotated[
+        str, typer.Argument(help="A lesson (02, 02_softmax) or an exercise.", autocompletion=names.both)
     ],
 ) -> None:
-    """Put a fresh copy of a lesson into work/; your old copy is kept in work/old/."""
-    course = Course.here()
-    lesson = course.find_lesson(notebook)
-    if lesson is None:
-        if owner := course.exercises().get(notebook):
-            raise CourseError(
-                f"{notebook} is an exercise; lessons are reset whole: `flashlearn reset {owner.stem}`."
-            )
-        raise CourseError(unknown("lesson", notebook, [lesson.stem for lesson in course.lessons()]))
-    fresh, kept = course.reset(lesson)
-    console.say(f"{fresh} is as it was given out.")
-    if kept:
-        console.say(f"Your old copy is {kept}. If the lesson is open in JupyterLab, reload it from disk.")
+    """Put an exercise's cell, or a whole lesson, back as it was; what you wrote is kept in work/old/."""
+    console.say(str(resetting.reset(what)))

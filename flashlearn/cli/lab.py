@@ -14,14 +14,18 @@ from typing import Annotated
 import typer
 
 from flashlearn.cli import console
-from flashlearn.cli.status import about_older_copies, next_exercise
 from flashlearn.course.files import Course, CourseError
-from flashlearn.course.progress import Progress, standings
+from flashlearn.course.pages.overview_text import about_older_copies
+from flashlearn.course.progress import Progress
+from flashlearn.course.standing import survey
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8888
 SETTINGS = Path(__file__).parent / "jupyter"
-"""JupyterLab's defaults for the course: it asks nothing about news. A learner's own settings go before."""
+"""JupyterLab's defaults for the course: it asks nothing about news, and shows Markdown as a page.
+
+A learner's own settings go before.
+"""
 
 
 def lab(
@@ -141,6 +145,14 @@ def has_browser() -> bool:
 
 
 def _start_page(course: Course) -> str:
-    upcoming = next_exercise(standings(course, Progress()))
-    lesson = upcoming[0] if upcoming else course.lessons()[0]
+    """The page that shows the way until lesson 00 is begun, from then on the lesson that is next."""
+    from flashlearn.course.pages import start  # jinja2 is no business of a shell that completes a name
+
+    progress = Progress()
+    overview = survey(course, progress)
+    first = next(iter(overview.lessons))
+    page = start.write(overview)
+    if page is not None and not progress.begun() & set(first.exercises):
+        return f"/lab/tree/{page.name}"
+    lesson = overview.next[0] if overview.next else first
     return f"/lab/tree/{lesson.stem}.ipynb"

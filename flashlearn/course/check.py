@@ -47,7 +47,7 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
         report = grade(exercise, Here(function, exercise), answers.earlier)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
-    hints, follows = Progress().hints(name), what_follows(exercise)
+    hints, follows = Progress().hints(name), what_follows(exercise, _completes(exercise))
     report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows)
     if not demo:
         report = dataclasses.replace(report, stale=stale(function), notes=leftovers(function, report.status))
@@ -55,20 +55,31 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     return report
 
 
-def what_follows(exercise: Exercise) -> str:
-    """The exercise after this one in the course's order, in words; empty if this one is not in the course."""
+def what_follows(exercise: Exercise, completes: bool = False) -> str:
+    """The exercise after this one in the course's order, in words; empty if this one is not in the course.
+
+    With `completes`, a pass of this one was the last that its lesson lacked.
+    """
     course = list(all_exercises().values())
     at = next((i for i, other in enumerate(course) if other.name == exercise.name), None)
     if at is None:
         return ""
+    done = f"With this, lesson {exercise.lesson} is complete." if completes else ""
     if at + 1 == len(course):
-        return "That was the last exercise there is."
+        return f"{done} That was the last exercise there is.".strip()
     follower = course[at + 1]
     title = f"{follower.name} ({follower.title})" if follower.title else follower.name
     if follower.lesson == exercise.lesson:
-        return f"Next in this lesson: {title}."
-    ended = f"That was the last exercise of lesson {exercise.lesson}."
+        follows = "`flashlearn.status()` shows what is next" if done else f"Next in this lesson: {title}"
+        return f"{done} {follows}.".strip()
+    ended = done or f"That was the last exercise of lesson {exercise.lesson}."
     return f"{ended} Lesson {follower.lesson} begins with {title}."
+
+
+def _completes(exercise: Exercise) -> bool:
+    """Whether this is the one exercise of its lesson that has not passed yet."""
+    lesson = {other.name for other in all_exercises().values() if other.lesson == exercise.lesson}
+    return lesson - Progress().passed().keys() == {exercise.name}
 
 
 def _record(report: Report, function: Callable) -> None:

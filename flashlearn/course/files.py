@@ -139,13 +139,14 @@ class Course:
     def _copy(self, lesson: Lesson) -> Path | None:
         """The lesson's copy in work/; None if there is one already."""
         target = self.copy_of(lesson)
-        if target.exists() or not _write_new(target, self._given_out(lesson)):
+        if target.exists() or not _write_new(target, self.given_out(lesson)):
             return None
         if self.in_clone:
             shutil.copymode(self.notebooks / target.name, target)
         return target
 
-    def _given_out(self, lesson: Lesson) -> bytes:
+    def given_out(self, lesson: Lesson) -> bytes:
+        """The learner's notebook of a lesson, as it is before anybody works in it."""
         if self.in_clone:
             return (self.notebooks / f"{lesson.stem}.ipynb").read_bytes()
         return packaged.notebook(lesson.stem, solved=False)
@@ -212,7 +213,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """One sentence for a name that does not exist, with the names that look like it."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    close = close or [k for k in known if name.lower() in k.lower()][:3]
+    close = close or [k for k in known if name and name.lower() in k.lower()][:3]
     if not close:
         return f"There is no {kind} called {name!r}: `flashlearn status` lists them all."
     return f"There is no {kind} called {name!r}: did you mean {' or '.join(close)}?"

@@ -71,7 +71,8 @@ def hint(name: str, step: int | None = None, *, progress: Progress | None = None
 
 def _no_more(exercise: Exercise) -> str:
     again = f'All {len(STEPS)} were shown; `flashlearn.hint("{exercise.name}", 1)` shows the first again.'
-    return f"{again} {_where_the_solution_is(Course.here(), exercise.lesson)}"
+    here = f'`flashlearn.solution("{exercise.name}")` gives the solution, explained.'
+    return f"{again} {here} {_where_the_solution_is(Course.here(), exercise.lesson)}"
 
 
 def _where_the_solution_is(course: Course, number: str) -> str:
@@ -79,7 +80,7 @@ def _where_the_solution_is(course: Course, number: str) -> str:
     found = sorted(course.solutions.glob(f"{number}_*.ipynb"))
     if found:
         unexecuted = "" if course.in_clone else "; run its cells to see what they show"
-        return f"The solution, explained, is in `{folder}/{found[0].name}`{unexecuted}."
+        return f"With the whole lesson around it, it is in `{folder}/{found[0].name}`{unexecuted}."
     if course.in_clone:
-        return f"The solution, explained, is in the folder `{folder}/` of the course."
-    return f"`flashlearn lab` puts the solution, explained, into `{folder}/`."
+        return f"With the whole lesson around it, it is in the folder `{folder}/` of the course."
+    return f"`flashlearn lab` puts the solved lesson into `{folder}/`."

@@ -14,9 +14,13 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from flashlearn.course import neighbours
 from flashlearn.course.reading import SOURCE, CourseError, Lesson, read_source
+
+if TYPE_CHECKING:
+    from flashlearn.course.authoring.source import LessonSource
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parent
@@ -51,11 +55,16 @@ def notebook(stem: str, solved: bool) -> bytes:
     """A lesson's notebook without outputs, the learner's or the solved one, as its file has it."""
     from flashlearn.course.authoring import notebook as making  # jupytext takes seconds to import
 
-    return making.text(making.generate(_read_whole(stem, _digest(sources()[stem])), solved)).encode()
+    return making.text(making.generate(lesson_source(stem), solved)).encode()
+
+
+def lesson_source(stem: str) -> LessonSource:
+    """A lesson's source, read by authoring into cells. Raises CourseError if it cannot be."""
+    return _read_whole(stem, _digest(sources()[stem]))
 
 
 @functools.cache
-def _read_whole(stem: str, digest: str) -> Any:
+def _read_whole(stem: str, digest: str) -> LessonSource:
     """The source read by authoring, once for both notebooks; `digest` tells one text of it from the next."""
     from flashlearn.course.authoring.regions import SourceError
     from flashlearn.course.authoring.source import read_lesson
@@ -82,10 +91,10 @@ def made_from(stem: str, remembered: Path) -> str:
 
 
 def _digest(source: Path) -> str:
-    """Of a source and of the files that it includes."""
+    """Of a source, of the files that it includes, and of its place among the lessons."""
     text = source.read_bytes()
     included = sorted(set(_INCLUDED.findall(text.decode())))
-    parts = [text, *((ROOT / file).read_bytes() for file in included)]
+    parts = [text, neighbours.links(source).encode(), *((ROOT / file).read_bytes() for file in included)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

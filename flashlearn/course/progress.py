@@ -1,4 +1,4 @@
-"""What a learner has done so far, in SQLite beside the course: attempts, first passes, hints taken.
+"""What a learner has done so far, in SQLite beside the course: attempts, passes, hints taken, solutions seen.
 
     >>> progress = Progress()
     >>> progress.attempt("softmax_forward", Status.PASS, seconds=0.8)
@@ -17,12 +17,11 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flashlearn.course.files import Course, Lesson, home, reason, timestamp, unused
+from flashlearn.course.files import home, reason, timestamp, unused
 from flashlearn.outcome import Status
 
 SCHEMA = """
@@ -33,6 +32,7 @@ CREATE INDEX IF NOT EXISTS attempts_by_exercise ON attempts (exercise, status);
 CREATE TABLE IF NOT EXISTS hints (
     exercise TEXT NOT NULL, step INTEGER NOT NULL, time TEXT NOT NULL, PRIMARY KEY (exercise, step)
 );
+CREATE TABLE IF NOT EXISTS solutions (exercise TEXT NOT NULL PRIMARY KEY, time TEXT NOT NULL);
 PRAGMA user_version = 1;
 """
 
@@ -64,6 +64,10 @@ class Progress:
         """Record that hint `step` (1, 2, 3) of exercise `name` was shown. False if that failed."""
         return self._write("INSERT OR IGNORE INTO hints VALUES (?, ?, ?)", (name, step, _now()))
 
+    def solution_seen(self, name: str) -> bool:
+        """Record that the solution of exercise `name` was shown. False if that failed."""
+        return self._write("INSERT OR IGNORE INTO solutions VALUES (?, ?)", (name, _now()))
+
     def passed(self) -> dict[str, datetime]:
         """When each passed exercise passed first (UTC)."""
         rows = self._read(
@@ -77,6 +81,11 @@ class Progress:
             self._read("SELECT exercise, COUNT(*) FROM attempts WHERE status != 'TODO' GROUP BY exercise")
         )
 
+    def begun(self) -> set[str]:
+        """Exercises of which anything is recorded: a check, also of an untouched stub, a hint, a solution."""
+        checked = self._read("SELECT DISTINCT exercise FROM attempts")
+        return {name for name, *_ in checked} | set(self.all_hints()) | self.solutions()
+
     def hints(self, name: str) -> int:
         """How many of the hints of exercise `name` were taken: the highest step shown."""
         return self.all_hints().get(name, 0)
@@ -84,6 +93,13 @@ class Progress:
     def all_hints(self) -> dict[str, int]:
         """`hints` of every exercise that has some."""
         return dict(self._read("SELECT exercise, MAX(step) FROM hints GROUP BY exercise"))
+
+    def solutions(self) -> set[str]:
+        """Exercises whose solution was shown."""
+        # a file that has recorded none since solutions are recorded lacks the table, and is not damaged
+        if not self._read("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'solutions'"):
+            return set()
+        return {name for (name,) in self._read("SELECT exercise FROM solutions")}
 
     def _write(self, statement: str, row: tuple) -> bool:
         def insert() -> bool:
@@ -123,28 +139,6 @@ class Progress:
         except OSError as error:
             _say(f"Your progress could not be read or written at {self.path}: {reason(error)}.")
         return otherwise
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a learner stands with one exercise."""
-
-    exercise: str
-    passed: datetime | None
-    attempts: int
-    hints: int
-
-
-def standings(course: Course, progress: Progress) -> dict[Lesson, tuple[Standing, ...]]:
-    """Each lesson of the course with its exercises' standings, in reading order."""
-    passed, attempts, hints = progress.passed(), progress.attempts(), progress.all_hints()
-    return {
-        lesson: tuple(
-            Standing(name, passed.get(name), attempts.get(name, 0), hints.get(name, 0))
-            for name in lesson.exercises
-        )
-        for lesson in course.lessons()
-    }
 
 
 def append_verdict(verdict: Mapping[str, Any]) -> None:

@@ -20,12 +20,19 @@ EXERCISE_CELL = "ex-"
 SOURCE = "notebook.py"
 """A lesson's source, in the lesson's folder in the package."""
 
+PROMISE = "**Afterwards you can**"
+"""What stands before the list of what a lesson is for."""
+
 _EXERCISE = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
 _TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 
 
 class CourseError(Exception):
     """What is wrong with the course's files or with a name, in one sentence for the learner."""
+
+    def _render_traceback_(self) -> list[str]:
+        """In Jupyter the sentence alone."""
+        return [str(self)]
 
 
 @dataclass(frozen=True)
@@ -84,3 +91,14 @@ def _title(notebook: dict) -> str:
             if cell.get("cell_type") == "markdown" and line.startswith("# "):
                 return line.removeprefix("# ").strip()
     return ""
+
+
+def abilities(source: Path) -> tuple[str, ...]:
+    """What a lesson promises under "Afterwards you can", point by point, in Markdown with formulas."""
+    try:
+        text = re.sub(r"^# ?", "", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    except OSError:
+        return ()
+    _, _, promised = text.partition(f"{PROMISE}\n\n")
+    points = promised.partition("\n\n")[0].removeprefix("- ").split("\n- ")
+    return tuple(" ".join(point.split()).rstrip(".;") for point in points if point.strip())

@@ -17,6 +17,10 @@ from flashlearn.exercise import Exercise
 class UnknownExercise(LookupError):
     """No exercise has this name; the message names the closest ones."""
 
+    def _render_traceback_(self) -> list[str]:
+        """In Jupyter the sentence alone: a slip of the pen needs no stack."""
+        return [str(self)]
+
 
 @functools.cache
 def all_exercises() -> dict[str, Exercise]:
@@ -32,11 +36,35 @@ def all_exercises() -> dict[str, Exercise]:
 def find(name: str) -> Exercise:
     """The exercise called `name`. Raises UnknownExercise, naming the closest ones."""
     exercises = all_exercises()
-    if name in exercises:
+    if isinstance(name, str) and name in exercises:
         return exercises[name]
-    close = difflib.get_close_matches(str(name), exercises, n=3)
-    suggestion = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(exercises)}."
-    raise UnknownExercise(f"There is no exercise called {name!r}: {suggestion}")
+    raise UnknownExercise(_unknown(name, exercises))
+
+
+def _unknown(name: object, exercises: dict[str, Exercise]) -> str:
+    if not isinstance(name, str):
+        meant = getattr(name, "__name__", "")
+        example = meant if meant in exercises else next(iter(exercises))
+        return f'An exercise is named in quotes, as in "{example}"; this is {_described(name)}.'
+    said = f"There is no exercise called {name!r}"
+    if name.isdecimal() and (there := lessons().get(name.zfill(2))):
+        return f"{said}: lesson {name.zfill(2)} has {' and '.join(exercise.name for exercise in there)}."
+    written = name.strip().lower().replace("-", "_").replace(" ", "_")
+    close = difflib.get_close_matches(written, exercises, n=3)
+    close = close or [known for known in exercises if written and written in known][:3]
+    return (
+        f"{said}: did you mean {' or '.join(close)}?"
+        if close
+        else f"{said}: `flashlearn.status()` shows them all."
+    )
+
+
+def _described(value: object) -> str:
+    return (
+        f"the function {value.__name__}"
+        if callable(value) and hasattr(value, "__name__")
+        else f"{value!r:.60}"
+    )
 
 
 def lessons() -> dict[str, tuple[Exercise, ...]]:

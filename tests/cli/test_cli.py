@@ -59,11 +59,27 @@ def test_status_shows_lessons_exercises_and_what_is_next(course):
     Progress().hint_taken("row_sum", 1)
     shown = run("status")
     assert shown.code == 0
-    assert "1 of 2 The tour" in shown.words and "0 of 2 Softmax" in shown.words
+    assert "1 of 4 exercises have passed." in shown.words
+    assert "00_tour 1 of 2 The tour" in shown.words and "02_softmax 0 of 2 Softmax" in shown.words
     assert "program_ids passed 2" in shown.words
-    assert "row_sum tried 1 attempt, 1 hint" in shown.words
-    assert "softmax_forward not started" in shown.words
-    assert f"Next: row_sum in {course.work}/00_tour.ipynb" in shown.words
+    assert "row_sum tried, 1 attempt, 1 hint" in shown.words
+    assert f"Next: row_sum in {course.work}/00_tour.ipynb; `flashlearn lab` opens it." in shown.words
+
+
+def test_status_tells_the_exercises_of_lessons_that_are_begun_and_of_all_when_asked(course):
+    shown = run("status")
+    assert "row_sum not started" in shown.words and "softmax_forward" not in shown.words
+    assert "`flashlearn status --all` unfolds every lesson." in shown.words
+    shown = run("status", "--all")
+    assert "softmax_forward not started" in shown.words and "--all" not in shown.words
+    Progress().hint_taken("softmax_forward", 1)
+    assert "softmax_forward not started, 1 hint" in run("status").words
+
+
+def test_status_goes_on_where_progress_can_be_neither_read_nor_written(course):
+    (Progress().path / "in the way").mkdir(parents=True)
+    shown = run("status")
+    assert shown.code == 0 and "0 of 4" in shown.words and "could not be read or written" in shown.err
 
 
 def test_status_as_json_says_the_same(course):
@@ -78,14 +94,15 @@ def test_status_as_json_says_the_same(course):
 def test_status_says_when_everything_has_passed(course):
     for name in course.exercises():
         Progress().attempt(name, Status.PASS, 0.1)
-    assert "All exercises have passed." in run("status").words
+    words = run("status").words
+    assert "All 4 exercises have passed." in words and "Nothing is left to do." in words
 
 
 def test_status_goes_on_with_a_damaged_progress_file(course):
     Progress().path.parent.mkdir()
     Progress().path.write_text("not a database " * 100)
     shown = run("status")
-    assert shown.code == 0 and "damaged" in shown.err and "0 of 2" in shown.words
+    assert shown.code == 0 and "damaged" in shown.err and "0 of 4" in shown.words
 
 
 def test_status_of_an_empty_folder_shows_the_package_s_lessons_and_writes_nothing(tmp_path, monkeypatch):
@@ -93,7 +110,7 @@ def test_status_of_an_empty_folder_shows_the_package_s_lessons_and_writes_nothin
     shown = run("status")
     exercises = len(flashlearn.lessons.lessons()["00"])
     assert shown.code == 0 and f"0 of {exercises} Tour: from an empty cell" in shown.words
-    assert "`flashlearn lab` opens it" in shown.words and not (tmp_path / "empty").exists()
+    assert "`flashlearn lab` puts the lesson there" in shown.words and not (tmp_path / "empty").exists()
 
 
 def test_a_package_without_lessons_is_said_in_a_sentence(tmp_path, monkeypatch):
@@ -291,10 +308,28 @@ def test_reset_gives_a_fresh_copy_and_says_where_the_old_one_is(course):
     assert str(kept) in shown.words and kept.read_text() == "mine"
 
 
-def test_reset_of_an_exercise_names_the_lesson_and_of_nonsense_close_names(course):
-    assert "`flashlearn reset 00_tour`" in run("reset", "row_sum").err
-    shown = run("reset", "00_tuor")
-    assert shown.code == 2 and "did you mean 00_tour?" in shown.err
+def test_reset_of_an_exercise_changes_its_cell_alone_and_of_nonsense_names_what_is_close(course):
+    path = course.work / "00_tour.ipynb"
+    given = path.read_text()
+    path.write_text(given.replace("def row_sum(x):\\n    return x", "def row_sum(x):\\n    return mine"))
+    assert "mine" in path.read_text()
+    shown = run("reset", "row_sum")
+    (kept,) = (course.work / "old").iterdir()
+    assert shown.code == 0 and str(kept) in shown.words and "Reload Notebook from Disk" in shown.words
+    assert json.loads(path.read_text()) == json.loads(given) and "mine" in kept.read_text()
+    for name, close in (("00_tuor", "00_tour"), ("row_summ", "row_sum")):
+        shown = run("reset", name)
+        assert shown.code == 2 and f"did you mean {close}?" in shown.err
+
+
+def test_a_solution_is_shown_after_an_attempt_or_when_asked_for_anyway():
+    shown = run("solution", "softmax_vjp")
+    assert shown.code == 0 and "`flashlearn solution softmax_vjp --anyway`" in shown.words
+    assert "multiply_elementwise" not in shown.words and not Progress().solutions()
+    assert "multiply_elementwise" in run("solution", "softmax_vjp", "--anyway").words
+    assert Progress().solutions() == {"softmax_vjp"}
+    shown = run("solution", "softmax_vpj")
+    assert shown.code == 2 and "did you mean softmax_vjp" in shown.err
 
 
 # lab
@@ -323,6 +358,22 @@ def test_lab_fills_work_once_and_opens_the_next_lesson_there(course, started):
     assert f"--ServerApp.root_dir={course.work}" in argv and "--ServerApp.ip=127.0.0.1" in argv
     assert "1 lesson copied" in shown.words
     assert f"http://127.0.0.1:8889/lab/tree/02_softmax.ipynb?token={env['JUPYTER_TOKEN']}" in shown.words
+
+
+def test_lab_opens_the_page_that_shows_the_way_until_lesson_00_is_begun(course, started):
+    assert "/lab/tree/START.md?" in run("lab").words
+    page = (course.work / "START.md").read_text()
+    assert "0 of 4" in page and 'href="00_tour.ipynb"' in page
+    Progress().attempt("softmax_forward", Status.WRONG, 0.1)
+    assert "/lab/tree/START.md?" in run("lab").words
+    Progress().attempt("program_ids", Status.TODO, 0.1)
+    assert "/lab/tree/00_tour.ipynb?" in run("lab").words
+
+
+def test_a_file_of_the_learner_s_with_the_page_s_name_is_left_alone(course, started):
+    (course.work / "START.md").write_text("my notes")
+    assert "/lab/tree/00_tour.ipynb?" in run("lab").words
+    assert (course.work / "START.md").read_text() == "my notes"
 
 
 def test_lab_names_the_copies_of_older_lessons(course, started):
@@ -387,7 +438,7 @@ def test_the_server_that_lab_starts_serves_the_lesson_to_those_with_the_token_al
             line = next(line for line in server.stdout if "http://" in line)
             address = line.split("starts at ")[1].strip()
             contents = address.replace("/lab/tree/", "/api/contents/")
-            assert json.loads(_fetch(contents))["name"] == "00_tour.ipynb"
+            assert json.loads(_fetch(contents))["name"] == "START.md"
             with pytest.raises(urllib.error.HTTPError, match="403"):
                 _fetch(contents.split("?")[0])
         finally:

@@ -38,7 +38,7 @@ def test_after_three_the_answer_says_where_the_solution_is(tmp_path, monkeypatch
         hint("row_sum")
     last = hint("row_sum")
     assert last.title == "No more hints for row_sum"
-    assert "solutions/00_tour.ipynb" in last.text
+    assert '`flashlearn.solution("row_sum")`' in last.text and "solutions/00_tour.ipynb" in last.text
     assert Progress().hints("row_sum") == 3
 
 
@@ -46,10 +46,10 @@ def test_outside_a_clone_the_solution_is_in_work_or_comes_there(tmp_path, monkey
     monkeypatch.setenv("FLASHLEARN_COURSE", str(tmp_path))
     for _ in range(3):
         hint("row_sum")
-    assert "`flashlearn lab` puts the solution, explained, into `work/solutions/`." in hint("row_sum").text
+    assert "`flashlearn lab` puts the solved lesson into `work/solutions/`." in hint("row_sum").text
     (tmp_path / "work" / "solutions").mkdir(parents=True)
     (tmp_path / "work" / "solutions" / "00_tour.ipynb").touch()
-    assert "is in `work/solutions/00_tour.ipynb`; run its cells" in hint("row_sum").text
+    assert "it is in `work/solutions/00_tour.ipynb`; run its cells" in hint("row_sum").text
 
 
 def test_a_step_can_be_shown_again_without_taking_another():

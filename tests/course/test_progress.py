@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from flashlearn.course import progress as module
-from flashlearn.course.progress import Progress, append_verdict, home, standings
+from flashlearn.course.progress import Progress, append_verdict, home
 from flashlearn.outcome import Status
-from tests.course.synthetic_course import lesson, make_course
 
 
 @pytest.fixture
@@ -202,16 +201,6 @@ def test_a_full_disk_gives_one_sentence_and_leaves_the_file_whole(progress, monk
     assert "the disk is full" in capsys.readouterr().err
     assert "row_sum" in progress.passed()
     assert not list(progress.path.parent.glob("*damaged*"))
-
-
-def test_standings_follow_the_course_and_say_passed_attempts_and_hints(progress, tmp_path):
-    course = make_course(tmp_path / "course", {"00_tour": lesson("program_ids", "row_sum")})
-    progress.attempt("row_sum", Status.PASS, 0.1)
-    progress.hint_taken("program_ids", 2)
-    ((where, (first, second)),) = standings(course, progress).items()
-    assert where.stem == "00_tour"
-    assert (first.exercise, first.passed, first.attempts, first.hints) == ("program_ids", None, 0, 2)
-    assert (second.exercise, second.passed is not None, second.attempts) == ("row_sum", True, 1)
 
 
 def test_a_verdict_is_one_line_of_json_and_statuses_go_by_name(tmp_path, monkeypatch):

@@ -468,6 +468,16 @@ def test_what_follows_a_pass_is_the_next_exercise_of_the_course():
     assert "Next" not in str(report_of(Status.PASS, demo=True))
 
 
+def test_a_pass_that_completes_a_lesson_says_so():
+    course = [exercise for exercise in all_exercises().values() if exercise.lesson in ("00", "01")]
+    last = max(index for index, exercise in enumerate(course) if exercise.lesson == "00")
+    assert what_follows(course[last]).startswith("That was the last exercise of lesson 00. Lesson 01 begins")
+    ends = what_follows(course[last], completes=True)
+    assert ends.startswith("With this, lesson 00 is complete. Lesson 01 begins with")
+    out_of_order = what_follows(course[0], completes=True)
+    assert out_of_order == "With this, lesson 00 is complete. `flashlearn.status()` shows what is next."
+
+
 def test_compiled_budgets_are_a_table_and_a_refusal_names_its_line():
     report = report_of(Status.PASS, budgets=done(*budgets()))
     for rendering in (str(report), words(report._repr_html_())):

@@ -10,6 +10,8 @@
 The learner's notebook gets the STUB lines instead of the region; the solved one keeps the region
 with its markers. A line `# INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel` stands for that
 function's source, decorators included; outside an exercise's cell it is shown finished, without markers.
+
+The first cell and the last are not in the source: they link to the lessons before and after.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 
 import jupytext
 
+from flashlearn.course import neighbours
 from flashlearn.course.authoring import regions
 from flashlearn.course.authoring.regions import Line, Problem, text_of
 
@@ -93,6 +96,8 @@ def read_lesson(path: Path, root: Path) -> LessonSource:
                 cell.place.problem(f"a second cell for {cell.exercise}: the first is at line {before}")
             )
         first.setdefault(cell.exercise, cell)
+    if cells:
+        cells = [_linking(path, "before", cells[0].place), *cells, _linking(path, "after", cells[-1].place)]
     return LessonSource(
         path, root, tuple(cells), tuple(sorted(set(problems), key=lambda p: (p.file, p.line)))
     )
@@ -172,6 +177,12 @@ def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) 
         place=raw.place,
         exercise=exercise,
     )
+
+
+def _linking(path: Path, where: str, place: Line) -> Cell:
+    """The cell that links to other lessons; its place is that of the source's cell beside it."""
+    lines = (replace(place, text=neighbours.links(path)),)
+    return Cell("markdown", f"lessons-{where}", {}, lines, text_of(lines), place)
 
 
 def _hash_id(kind: str, source: str, seen: Counter[str]) -> str:

@@ -133,7 +133,8 @@ class Course:
         return authoring.check(self.root, exercises)
 
     def cells(self, path: Path) -> list[nbformat.NotebookNode]:
-        return notebook.read(path).cells
+        """Those of the source; the first and the last, which link to other lessons, are left out."""
+        return notebook.read(path).cells[1:-1]
 
     def exercise(self, path: Path) -> nbformat.NotebookNode:
         return next(cell for cell in self.cells(path) if cell.id == "ex-row_sum")
@@ -171,7 +172,7 @@ def test_both_notebooks_are_valid_and_carry_nothing_of_jupytext(course):
         nbformat.validate(made)
         assert made.metadata.kernelspec.name == "python3"
         assert "jupytext" not in made.metadata
-        assert [dict(cell.metadata) for cell in made.cells] == [
+        assert [dict(cell.metadata) for cell in made.cells[1:-1]] == [
             {},
             {},
             {"exercise": "row_sum"},
@@ -239,6 +240,22 @@ def test_ids_of_other_cells_stay_when_a_cell_is_inserted(course):
     after = [cell.id for cell in course.cells(course.learner)]
     assert len(after) == len(before) + 1
     assert [identity for identity in after if identity in before] == before
+
+
+def test_both_ends_of_both_notebooks_link_to_the_lessons_before_and_after(course):
+    course.add("02_rows", "# %% [markdown]\n# # Rows, again\n")
+    course.build()
+    for path in (course.learner, course.solved):
+        first, *_, last = notebook.read(path).cells
+        assert first.source == last.source == "This is the first lesson · [02 Rows, again →](02_rows.ipynb)"
+    end = notebook.read(course.learner.with_name("02_rows.ipynb")).cells[-1]
+    assert end.source == "[← 00 A tour](00_tour.ipynb) · Lesson 03 does not exist yet"
+
+
+def test_check_finds_a_notebook_whose_links_are_older_than_the_lessons(built):
+    built.add("02_rows", "# %% [markdown]\n# # Rows, again\n")
+    whys = [stale.why for stale in built.check() if stale.file.endswith("00_tour.ipynb")]
+    assert len(whys) == 2 and all("the source of line 7 differs" in why for why in whys)
 
 
 def test_cells_with_equal_content_get_different_ids(course):
@@ -355,7 +372,7 @@ def test_execution_is_strict_apart_from_the_learner_and_recorded(course, monkeyp
     told = []
     result = course.build(execute=True, progress=lambda *state: told.append(state))
     assert result.executed and result.stale == () and len(result.written) == 2
-    assert told[-1] == ("00_tour", 5, 5)
+    assert told[-1] == ("00_tour", 7, 7)
     last = course.cells(course.solved)[-1]
     assert last.outputs[0].text == "['1', '1', '.flashlearn/progress', None]\nsolutions\n"
     assert last.outputs[1].data["text/plain"] == "<object at 0x…>"
@@ -407,7 +424,7 @@ def test_check_finds_a_changed_kernel_behind_an_include(built):
 
 
 def test_check_finds_a_notebook_edited_by_hand_and_says_where_to_take_the_change(built):
-    built.change(built.learner, lambda n: n["cells"][0].update(source="# Mine"))
+    built.change(built.learner, lambda n: n["cells"][1].update(source="# Mine"))
     (stale,) = built.check()
     assert stale.file == "notebooks/00_tour.ipynb"
     assert stale.why == "was edited by hand: the source of line 7 differs"
@@ -420,12 +437,12 @@ def test_check_finds_a_notebook_edited_by_hand_and_says_where_to_take_the_change
 @pytest.mark.parametrize(
     ("edit", "why"),
     [
-        (lambda n: n["cells"].pop(2), "the cell of line 17 (ex-row_sum) is missing"),
-        (lambda n: n["cells"].append(dict(n["cells"][0], id="new", source="more")), "cell 6 (`more`) is not"),
-        (lambda n: n["cells"].append(n["cells"][0]), "cell 6 (`# A tour`) is not"),
+        (lambda n: n["cells"].pop(3), "the cell of line 17 (ex-row_sum) is missing"),
+        (lambda n: n["cells"].append(dict(n["cells"][1], id="new", source="more")), "cell 8 (`more`) is not"),
+        (lambda n: n["cells"].append(n["cells"][1]), "cell 8 (`# A tour`) is not"),
         (lambda n: n["cells"].reverse(), "the cells are in another order"),
-        (lambda n: n["cells"][3].update(metadata={}), "the metadata of line 30 differs"),
-        (lambda n: n["cells"][0].update(cell_type="raw"), "the type of line 7 differs"),
+        (lambda n: n["cells"][4].update(metadata={}), "the metadata of line 30 differs"),
+        (lambda n: n["cells"][1].update(cell_type="raw"), "the type of line 7 differs"),
     ],
     ids=["missing", "added", "doubled", "moved", "metadata", "type"],
 )
@@ -438,7 +455,7 @@ def test_check_finds_cells_that_are_not_the_source_s(built, edit, why):
 
 
 def test_check_finds_outputs_in_a_learner_s_notebook(built):
-    built.change(built.learner, lambda n: n["cells"][1].update(execution_count=1))
+    built.change(built.learner, lambda n: n["cells"][2].update(execution_count=1))
     assert [(s.file, s.why) for s in built.check()] == [
         ("notebooks/00_tour.ipynb", "has outputs; a learner's notebook has none")
     ]
@@ -455,16 +472,16 @@ def test_check_finds_missing_and_damaged_notebooks(built):
 
 def test_check_finds_an_error_in_a_solved_notebook_unless_the_cell_asks_for_one(built):
     error = {"output_type": "error", "ename": "E", "evalue": "", "traceback": []}
-    built.change(built.solved, lambda n: n["cells"][4]["outputs"].append(error))
+    built.change(built.solved, lambda n: n["cells"][5]["outputs"].append(error))
     assert [s.why for s in built.check()] == ["shows an error at line 33"]
     built.edit("# %%\nmath.pi", '# %% tags=["raises-exception"]\nmath.pi')
     built.pretend_executed()
-    built.change(built.solved, lambda n: n["cells"][4]["outputs"].append(error))
+    built.change(built.solved, lambda n: n["cells"][5]["outputs"].append(error))
     assert built.check() == []
 
 
 def test_check_finds_code_that_was_never_executed(built):
-    built.change(built.solved, lambda n: n["cells"][4].update(execution_count=None, outputs=[]))
+    built.change(built.solved, lambda n: n["cells"][5].update(execution_count=None, outputs=[]))
     (stale,) = built.check()
     assert (
         stale.why
@@ -581,7 +598,7 @@ def test_text_before_the_first_cell_is_refused(course):
 def test_a_cell_marker_inside_a_string_starts_no_cell(course):
     course.edit("math.pi", 'text = """\n# %% not a cell\n"""\n\n# %%\ntext')
     lesson = read_lesson(course.source, course.root)
-    assert [cell.place.number for cell in lesson.cells] == [7, 12, 17, 30, 33, 38]
+    assert [cell.place.number for cell in lesson.cells[1:-1]] == [7, 12, 17, 30, 33, 38]
 
 
 # loading
@@ -630,7 +647,7 @@ def test_an_unknown_exercise_is_refused_with_the_nearest_name(course):
 def test_a_learner_s_cell_that_renames_the_function_is_told_so(course):
     course.edit("import math\n", "import functools, math\n")
     course.build()
-    course.change(course.learner, lambda n: n["cells"][2].update(source="def my_sum(row): return 0"))
+    course.change(course.learner, lambda n: n["cells"][3].update(source="def my_sum(row): return 0"))
     with pytest.raises(authoring.CourseError, match="defines no function row_sum"):
         authoring.load_exercise(course.learner, "row_sum")
 

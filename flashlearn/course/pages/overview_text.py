@@ -1,0 +1,137 @@
+"""Where a learner stands, as lines of text: for a terminal, with the style of each line, and for print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flashlearn.course.files import Lesson
+from flashlearn.course.standing import Overview, Standing, count_passed
+
+BAR = 30
+"""Columns of the bar beneath the count."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of text and a style for it, in rich's words; "" for none. One of a table may be cut."""
+
+    text: str
+    style: str = ""
+    table: bool = False
+
+
+def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
+    """All lines. Of lessons that are begun the exercises are told, with `unfolded` of every lesson."""
+    yield Line(f"{count(overview)}  {bar(overview)}", "bold")
+    if celebrated := overview.just_completed:
+        yield Line(completed(overview, celebrated), "green")
+    yield Line("")
+    yield Line(next_step(overview))
+    yield Line("")
+    width = max((len(s.exercise) for s in overview.everything), default=0)
+    stems = max((len(lesson.stem) for lesson in overview.lessons), default=0)
+    folded = False
+    for lesson, standings in overview.lessons.items():
+        share = f"{count_passed(standings)} of {len(standings)}" if standings else ""
+        mark, style = ("✓", "green") if overview.is_complete(lesson) else (" ", "")
+        yield Line(f"{mark} {lesson.stem:{stems}}  {share:8} {lesson.title}".rstrip(), style, table=True)
+        if unfolded or _is_under_way(overview, lesson):
+            yield from (
+                Line(f"      {s.exercise:{width}}  {state(s)}".rstrip(), _style(s)) for s in standings
+            )
+        else:
+            folded = folded or bool(standings)
+    if folded:
+        yield Line("")
+        yield Line("`flashlearn status --all` unfolds every lesson.", "dim")
+    if older := about_older_copies(overview.older):
+        yield Line("")
+        yield Line(older)
+
+
+def count(overview: Overview) -> str:
+    """How far: "7 of 46 exercises have passed."."""
+    if overview.total and overview.passed == overview.total:
+        return f"All {overview.total} exercises have passed."
+    return f"{overview.passed} of {overview.total} exercises have passed."
+
+
+def bar(overview: Overview) -> str:
+    """The same as a bar: not empty once anything has passed, and not full before everything has."""
+    full = round(BAR * overview.passed / max(overview.total, 1))
+    full = min(max(full, overview.passed > 0), BAR - (overview.passed < overview.total))
+    return "█" * full + "░" * (BAR - full)
+
+
+def completed(overview: Overview, lesson: Lesson) -> str:
+    """What there is to say when a lesson is complete."""
+    number = len(overview.lessons[lesson])
+    return f"Lesson {lesson.number} is complete: {lesson.title}. {how_many(number)} passed."
+
+
+def how_many(exercises: int) -> str:
+    return {1: "Its one exercise has", 2: "Both exercises have"}.get(
+        exercises, f"All {exercises} exercises have"
+    )
+
+
+def next_step(overview: Overview) -> str:
+    """What to do next, with the notebook's path."""
+    if overview.next is None:
+        return "Nothing is left to do." if overview.total else "There are no exercises yet."
+    lesson, exercise = overview.next
+    where = overview.course.copy_of(lesson)
+    if not overview.is_there(lesson):
+        return f"Next: {exercise} in {where}; `flashlearn lab` puts the lesson there and opens it."
+    return f"Next: {exercise} in {where}; `flashlearn lab` opens it."
+
+
+def state(standing: Standing) -> str:
+    """Of one exercise: "passed 2026-03-01, 2 attempts, 1 hint, solution seen"."""
+    said = ["tried" if standing.attempts else "not started"]
+    if standing.passed:
+        said = [f"passed {standing.passed.astimezone():%Y-%m-%d}"]
+    return ", ".join([*said, *effort(standing)])
+
+
+def effort(standing: Standing) -> list[str]:
+    """What it took: attempts, hints, the solution."""
+    said = [
+        _plural(number, noun) for number, noun in ((standing.attempts, "attempt"), (standing.hints, "hint"))
+    ]
+    return [*filter(None, said), *(["solution seen"] if standing.solution_seen else [])]
+
+
+def about_older_copies(older: tuple[Lesson, ...]) -> str:
+    """One sentence on copies in work/ whose lesson is newer than they are; "" if there are none."""
+    if not older:
+        return ""
+    first, *others = numbers = [lesson.number for lesson in older]
+    if not others:
+        return (
+            f"Your copy of lesson {first} was made from an older version of the lesson: "
+            f"`flashlearn reset {first}` brings today's and keeps yours in work/old/."
+        )
+    return (
+        f"Your copies of lessons {', '.join(numbers[:-1])} and {numbers[-1]} were made from older versions "
+        f"of these lessons: `flashlearn reset {first}`, and so for each number, brings today's and keeps "
+        "yours in work/old/."
+    )
+
+
+def _is_under_way(overview: Overview, lesson: Lesson) -> bool:
+    upcoming = overview.next is not None and overview.next[0] == lesson
+    return upcoming or (overview.is_begun(lesson) and not overview.is_complete(lesson))
+
+
+def _style(standing: Standing) -> str:
+    if standing.passed:
+        return "green"
+    return "yellow" if standing.attempts else "dim"
+
+
+def _plural(number: int, noun: str) -> str:
+    if not number:
+        return ""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,43 @@
+"""START.md in work/: the page that JupyterLab opens until lesson 00 is begun, and the way to all lessons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flashlearn.course.pages import overview_html
+from flashlearn.course.standing import Overview
+
+NAME = "START.md"
+MARK = "<!-- `flashlearn lab` writes this page anew whenever it starts. -->"
+
+_PAGE = """\
+{mark}
+
+# FlashLearn
+
+{lessons} lessons and {exercises} exercises, from an empty cell to FlashAttention's backward pass.
+The lessons are notebooks. They lie beside this page, and are yours to write in.
+
+{overview}
+
+This page shows how far you were when JupyterLab started.
+In a notebook, `flashlearn.status()` shows how far you are.
+"""
+
+
+def write(overview: Overview) -> Path | None:
+    """Write the page into work/; None where it cannot be, or where a file of the learner's has its name."""
+    path = overview.course.work / NAME
+    page = _PAGE.format(
+        mark=MARK,
+        lessons=len(overview.lessons),
+        exercises=overview.total,
+        overview=overview_html.render(overview, path.parent),
+    )
+    try:
+        if path.exists() and not path.read_text(encoding="utf-8").startswith(MARK):
+            return None
+        path.write_text(page, encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    return path

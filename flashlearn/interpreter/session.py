@@ -31,6 +31,7 @@ from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.interpreter.rewrite import python_function, rewrite
+from flashlearn.interpreter.specialised import specialise
 from flashlearn.interpreter.values import Values
 from flashlearn.outcome import Caution, Place
 
@@ -45,6 +46,7 @@ class Session:
     """
 
     devices = ("cpu", "cuda")
+    specialises = True
     integer = staticmethod(integer)
     comparisons = Carries
 
@@ -119,6 +121,7 @@ class Session:
         values = {name: host.bring(value) for name, value in values.items()}
         tensors = [pair for name, value in values.items() for pair in _tensors(name, value)]
         addresses = self.memory.begin_launch(tensors)
+        specialised = specialise(kernel, args, kwargs) if self.specialises else None
         record = describe_launch(kernel, function, values, shape, options)
         builder = self.builder(self.memory)
         if self.memory.recorder is not None:
@@ -134,7 +137,8 @@ class Session:
             self.memory.end_launch()
             self.operations.update(builder.operations)
             host.take_back()
-        self.launches.append(replace(record, seconds=time.perf_counter() - started))
+        seconds = time.perf_counter() - started
+        self.launches.append(replace(record, seconds=seconds, specialised=specialised))
 
     def _run_grid(self, function: Callable, values: dict, addresses: dict, shape: tuple) -> None:
         annotations = function.__annotations__

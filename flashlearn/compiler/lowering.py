@@ -1,7 +1,7 @@
 """Launches taken to Triton's own IR: does the compiler's front end accept what was interpreted?
 
     >>> with Lowering([specialised]) as lowering:
-    ...     lowering.refusals()             # (FrontEndRefusal(0, "Compiled kernels have no `break` …", place),)
+    ...     lowering.refusals()     # (FrontEndRefusal(0, "A compiled kernel has no `break`: …", place),)
 
 The interpreter runs Python; a GPU runs the part of it that triton compiles. From source to IR takes
 milliseconds and needs no GPU. A forked process does it, beside whatever else there is to do: it has the

@@ -80,6 +80,12 @@ def specialise(kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Specialised 
     return Specialised(kernel, signature, constexprs, attributes, options, key)
 
 
+def declared(kernel: Any) -> dict[str, str]:
+    """The types that parameters are annotated with, `n: tl.int64` say, by name."""
+    parameters = kernel.params if isinstance(kernel, JITFunction) else ()
+    return {p.name: p.annotation_type for p in parameters if not p.is_constexpr and p.annotation_type}
+
+
 def _binder(kernel: JITFunction) -> Callable:
     known = _binders.get(id(kernel))
     if known is not None and known[0]() is kernel:

@@ -1,7 +1,7 @@
 """A kernel passes only if the real compiler's front end takes it: what runs interpreted may be Python alone.
 
->>> frontend.begin(exercise, answer)             # it looks at every launch, in a process of its own
->>> outcomes = frontend.decide(answer, outcomes)  # and what it refuses does not pass
+>>> frontend.begin(exercise, answer)                # it looks at every launch, in a process of its own
+>>> outcomes = frontend.decide(answer, outcomes)    # and what it refuses does not pass
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from flashlearn.compiler import ship
-from flashlearn.compiler.lowering import Lowering, FrontEndRefusal
+from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.specialised import Specialised
 from flashlearn.interpreter.values import Site

@@ -12,7 +12,7 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler import lowering
 from flashlearn.compiler.forked import Forked
-from flashlearn.compiler.lowering import Lowering, FrontEndRefusal
+from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.specialised import specialise
 from tests.compiler import python_kernels
 

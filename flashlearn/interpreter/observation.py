@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.specialised import Specialised
     from flashlearn.outcome import Caution, Place
 
 
@@ -46,7 +45,7 @@ class Launch:
     divisible: frozenset[str] = frozenset()
     job: dict[str, Any] | None = None
     unshippable: str = ""
-    specialised: Specialised | None = None
+    specialised: Any = None
     variant: int = -1
 
     def __getstate__(self) -> dict[str, Any]:

@@ -73,7 +73,10 @@ _NO_RETURN = (
 )
 
 MESSAGES: tuple[tuple[str, str], ...] = (
-    (r"Cannot have `return` statements inside `while` or `for`", _NO_RETURN),
+    (
+        r"Cannot have `return` statements inside `while` or `for`|expects region #\d to have 0 or 1 blocks",
+        _NO_RETURN,
+    ),
     (
         r"'scf.condition' op operand",
         "`while` asks a whole tile for one answer: reduce it to one number first, with `tl.max` or `tl.sum`.",
@@ -88,7 +91,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
         "over `range(...)` write a `for` in lines of its own.",
     ),
     (
-        r"'tuple' object has no attribute '?(append|extend|insert|pop|remove|sort)",
+        r"(?:'tuple' object has no attribute '?|^')(append|extend|insert|pop|remove|sort)\b",
         "A list has a fixed length in a compiled kernel, so it has no `{0}`: carry a tile, or a few names, "
         "through the loop.",
     ),

@@ -32,6 +32,7 @@ class Forked:
 
     def __init__(self, work: Callable[[Send], None], seconds: int):
         self.ended: int | None = None
+        self._parent = os.getpid()
         self._pipe, out = os.pipe()
         try:
             with warnings.catch_warnings():
@@ -77,7 +78,7 @@ class Forked:
             self.ended = 0
 
     def __del__(self) -> None:
-        if hasattr(self, "number"):
+        if hasattr(self, "number") and self._parent == os.getpid():  # a fork's copy of this ends nobody
             self.close()
 
     def __enter__(self) -> Forked:

@@ -73,6 +73,8 @@ class Lowering:
         if self.forked is None:
             return ()
         answers = list(self.forked.answers(PATIENCE))
+        if self.forked.ended is not None and len(answers) < len(self.launches):
+            answers += self._once_more(len(answers))
         if self.forked.ended != 0 or len(answers) < len(self.launches):
             said = f"{len(answers)} of {len(self.launches)} launches were lowered"
             _log.warning("the front end ended with %s: %s", self.forked.ended, said)
@@ -84,12 +86,19 @@ class Lowering:
                 found.append(FrontEndRefusal(number, answer["sentence"], _place(answer)))
         return tuple(found)
 
-    def _work(self, send: Send) -> None:
+    def _once_more(self, done: int) -> list[dict[str, Any]]:
+        """Answers for the launches that a process which died did not come to, from a fresh one."""
+        _log.warning("the front end ended with %s after %s launches: once more", self.forked.ended, done)
+        self.forked.close()
+        self.forked = Forked(lambda send: self._work(send, done), SECONDS)
+        return list(self.forked.answers(PATIENCE))
+
+    def _work(self, send: Send, first: int = 0) -> None:
         """In the forked process."""
         sys.setrecursionlimit(DEEP)
         diagnostics = os.memfd_create("diagnostics")
         os.dup2(diagnostics, 2)  # what the IR's verifier finds is said there, and nowhere else
-        for launch in self.launches:
+        for launch in self.launches[first:]:
             begun = os.lseek(diagnostics, 0, os.SEEK_END)
             answer = attempt(launch)
             if MALFORMED in answer.get("internal", ""):

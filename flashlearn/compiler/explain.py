@@ -86,10 +86,6 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"module '(?:\w+\.)*language' has no attribute '(\w+)'", "`tl.{0}` does not exist: is it misspelled?"),
     (r"module '(\S+)' has no attribute '(\w+)'", "`{1}` does not exist in {0}: is it misspelled?"),
     (
-        r"unsupported AST node type: (Break|Continue)",
-        "Compiled kernels have no `break` or `continue`: use a `while` with a condition, or a mask.",
-    ),
-    (
         r"unsupported AST node type: (\w+)",
         "A compiled kernel cannot contain this kind of statement ({0}): only arithmetic, assignments, "
         "`if`, `for`, `while` and calls of jitted functions.",
@@ -144,14 +140,14 @@ def sentence(kind: str, message: str, device: str, foreign: Mapping[str, str]) -
 
     `device` reads like "H100 (sm_90)"; `foreign` says of names that the kernel uses what they are in Python.
     """
-    text = _unquoted(message)
+    text = first_line(message)
     if kind == "CompileTimeAssertionFailure":
         return text or "A `tl.static_assert` does not hold here."
     if found := re.search(r"^(\w+) is not defined", text):
         return _undefined(found[1], foreign)
     for pattern, answer in RULES:
         if found := re.search(pattern, text):
-            return answer.format(*(_plain(group) for group in found.groups()), device=device)
+            return answer.format(*(in_words(group) for group in found.groups()), device=device)
     if kind == "PTXASError":
         return _assembler(message, device)
     if "PassManager" in text:
@@ -220,7 +216,7 @@ def _undefined(name: str, foreign: Mapping[str, str]) -> str:
     )
 
 
-def _unquoted(message: str) -> str:
+def first_line(message: str) -> str:
     """The first line, without the type name that `repr` puts around an exception's message."""
     text = message.strip()
     if found := re.fullmatch(r"\w+\((['\"])(.*)\1,?\)", text, re.DOTALL):
@@ -228,7 +224,7 @@ def _unquoted(message: str) -> str:
     return text.split("\n")[0].strip()
 
 
-def _plain(group: str | None) -> str:
+def in_words(group: str | None) -> str:
     """A type as the compiler prints it, <['64', '32'], fp32>, without brackets and quotes: fp32 (64, 32)."""
     if group and (found := re.fullmatch(r"<\[(.*)\], (.*)>", group)):
         sizes = re.findall(r"\d+", found[1])

@@ -21,6 +21,8 @@ from triton import language as tl
 
 from flashlearn.interpreter.observation import Launch
 
+TUPLE = "tuple"
+"""The type of an argument that is one; triton compiles these."""
 Packed = Any
 """Something that JSON can carry: a constant, or a one-entry dict such as {"module": "triton.language"}."""
 
@@ -39,6 +41,9 @@ def pack(launch: Launch) -> dict[str, Packed]:
         return launch.job
     if launch.unshippable:
         raise Unshippable(launch.unshippable)
+    taken = next((name for name, kind in launch.signature.items() if kind == TUPLE), "")
+    if taken:
+        raise Unshippable(f"{taken} of {launch.name} is a tuple: for such launches no figures are made here.")
     functions: list[dict[str, Packed]] = []
     seen: dict[int, int] = {}
     jitted = innermost(launch.kernel)

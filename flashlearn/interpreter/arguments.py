@@ -12,6 +12,7 @@ import triton.language as tl
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.lowprec import TRITON_NAME
 from flashlearn.interpreter.observation import Launch
+from flashlearn.interpreter.specialised import Specialised
 
 OPTIONS = {
     "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid",
@@ -82,10 +83,26 @@ def check_grid(grid: Any, values: dict[str, Any]) -> tuple[int, int, int]:
     return (*shape, *(1,) * (3 - len(shape)))
 
 
-def describe_launch(kernel: Any, function: Callable, values: dict, grid: tuple, options: dict) -> Launch:
-    """What a compiler needs to know of the launch: types, constants, divisibility by 16."""
+def describe_launch(
+    kernel: Any,
+    function: Callable,
+    values: dict,
+    grid: tuple,
+    options: dict,
+    specialised: Specialised | None = None,
+) -> Launch:
+    """What a compiler needs to know of the launch: types, constants, divisibility by 16.
+
+    Types are those that triton binds, where that is known.
+    """
     signature, constants, divisible = {}, {}, set()
+    bound = specialised.signature if specialised is not None else {}
     for name, value in values.items():
+        if isinstance(bound.get(name), str) and bound[name] != "constexpr":
+            signature[name] = bound[name]
+            if _divisible(value):
+                divisible.add(name)
+            continue
         annotation = function.__annotations__.get(name)
         if "constexpr" in str(annotation) or value is None or (type(value) is int and value == 1):
             constants[name] = value

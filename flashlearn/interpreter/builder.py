@@ -17,6 +17,7 @@ from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 from flashlearn.interpreter import libdevice
 from flashlearn.interpreter.cautions import TF32
+from flashlearn.interpreter.errors import NeedsGpu
 from flashlearn.interpreter.lowprec import BF16, FLOATS, NARROW, cast, numpy_dtype
 from flashlearn.interpreter.memory import Memory
 
@@ -158,7 +159,11 @@ class ObservedBuilder(InterpreterBuilder):
         return TensorHandle(cast(src.data, numpy_dtype(dst_type), toward_zero), dst_type.scalar)
 
     def create_int_to_ptr(self, src, dst_type):
-        return TensorHandle(src.data.astype(np.int64).view(np.uint64), dst_type.scalar)
+        addresses = src.data.astype(np.int64).view(np.uint64)
+        return TensorHandle(self.memory.kept.virtual(addresses, self._base), dst_type.scalar)
+
+    def _base(self, tensor):
+        return self.memory.region_of(tensor).base
 
     def create_ptr_to_int(self, src, dst_type):
         return TensorHandle(src.data.view(np.int64).astype(numpy_dtype(dst_type)), dst_type.scalar)
@@ -174,6 +179,13 @@ class ObservedBuilder(InterpreterBuilder):
 
     def get_bf16(self, value):
         return TensorHandle(np.array([value], dtype=BF16), tl_core.bfloat16)
+
+    def create_inline_asm(self, *_rest, **_options):
+        raise NeedsGpu(
+            "`tl.inline_asm_elementwise` hands a GPU's own instructions to its assembler. No CPU runs "
+            "them: this kernel needs a GPU to be judged.",
+            self.memory.place(),
+        )
 
     def create_barrier(self, *_rest, **_options):
         """A program's lanes run as one here; what they stored before is everyone's from now on."""

@@ -74,6 +74,7 @@ def attempt(
 
 class _FarSession(Session):
     devices = ("meta", "cpu")
+    specialises = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction
 
-from flashlearn.interpreter import libdevice
+from flashlearn.interpreter import libdevice, unstocked
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.lowprec import FLOATS, numpy_dtype
 
@@ -75,6 +75,10 @@ def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSema
         scope.set(interpreter.ReduceOps, "sum", _sum)
         for owner, members in libdevice.substitutes():
             scope.fill(owner, members)
+        for name, member in unstocked.substitutes(builder, call).items():
+            if hasattr(tl, name):
+                scope.set(tl, name, member)
+                scope.set(tl.core, name, member)
         for name, member in list(vars(tl.tensor).items()):
             if isinstance(member, JITFunction):  # x.sum(axis=1): a JITFunction does not bind itself
                 scope.set(tl.tensor, name, _method(member, call))

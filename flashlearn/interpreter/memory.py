@@ -17,11 +17,14 @@ import torch
 
 from flashlearn.interpreter.access import Access, find_place, stray
 from flashlearn.interpreter.cautions import UNINITIALISED, CautionBook
+from flashlearn.interpreter.errors import NeedsGpu
+from flashlearn.interpreter.kept_pointers import NAME, Kept
 from flashlearn.interpreter.lowprec import FLOATS
 from flashlearn.interpreter.observation import Traffic
 from flashlearn.interpreter.races import RaceBook
 from flashlearn.interpreter.scratch import Scratch
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
+from flashlearn.interpreter.waiting import Turns
 from flashlearn.outcome import Place
 
 
@@ -54,6 +57,8 @@ class Memory:
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
     recorder: Recorder | None = None
+    turns: Turns = field(default_factory=Turns)
+    kept: Kept = field(default_factory=Kept)
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -68,7 +73,7 @@ class Memory:
         """Admit the tensors of a launch by parameter name; return their virtual addresses."""
         views: dict[int, list[View]] = {}
         addresses = {}
-        for name, tensor in tensors:
+        for name, tensor in [*tensors, *((NAME, kept) for kept in self.kept.tensors.values())]:
             region = self.region_of(tensor)
             view = View(
                 name, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.element_size()
@@ -136,6 +141,7 @@ class Memory:
         if region is None:
             return
         values = access.select(np.broadcast_to(values, addresses.shape))
+        self.turns.acted = True
         units = self._begin_write(region, index, values.dtype.itemsize, "stored")
         items = region.items(values.dtype)
         self.races.check_store(region, units, items, index, values, self)
@@ -164,12 +170,31 @@ class Memory:
             self._note_unwritten(region, units, "updates atomically")
         self.races.check_atomic(region, units, self)
         lanes = access.lanes if access.partial else np.ones(addresses.shape, bool)
-        old[lanes] = update(region.items(dtype), index, lanes)
+        items = region.items(dtype)
+        old[lanes] = update(items, index, lanes)
+        if index.size == 1 and items[index].tobytes() == old[lanes].tobytes():
+            self._ask_again(region, int(index[0]), dtype.itemsize)
+        else:
+            self.turns.acted = True
         self._end_write(region, units)
         region.atomic[units] = self.races.segment
         return old
 
     # helpers
+
+    def _ask_again(self, region: Region, index: int, itemsize: int) -> None:
+        """An atomic left an element as it was: one more look at what somebody else may change."""
+        if not self.turns.waits((region.index, index)):
+            return
+        view = region.views[0]
+        at = ", ".join(str(i) for i in view.coordinates(index * itemsize))
+        raise NeedsGpu(
+            f"Program ({', '.join(str(i) for i in self.program)}) waits until another one changes "
+            f"{view.name}[{at}]. Here programs run one after another, and one that has written something "
+            "cannot stand back for those behind it; on a GPU they run side by side. This kernel needs a GPU "
+            "to be judged.",
+            self.place(),
+        )
 
     def _several(self, access: Access) -> bool:
         """True if the lanes point into more than one known tensor, as `tl.where(c, x_ptr, y_ptr)` does."""

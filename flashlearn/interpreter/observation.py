@@ -31,7 +31,8 @@ class Launch:
     `kernel` is the object that was launched, or None where `job` is what a compiler needs of it (or
     `unshippable` the sentence why it cannot have that); `signature` maps parameter names to triton types
     ("*fp32", "i32", "fp32"), `constexprs` to values; `seconds` is the observed run's time;
-    `divisible` names the pointers and integers that are multiples of 16.
+    `divisible` names the pointers and integers that are multiples of 16. `specialised` is the launch as
+    triton binds it, where the kernel is; `variant` the number of what it compiles to, equal for equal ones.
     """
 
     kernel: Any
@@ -44,10 +45,12 @@ class Launch:
     divisible: frozenset[str] = frozenset()
     job: dict[str, Any] | None = None
     unshippable: str = ""
+    specialised: Any = None
+    variant: int = -1
 
     def __getstate__(self) -> dict[str, Any]:
         """A kernel stays in its process: what is pickled says what was launched, and cannot launch it."""
-        return {**self.__dict__, "kernel": None}
+        return {**self.__dict__, "kernel": None, "specialised": None}
 
 
 @dataclass

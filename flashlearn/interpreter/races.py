@@ -81,6 +81,10 @@ class RaceBook:
         self.owners.append(self.program)
         self.numbers.append(self.number)
 
+    def own(self) -> set[int]:
+        """The segments of the running program so far."""
+        return set(range(self.program_start, self.next_segment))
+
     def synchronise(self, region: int, index: int) -> None:
         """A scalar atomic: acquire what was released here, release everything so far, start anew."""
         closed = self.released.setdefault((region, index), set())

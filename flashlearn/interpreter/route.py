@@ -17,6 +17,8 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.errors import LaunchError
+from flashlearn.interpreter.kept_pointers import noted
+from flashlearn.interpreter.launched import Launched
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.session import Session
 
@@ -30,7 +32,7 @@ _originals: dict[tuple[type, str], Any] = {}
 
 def _run(self, *args, grid, warmup=False, **kwargs):
     if warmup:
-        return None
+        return Launched(self)
     session = _current[-1] if _current else Session()
     _running.append(session)
     try:
@@ -122,7 +124,8 @@ def observing(
     install()
     _current.append(session)
     try:
-        with LauncherWatch(session.memory, fresh) as watch:
+        kept = noted(session.memory.kept, lambda: bool(_running))
+        with kept, LauncherWatch(session.memory, fresh) as watch:
             yield session, watch
     finally:
         _current.clear()

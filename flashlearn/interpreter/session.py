@@ -27,11 +27,14 @@ from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.cautions import SAME_VALUE
 from flashlearn.interpreter.errors import KernelCrash, LaunchError, NeedsGpu, Todo, message_of, todo_message
 from flashlearn.interpreter.language import counting_range, integer, interpreted, scalar
+from flashlearn.interpreter.launched import Launched
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.interpreter.rewrite import python_function, rewrite
+from flashlearn.interpreter.specialised import declared, specialise
 from flashlearn.interpreter.values import Values
+from flashlearn.interpreter.waiting import StandsBack
 from flashlearn.outcome import Caution, Place
 
 LARGEST_SHUFFLED = 1 << 20
@@ -45,6 +48,7 @@ class Session:
     """
 
     devices = ("cpu", "cuda")
+    specialises = True
     integer = staticmethod(integer)
     comparisons = Carries
 
@@ -59,6 +63,7 @@ class Session:
         self._semantic: Any = None
         self._builder: ObservedBuilder | None = None
         self._carries: Carries | None = None
+        self._declared: dict[str, str] = {}
 
     @property
     def running(self) -> bool:
@@ -101,10 +106,11 @@ class Session:
 
     # launching
 
-    def launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+    def launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> Launched:
         """Run `kernel[grid](*args, **kwargs)` program by program. Raises LaunchError, TimeLimit."""
         with ONE_AT_A_TIME:  # triton's language is patched while a launch runs, for all threads
             self._launch(kernel, grid, args, kwargs)
+        return Launched(kernel)
 
     def _launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         if getattr(kernel, "is_gluon", bool)():
@@ -119,7 +125,9 @@ class Session:
         values = {name: host.bring(value) for name, value in values.items()}
         tensors = [pair for name, value in values.items() for pair in _tensors(name, value)]
         addresses = self.memory.begin_launch(tensors)
-        record = describe_launch(kernel, function, values, shape, options)
+        specialised = specialise(kernel, args, kwargs) if self.specialises else None
+        self._declared = declared(kernel) if self.specialises else {}
+        record = describe_launch(kernel, function, values, shape, options, specialised)
         builder = self.builder(self.memory)
         if self.memory.recorder is not None:
             self.memory.recorder.begin_launch(function, shape, values)
@@ -134,23 +142,30 @@ class Session:
             self.memory.end_launch()
             self.operations.update(builder.operations)
             host.take_back()
-        self.launches.append(replace(record, seconds=time.perf_counter() - started))
+        seconds = time.perf_counter() - started
+        self.launches.append(replace(record, seconds=seconds, specialised=specialised))
 
     def _run_grid(self, function: Callable, values: dict, addresses: dict, shape: tuple) -> None:
         annotations = function.__annotations__
         arguments = {
-            name: value if _is_constexpr(annotations.get(name)) else self._convert(name, value, addresses)
+            name: value if _is_constexpr(annotations.get(name)) else self._argument(name, value, addresses)
             for name, value in values.items()
         }
         program = self._twin(function)
         self._carries.kernel = program.__code__
         self._builder.set_grid_dim(*shape)
-        for number in self._programs(math.prod(shape)):
+        turns, before = self.memory.turns, {}
+        for number in turns.take(self._programs(math.prod(shape))):
             index = (number // (shape[1] * shape[2]), number // shape[2] % shape[1], number % shape[2])
             self._builder.grid_idx = index
             self.memory.begin_program(index, number)
+            self.memory.races.visible |= before.get(number, set())
             try:
                 program(**arguments)
+                turns.ended()
+            except StandsBack:
+                before[number] = before.get(number, set()) | self.memory.races.own()
+                turns.stood_back(number)
             except LaunchError:
                 raise
             except Exception as error:
@@ -161,6 +176,13 @@ class Session:
         if self.order is None or count > LARGEST_SHUFFLED:
             return range(count)
         return self.order.sample(range(count), count)
+
+    def _argument(self, name: str, value: Any, addresses: dict[str, int]) -> Any:
+        """A parameter's value; a number whose annotation names a type has that one."""
+        kind = self._declared.get(name, "")
+        if kind and not kind.startswith("*") and isinstance(value, bool | int | float):
+            return scalar(value, tl.str_to_ty(kind, None))
+        return self._convert(name, value, addresses)
 
     def _convert(self, name: str, value: Any, addresses: dict[str, int]) -> Any:
         if isinstance(value, torch.Tensor | TensorWrapper):
@@ -176,7 +198,10 @@ class Session:
             return scalar(value, tl.float32)
         if isinstance(value, tuple):
             parts = [self._convert(f"{name}[{i}]", part, addresses) for i, part in enumerate(value)]
-            return tl.tuple(parts) if hasattr(tl, "tuple") else tuple(parts)
+            fields = getattr(value, "_fields", None)
+            named = fields and all(isinstance(part, tl.tensor) for part in parts)
+            kind = tl.tuple_type([part.type for part in parts], fields) if named else None
+            return tl.tuple(parts, kind)
         return value
 
     def _descriptor(self, name: str, value: TensorDescriptor, addresses: dict[str, int]) -> Any:
@@ -261,7 +286,8 @@ class _Host:
                 self.bring(value.base), value.shape, value.strides, value.block_shape, value.padding
             )
         if isinstance(value, tuple):
-            return tuple(self.bring(part) for part in value)
+            parts = [self.bring(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         if not isinstance(value, torch.Tensor) or value.device.type in ("cpu", "meta"):
             return value
         storage = value.untyped_storage()

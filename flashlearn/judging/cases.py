@@ -19,7 +19,7 @@ from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.judging import gpu_cautions
+from flashlearn.judging import frontend, gpu_cautions
 from flashlearn.judging.authorship import who_did_it
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
@@ -62,12 +62,14 @@ def run(
         if outcomes[-1].status in STOPS:
             return outcomes
     if all(o.status is Status.PASS for o in outcomes):
+        frontend.begin(exercise, answer)
         second = _second_draw(exercise, answer, outcomes)
         outcomes += [second] if second is not None else []
     passed = all(o.status is Status.PASS for o in outcomes)
     if passed and exercise.kind is Kind.KERNEL:
         again = functools.partial(run_observed, exercise, answer)
-        outcomes = gpu_cautions.examine(exercise, answer, outcomes, again)
+        outcomes = frontend.decide(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
+        passed = all(o.status is Status.PASS for o in outcomes)
     if passed and exercise.kind is Kind.KERNEL and (device.has_gpu() if compiled is None else compiled):
         outcomes += run_compiled(exercise, answer, tf32=seen(outcomes, TF32))
     return outcomes

@@ -32,6 +32,7 @@ from flashlearn.running.circumstances import (
     Circumstances,
     Compiled,
     Far,
+    Lowered,
     Observed,
     Timed,
     Traced,
@@ -40,7 +41,7 @@ from flashlearn.running.copies import copies
 from flashlearn.running.crashes import raised
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
-from flashlearn.running.launches import Notebook
+from flashlearn.running.launches import Notebook, lowered
 from flashlearn.running.plain import as_tuple, plain
 
 
@@ -123,6 +124,8 @@ class Here(Answer):
             return observed.trace(observed.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
             return compiled.run(self._caller(), inputs, how, self.notebook)
+        if isinstance(how, Lowered):
+            return Evidence(refusals=lowered(self.notebook, how.wait))
         if isinstance(how, Timed):
             return timing.contest(self.function, self._caller(), self.exercise, inputs)
         raise TypeError(f"{how!r} are no circumstances")

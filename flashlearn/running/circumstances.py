@@ -83,4 +83,15 @@ class Timed:
     """Compiled and timed on the GPU, in turns with the exercise's peer."""
 
 
-Circumstances = Called | Observed | Far | Traced | Compiled | Timed
+@dataclass(frozen=True)
+class Lowered:
+    """Not at all: triton's front end looks at the kernels that the runs so far have launched.
+
+    It begins when first asked, in a process beside this one; with `wait` the evidence has what it refuses.
+    """
+
+    wait: bool = True
+    limit: float = LIMIT
+
+
+Circumstances = Called | Observed | Far | Traced | Compiled | Timed | Lowered

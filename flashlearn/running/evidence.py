@@ -14,6 +14,7 @@ from flashlearn.interpreter.observation import Observation
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
+    from flashlearn.compiler.lowering import FrontEndRefusal
     from flashlearn.interpreter.nan_origin import Births
     from flashlearn.interpreter.recorder import Recording
     from flashlearn.interpreter.values import Event
@@ -95,7 +96,8 @@ class Evidence:
 
     Of an observed run: `observation`, `race`, `changed` (names of inputs that are not as they were),
     `forbidden` and `arithmetic` (what torch computed in the launcher); `births`, `events` and `full`,
-    `overflows` (values that passed 2³¹) and `recording` where they were asked for. `saved` says that
+    `overflows` (values that passed 2³¹) and `recording` where they were asked for. `refusals` are what
+    triton's front end does not take of the launches so far, where that was asked. `saved` says that
     something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass` is a
     sentence on guard zones.
     Of a timed one: `milliseconds` and `peaks` of the function and, if there is one, of its peer.
@@ -115,6 +117,7 @@ class Evidence:
     full: bool = False
     overflows: tuple[tuple[int, Place | None], ...] = ()
     recording: Recording | None = None
+    refusals: tuple[FrontEndRefusal, ...] = ()
     saved: bool = False
     trespass: str = ""
     milliseconds: tuple[float, ...] = ()

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 
 from flashlearn.compiler import ship
+from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.observation import Launch
+from flashlearn.interpreter.specialised import Specialised
 from flashlearn.interpreter.values import Site
 
 
@@ -17,13 +19,17 @@ from flashlearn.interpreter.values import Site
 class Notebook:
     """What one run of an answer leaves for the next: sites of values, rewritten code, packed kernels.
 
-    `returned` holds the memory of what was returned, so that it is known when it comes again.
+    `variants` are the launches that compile to different kernels, in the order in which they were seen, and
+    `lowering` is the front end at work on them. `returned` holds the memory of what was returned, so that it
+    is known when it comes again.
     """
 
     sites: list[Site] = field(default_factory=list)
     compiled: dict[CodeType, CodeType] = field(default_factory=dict)
     jobs: dict[tuple, tuple[dict[str, Any] | None, str]] = field(default_factory=dict)
     kernels: list[Any] = field(default_factory=list)
+    variants: dict[tuple, Specialised] = field(default_factory=dict)
+    lowering: Lowering | None = None
     returned: dict[int, torch.UntypedStorage] = field(default_factory=dict)
 
 
@@ -38,9 +44,33 @@ def plain_launch(launch: Launch, notebook: Notebook) -> Launch:
         except ship.Unshippable as error:
             notebook.jobs[key] = (None, str(error))
     job, reason = notebook.jobs[key]
+    variant = -1
+    if launch.specialised is not None:
+        notebook.variants.setdefault(launch.specialised.key, launch.specialised)
+        variant = list(notebook.variants).index(launch.specialised.key)
     constants = {name: _constant(value) for name, value in launch.constexprs.items()}
     options = {name: _constant(value) for name, value in launch.options.items()}
-    return replace(launch, kernel=None, job=job, unshippable=reason, constexprs=constants, options=options)
+    return replace(
+        launch,
+        kernel=None,
+        specialised=None,
+        job=job,
+        unshippable=reason,
+        constexprs=constants,
+        options=options,
+        variant=variant,
+    )
+
+
+def lowered(notebook: Notebook, wait: bool) -> tuple[FrontEndRefusal, ...]:
+    """Have triton's front end look at all launches so far; with `wait`, what it refuses of them."""
+    if notebook.lowering is None:
+        notebook.lowering = Lowering(list(notebook.variants.values()))
+    if not wait:
+        return ()
+    lowering, notebook.lowering = notebook.lowering, None
+    with lowering:
+        return lowering.refusals()
 
 
 def _constant(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flashlearn.compiler.lowering import FrontEndRefusal
 from flashlearn.interpreter import nan_origin, observation, recorder, shadow, values
 from flashlearn.machine.device import GPU
 from flashlearn.outcome import Caution, Place, Status
@@ -11,7 +12,7 @@ from flashlearn.running.encoding import register
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),
     *(circumstances.Called, circumstances.Observed, circumstances.Far, circumstances.Traced),
-    *(circumstances.Compiled, circumstances.Timed),
+    *(circumstances.Compiled, circumstances.Timed, circumstances.Lowered, FrontEndRefusal),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.SeenRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic),
     *(nan_origin.Birth, nan_origin.Births, values.Event, values.Site),

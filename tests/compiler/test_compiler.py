@@ -324,7 +324,11 @@ def test_what_the_interpreter_allows_and_a_gpu_does_not_is_named(kernel, words):
             "An A100 (sm_80) has no fp8e4nv; its fp8 dtypes are fp8e4b15, fp8e5.",
         ),
         ("CompileTimeAssertionFailure", "TODO tour: load the row", "TODO tour: load the row"),
-        ("UnsupportedLanguageConstruct", "unsupported AST node type: Break", "no `break`"),
+        (
+            "UnsupportedLanguageConstruct",
+            "unsupported AST node type: Yield",
+            "this kind of statement (Yield)",
+        ),
         ("RuntimeError", "PassManager::run failed", "The compiler itself failed"),
         (
             "PTXASError",

@@ -21,7 +21,7 @@ from flashlearn.lessons import find
 from flashlearn.outcome import Status
 from flashlearn.running.answer import Here, answering
 from flashlearn.running.apart import Apart, ChildError, Loader, Nursery
-from flashlearn.running.circumstances import Called, Observed, Traced
+from flashlearn.running.circumstances import Called, Lowered, Observed, Traced
 from flashlearn.running.compiled import recording_launches
 from flashlearn.running.encoding import decode, encode
 from flashlearn.running.evidence import Foreign
@@ -275,3 +275,27 @@ def test_a_function_that_looks_like_an_answer_is_a_function():
 def test_evidence_is_replaced_never_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Here(twice).run(X, Observed()).seconds = 0.0
+
+
+def uses_a_dictionary(x):
+    y = torch.empty_like(x)
+    dictionary_kernel[(1,)](x, y, len(x), BLOCK=32)
+    return y
+
+
+@triton.jit
+def dictionary_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    held = {"x": tl.load(x_ptr + offsets, mask=offsets < n)}
+    tl.store(y_ptr + offsets, held["x"], mask=offsets < n)
+
+
+FUNCTIONS["uses_a_dictionary"] = uses_a_dictionary
+
+
+def test_the_front_end_looks_at_what_was_launched_where_the_function_lives(answer):
+    one = answer("uses_a_dictionary")
+    (launch,) = one.run(X, Observed()).observation.launches
+    (refusal,) = one.run({}, Lowered()).refusals
+    assert refusal.variant == launch.variant == 0
+    assert refusal.place.text.strip().startswith("held = {")

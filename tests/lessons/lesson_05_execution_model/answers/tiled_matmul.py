@@ -99,6 +99,13 @@ def tiled_matmul(a, b):
     return c
 """
 
+wrong(
+    "tiled_matmul",
+    "A GPU's `tl.dot` needs an inner block of at least 16: with 8 this does not compile.",
+    "crashed",
+    title="an inner block of 8",
+)(edited(POINTERS, ("BLOCK_SIZE_K=32", "BLOCK_SIZE_K=8")))
+
 right("tiled_matmul", "grouped programs, advancing pointers, addresses modulo the size")(written(POINTERS))
 right("tiled_matmul", "outer products without tl.dot")(written(OUTER))
 

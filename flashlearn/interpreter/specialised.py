@@ -1,0 +1,149 @@
+"""How triton would bind a launch's arguments on a GPU: types, constants, options, as its compiler gets them.
+
+    >>> bound = specialise(kernel, (x, 100), {"BLOCK": 64})
+    >>> bound.signature                      # {"x_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+
+Triton's own binder is asked, so that annotations, tuples, `do_not_specialize` and an argument of 1 mean here
+what they mean there. It needs no GPU: the types do not depend on which one it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triton.runtime import jit
+from triton.runtime.jit import JITFunction
+
+from flashlearn.interpreter.errors import KernelCrash
+
+TARGET = 90
+"""Compute capability that launches are bound and lowered for."""
+
+_binders: dict[int, tuple[weakref.ref, Callable]] = {}
+
+
+@dataclass(frozen=True)
+class Specialised:
+    """A launch as triton's compiler gets it; `key` is equal for launches that compile to one kernel.
+
+    `constexprs` are by path: (2,) is the third argument, (2, 1) the second entry of a tuple there.
+    """
+
+    kernel: JITFunction
+    signature: Mapping[str, Any]
+    constexprs: Mapping[tuple[int, ...], Any]
+    attributes: Mapping[tuple[int, ...], Any]
+    options: Any
+    key: tuple
+
+
+@functools.cache
+def backend() -> Any:
+    """Triton's backend for NVIDIA GPUs; None where this triton has none, or another way of binding."""
+    if not hasattr(jit, "create_function_from_signature") or not hasattr(JITFunction, "_pack_args"):
+        return None
+    try:
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler.compiler import make_backend
+
+        return make_backend(GPUTarget("cuda", TARGET, 32))
+    except Exception:
+        return None
+
+
+def specialise(kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Specialised | None:
+    """The launch `kernel[grid](*args, **kwargs)` as triton binds it; None where that cannot be known.
+
+    Raises KernelCrash for arguments and options that triton refuses.
+    """
+    if not isinstance(kernel, JITFunction) or backend() is None:
+        return None
+    given = dict(kwargs, debug=False, instrumentation_mode="")
+    try:
+        bound, kinds, _ = _binder(kernel)(*args, **given)
+    except Exception as error:
+        _refuse_argument(kernel, args, kwargs, error)
+        return None
+    options = {name: value for name, value in given.items() if name not in bound}
+    telling = [k if k[0] == "constexpr" or isinstance(k[0], tuple) else k[0] for k in kinds]
+    try:
+        packed = kernel._pack_args(backend(), given, bound, kinds, options)
+    except Exception as error:
+        _refuse_options(kernel, kwargs, error)
+        return None
+    options, signature, constexprs, attributes = packed
+    key = (id(kernel), repr(telling), repr(options))
+    return Specialised(kernel, signature, constexprs, attributes, options, key)
+
+
+def declared(kernel: Any) -> dict[str, str]:
+    """The types that parameters are annotated with, `n: tl.int64` say, by name."""
+    parameters = kernel.params if isinstance(kernel, JITFunction) else ()
+    return {p.name: p.annotation_type for p in parameters if not p.is_constexpr and p.annotation_type}
+
+
+def _binder(kernel: JITFunction) -> Callable:
+    known = _binders.get(id(kernel))
+    if known is not None and known[0]() is kernel:
+        return known[1]
+    binder = jit.create_function_from_signature(kernel.signature, kernel.params, backend())
+    forget = functools.partial(_binders.pop, id(kernel), None)
+    _binders[id(kernel)] = (weakref.ref(kernel, lambda _: forget()), binder)
+    return binder
+
+
+def _refuse_argument(kernel: JITFunction, args: tuple, kwargs: dict[str, Any], error: Exception) -> None:
+    """Raise KernelCrash if it was the type of an argument that triton would not take."""
+    if "failed to specialize" not in str(error):
+        return
+    given = kernel.signature.bind(*args, **{k: v for k, v in kwargs.items() if k in kernel.arg_names})
+    for parameter in kernel.params:
+        value = given.arguments.get(parameter.name)
+        if parameter.is_constexpr or parameter.name not in given.arguments:
+            continue
+        try:
+            jit.native_specialize_impl(type(backend()), value, False, True, True)
+        except TypeError:
+            raise KernelCrash(
+                f"{parameter.name} of {kernel.fn.__name__} is {_words(value)}: a launch takes "
+                "tensors, numbers, "
+                f"None and tuples of these. {_remedy(value, parameter.name)}"
+            ) from None
+        except Exception:
+            return
+
+
+def _words(value: Any) -> str:
+    kind = type(value)
+    home = kind.__module__.split(".")[0]
+    name = f"{home}.{kind.__name__}" if home in ("numpy", "torch") else kind.__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _remedy(value: Any, name: str) -> str:
+    if isinstance(value, list):
+        return "Make it a tuple, or a tensor if the kernel loads from it."
+    if isinstance(value, str) or callable(value) or "dtype" in type(value).__name__:
+        return f"What is known when the kernel is compiled is declared as `{name}: tl.constexpr`."
+    if type(value).__module__.startswith("numpy"):
+        return (
+            "Make a NumPy number a Python one, with `int(...)` or `float(...)`, and an array a torch tensor."
+        )
+    return "Pass what is in it one by one."
+
+
+def _refuse_options(kernel: JITFunction, kwargs: dict[str, Any], error: Exception) -> None:
+    """Raise KernelCrash if it was the number of warps that triton would not take."""
+    warps = kwargs.get("num_warps")
+    if warps is None or "num_warps" in kernel.arg_names:
+        return
+    if "power of 2" in str(error) or not isinstance(warps, int):
+        raise KernelCrash(
+            f"{kernel.fn.__name__} was launched with num_warps={warps!r}: the number of warps "
+            "is a power of two, "
+            "1, 2, 4, 8, 16 or 32."
+        ) from None

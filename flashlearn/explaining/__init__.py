@@ -15,7 +15,12 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.explaining.experiments import fresh_memory, nan_born, undefined_lanes
+from flashlearn.explaining.experiments import (
+    fresh_memory,
+    nan_born,
+    rounded_inside,
+    undefined_lanes,
+)
 from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
 from flashlearn.explaining.named import named
@@ -28,6 +33,9 @@ from flashlearn.running.answer import Answer, answering
 
 LAUNCHERS = ("launcher", "changed input", "returned input", "stale answer")
 """What a launcher may do that alone makes cases wrong; an outcome's `fault` says so."""
+
+ROUNDED = "rounded inside"
+"""A finding that knows its lines: a sum that departs there has departed by rounding."""
 
 MOSTLY = 0.75
 """Share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
@@ -76,6 +84,7 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     finding = (
         attempted(exercise, "named", _named, exercise, outcomes)
         or attempted(exercise, "named where written", named_where_written, exercise, outcomes)
+        or (answer and attempted(exercise, "rounded inside", rounded_inside, exercise, wrong, answer))
         or _by_rules(exercise, wrong, answer)
     )
     return _with_line(exercise, finding, outcomes, answer) if answer is not None else finding
@@ -89,7 +98,7 @@ def _with_line(
     exercise: Exercise, finding: Finding | None, outcomes: list[Outcome], answer: Answer
 ) -> Finding | None:
     """The finding with the statement that departs first, where one is sure; or that alone."""
-    if finding is not None and (finding.place is not None or about_form(finding)):
+    if finding is not None and (finding.place is not None or finding.kind == ROUNDED or about_form(finding)):
         return finding
     departed = attempted(exercise, "first divergence", first_divergence, exercise, answer, outcomes)
     if departed is None or finding is None:

@@ -61,7 +61,7 @@ def weights_finding(exercise: Exercise, wrong: list[Outcome], answer: Answer) ->
     for outcome in sorted(wrong, key=_usefulness)[:4]:
         if not 64 <= _pairs(outcome) <= LARGEST:
             continue
-        reading = Reading(exercise, outcome, answer)
+        reading = CaseReading(exercise, outcome, answer)
         found = reading.weights()
         for look in (leak, missing, rows, scaled) if found is not None else ():
             finding = look(found, outcome)
@@ -81,7 +81,7 @@ def _pairs(outcome: Outcome) -> int:
     return sizes.get("S_q", 0) * sizes.get("S_k", 0)
 
 
-class Reading:
+class CaseReading:
     """One case of one answer, called with inputs that bring out its weights."""
 
     def __init__(self, exercise: Exercise, outcome: Outcome, answer: Answer):

@@ -36,3 +36,31 @@ wrong("flash_forward", "P is squared, in l too: that is a softmax of twice the s
         title="P squared, and divided by the sum of squares",
     )
 )
+
+SUM = 'acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")'
+HIDE = 's = tl.where(seen, s, -float("inf"))'
+
+wrong(
+    "flash_forward",
+    "acc is divided by l in every round.",
+    "divided in every step + divided by l twice",
+    "divided in every step",
+)(edited(flash_forward, (SUM, f"{SUM}\n        acc = acc / l_i[:, None]"), title="divided in the loop too"))
+wrong("flash_forward", "acc is rescaled a second time, after the sum.", "first divergence", "not rescaled")(
+    edited(flash_forward, (SUM, f"{SUM}\n        acc = acc * rescale[:, None]"), title="rescaled twice")
+)
+wrong("flash_forward", "The factor for what is old is turned round.", "rescale with the wrong sign")(
+    edited(flash_forward, ("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)"), title="exp(m_new − m_old)")
+)
+wrong(
+    "flash_forward_causal",
+    "A second mask, after the right one, hides the last key that a query may see.",
+    "first divergence",
+    "the diagonal is hidden",
+)(
+    edited(
+        flash_forward_causal,
+        (HIDE, f'{HIDE}\n        s = tl.where(columns[None, :] < last_seen[:, None], s, -float("inf"))'),
+        title="masked twice, the second time too strictly",
+    )
+)

@@ -18,3 +18,22 @@ for half in ("tl.float16", "tl.bfloat16"):
 wrong("dq_kernel", "dS has P squared: P is multiplied in twice.", "constant factor")(
     edited(dq_kernel, ("ds = p * (", "ds = p * p * ("), title="P squared in dS")
 )
+
+HIDDEN = 'p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])'
+
+wrong(
+    "dq_kernel_causal",
+    "P is masked twice, and the second mask is aligned top-left; dS is made as it should be.",
+    "mask aligned top-left",
+    "first divergence",
+    "diagonal tiles",
+)(
+    edited(
+        dq_kernel_causal,
+        (
+            HIDDEN,
+            f"{HIDDEN}\n        p = tl.where(columns[None, :] <= rows[:, None], p, 0.0)",
+        ),
+        title="P masked twice",
+    )
+)

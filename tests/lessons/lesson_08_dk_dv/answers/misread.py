@@ -41,3 +41,20 @@ wrong("dkv_kernel", "dO is read with the strides of Q.", "first divergence")(
         title="dO with the rows and columns of Q",
     )
 )
+
+wrong(
+    "dkv_kernel_causal",
+    "P is masked after the exponential, one key too strictly.",
+    "mask hides the diagonal",
+    "first divergence",
+)(
+    edited(
+        dkv_kernel_causal,
+        (
+            'p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])',
+            "p = tl.exp(s - lse_i[:, None])\n"
+            "        p = tl.where(columns[None, :] < rows[:, None] + S_k - S_q, p, 0.0)",
+        ),
+        title="P masked late, and too strictly",
+    )
+)

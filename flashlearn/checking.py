@@ -9,7 +9,8 @@ from typing import Any
 
 from flashlearn import compiler
 from flashlearn.exercise import Earlier, Exercise, Kind
-from flashlearn.explaining import diagnose
+from flashlearn.explaining import diagnose, sayable
+from flashlearn.explaining.failures import attempted, log_failure
 from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
@@ -52,16 +53,38 @@ def _judge(exercise: Exercise, answer: Answer, earlier: Earlier) -> tuple[list[O
             sentence = exercise.judged.review(answer, earlier)
         except Interrupted as error:
             return [*outcomes, _interrupted(exercise, error.raised)], None
+        except Exception as error:  # a review decides: one that fails has said neither yes nor no
+            log_failure(exercise, "review")
+            return [*outcomes, undecided := _undecided(exercise, error)], Finding(
+                "undecided", {"seen": undecided.message, "case": undecided.case.name}
+            )
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
             return outcomes, Finding("review", {"seen": sentence, "case": exercise.cases[0].name})
-    if is_symbolic:
-        return outcomes, symbolic.name_mistake(exercise, outcomes)
-    finding = diagnose(exercise, outcomes, answer)
+    return outcomes, attempted(exercise, "explaining", _explained, exercise, outcomes, answer)
+
+
+def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:
+    """What is wrong, where that can be said; the verdict is decided before, and without it."""
+    if exercise.kind is Kind.SYMBOLIC:
+        finding = attempted(exercise, "symbolic", symbolic.name_mistake, exercise, outcomes)
+        return sayable(exercise, finding)
+    finding = attempted(exercise, "diagnosis", diagnose, exercise, outcomes, answer)
     statuses = {o.status for o in outcomes}
-    if finding is None and exercise.explained.explain is not None and Status.WRONG in statuses <= JUDGED:
-        finding = exercise.explained.explain(outcomes, answer)
-    return outcomes, finding
+    explain = exercise.explained.explain
+    if finding is None and explain is not None and Status.WRONG in statuses <= JUDGED:
+        finding = sayable(exercise, attempted(exercise, "explain", explain, outcomes, answer))
+    return finding
+
+
+def _undecided(exercise: Exercise, error: Exception) -> Outcome:
+    """The outcome of a review that failed in a way nobody thought of."""
+    return Outcome(
+        exercise.cases[0],
+        Status.UNDECIDED,
+        "Every case passes; but the last look at your answer could not be finished "
+        f"({type(error).__name__}: {str(error)[:120]}), so this is no pass yet.",
+    )
 
 
 def _interrupted(exercise: Exercise, error: Raised) -> Outcome:

@@ -142,7 +142,8 @@ class HowExplained:
     that came out wrong amount to where no named mistake does: a flashlearn.outcome.Finding.
     `quantities(inputs)` gives what a right kernel's tiles hold on the way (flashlearn.quantity), by which
     the first value that departs is found; not where `unsolved(answer)` holds: then finding that line is
-    the exercise. `weights` reads P out of an attention kernel: (read(launcher, inputs), right(inputs)).
+    the exercise. `weights` says how P is read out of an
+    attention kernel (flashlearn.explaining.weights.Readout).
     """
 
     mistakes: Mapping[str, Mistake] = field(default_factory=dict)
@@ -150,7 +151,7 @@ class HowExplained:
     explain: Callable[[list[Any], Any], Any] | None = None
     quantities: Callable[[Inputs], Any] | None = None
     unsolved: Callable[[Any], bool] | None = None
-    weights: tuple[Callable[..., Any], Callable[[Inputs], Any]] | None = None
+    weights: Any = None
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ class Status(enum.Enum):
     RACE = "race"
     WRONG = "wrong"
     NOT_YOURS = "not computed by your kernel"
+    UNDECIDED = "not decided"
     NEEDS_GPU = "needs a GPU"
     PASS = "passed"
 

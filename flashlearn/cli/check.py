@@ -17,8 +17,20 @@ from flashlearn.course.files import Course, CourseError, Lesson, exercise_cells,
 if TYPE_CHECKING:
     from flashlearn.cli.headless import CheckVerdict, Run
 
-STYLES = {"PASS": "green", "NEEDS_GPU": "yellow", "TODO": "dim", "NOT_CHECKED": "dim"}
-WORDS = {"PASS": "passed", "NEEDS_GPU": "needs a GPU", "TODO": "not started", "NOT_CHECKED": "not checked"}
+STYLES = {
+    "PASS": "green",
+    "NEEDS_GPU": "yellow",
+    "UNDECIDED": "yellow",
+    "TODO": "dim",
+    "NOT_CHECKED": "dim",
+}
+WORDS = {
+    "PASS": "passed",
+    "NEEDS_GPU": "needs a GPU",
+    "UNDECIDED": "not decided",
+    "TODO": "not started",
+    "NOT_CHECKED": "not checked",
+}
 
 
 @dataclass

@@ -238,6 +238,22 @@ def _progress() -> tuple:
     return True, found
 
 
+def _explaining() -> tuple:
+    """Failures of ours while mistakes were named: no verdict depends on them."""
+    from flashlearn.course import failures
+
+    seen = failures.kept()
+    if not seen:
+        return True, "no failure while an answer was explained"
+    last, count = seen[-1], seen[-1].number
+    found = (
+        f"while explaining {last.exercise}, {last.stage!r} failed on {last.time[:16].replace('T', ' at ')} "
+        f"({last.error}); {'once so far' if count == 1 else f'{count} failures so far'}. The verdicts are "
+        "not affected."
+    )
+    return None, found, f"Nothing is to be done here; an issue with {failures.path()} would help to mend it."
+
+
 def _cache() -> tuple:
     from triton import knobs
 
@@ -269,6 +285,7 @@ CHECKS: dict[str, Callable[[], tuple]] = {
     "observer": _observer,
     "Jupyter kernel": _jupyter,
     "progress": _progress,
+    "explaining": _explaining,
     "compiled kernels": _cache,
 }
 """Each returns what a `Check` has after its name: ok, found, and advice where there is some."""

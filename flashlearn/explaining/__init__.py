@@ -3,28 +3,39 @@
 First what an experiment proves: lanes that a mask hides, memory that nobody wrote. Then the mistakes
 that the exercise declares, alone, here and there, or two at once. Then rules for what no author foresaw:
 those that name what was done, the birth of a NaN, and last those that say where to look. Precision comes
-before recall: where nothing is sure, there is no finding.
+before recall: where nothing is sure, there is no finding. Each of these stages is optional: one that fails
+is logged, and the others go on without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.explaining.experiments import fresh_memory, nan_born, undefined_lanes
+from flashlearn.explaining.experiments import (
+    fresh_memory,
+    nan_born,
+    rounded_inside,
+    undefined_lanes,
+)
+from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
 from flashlearn.explaining.named import named
-from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, about_form, standing
+from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
 from flashlearn.explaining.unwritten import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
+from flashlearn.explaining.wording import said
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
 
 LAUNCHERS = ("launcher", "changed input", "returned input", "stale answer")
 """What a launcher may do that alone makes cases wrong; an outcome's `fault` says so."""
+
+ROUNDED = "rounded inside"
+"""A finding that knows its lines: a sum that departs there has departed by rounding."""
 
 MOSTLY = 0.75
 """Share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
@@ -35,37 +46,61 @@ def diagnose(
 ) -> Finding | None:
     """The finding for a check that did not pass, or None if there is nothing sure to say.
 
-    With the learner's `answer` at hand, suspicions can be tested by running it again.
+    With the learner's `answer` at hand, suspicions can be tested by running it again. Only what is meant to
+    end a check, an interrupt, comes through: of a stage that fails there is no finding, and a log entry.
     """
     answer = answering(exercise, answer) if answer is not None else None
     first = next((o for o in outcomes if o.status is not Status.PASS), None)
     if first is None or first.status in (Status.TODO, Status.NEEDS_GPU):
         return None
-    wrong = [o for o in outcomes if o.status is Status.WRONG]
     if worst(outcomes) is not Status.WRONG:
-        return _besides(exercise, from_status(exercise, outcomes), outcomes)
-    told = _launcher(wrong)
+        finding = attempted(exercise, "status", from_status, exercise, outcomes)
+        finding = finding and _besides(exercise, finding, outcomes)
+    else:
+        finding = _of_numbers(exercise, outcomes, answer)
+    return sayable(exercise, finding)
+
+
+def sayable(exercise: Exercise, finding: Finding | None) -> Finding | None:
+    """The finding, or the first of its parts, that can be put into words."""
+    if finding is None or attempted(exercise, "words", said, finding) is not None:
+        return finding
+    parts = (sayable(exercise, part) for part in finding.parts)
+    return next(filter(None, parts), None)
+
+
+def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | None) -> Finding | None:
+    """What is wrong with an answer that came to its end in every case."""
+    wrong = [o for o in outcomes if o.status is Status.WRONG]
+    told = attempted(exercise, "launcher", _launcher, wrong)
     if told is not None:
         return told
     if answer is not None:
-        proved = undefined_lanes(exercise, wrong, answer) or fresh_memory(exercise, wrong, answer)
+        proved = attempted(
+            exercise, "undefined lanes", undefined_lanes, exercise, wrong, answer
+        ) or attempted(exercise, "fresh memory", fresh_memory, exercise, wrong, answer)
         if proved is not None:
             return proved
     finding = (
-        named(exercise, outcomes, at_once=not partly_written(outcomes))
-        or named_where_written(exercise, outcomes)
+        attempted(exercise, "named", _named, exercise, outcomes)
+        or attempted(exercise, "named where written", named_where_written, exercise, outcomes)
+        or (answer and attempted(exercise, "rounded inside", rounded_inside, exercise, wrong, answer))
         or _by_rules(exercise, wrong, answer)
     )
     return _with_line(exercise, finding, outcomes, answer) if answer is not None else finding
+
+
+def _named(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+    return named(exercise, outcomes, at_once=not partly_written(outcomes))
 
 
 def _with_line(
     exercise: Exercise, finding: Finding | None, outcomes: list[Outcome], answer: Answer
 ) -> Finding | None:
     """The finding with the statement that departs first, where one is sure; or that alone."""
-    if finding is not None and (finding.place is not None or about_form(finding)):
+    if finding is not None and (finding.place is not None or finding.kind == ROUNDED or about_form(finding)):
         return finding
-    departed = first_divergence(exercise, answer, outcomes)
+    departed = attempted(exercise, "first divergence", first_divergence, exercise, answer, outcomes)
     if departed is None or finding is None:
         return departed or finding
     if finding.mistake in VAGUE:
@@ -105,11 +140,15 @@ def _besides(exercise: Exercise, finding: Finding, outcomes: list[Outcome]) -> F
     """A fault of memory, and the named mistake that the other cases show."""
     if finding.mistake in exercise.explained.mistakes or all(o.status is not Status.WRONG for o in outcomes):
         return finding  # a declared kernel that fails just so in every case explains them all
-    also = named(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
+    also = attempted(exercise, "named besides", _named_besides, exercise, outcomes)
     if also is None or also.fits < MOSTLY * also.of:
         return finding  # a stray address may well make cases wrong in which it happens to stay inside
     both = (finding, also)
     return Finding("besides", {}, finding.place, finding.fits, finding.of, parts=both, partial=True)
+
+
+def _named_besides(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+    return named(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
 
 
 def _by_rules(exercise: Exercise, wrong: list[Outcome], answer: Answer | None) -> Finding | None:
@@ -119,17 +158,28 @@ def _by_rules(exercise: Exercise, wrong: list[Outcome], answer: Answer | None) -
         for check in outcome.outputs:
             if not check.ok:
                 clues.setdefault(check.name, []).append(Clue(exercise, outcome, check))
-    sure = {name: standing(SURE, seen) for name, seen in clues.items()}
+    sure = {name: _first_standing(exercise, SURE, seen) for name, seen in clues.items()}
     told = {name: finding for name, finding in sure.items() if finding is not None}
     if told:
         return _both(told, clues)
     if answer is not None:
-        proved = nan_born(exercise, wrong, answer) or weights_finding(exercise, wrong, answer)
+        proved = attempted(exercise, "birth of a NaN", nan_born, exercise, wrong, answer) or attempted(
+            exercise, "weights", weights_finding, exercise, wrong, answer
+        )
         if proved is not None:
             return proved
-    places = {name: standing(PLACES, seen) for name, seen in clues.items()}
+    places = {name: _first_standing(exercise, PLACES, seen) for name, seen in clues.items()}
     told = {name: finding for name, finding in places.items() if finding is not None}
     return _both(told, clues) if told else None
+
+
+def _first_standing(exercise: Exercise, rules: Sequence[Rule], seen: Sequence[Clue]) -> Finding | None:
+    """What the first rule that holds says; one that fails is passed over."""
+    for rule in rules:
+        finding = attempted(exercise, f"rule: {rule.kind}", standing, [rule], seen)
+        if finding is not None:
+            return finding
+    return None
 
 
 def _both(told: dict[str, Finding], clues: dict[str, list[Clue]]) -> Finding:

@@ -8,6 +8,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.interpreter.nan_origin import Birth, Births
+from flashlearn.interpreter.unrounded import ROUNDED
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer
@@ -40,6 +41,32 @@ def fresh_memory(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Fi
 
 def _all_pass(exercise: Exercise, answer: Answer, outcomes: list[Outcome], **how: float) -> bool:
     return all(run_observed(exercise, answer, o.case, **how).status is Status.PASS for o in outcomes)
+
+
+# ---------------------------------------------------------------- what half precision loses
+
+
+def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """Values rounded to half precision on their way, if every wrong case is right once they are not."""
+    if exercise.kind is not Kind.KERNEL or not wrong:
+        return None
+    seen: list[Outcome] = []
+    for outcome in sorted(wrong, key=lambda o: o.seconds):
+        again = run_observed(exercise, answer, outcome.case, unrounded=True)
+        if again.status is not Status.PASS:
+            return None
+        seen.append(again)
+    full = [o for o in seen if o.case.dtype.itemsize > 2]
+    found = [caution for o in full for caution in o.warnings if caution.kind in ROUNDED]
+    lines = {c.place.line for c in found if c.place is not None}
+    facts = {
+        "half": tuple(sorted({ROUNDED[c.kind] for c in found})),
+        "lines": tuple(sorted(lines)),
+        "count": len(wrong),
+        "full": len(full),
+    }
+    place = found[0].place if len(lines) == 1 else None
+    return Finding("rounded inside", facts, place, len(wrong), len(wrong), ("precision",))
 
 
 # ---------------------------------------------------------------- where a NaN is born

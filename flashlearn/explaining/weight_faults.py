@@ -25,7 +25,8 @@ FIRST, LAST = ("first tile missing",), ("last tile missing",)
 class Weights:
     """One head of one case: the learner's P, the right P and S, which pairs are visible, and the noise.
 
-    `recomputed` where P comes from a given LSE, as in a backward kernel.
+    `recomputed` where P comes from a given LSE, as in a backward kernel. `scans` is what a program scans,
+    "keys" or "queries"; `blocks` are the sizes of the learner's tiles, as far as they are known.
     """
 
     got: Tensor
@@ -34,6 +35,17 @@ class Weights:
     visible: Tensor
     noise: float
     recomputed: bool = False
+    scans: str = "keys"
+    blocks: tuple[int, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes that tiles have, or may have where nothing is known."""
+        return self.blocks or WHOLE
+
+    def tile_at(self, index: int) -> bool:
+        """True if one of the learner's tiles may begin here."""
+        return any(index % size == 0 for size in self.sizes)
 
     @property
     def missing(self) -> Tensor:
@@ -70,15 +82,15 @@ def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
     hidden = ~w.visible
     if not bool((hidden & ~leaking).any()):
         return 0
-    for size in WHOLE:
+    for size in w.sizes:
         crossed = torch.zeros_like(leaking)
         for a in range(0, leaking.shape[0], size):
             for b in range(0, leaking.shape[1], size):
                 tile = (slice(a, a + size), slice(b, b + size))
                 if bool(w.visible[tile].any()) and bool(hidden[tile].any()):
                     crossed[tile] = hidden[tile]
-        weighty = crossed & (w.scores.isfinite() | crossed)
-        if bool((leaking & ~crossed).any()) or not bool(weighty.any()):
+        outside = hidden & ~crossed  # with no pair there, nothing tells these tiles from the rest
+        if bool((leaking & ~crossed).any()) or not bool(crossed.any()) or not bool(outside.any()):
             continue
         if int(leaking.sum()) >= 0.5 * int(crossed.sum()):
             return size
@@ -99,27 +111,31 @@ def missing(w: Weights, outcome: Outcome) -> Finding | None:
     whole = bool((missing == (telling & columns[None, :])).all())
     first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
     told = telling.any(0).nonzero().flatten()
-    if whole and first % WHOLE[0] == 0 and bool(columns[told][told >= first].all()):
-        return Finding("last keys get no weight", {"first": first, "case": case}, called=LAST)
-    if whole and bool(columns[told][told <= last].all()):
-        return Finding("first keys get no weight", {"last": last, "case": case}, called=FIRST)
+    loop = w.scans == "keys"
+    if whole and first > 0 and w.tile_at(first) and bool(columns[told][told >= first].all()):
+        return Finding("last keys get no weight", {"first": first, "case": case, "loop": loop}, called=LAST)
+    if whole and w.tile_at(last + 1) and bool(columns[told][told <= last].all()):
+        return Finding("first keys get no weight", {"last": last, "case": case, "loop": loop}, called=FIRST)
     rows = missing.any(1)
     if bool((missing == (telling & rows[:, None])).all()):
-        return _missing_rows(telling, rows, case)
+        return _missing_rows(w, telling, rows, case)
     if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
         return Finding("diagonal tiles", {"pair": (i, j), "case": case})
     return None
 
 
-def _missing_rows(telling: Tensor, rows: Tensor, case: str) -> Finding | None:
+def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Finding | None:
     told = telling.any(1).nonzero().flatten()
     first, last = int(rows.nonzero()[0]), int(rows.nonzero()[-1])
     if bool(rows[told].all()):
         return None
-    if bool(rows[told][told >= first].all()):
-        return Finding("last queries give no weight", {"first": first, "case": case}, called=LAST)
-    if bool(rows[told][told <= last].all()):
-        return Finding("first queries give no weight", {"last": last, "case": case}, called=FIRST)
+    loop = w.scans == "queries"
+    if w.tile_at(first) and bool(rows[told][told >= first].all()):
+        facts = {"first": first, "case": case, "loop": loop}
+        return Finding("last queries give no weight", facts, called=LAST)
+    if w.tile_at(last + 1) and bool(rows[told][told <= last].all()):
+        facts = {"last": last, "case": case, "loop": loop}
+        return Finding("first queries give no weight", facts, called=FIRST)
     return None
 
 
@@ -172,7 +188,7 @@ def _tiles_of_rows(
 ) -> Finding | None:
     """Right up to a factor per row and tile of keys: what was summed before was not rescaled."""
     S_k = ratio.shape[1]
-    for size in WHOLE:
+    for size in w.sizes:
         if size >= S_k:
             break
         parts = [(ratio[:, a : a + size], telling[:, a : a + size]) for a in range(0, S_k, size)]
@@ -231,7 +247,19 @@ def scaled(w: Weights, outcome: Outcome) -> Finding | None:
     if abs(slope - 1) < 0.02:
         return None
     facts = {"case": outcome.case.name, "factor": slope, "meaning": _meaning(slope, outcome)}
-    return Finding("scores times a number", facts, called=("constant factor",))
+    if _is_power(w, slope):
+        return Finding("P to a power", {**facts, "recomputed": w.recomputed}, called=("constant factor",))
+    seen = w.visible.any(1)
+    if bool(((w.got[seen].sum(1) - 1).abs() < 0.02 + 50 * w.noise).all()):
+        return Finding("scores times a number", facts, called=("constant factor",))
+    return Finding("exponent times a number", facts, called=("constant factor",))
+
+
+def _is_power(w: Weights, power: float) -> bool:
+    """True if every weight is the right one to this power: what is divided by was taken along."""
+    telling = w.visible & (w.right > 50 * w.noise)
+    wanted = w.right[telling] ** power
+    return bool(((w.got[telling] - wanted).abs() <= 0.02 * wanted + 50 * w.noise).all())
 
 
 def _meaning(slope: float, outcome: Outcome) -> str:

@@ -1,15 +1,23 @@
 """What a wrong attention kernel attends to: its weights P, read out and compared pair by pair.
 
-The exercise says how to read them (`exercise.explained.weights`). A pair that gets weight and must not is a
-leak, a pair that gets none and must is missing, and weights that differ by a factor tell which number is
-wrong.
+The exercise says how to read them (`exercise.explained.weights`, a `Readout`). A pair that gets weight and
+must not is a leak, a pair that gets none and must is missing, and weights that differ by a factor tell which
+number is wrong. Nothing is said before the reading has proved itself: what was read must foretell what the
+kernel returns for other inputs, and a hidden pair has weight only if moving what it hides moves the result.
+Kernels are read without the roundings of half precision, which are no weights.
 """
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from flashlearn.exercise import Exercise
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Exercise, Inputs
+from flashlearn.explaining.predictions import WIDTH
 from flashlearn.explaining.weight_faults import Weights, leak, missing, rows, scaled
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
@@ -17,6 +25,29 @@ from flashlearn.running.circumstances import Observed
 
 LARGEST = 128 * 128
 """Pairs of the largest case that is read out."""
+
+CLOSE = 2e-4
+"""By so much of the largest number that they could give, weights may miss what a kernel returns."""
+
+
+@dataclass(frozen=True)
+class Readout:
+    """How the weights of a kernel are read, and what proves that they are the weights.
+
+    `read(launcher, inputs)` gives P, `right_of(inputs)` the right P and S and which pairs are visible. Of the
+    outputs, `output(returned)` shows the weights: for `probe(inputs)` it is `made_of(P, inputs)`, and adding
+    to row j (or i) of the input `moved`, for `by` "key" (or "query"), changes the rows of the other side to
+    which P gives weight. `scans` is what a program of this kernel scans, "keys" or "queries".
+    """
+
+    read: Callable[[Callable[..., Any], Inputs], Tensor]
+    right_of: Callable[[Inputs], tuple[Tensor, Tensor, Tensor]]
+    output: Callable[[Any], Tensor]
+    probe: Callable[[Inputs], Inputs]
+    made_of: Callable[[Tensor, Inputs], Tensor]
+    moved: str
+    by: str
+    scans: str
 
 
 class Stopped(Exception):
@@ -30,10 +61,11 @@ def weights_finding(exercise: Exercise, wrong: list[Outcome], answer: Answer) ->
     for outcome in sorted(wrong, key=_usefulness)[:4]:
         if not 64 <= _pairs(outcome) <= LARGEST:
             continue
-        found = _read(exercise, outcome, answer)
+        reading = CaseReading(exercise, outcome, answer)
+        found = reading.weights()
         for look in (leak, missing, rows, scaled) if found is not None else ():
             finding = look(found, outcome)
-            if finding is not None:
+            if finding is not None and (look is not leak or reading.leaks(finding)):
                 return finding
     return None
 
@@ -49,31 +81,105 @@ def _pairs(outcome: Outcome) -> int:
     return sizes.get("S_q", 0) * sizes.get("S_k", 0)
 
 
-def _read(exercise: Exercise, outcome: Outcome, answer: Answer) -> Weights | None:
-    """The weights of the head that is most wrong; None if they cannot be read."""
-    inputs = exercise.inputs(outcome.case, outcome.case.generator())
-    read, right_of = exercise.explained.weights
+class CaseReading:
+    """One case of one answer, called with inputs that bring out its weights."""
 
-    how = Observed(outcome.case.seed, direct=True, limit=exercise.judged.time_limit)
+    def __init__(self, exercise: Exercise, outcome: Outcome, answer: Answer):
+        self.outcome, self.answer = outcome, answer
+        self.readout: Readout = exercise.explained.weights
+        self.inputs = exercise.inputs(outcome.case, outcome.case.generator())
+        limit = exercise.judged.time_limit
+        self.how = Observed(outcome.case.seed, direct=True, unrounded=True, limit=limit)
+        self.head = 0
 
-    def launcher(**values):
-        evidence = answer.run(values, how)
+    def launcher(self, **values: Any) -> Any:
+        """What the learner's function returns. Raises Stopped if it does not come to its end."""
+        evidence = self.answer.run(values, self.how)
         if evidence.raised is not None:
             raise Stopped(evidence.raised.text)
         return evidence.returned
 
-    try:
-        got = read(launcher, inputs)
-    except Exception:
-        return None  # other inputs may stop a kernel that ran on the case's own
-    right, scores, visible = right_of(inputs)
-    if got.shape != right.shape:
-        return None
-    told = torch.isfinite(got).all(-1, keepdim=True)  # a row of NaN tells nothing; the others may
-    if int(told.sum()) < 0.5 * told.numel():
-        return None
-    got = torch.where(told, got, right)
-    flat = [t.reshape(-1, *t.shape[-2:]) for t in (got, right, scores)]
-    head = int((flat[0] - flat[1]).abs().amax((1, 2)).argmax())
-    noise = 4 * torch.finfo(outcome.case.dtype).eps + 1e-6
-    return Weights(*(t[head] for t in flat), visible, noise, recomputed="lse" in inputs)
+    def weights(self) -> Weights | None:
+        """The weights of the head that is most wrong; None if they cannot be read, or are none."""
+        try:
+            got = self.readout.read(self.launcher, self.inputs)
+        except Stopped:
+            return None  # other inputs may stop a kernel that ran on the case's own
+        right, scores, visible = self.readout.right_of(self.inputs)
+        if got.shape != right.shape:
+            return None
+        told = torch.isfinite(got).all(-1, keepdim=True)  # a row of NaN tells nothing; the others may
+        if int(told.sum()) < 0.5 * told.numel():
+            return None
+        got = torch.where(told, got, right)
+        flat = [_heads(t) for t in (got, right, scores)]
+        self.head = int((flat[0] - flat[1]).abs().amax((1, 2)).argmax())
+        if not self._foretells(got):
+            return None
+        eps = torch.finfo(self.outcome.case.dtype).eps
+        return Weights(
+            *(t[self.head] for t in flat),
+            visible,
+            noise=4 * eps + 1e-6,
+            recomputed="lse" in self.inputs,
+            scans=self.readout.scans,
+            blocks=blocks_of(self.outcome),
+        )
+
+    def _foretells(self, weights: Tensor) -> bool:
+        """True if the weights give what the kernel returns for inputs by which they were not read."""
+        probe = self.readout.probe(self.inputs)
+        returned = self._returned(probe)
+        if returned is None:
+            return False
+        foretold, largest = (
+            _heads(self.readout.made_of(*given))[self.head]
+            for given in ((weights, probe), (weights.abs(), _sizes(probe)))
+        )
+        if returned.shape != foretold.shape:
+            return False
+        told = torch.isfinite(returned)
+        miss = (returned - foretold)[told].abs()
+        slack = max(16 * torch.finfo(self.outcome.case.dtype).eps, CLOSE)
+        return miss.numel() > 0 and bool((miss <= slack * largest.max()).all())
+
+    def leaks(self, finding: Finding) -> bool:
+        """True if the first pair that is said to leak does: moving what it should hide moves the result."""
+        facts = finding.facts
+        query, key = facts["pair"] if "pair" in facts else (facts["first"], facts["keys"][0])
+        row, other = (key, query) if self.readout.by == "key" else (query, key)
+        probe = self.readout.probe(self.inputs)
+        tensor = probe[self.readout.moved].clone()
+        tensor[..., row, :] += tensor.abs().max()
+        before, after = self._returned(probe), self._returned({**probe, self.readout.moved: tensor})
+        if before is None or after is None or not bool(torch.isfinite(after[other]).all()):
+            return False
+        return not torch.equal(before[other], after[other])
+
+    def _returned(self, inputs: Inputs) -> Tensor | None:
+        """The output that shows the weights, of one head, in fp64."""
+        try:
+            returned = self.readout.output(self.launcher(**inputs))
+        except Stopped:
+            return None
+        return _heads(returned.double())[self.head]
+
+
+def blocks_of(outcome: Outcome) -> tuple[int, ...]:
+    """Block sizes of queries and keys, as far as the launches' constants tell."""
+    seen = {
+        value
+        for launch in outcome.launches
+        for name, value in launch.constexprs.items()
+        if type(value) is int and 8 <= value <= 256 and not value & (value - 1) and not WIDTH.search(name)
+    }
+    return tuple(sorted(seen))
+
+
+def _heads(x: Tensor) -> Tensor:
+    return x.reshape(-1, *x.shape[-2:])
+
+
+def _sizes(inputs: Inputs) -> Inputs:
+    """The inputs without their signs."""
+    return {name: abs(x) if isinstance(x, Tensor | float) else x for name, x in inputs.items()}

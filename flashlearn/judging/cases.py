@@ -116,15 +116,18 @@ def run_observed(
     case: Case,
     undefined: float = math.nan,
     fresh: float = math.nan,
+    unrounded: bool = False,
 ) -> Outcome:
     """One case in the observed interpreter, on the CPU.
 
-    `undefined` is for lanes without `other=`, `fresh` for the memory of torch.empty.
+    `undefined` is for lanes without `other=`, `fresh` for the memory of torch.empty. With `unrounded` half
+    precision loses nothing inside kernels.
     """
     started = time.perf_counter()
     inputs = exercise.inputs(case, case.generator())
     truth = Truth(exercise, inputs)
-    how = Observed(case.seed, undefined, fresh, limit=exercise.judged.time_limit)
+    limit = exercise.judged.time_limit
+    how = Observed(case.seed, undefined, fresh, unrounded=unrounded, limit=limit)
     evidence = answering(exercise, answer).run(inputs, how)
     outcome = _outcome(exercise, case, truth, inputs, evidence)
     return dataclasses.replace(outcome, seconds=time.perf_counter() - started)

@@ -17,8 +17,8 @@ from flashlearn.report.units import dtype_name, duration, number, plural
 if TYPE_CHECKING:
     from flashlearn.report import Report
 
-GLYPHS = {Status.PASS: "✓", Status.TODO: "○", Status.NEEDS_GPU: "◇"}
-CALM = (Status.TODO, Status.NEEDS_GPU)
+GLYPHS = {Status.PASS: "✓", Status.TODO: "○", Status.NEEDS_GPU: "◇", Status.UNDECIDED: "◇"}
+CALM = (Status.TODO, Status.NEEDS_GPU, Status.UNDECIDED)
 HINT_STEPS = ("the concept", "the shape of the answer", "the line")
 LONGEST_SENTENCE = 360
 
@@ -30,6 +30,7 @@ UNSAID = {
     Status.RACE: "Two programs touched the same memory, and one of them wrote.",
     Status.WRONG: "The result differs from the reference by more than rounding explains.",
     Status.NOT_YOURS: "The result is right, but your kernel did not compute it.",
+    Status.UNDECIDED: "Every case passes, but the last look at the answer could not be finished.",
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and there is none here.",
 }
 NEXT = {
@@ -39,6 +40,7 @@ NEXT = {
     Status.RACE: "Ask which program owns the element: give it one owner, or add atomically.",
     Status.WRONG: "Take the smallest failing case and compare your intermediate values with the formula's.",
     Status.NOT_YOURS: "Let the Triton kernel store every element of the result.",
+    Status.UNDECIDED: "Check once more: what failed is kept, and `flashlearn doctor` shows it.",
     Status.NEEDS_GPU: "Read on: the lesson continues without it; check again on a machine with a GPU.",
 }
 
@@ -99,7 +101,7 @@ def principal(report: Report) -> Outcome | None:
 
 def ran(report: Report) -> tuple[Outcome, ...]:
     """The outcomes that are cases. A review's complaint is the last one, after all of them, and is none."""
-    reviewed = report.finding is not None and report.finding.kind == "review"
+    reviewed = report.finding is not None and report.finding.kind in ("review", "undecided")
     return report.outcomes[:-1] if reviewed else report.outcomes
 
 

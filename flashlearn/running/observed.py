@@ -17,6 +17,7 @@ from flashlearn.interpreter.nan_origin import NanBuilder
 from flashlearn.interpreter.recorder import AccessRecorder, Recording
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
+from flashlearn.interpreter.unrounded import UnroundedBuilder
 from flashlearn.interpreter.values import Values
 from flashlearn.running import provenance
 from flashlearn.running.circumstances import Far, Observed, Traced
@@ -69,6 +70,8 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
 def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
     if how.births:
         session.builder = NanBuilder
+    if how.unrounded:
+        session.builder = UnroundedBuilder
     if how.values:
         session.values = Values(session, how.instead, sites=notebook.sites, compiled=notebook.compiled)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.divergence.facts import facts_of
+from flashlearn.explaining.divergence.facts import facts_of, facts_of_padding
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.search import first_departure
 from flashlearn.outcome import Finding, Outcome, Status
@@ -39,6 +39,9 @@ def first_divergence(
         replay = Replay(exercise, answer, outcome, until)
         quantities = exercise.explained.quantities(replay.inputs)
         found = first_departure(replay, quantities)
+        if found is not None and found.padded is not None:
+            place = found.padded.event.place
+            return Finding("padding counts", facts_of_padding(found), place, called=("first divergence",))
         if found is not None:
             return Finding("first divergence", facts_of(found, quantities), found.reading.event.place)
     return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flashlearn.explaining.divergence.matching import Reading, oriented, value_of
+from flashlearn.explaining.divergence.matching import HIDDEN, Reading, oriented, value_of
 from flashlearn.explaining.divergence.search import Departure, Goal
 from flashlearn.quantity import Quantities, Quantity
 
@@ -38,18 +38,22 @@ def tile_of(reading: Reading) -> tuple[int, ...]:
     return tuple(at[a].start // (blocks[a] or 1) for a in AXES if a in at)
 
 
-def agreeing(found: Departure) -> tuple[str, ...]:
-    """Names that the statement read and whose values are right quantities."""
-    names = [o.event.site.name for o in found.operands if o.matches and o.event.site.name]
-    return tuple(dict.fromkeys(names))
+def agreeing(found: Departure, quantities: Quantities) -> tuple[str, ...]:
+    """Names that the statement read and whose values are right inputs, or right for what it should make."""
+    wanted = quantities.made_of.get(found.goal.quantity.name)
+
+    def fits(quantity: Quantity) -> bool:
+        return wanted is None or quantity.name in wanted or quantity.kind == "input"
+
+    named = (o for o in found.operands if o.event.site.name and any(fits(m.quantity) for m in o.firm))
+    return tuple(dict.fromkeys(o.event.site.name for o in named))
 
 
 def facts_of(found: Departure, quantities: Quantities) -> dict[str, Any]:
     """The last tile in which all was right, the statement, what it should make, and what it made instead.
 
     `quantity` is what it should make, `rows` which of its rows if it is an input. `agrees` are names whose
-    values it was made of, and which are right; of its own name that is the old value. `padded` names an
-    operand whose padding is all that is wrong.
+    values it was made of, and which are right; of its own name that is the old value.
     """
     reading = found.reading
     before = _before(found)
@@ -63,9 +67,19 @@ def facts_of(found: Departure, quantities: Quantities) -> dict[str, Any]:
         "before": before,
         "quantity": found.goal.quantity.words,
         "rows": _rows(reading, found.goal.quantity),
-        "agrees": agreeing(found),
+        "agrees": agreeing(found, quantities),
         "instead": _instead(found, quantities),
-        "padded": found.padded,
+    }
+
+
+def facts_of_padding(found: Departure) -> dict[str, Any]:
+    """The name whose padding counts, where it was made, and the statement in whose sum it counts."""
+    return {
+        "name": found.padded.event.site.name,
+        "line": found.padded.event.site.line,
+        "tile": tile_of(found.reading),
+        "total": found.reading.event.site.name,
+        "total_line": found.reading.event.site.line,
     }
 
 
@@ -103,16 +117,36 @@ def _instead(found: Departure, quantities: Quantities) -> Instead | None:
         wrong = np.argwhere(got != right)[0]
         query, key = (int(n + reading.window.at[a].start) for n, a in zip(wrong, ("q", "k"), strict=True))
         return Instead("key shown" if got[tuple(wrong)] else "key hidden", pair=(query, key))
-    if reading.matches:
-        return Instead("unscaled" if reading.matches[0].quantity.kind == "unscaled" else "unmasked")
+    kinds = {match.quantity.kind for match in reading.matches}
+    if kinds & {"unscaled", "unmasked"}:
+        return Instead("unscaled" if "unscaled" in kinds else "unmasked")
     if np.isnan(got).any():
         return Instead("NaN")
+    if found.goal.quantity.name == "S" and (instead := _other_keys(got, right, found)) is not None:
+        return instead
     right = right * found.goal.factor if found.goal.factor != 1.0 else right
     for instead, other in _usual(found, quantities):
         if other is not None and other.shape == got.shape and _fits(got, other):
             return instead
     ratio = _ratio(got, right)
     return Instead("multiple", ratio=ratio) if ratio is not None else None
+
+
+def _other_keys(got: np.ndarray, right: np.ndarray, found: Departure) -> Instead | None:
+    """A key that scores hide and should not, or show; None if they differ in their numbers too."""
+    hidden, wanted = got <= HIDDEN, right == -np.inf
+    both = ~hidden & ~wanted
+    if (
+        np.array_equal(hidden, wanted)
+        or not both.any()
+        or not _fits(got[both], found.goal.factor * right[both])
+    ):
+        return None
+    at = np.argwhere(hidden != wanted)[0]
+    query, key = (
+        int(n + found.reading.window.at[axis].start) for n, axis in zip(at, ("q", "k"), strict=True)
+    )
+    return Instead("key hidden" if hidden[tuple(at)] else "key shown", pair=(query, key))
 
 
 def _usual(found: Departure, quantities: Quantities) -> Iterator[tuple[Instead, np.ndarray]]:
@@ -155,10 +189,14 @@ def _fits(got: np.ndarray, other: np.ndarray) -> bool:
 def _ratio(got: np.ndarray, right: np.ndarray) -> float | None:
     """The one number by which all entries are too large, if there is one."""
     cared = np.isfinite(right) & np.isfinite(got)
+    if not np.array_equal(got[~cared], right[~cared], equal_nan=True):
+        return None
     got, right = got[cared], right[cared]
     if right.size < 3 or not np.abs(right).max() > 0:
         return None
     ratio = float(got @ right / (right @ right))
+    if abs(ratio - 1) <= CLOSE:
+        return None
     fits = abs(ratio) > CLOSE and np.abs(got - ratio * right).max() <= CLOSE * np.abs(ratio * right).max()
     return ratio if fits else None
 

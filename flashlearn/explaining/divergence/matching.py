@@ -161,7 +161,7 @@ def _reading(event: Event, window: Window, blocks: Blocks, expected: Expected, c
             for factor in quantity.factors:
                 gap = distance(view, right, factor)
                 if gap <= SAME:
-                    unclean = _unclean(tile, right.array.shape, quantity)
+                    unclean = _unclean(tile, window, blocks, quantity)
                     matches.append(Match(quantity, factor, unclean, right.telling, turned))
                 near = near or SAME < gap <= FAR
     return Reading(event, window, blocks, tuple(matches), near and not matches)
@@ -229,14 +229,18 @@ def oriented(
         yield tile[extents], tile, bool(turned)
 
 
-def _unclean(tile: np.ndarray, shape: tuple[int, ...], quantity: Quantity) -> frozenset[str]:
+def _unclean(tile: np.ndarray, window: Window, blocks: Blocks, quantity: Quantity) -> frozenset[str]:
     """Axes along which what lies beyond the real entries of a tile would count in a sum."""
-    if tile.dtype == bool or tile.ndim != 2 or len(shape) != 2:
+    real = [axis for axis in quantity.axes if blocks.get(axis) is not None]
+    if tile.dtype == bool or len(quantity.axes) != 2 or tile.ndim != len(real):
         return frozenset()
-    rows, columns = shape
+    lengths = {axis: window.at[axis].stop - window.at[axis].start for axis in real}
     found = set()
-    for axis, rest in zip(quantity.axes, (tile[rows:, :columns], tile[:rows, columns:]), strict=True):
-        rest = rest.astype(np.float64)
+    for axis in real:
+        beyond = tuple(
+            slice(lengths[other], None) if other == axis else slice(0, lengths[other]) for other in real
+        )
+        rest = tile[beyond].astype(np.float64)
         adds = rest > HIDDEN if quantity.padding == -np.inf else rest != 0
         if adds.any() or np.isnan(rest).any():
             found.add(axis)

@@ -21,6 +21,9 @@ from flashlearn.quantity import Quantities, Quantity
 
 Instead = dict[int, np.ndarray]
 MOST_TRIED = 6  # quantities for one statement
+FINISHED_BY = ("S", "P", "P of the whole row")
+"""What may be made of scores or weights that still lack alpha or the mask."""
+
 MOST_STEPS = 3
 """Statements that may be wrong one after the other, as l and acc are where nobody rescales."""
 
@@ -38,13 +41,14 @@ class Goal:
 class Departure:
     """The first reading at which a statement departs, and what it should have been.
 
-    `padded` names the operand whose padding is all that is wrong, if it is.
+    `padded` is what it was made of, if that holds right numbers and beyond them something that counts in a
+    sum, and nothing else is wrong.
     """
 
     reading: Reading
     goal: Goal
     operands: tuple[Reading, ...]
-    padded: str
+    padded: Reading | None
     readings: Mapping[int, Reading]
 
 
@@ -57,14 +61,29 @@ class _Candidate:
     kind: str  # "unscaled", "departs" or "unmasked"
 
     def allows(self, goal: Goal) -> bool:
-        """False if what the statement read is right only for another multiple of the goal, or unfinished."""
+        """False if what the statement read is no step to the goal: unfinished, beyond it, a multiple."""
+        beyond = f"running {goal.quantity.words}"
         for operand in self.operands:
+            if operand.matches and not operand.firm and goal.quantity.name not in FINISHED_BY:
+                return False  # it lacks a mask, or alpha: whoever was to see to that is to blame
+            if goal.quantity.kind == "output" and any(m.quantity.name == beyond for m in operand.matches):
+                return False  # it is the goal already, and the statement may only undo an earlier one
+            if goal.quantity.axes == ("q",) and self._holds(operand, goal):
+                return False  # one number per row that is there already
             same = [m.factor for m in operand.matches if m.quantity.name == goal.quantity.name]
             if same and not any(np.isclose(factor, goal.factor) for factor in same):
                 return False
             if goal.quantity.kind == "output" and not _finished(operand):
                 return False
         return True
+
+    def _holds(self, operand: Reading, goal: Goal) -> bool:
+        """True if an operand has the goal's value, in the place where the statement stands."""
+        right = value_of(goal.quantity, self.reading.window)
+        if right is None or operand.event.array.size < right.size or not np.isfinite(right).all():
+            return False
+        array = operand.event.array.reshape(-1)[: right.size]
+        return bool(np.allclose(array, goal.factor * right.reshape(-1), 1e-5, 1e-6))
 
 
 def first_departure(replay: Replay, quantities: Quantities) -> Departure | None:
@@ -99,15 +118,54 @@ def _search(replay: Replay, quantities: Quantities, instead: Instead, steps: int
 
 def _departure(
     candidate: _Candidate, goal: Goal, readings: dict[int, Reading], replay: Replay, instead: Instead
-) -> Departure:
+) -> Departure | None:
+    """The departure where the statement first makes something else; None if what it read is not right."""
+    reading = next(
+        r
+        for r in readings.values()
+        if r.event.site == candidate.reading.event.site
+        and r.event.number <= candidate.reading.event.number
+        and (r is candidate.reading or _other_than(r, goal))
+    )
+    operands = tuple(readings[n] for n in reading.event.operands)
+    if not all(_right_for(o, reading) for o in operands):
+        return None
     lost = {"q", "k"} - set(goal.quantity.axes) if goal.quantity.kind != "input" else set()
-    padded = ""
-    for operand in candidate.operands:
-        if operand.unclean & lost and operand.event.site.name:
-            tried = replay.record({**instead, **_cleaned(operand.event.site, lost, readings)})
-            if tried is not None and tried[1]:
-                padded = operand.event.site.name
-    return Departure(candidate.reading, goal, candidate.operands, padded, readings)
+    padded = None
+    for operand in operands:
+        for source in _sources(operand, lost, readings):
+            tried = replay.record({**instead, **_cleaned(source.event.site, lost, readings)})
+            if tried is None:
+                return None  # whether the padding is to blame is not known
+            if tried[1]:
+                padded = source
+    return Departure(reading, goal, operands, padded, readings)
+
+
+def _other_than(reading: Reading, goal: Goal) -> bool:
+    """True for a reading whose place is known, and which is not the goal."""
+    names = {m.quantity.name for m in reading.firm}
+    return reading.window is not None and bool(names) and goal.quantity.name not in names
+
+
+def _sources(reading: Reading, lost: set[str], readings: dict[int, Reading]) -> list[Reading]:
+    """An operand whose padding would count, and before it the one that put it there: a load, or the scores.
+
+    The last of those that can be told is the one to blame.
+    """
+    found, at = [], reading
+    while at is not None and at.unclean & lost:
+        tiles = [readings[n] for n in at.event.operands if is_tile(readings[n].event.array)]
+        scores = any(
+            m.quantity.kind == "input" or (m.quantity.name == "S" and m.quantity.kind != "unscaled")
+            for m in at.matches
+        )
+        if at.event.site.name and (at is reading or scores or not tiles):
+            found.append(at)
+        if scores:
+            break
+        at = next((r for r in tiles if r.unclean & lost), None)
+    return found
 
 
 def _candidates(
@@ -115,6 +173,7 @@ def _candidates(
 ) -> Iterator[_Candidate]:
     """One for each site that departs, where it does so first, in the order in which they run."""
     carried: dict[Site, Goal] = {}
+    overwritten = _overwritten(readings)
     done: set[Site] = {readings[n].event.site for n in replaced if n in readings}
     strayed: set[tuple] = set()  # programs in which something before was not right
     for reading in readings.values():
@@ -131,8 +190,10 @@ def _candidates(
         operands = tuple(readings[n] for n in event.operands)
         if site.kind == "store" and (event.launch, event.program) in strayed:
             continue
-        if not all(o.right for o in operands) or reading.near:
+        if not all(_right_for(o, reading) for o in operands) or reading.near:
             continue
+        if reading.matches and event.number in overwritten:
+            continue  # it is judged at its last value
         tiles = [o for o in operands if o.matches]
         if not tiles and any(is_tile(o.event.array) for o in operands):
             continue
@@ -144,8 +205,45 @@ def _candidates(
         elsewhere = {goal.quantity.name for other, goal in carried.items() if other != site}
         expected = _possible(reading, operands, quantities, elsewhere)
         if before and kind == "departs":
-            expected = [carried[site]]
+            expected = [carried[site], *(goal for goal in expected if goal != carried[site])]
         yield _Candidate(reading, operands, tuple(expected), before, kind)
+
+
+def _right_for(operand: Reading, reader: Reading) -> bool:
+    """True if nothing is wrong with an operand; what comes from an earlier round must know all of that."""
+    if not operand.right or not operand.matches or operand.event.scope == reader.event.scope:
+        return operand.right
+    if len(operand.event.scope) < len(reader.event.scope):
+        return True  # from before the loop
+    whole = replace(operand.window, before=operand.window.seen)
+    array = operand.event.array
+    for match in operand.matches:
+        right = value_of(match.quantity, whole)
+        fitting = oriented(array, match.quantity.axes, whole, operand.blocks)
+        for view, _, turned in fitting if right is not None else ():
+            if turned != match.turned:
+                continue
+            got, wanted = view.reshape(right.shape), match.factor * right if right.dtype != bool else right
+            if np.allclose(got, wanted, 1e-4, 1e-5, equal_nan=True):
+                return True
+    return False
+
+
+def _overwritten(readings: dict[int, Reading]) -> set[int]:
+    """Events whose name another statement gives a new value, of the same shape, in the same round."""
+    last: dict[tuple, Reading] = {}
+    found = set()
+    for reading in readings.values():
+        event = reading.event
+        if event.site.kind != "assign":
+            continue
+        key = (event.launch, event.program, event.scope, event.site.name)
+        earlier = last.get(key)
+        again = earlier is not None and earlier.event.site != event.site
+        if again and earlier.event.array.shape == event.array.shape:
+            found.add(earlier.event.number)
+        last[key] = reading
+    return found
 
 
 def _finished(reading: Reading) -> bool:
@@ -222,7 +320,8 @@ def _put_right(site: Site, goal: Goal, readings: dict[int, Reading]) -> Instead:
             wanted = right.reshape(view.shape).astype(np.float64)
             with np.errstate(invalid="ignore"):
                 wanted = wanted * goal.factor if goal.factor != 1.0 else wanted
-            view[...] = np.where(np.isnan(wanted), np.where(np.isnan(view), 0.0, view), wanted)
+            own = np.where(np.isnan(view) | (view == np.inf), 0.0, view)
+            view[...] = np.where(np.isnan(wanted), own, wanted)
             instead[reading.event.number] = array
     return instead
 
@@ -236,11 +335,10 @@ def _cleaned(site: Site, lost: set[str], readings: dict[int, Reading]) -> Instea
         match = reading.matches[0]
         array = reading.event.array.astype(np.float64)
         tile = array.T if match.turned else array
-        at = [reading.window.at[axis] for axis in match.quantity.axes]
-        rows, columns = (s.stop - s.start for s in at)
-        if match.quantity.axes[0] in lost:
-            tile[rows:] = match.quantity.padding
-        if match.quantity.axes[1] in lost:
-            tile[:, columns:] = match.quantity.padding
+        real = [axis for axis in match.quantity.axes if reading.blocks.get(axis) is not None]
+        for position, axis in enumerate(real):
+            if axis in lost:
+                at = reading.window.at[axis]
+                np.moveaxis(tile, position, 0)[at.stop - at.start :] = match.quantity.padding
         instead[reading.event.number] = array
     return instead

@@ -96,7 +96,7 @@ def some_rows(clue: Clue) -> Seen:
     if bad.ndim < 2 or bad.shape[-2] < 2:
         return SILENT if bad.ndim >= 2 else None
     rows = bad.any(dim=-1)
-    if rows.all():
+    if rows.all() or not rows.any():  # no element may be too far off, and all of them together
         return None
     return _elements(clue, rows)
 

@@ -19,7 +19,6 @@ def first_divergence(
     rows: tuple[int, int] | None,
     agrees: tuple[str, ...],
     instead: Instead | None,
-    padded: str,
 ) -> Said:
     """One or two sentences about a statement whose value is wrong, though what it was made of is right."""
     where = f"in tile {_shown(tile)}, line {line}, {_subject(name, stored)}"
@@ -28,14 +27,25 @@ def first_divergence(
     start = f"Through tile {_shown(before)} everything agrees; " if before is not None else ""
     meant = f"rows {rows[0]} to {rows[1]} of {quantity}" if rows is not None else quantity
     sentence = f"{start}{where} is not {meant}{though}."
-    padding = f"`{padded}` is right for what exists, but what it holds beyond that counts in the sum."
+    if instead is not None and instead.kind == "unmasked":
+        sentence = (
+            f"{start}{where} is {meant} without the mask: hidden keys have numbers in it like any other."
+        )
     return Said(
-        joined(
-            sentence[0].upper() + sentence[1:],
-            _instead(instead) if instead is not None else "",
-            padding if padded else "",
-        ),
+        joined(sentence[0].upper() + sentence[1:], _instead(instead) if instead is not None else ""),
         f"Compare this line with what {quantity} is made of.",
+    )
+
+
+@kind("padding counts")
+def padding_counts(name: str, line: int, tile: Tile, total: str, total_line: int) -> Said:
+    """Right numbers, and beyond them something that a later sum counts; with nothing there all is right."""
+    into = f"`{total}` in line {total_line}" if total else f"the sum in line {total_line}"
+    return Said(
+        f"`{name}`, made in line {line}, is right for what exists; but what it holds beyond that counts in "
+        f"{into}, in tile {_shown(tile)}.",
+        "What must the padding hold so that it adds nothing: 0 in a sum, −∞ in front of a maximum or an "
+        "exponential?",
     )
 
 
@@ -51,7 +61,7 @@ def _instead(instead: Instead) -> str:
         "key shown": f"It shows key {key} to query {query}.",
         "key hidden": f"It hides key {key} from query {query}.",
         "unscaled": "It is Q Kᵀ without alpha, and alpha does not come later.",
-        "unmasked": "Hidden keys are not masked in it, nor later.",
+        "unmasked": "",
         "NaN": "It holds NaN.",
         "without delta": "It is P ∘ dP: delta is not subtracted.",
         "share": "It holds this tile's share alone.",

@@ -24,6 +24,8 @@ STEPS = {
     "todo": "",
     "crashed": "",
     "timeout": "",
+    "undecided": "Do all outputs have their shapes and dtypes for other inputs too? If this stays, the fault "
+    "is the course's: `flashlearn doctor` says what failed, and where to find it in full.",
     "needs_gpu": "",
     "launcher": "Return what the signature names, in that order.",
     "changed input": "Allocate a tensor of your own for what the kernel writes.",

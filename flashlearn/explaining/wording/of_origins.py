@@ -1,4 +1,4 @@
-"""Where a NaN or an infinity is born, or a number that nobody has defined."""
+"""Where a NaN or an infinity is born, a number that nobody has defined, or digits are lost."""
 
 from __future__ import annotations
 
@@ -79,6 +79,33 @@ def undefined_numbers(what: str, tensor: str, case: str, output: str, count: int
     """Numbers of a tensor that were never defined."""
     sentence, step = UNDEFINED[what]
     return Said(f"{tensor} {sentence} {_reach(case, output, count, total)}", step)
+
+
+@kind("rounded inside")
+def rounded_inside(half: tuple[str, ...], lines: tuple[int, ...], count: int, full: int) -> Said:
+    """Every wrong case is right once nothing inside is rounded to half precision; `full` of them are fp32."""
+    mended = "the wrong case is right" if count == 1 else f"all {count} wrong cases are right"
+    if not full:
+        return Said(
+            "Too much is rounded to half precision on the way: with fp32's digits kept inside the kernel, "
+            f"{mended}.",
+            "Which values are computed in the inputs' own dtype? Convert to tl.float32 after loading, keep "
+            "sums in it, and convert back only in front of tl.dot and tl.store.",
+        )
+    where = f" in {_lines(lines)}" if lines else ""
+    to = " and ".join(half) or "half precision"
+    return Said(
+        f"Inside the kernel numbers are rounded to {to}{where}, also where the inputs are fp32. With their "
+        f"digits kept, {mended}.",
+        "A fixed half-precision type fits half-precision inputs alone: convert to the dtype of the tile that "
+        "the product is taken with, as in `p.to(v.dtype)`, and keep sums in fp32.",
+    )
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    return f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
 
 
 def _reach(case: str, output: str, count: int, total: int) -> str:

@@ -43,38 +43,38 @@ def _first_pair(case: str, pair: Pair, last: int | None) -> str:
 
 
 @kind("last keys get no weight")
-def last_keys(first: int, case: str) -> Said:
-    """The last tile of keys is left out."""
+def last_keys(first: int, case: str, loop: bool) -> Said:
+    """The last tile of keys is left out; a `loop` goes over keys, or each has its program."""
     return Said(
         f"No query gives weight to the keys from {first} on (case {case}): the last tile is left out.",
-        "Where does the loop over keys end?",
+        "Where does the loop over keys end?" if loop else "How many programs are there along the keys?",
     )
 
 
 @kind("first keys get no weight")
-def first_keys(last: int, case: str) -> Said:
+def first_keys(last: int, case: str, loop: bool) -> Said:
     """The first tile of keys is left out."""
     return Said(
         f"No query gives weight to the keys 0 to {last} (case {case}): the first tile is left out.",
-        "Where does the loop over keys begin?",
+        "Where does the loop over keys begin?" if loop else "Which keys does program 0 have?",
     )
 
 
 @kind("last queries give no weight")
-def last_queries(first: int, case: str) -> Said:
+def last_queries(first: int, case: str, loop: bool) -> Said:
     """The last tile of queries is left out."""
     return Said(
         f"The queries from {first} on give no weight to any key (case {case}): their tile is left out.",
-        "Where does the loop over queries end?",
+        "Where does the loop over queries end?" if loop else "How many programs are there along the queries?",
     )
 
 
 @kind("first queries give no weight")
-def first_queries(last: int, case: str) -> Said:
+def first_queries(last: int, case: str, loop: bool) -> Said:
     """The first tile of queries is left out."""
     return Said(
         f"The queries 0 to {last} give no weight to any key (case {case}): their tile is left out.",
-        "Where does the loop over queries begin?",
+        "Where does the loop over queries begin?" if loop else "Which queries does program 0 have?",
     )
 
 
@@ -132,4 +132,28 @@ def scores_times_a_number(case: str, factor: float, meaning: str) -> Said:
         f"P is a softmax of the right scores times {meaning or f'{factor:.4g}'}: the exponent is off by that "
         f"factor in every pair (case {case}).",
         "Which factors stand between q · k and the exponential?",
+    )
+
+
+@kind("P to a power")
+def p_to_a_power(case: str, factor: float, meaning: str, recomputed: bool) -> Said:
+    """Every weight is the right one to this power."""
+    power = meaning or f"{factor:.4g}"
+    return Said(
+        f"The weights are not P but P to the power {power}, pair by pair, and rows do not sum to 1 (case "
+        f"{case}).",
+        "Is P multiplied with itself, or the whole exponent by a number, "
+        f"{'LSE' if recomputed else 'the maximum'} and all?",
+    )
+
+
+@kind("exponent times a number")
+def exponent_times_a_number(case: str, factor: float, meaning: str) -> Said:
+    """Within a row as for scores times a number, and rows do not sum to 1."""
+    power = meaning or f"{factor:.4g}"
+    return Said(
+        f"Within each row the weights go like exp(S) to the power {power} instead of exp(S), and they do not "
+        f"sum to 1 (case {case}).",
+        "Which factor does S have in the exponent, and do the weights have the same in the sum that they are "
+        "divided by?",
     )

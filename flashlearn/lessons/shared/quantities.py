@@ -22,12 +22,12 @@ from flashlearn.lessons.shared.reference import LOG2E
 from flashlearn.quantity import Array, Quantities, Quantity, Window
 
 MADE_OF = {
-    "S": ("q", "k", "Q Kᵀ"),
+    "S": ("q", "k", "Q Kᵀ", "S"),  # of S itself, where it is masked
     "Q Kᵀ": ("q", "k"),
     "m": ("S", "m", "max of a tile"),
     "max of a tile": ("S",),
     "rescale": ("m",),
-    "P": ("S", "m", "lse"),
+    "P": ("S", "m", "lse", "P"),
     "P of the whole row": ("P", "l"),
     "l": ("l", "rescale", "P", "sum of a tile", "l brought to the new maximum"),
     "sum of a tile": ("P",),
@@ -96,6 +96,7 @@ def attention_backward(inputs: Inputs, outputs: tuple[str, ...], causal: bool = 
         *_scores(x),
         _pair("P", "exp(S − LSE)", x.p),
         _pair("P", "exp(S − LSE)", np.exp(x.s - _finite(x.lse)[..., None]), "unmasked"),
+        *_unmasked_p(x),
         _pair("dP", "dO Vᵀ", dp),
         _pair("dP − delta", "dP − delta", centred),
         _pair("dS", "P ∘ (dP − delta)", ds, factors=(1.0, x.alpha)),
@@ -107,6 +108,15 @@ def attention_backward(inputs: Inputs, outputs: tuple[str, ...], causal: bool = 
     finals["dk"] = ("k", x.alpha * ds.swapaxes(-1, -2) @ x.q)
     known += [_output(n, "d" + n[1:].upper(), (finals[n][0], "d"), finals[n][1]) for n in outputs]
     return _all(x.sizes, tuple(known))
+
+
+def _unmasked_p(x: _Parts) -> tuple[Quantity, ...]:
+    """exp(S − LSE) of all pairs, where a mask hides some."""
+    if x.visible.all():
+        return ()
+    with np.errstate(over="ignore"):
+        p = np.exp(x.alpha * x.raw - _finite(x.lse)[..., None])
+    return (_pair("P", "exp(S − LSE)", p, "unmasked"),)
 
 
 def softmax_forward(inputs: Inputs) -> Quantities:

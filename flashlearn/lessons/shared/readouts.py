@@ -9,6 +9,7 @@ of dQ is alpha Σ_j P_ij K_j over those keys, and solving for P_ij reads them of
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor
 
 from flashlearn.exercise import Inputs
+from flashlearn.explaining.weights import Readout
 from flashlearn.lessons.shared import reference
 
 Launcher = Callable[..., tuple[Tensor, ...] | Tensor]
@@ -24,6 +26,10 @@ Launcher = Callable[..., tuple[Tensor, ...] | Tensor]
 
 def _first(outputs: tuple[Tensor, ...] | Tensor) -> Tensor:
     return outputs[0] if isinstance(outputs, tuple | list) else outputs
+
+
+def _last(outputs: tuple[Tensor, ...] | Tensor) -> Tensor:
+    return outputs[-1] if isinstance(outputs, tuple | list) else outputs
 
 
 def _one_hot(like: Tensor, start: int) -> Tensor:
@@ -49,8 +55,7 @@ def dv_weights(launcher: Launcher, inputs: Inputs) -> Tensor:
     """P [..., S_q, S_k] of a kernel that returns dV last, from as many calls as S_q / D rounded up."""
     do, parts = inputs["do"], []
     for start in range(0, do.shape[-2], do.shape[-1]):
-        outputs = launcher(**{**inputs, "do": _one_hot(do, start)})
-        dv = outputs[-1] if isinstance(outputs, tuple | list) else outputs
+        dv = _last(launcher(**{**inputs, "do": _one_hot(do, start)}))
         parts.append(dv[..., : min(do.shape[-1], do.shape[-2] - start)].double().mT)
     return torch.cat(parts, dim=-2)
 
@@ -70,9 +75,9 @@ def dq_weights(launcher: Launcher, inputs: Inputs) -> Tensor:
     return torch.cat(parts, dim=-1)
 
 
-def readout(read: Callable[[Launcher, Inputs], Tensor], causal: bool = False):
-    """What `exercise.explained.weights` holds: how to read P out, and the right P, S and mask."""
-    return read, functools.partial(right_weights, causal=causal)
+def readout(read: Callable[[Launcher, Inputs], Tensor], causal: bool = False) -> Readout:
+    """What `exercise.explained.weights` holds: how to read P out, what proves it, and what is right."""
+    return dataclasses.replace(READOUTS[read], right_of=functools.partial(right_weights, causal=causal))
 
 
 def right_weights(inputs: Inputs, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -85,3 +90,41 @@ def right_weights(inputs: Inputs, causal: bool) -> tuple[Tensor, Tensor, Tensor]
 def _alpha(inputs: Inputs) -> float:
     alpha = inputs.get("alpha")
     return 1 / math.sqrt(inputs["q"].shape[-1]) if alpha is None else alpha
+
+
+# ---------------------------------------------------------------- what proves a reading
+
+
+def _o_of(weights: Tensor, inputs: Inputs) -> Tensor:
+    """O = P V."""
+    return weights @ inputs["v"].double()
+
+
+def _dv_of(weights: Tensor, inputs: Inputs) -> Tensor:
+    """dV = Pᵀ dO."""
+    return weights.mT @ inputs["do"].double()
+
+
+def _dq_of(weights: Tensor, inputs: Inputs) -> Tensor:
+    """dQ = alpha (P ∘ dP) K where delta is 0."""
+    k, v, do = (inputs[name].double() for name in ("k", "v", "do"))
+    return inputs["alpha"] * (weights * (do @ v.mT)) @ k
+
+
+def _without_o(inputs: Inputs) -> Inputs:
+    """O = 0, so that delta is 0."""
+    return {**inputs, "o": torch.zeros_like(inputs["o"])}
+
+
+READOUTS = {
+    forward_weights: Readout(
+        forward_weights, right_weights, _first, dict, _o_of, moved="v", by="key", scans="keys"
+    ),
+    dv_weights: Readout(
+        dv_weights, right_weights, _last, dict, _dv_of, moved="do", by="query", scans="queries"
+    ),
+    dq_weights: Readout(
+        dq_weights, right_weights, _first, _without_o, _dq_of, moved="v", by="key", scans="keys"
+    ),
+}
+"""For each way of reading: what its weights give, and what is moved to see who looks."""

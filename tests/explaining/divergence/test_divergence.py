@@ -171,7 +171,7 @@ WRONG = {
     ),
     "padded keys count in l": (
         "flash_forward", FORWARD, [("x = tl.where((j < S_k)[None, :], x, -float(\"inf\"))", "x = x")],
-        "total = total * shrink", "sum of exp(S − m)", "counts in the sum",
+        "x = x", "", "counts in `total`",
     ),
     "LSE in base 2": (
         "flash_forward", FORWARD, [("top + tl.log(total)", "top + tl.log2(total)")],
@@ -227,6 +227,24 @@ WRONG = {
         "dkv_kernel", BACKWARD, [("to_v += tl.dot", "to_v = tl.dot")],
         "to_v = tl.dot", "the sum of Pᵀ dO", "this tile's share alone",
     ),
+    "a second mask, too strict, after the right one": (
+        "flash_forward_causal", CAUSAL,
+        [("        newer =", "        x = tl.where(j[None, :] < i[:, None] + S_k - S_q, x, -float(\"inf\"))\n"
+          "        newer =")],
+        "x = tl.where(j[None, :] < i", "alpha Q Kᵀ", "It hides key",
+    ),
+    "the only mask is the second one, and wrong": (
+        "flash_forward_causal", FORWARD,
+        [("        newer =", "        x = tl.where(j[None, :] <= i[:, None], x, -float(\"inf\"))\n"
+          "        newer =")],
+        "x = tl.where(j[None, :] <= i", "alpha Q Kᵀ", "It hides key",
+    ),
+    "divided inside the loop": (
+        "flash_forward", FORWARD,
+        [("out = out * shrink[:, None] + tl.dot(e, v, input_precision=\"ieee\")",
+          "out = (out * shrink[:, None] + tl.dot(e, v, input_precision=\"ieee\")) / total[:, None]")],
+        "out = (out * shrink", "sum of exp(S − m) V", "In tile (0, 0)",
+    ),
     "transposed tiles, LSE along the keys": (
         "dkv_kernel", TRANSPOSED, [("lse[None, :]", "lse[:, None]")],
         "p = tl.exp(s - lse[:, None])", "exp(S − LSE)", "`s` and `lse` are right",
@@ -253,9 +271,59 @@ def test_the_first_departure_is_at_the_line_that_makes_it(name):
         return
     assert found is not None, "nothing was said"
     assert found.place.text.strip().startswith(text.strip()), found.sentence
-    assert quantity in found.facts["quantity"]
+    assert quantity in found.facts.get("quantity", "")
     assert words in found.sentence
     assert f"line {found.place.line}" in found.sentence
+
+
+PADDED = """
+@triton.jit
+def kernel(s_ptr, p_ptr, N, s_row, s_col, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    s = tl.load(s_ptr + i * s_row + j * s_col, mask=j < N, other=0.0)
+    e = tl.exp(s - tl.max(s, axis=0))
+    total = tl.sum(e, axis=0)
+    tl.store(p_ptr + i * N + j, e / total, mask=j < N)
+
+
+def launcher(s):
+    p = torch.empty(s.shape, dtype=s.dtype)
+    kernel[(s.shape[0],)](s, p, s.shape[1], *s.stride(), BLOCK=triton.next_power_of_2(s.shape[1]))
+    return p
+"""
+
+
+def test_padding_that_counts_is_blamed_on_the_load_and_not_on_the_sum():
+    exercise, function = find("softmax_forward"), made(PADDED)
+    outcomes = [run_observed(exercise, function, case) for case in exercise.cases[:2]]
+    found = first_divergence(exercise, function, outcomes)
+    assert "other=0.0" in found.place.text
+    assert "`s`" in found.sentence and "`total`" in found.sentence and "though" not in found.sentence
+
+
+@pytest.mark.parametrize("name", ["acc is not rescaled", "padded keys count in l", "mask one key too strict"])
+def test_nothing_is_said_when_no_time_is_left(name, monkeypatch):
+    exercise_name, source, edits, *_ = WRONG[name]
+    function = made(source, *edits)
+    outcome = outcome_of(find(exercise_name), function)
+    monkeypatch.setattr(divergence, "BUDGET", 0.0)
+    assert first_divergence(find(exercise_name), function, [outcome]) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("shrink = tl.exp(top - newer)", "shrink = tl.exp(newer - top)"),
+        ("        top = newer\n", "        top = newer\n        out = out * shrink[:, None]\n"),
+    ],
+    ids=["the factor turned round", "rescaled once more, after the sum"],
+)
+def test_what_only_mends_by_chance_is_not_pointed_at(old, new):
+    function = made(FORWARD, (old, new))
+    outcome = outcome_of(find("flash_forward"), function)
+    found = first_divergence(find("flash_forward"), function, [outcome])
+    assert found is None or found.place.text.strip() == new.strip().splitlines()[-1].strip()
 
 
 def pre_scaled(source: str) -> list[tuple[str, str]]:

@@ -1,0 +1,61 @@
+"""What failed while an answer was explained is kept, is bounded, and is shown by `flashlearn doctor`."""
+
+from __future__ import annotations
+
+import pytest
+
+from flashlearn.course import environment, failures
+from flashlearn.explaining.failures import attempted
+from flashlearn.lessons import find
+
+
+def fails(words: str = "a fault of ours") -> None:
+    failures.keep_from_now_on()
+    attempted(find("row_sum"), "some stage", _raises, words)
+
+
+def _raises(words: str) -> None:
+    raise IndexError(words)
+
+
+def shown() -> environment.Check:
+    return environment._guarded("explaining", environment.CHECKS["explaining"])
+
+
+def test_the_doctor_tells_how_often_when_and_that_no_verdict_is_affected(flashlearn_home):
+    assert shown().ok is True
+    fails("first"), fails("second")
+    found = shown()
+    assert found.ok is None
+    for words in ("row_sum", "'some stage'", "IndexError: second", "2 failures", "not affected"):
+        assert words in found.found
+    assert str(flashlearn_home) in found.advice
+
+
+def test_the_file_stays_small_and_goes_on_counting():
+    for _ in range(failures.MOST + 3):
+        fails("x" * 10_000)
+    kept = failures.kept()
+    assert len(kept) == failures.MOST and kept[-1].number == failures.MOST + 3
+    assert failures.path().stat().st_size < 200_000
+    assert any("_raises" in line for line in kept[-1].traceback)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[1]", '{"number": "x"}', "\x00\n\n"])
+def test_a_damaged_file_is_no_obstacle(damage):
+    failures.path().parent.mkdir(parents=True)
+    failures.path().write_text(damage)
+    fails()
+    assert failures.kept()[-1].error == "IndexError: a fault of ours"
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_obstacle(flashlearn_home):
+    flashlearn_home.write_text("a file where the folder should be")
+    fails()
+    assert failures.kept() == []
+
+
+def test_nothing_is_kept_twice():
+    failures.keep_from_now_on()
+    fails()
+    assert len(failures.kept()) == 1

@@ -37,8 +37,9 @@ class Observed:
     `seed` shuffles the order of the programs (None: the grid's order). `undefined` fills the lanes that a
     mask hides from a load without `other=`, `fresh` the memory of torch.empty. With `births` every NaN is
     traced to its origin. With `values` every value that the kernels' names hold is kept, and `instead` are
-    arrays to go on with in place of some of them, by number. `autograd` is as for `Called`. With `direct` the
-    function is called plainly, whatever way of calling it its exercise has.
+    arrays to go on with in place of some of them, by number. With `products` the operands of every `tl.dot`
+    are kept. `autograd` is as for `Called`. With `direct` the function is called plainly, whatever way of
+    calling it its exercise has.
     """
 
     seed: int | None = None
@@ -46,6 +47,7 @@ class Observed:
     fresh: float = math.nan
     births: bool = False
     values: bool = False
+    products: bool = False
     instead: Mapping[int, np.ndarray] = field(default_factory=dict)
     direct: bool = False
     limit: float = LIMIT

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from flashlearn.interpreter.observation import Observation
+from flashlearn.interpreter.products import Product
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
@@ -95,11 +96,10 @@ class Evidence:
 
     Of an observed run: `observation`, `race`, `changed` (names of inputs that are not as they were),
     `forbidden` and `arithmetic` (what torch computed in the launcher); `births`, `events` and `full`,
-    `overflows` (values that passed 2³¹) and `recording` where they were asked for. `saved` says that
-    something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass` is a
-    sentence on guard zones.
-    Of a timed one: `milliseconds` and `peaks` of the function and, if there is one, of its peer.
-    `seconds` are by the clock, `processor` those of the thread that ran it.
+    `products`, `overflows` (values that passed 2³¹) and `recording` where they were asked for. `saved` says
+    that something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass`
+    is a sentence on guard zones. Of a timed one: `milliseconds` and `peaks` of the function and, if there is
+    one, of its peer. `seconds` are by the clock, `processor` those of the thread that ran it.
     """
 
     returned: Any = None
@@ -113,6 +113,7 @@ class Evidence:
     births: Births | None = None
     events: tuple[Event, ...] = ()
     full: bool = False
+    products: tuple[Product, ...] = ()
     overflows: tuple[tuple[int, Place | None], ...] = ()
     recording: Recording | None = None
     saved: bool = False

@@ -14,6 +14,7 @@ from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.nan_origin import NanBuilder
+from flashlearn.interpreter.products import ProductBuilder
 from flashlearn.interpreter.recorder import AccessRecorder, Recording
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
@@ -69,6 +70,8 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
 def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
     if how.births:
         session.builder = NanBuilder
+    if how.products:
+        session.builder = ProductBuilder
     if how.values:
         session.values = Values(session, how.instead, sites=notebook.sites, compiled=notebook.compiled)
 
@@ -77,6 +80,8 @@ def _asked_for(session: Session, how: Observed) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if how.births:
         found["births"] = getattr(session.memory, "births", None)
+    if how.products:
+        found["products"] = tuple(getattr(session.memory, "products", ()))
     if how.values and session.values is not None:
         found |= {"events": tuple(session.values.events), "full": session.values.full}
     return found

@@ -54,6 +54,7 @@ class Memory:
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
     recorder: Recorder | None = None
+    accesses: int = 0
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -189,6 +190,7 @@ class Memory:
 
     def _resolve(self, access: Access) -> tuple[Region | None, np.ndarray]:
         flat = access.flat
+        self.accesses += 1
         if flat.size == 0:
             if self.recorder is not None:
                 self.recorder.note(access, None, flat, self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from flashlearn.running.error_advice import kind_words
 from flashlearn.running.evidence import Raised
 
 LONGEST = 4000
+RAISES = dis.opmap["RAISE_VARARGS"]
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OURS = str(Path(__file__).parents[1])
 _KERNELS = str(Path(__file__).parents[1] / "kernels")
@@ -34,6 +36,18 @@ def raised(error: BaseException, limit: float, function: Callable) -> Raised:
     """What ended a call, as plain data."""
     status, sentence, place = failure(error, limit, function)
     return Raised(type(error).__name__, _full(error), status, sentence, place, fault_of(error, status))
+
+
+def by_the_user(error: BaseException) -> bool:
+    """True for a KeyboardInterrupt that comes from the keyboard: one that no `raise` statement made."""
+    if not isinstance(error, KeyboardInterrupt):
+        return False
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None or step.tb_lasti < 0:
+        return True
+    return step.tb_frame.f_code.co_code[step.tb_lasti] != RAISES
 
 
 def _full(error: BaseException) -> str:
@@ -59,6 +73,9 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
         return Status.TODO, todo, place
     if isinstance(error, MemoryError) or "can't allocate memory" in text:
         return Status.CRASHED, "The launcher asked for more memory than there is.", place
+    if isinstance(error, KeyboardInterrupt):
+        sentence = "The launcher raised KeyboardInterrupt, which is for whoever sits at the keyboard."
+        return Status.CRASHED, sentence, place
     if isinstance(error, SystemExit):
         return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
     return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function), place

@@ -99,7 +99,8 @@ class Evidence:
     `products`, `overflows` (values that passed 2³¹) and `recording` where they were asked for. `saved` says
     that something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass`
     is a sentence on guard zones. Of a timed one: `milliseconds` and `peaks` of the function and, if there is
-    one, of its peer. `seconds` are by the clock, `processor` those of the thread that ran it.
+    one, of its peer. `seconds` are by the clock, `processor` those of the thread that ran
+    it, `asleep` those in which it neither worked nor stood in line for a processor, as far as that is known.
     """
 
     returned: Any = None
@@ -122,6 +123,7 @@ class Evidence:
     peaks: tuple[int | None, ...] = ()
     seconds: float = 0.0
     processor: float = 0.0
+    asleep: float = 0.0
 
     @property
     def values(self) -> tuple[Any, ...]:

@@ -22,8 +22,9 @@ from flashlearn.interpreter.values import Values
 from flashlearn.running import provenance
 from flashlearn.running.circumstances import Far, Observed, Traced
 from flashlearn.running.copies import changed, copies, storage_of, storages
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output, SeenRace
+from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, plain_launch
 from flashlearn.running.plain import as_tuple, plain
 
@@ -41,13 +42,17 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
     given = copies(inputs)
     session = watch = error = returned = None
     try:
-        with observing(how.seed, how.undefined, how.fresh) as (session, watch), deadline(how.limit):
+        with (
+            observing(how.seed, how.undefined, how.fresh) as (session, watch),
+            deadline(how.limit),
+            no_forks(),
+        ):
             watch.given.update(storages(given))
             _prepare(session, how, notebook)
             returned = caller.call(given)
-    except KeyboardInterrupt:
-        raise
     except BaseException as caught:  # TimeLimit, SystemExit and whatever else a learner may raise
+        if by_the_user(caught):
+            raise
         error = caught
     seen = _seen(session, notebook) | _asked_for(session, how) if session is not None else {}
     if error is not None:
@@ -114,9 +119,9 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
 
 def _like(returned: Any, values: tuple) -> Any:
     """The outputs' values in the shape of what was returned."""
-    if isinstance(returned, tuple):
+    if issubclass(type(returned), tuple):
         return values
-    return list(values) if isinstance(returned, list) else values[0]
+    return list(values) if issubclass(type(returned), list) else values[0]
 
 
 def _race(session: Session, returned: Any, given: Inputs) -> SeenRace | None:
@@ -149,9 +154,9 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
                 caller.call(given)
             finally:
                 crashed = len(session.launches) < len(recorder.launches)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # whatever a learner's code may raise: it is shown, with what ran before
+        if by_the_user(error):
+            raise
         ended = raised(error, how.limit, caller.function)
         sentence = ended.sentence or "not started: the stub is still there"
         recording = Recording(recorder.launches, sentence, ended.place, crashed)

@@ -8,7 +8,7 @@ import torch
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.shadow import Region
-from flashlearn.running.plain import misfit_kind
+from flashlearn.running.plain import is_tensor, misfit_kind
 
 TORCH = "torch"
 """No kernel stored it."""
@@ -63,7 +63,7 @@ def copied_from(out: torch.Tensor, session: Session, watch: LauncherWatch) -> st
 
 def writers(out: object, session: Session) -> torch.Tensor | None:
     """By element the number of the program that stored it last, −1 where none did; None if nobody knows."""
-    if not isinstance(out, torch.Tensor) or misfit_kind(out):
+    if not is_tensor(out) or misfit_kind(out):
         return None
     region = session.memory.by_storage.get(out.untyped_storage()._cdata)
     if region is None or not session.launches or out.element_size() < region.unit:

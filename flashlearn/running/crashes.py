@@ -40,14 +40,18 @@ def raised(error: BaseException, limit: float, function: Callable) -> Raised:
 
 def by_the_user(error: BaseException) -> bool:
     """True for a KeyboardInterrupt that comes from the keyboard: one that no `raise` statement made."""
-    if not isinstance(error, KeyboardInterrupt):
-        return False
+    return isinstance(error, KeyboardInterrupt) and not raised_by_hand(error)
+
+
+def raised_by_hand(error: BaseException) -> bool:
+    """True for what a `raise` statement made that is not the grader's."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
     if step is None or step.tb_lasti < 0:
-        return True
-    return step.tb_frame.f_code.co_code[step.tb_lasti] != RAISES
+        return False
+    code = step.tb_frame.f_code
+    return code.co_code[step.tb_lasti] == RAISES and not code.co_filename.startswith(_OURS)
 
 
 def _full(error: BaseException) -> str:
@@ -63,6 +67,8 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
     """Status, sentence and place for an exception that left the launcher."""
     if isinstance(error, LaunchError):
         place = error.place or learner_line(error, function)
+        if isinstance(error, NeedsGpu) and raised_by_hand(error):
+            return Status.CRASHED, "Your code raised NeedsGpu, which is for the grader to say.", place
         statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
         return statuses.get(type(error), Status.CRASHED), _sentence(error), place
     place = learner_line(error, function)
@@ -198,7 +204,7 @@ def _learner_frame(error: BaseException, function: Callable) -> tuple[FrameType 
         theirs = code in LEARNER_CODE or code.co_filename == own
         lent = code.co_filename.startswith(_KERNELS) and found is not None
         if theirs or not (lent or _is_library(code.co_filename)):
-            found, at = frame, line
+            found, at = frame, line or code.co_firstlineno  # what stops a loop may meet no line of it
     return found, at
 
 

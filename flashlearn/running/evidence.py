@@ -66,7 +66,8 @@ class Output:
     `writers[i]` is the number of the program that stored element i, −1 if none; None where nobody knows.
     `memory_of` names the input whose memory it is. `made_by` says who computed it, as the observer saw it:
     "" for the learner's kernels, else one of those of flashlearn.running.provenance, with `copied` the tensor
-    that held it before. It is `kept` if an earlier call had returned the same memory.
+    that held it before, or, where it was not the `whole` of it, what a factor and a constant make it. It is
+    `kept` if an earlier call had returned the same memory.
     """
 
     value: Any
@@ -75,6 +76,7 @@ class Output:
     requires_grad: bool = False
     made_by: str = ""
     copied: str = ""
+    whole: bool = True
     kept: bool = False
 
 

@@ -102,10 +102,11 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
     key = storage_of(out)
     if key is None:
         return Output(plain(out))
-    made = copied = ""
+    made, copied, whole = "", "", True
     if session.launches and out.numel() and out.device.type == "cpu":
         made = provenance.made_by(out, session, watch)
-        copied = "" if made else provenance.copied_from(out, session, watch)
+        if not made:
+            copied, whole = provenance.copied_from(out, session, watch)
     return Output(
         plain(out),
         writers=provenance.writers(out, session),
@@ -113,6 +114,7 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
         requires_grad=out.requires_grad,
         made_by=made,
         copied=copied,
+        whole=whole,
         kept=key in notebook.returned,
     )
 

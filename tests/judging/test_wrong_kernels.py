@@ -14,6 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
+from flashlearn.interpreter.errors import NeedsGpu
 from flashlearn.judging import cases as judging
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
@@ -167,6 +168,56 @@ def test_an_answer_that_a_kernel_only_touches_is_not_the_kernel_s():
     found = _first(exercise, softmax_in_place)
     assert found.status is Status.NOT_YOURS
     assert "held it before your kernel ran" in found.message
+
+
+def _softmax(s):
+    e = (s.float() - s.float().amax(dim=1, keepdim=True)).exp()
+    return e / e.sum(dim=1, keepdim=True)
+
+
+def softmax_doubled_and_halved(s):
+    p, half = 2 * _softmax(s), torch.full((s.numel(),), 0.5)
+    out = torch.zeros(s.shape, dtype=s.dtype)
+    times_kernel[(triton.cdiv(p.numel(), 64),)](p, half, out, p.numel(), BLOCK=64)
+    return out
+
+
+def zeros_plus_softmax(s):
+    zeros = torch.empty(s.shape, dtype=s.dtype)
+    times_kernel[(triton.cdiv(s.numel(), 64),)](s, torch.zeros(s.numel()), zeros, s.numel(), BLOCK=64)
+    return (zeros.nan_to_num() * 0 + _softmax(s)).to(s.dtype)
+
+
+def softmax_by_numpy_halved(s):
+    x = s.float().numpy()
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    p, half = torch.from_numpy(2 * e / e.sum(axis=1, keepdims=True)), torch.full((s.numel(),), 0.5)
+    out = torch.zeros(s.shape, dtype=s.dtype)
+    times_kernel[(triton.cdiv(p.numel(), 64),)](p, half, out, p.numel(), BLOCK=64)
+    return out
+
+
+@triton.jit
+def times_kernel(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, mask=lanes < n, other=0.0)
+    tl.store(z_ptr + lanes, x * tl.load(y_ptr + lanes, mask=lanes < n, other=0.0), mask=lanes < n)
+
+
+@pytest.mark.parametrize(
+    "function", [softmax_doubled_and_halved, zeros_plus_softmax, softmax_by_numpy_halved]
+)
+def test_an_answer_that_a_kernel_only_halves_or_adds_to_is_not_the_kernel_s(function):
+    exercise = dataclasses.replace(
+        SOFTMAX, cases=SOFTMAX.cases[1:2], judged=dataclasses.replace(SOFTMAX.judged, work=None)
+    )
+    found = _first(exercise, function)
+    assert found.status is Status.NOT_YOURS
+    assert "but for a factor and a constant" in found.message
+
+
+def test_a_needs_gpu_of_the_learner_s_own_excuses_nothing():
+    assert _first(ADD, raises(NeedsGpu("this one needs a GPU"))).status is Status.CRASHED
 
 
 def keeps_a_clone(a, x, y):

@@ -53,6 +53,7 @@ class LauncherWatch(LightMode):
     """Follows the tensors of one call. `forbidden` lists (operation, place) of what was not allowed.
 
     `arithmetic` lists likewise what torch computed of the inputs' elements, which most exercises allow.
+    `met` are tensors that torch added to a kernel's results, or multiplied them with.
     `fresh` fills the memory that torch.empty gives out: NaN, unless an experiment wants to know whether the
     answer depends on it.
     """
@@ -63,6 +64,7 @@ class LauncherWatch(LightMode):
         self.fresh = fresh
         self.forbidden: list[tuple[str, Place | None]] = []
         self.arithmetic: list[tuple[str, Place | None]] = []
+        self.met: list[torch.Tensor] = []
         self.derived: set[int] = set()
         self.filled: dict[int, torch.UntypedStorage] = {}
         self.touched: set[int] = set()
@@ -113,6 +115,8 @@ class LauncherWatch(LightMode):
         elif _computes(func, name, outputs) and any(_key(t) in self.given for t in inputs):
             self.arithmetic.append((f"torch.{name.strip('_')}", learner_place()))
         if from_kernel or any(self.from_kernel(t) for t in targets):
+            if _computes(func, name, outputs):
+                self.met += [t for t in inputs if _key(t) not in self.given and not self.from_kernel(t)]
             for tensor in outputs:
                 if _key(tensor) not in aliases:
                     self.derived.add(_key(tensor))

@@ -59,6 +59,7 @@ class Memory:
     recorder: Recorder | None = None
     turns: Turns = field(default_factory=Turns)
     kept: Kept = field(default_factory=Kept)
+    accesses: int = 0
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -214,6 +215,7 @@ class Memory:
 
     def _resolve(self, access: Access) -> tuple[Region | None, np.ndarray]:
         flat = access.flat
+        self.accesses += 1
         if flat.size == 0:
             if self.recorder is not None:
                 self.recorder.note(access, None, flat, self)

@@ -62,6 +62,7 @@ class Observation:
     are the masked loads without `other=` (tensor, place): what their hidden lanes hold is undefined.
     `unread` marks, by input, the elements that no program loaded; inputs that no program touched are not
     in it, since a launcher may have copied them.
+    `accesses` counts the loads, stores and atomics of all programs, each whole tile as one.
     `warnings` are what was seen that another machine may not forgive, once per kind and line.
     """
 
@@ -71,6 +72,7 @@ class Observation:
     warnings: list[Caution] = field(default_factory=list)
     undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
     unread: dict[str, Any] = field(default_factory=dict)
+    accesses: int = 0
 
     @property
     def bytes_requested(self) -> int:

@@ -87,6 +87,7 @@ class Session:
             self.launches,
             self._cautions(),
             list(self.memory.undefined_loads),
+            accesses=self.memory.accesses,
         )
 
     def _cautions(self) -> list[Caution]:

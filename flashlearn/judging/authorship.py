@@ -2,7 +2,7 @@
 
 Every output must be bytes that a kernel stored and nobody changed since, or what torch made of such
 bytes; torch's ready-made answers are refused; a kernel must have done the arithmetic; and a kernel
-that only copied an answer that was there before it ran is told apart.
+that only copied an answer that was there before it ran, scaled it, or added to it, is told apart.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ def _made_elsewhere(name: str, out: Output) -> str:
     """A sentence for an output that is not the kernels' own, as the observer saw it."""
     if out.made_by:
         return f"{name} is right, but {MADE_BY[out.made_by]}"
+    if out.copied and not out.whole:
+        return (
+            f"{name} is right, but {out.copied} held the same numbers, but for a factor and a constant, "
+            "without your kernel: torch or NumPy computed them."
+        )
     if out.copied:
         return f"{name} is right, but {out.copied} held it before your kernel ran: the kernel copied it."
     return ""

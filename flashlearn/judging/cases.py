@@ -35,8 +35,13 @@ from flashlearn.running.plain import as_tuple
 
 STOPS = (Status.TODO, Status.TIMEOUT)
 SECOND_DRAW = 7919
-HURRY = 2.0
-"""Seconds of this thread's own time after which a kernel that is wrong need not show that in every case."""
+WHOLE = 3
+"""All cases together may take so many times the limit of one."""
+HURRY = 1_700
+"""Accesses to memory after which a kernel that is wrong need not show that in every case.
+
+They are what an observed run spends its time on, and the same on every machine.
+"""
 ENOUGH = 5
 """So many cases must have failed by then."""
 
@@ -54,10 +59,13 @@ def run(
     if refusal is not None:
         return [refusal]
     outcomes: list[Outcome] = []
-    hurry = _Hurry(answer) if exercise.kind is Kind.KERNEL and exercise.explained.explain is None else None
+    may_hurry = exercise.kind is Kind.KERNEL and exercise.explained.explain is None
+    begun = answer.taken
     for case in exercise.cases:
-        if case.gpu or (hurry is not None and hurry.leaves_out(case, outcomes)):
+        if case.gpu or (may_hurry and leaves_out(case, outcomes)):
             continue
+        if (taken := answer.taken - begun) > WHOLE * exercise.judged.time_limit:
+            return [*outcomes, _too_long(exercise, case, outcomes, taken)]
         outcomes.append(run_observed(exercise, answer, case))
         if outcomes[-1].status in STOPS:
             return outcomes
@@ -75,30 +83,28 @@ def run(
     return outcomes
 
 
-class _Hurry:
-    """Leaves out the cases that take longest, of a kernel that is slow and has been wrong often enough.
+def leaves_out(case: Case, outcomes: list[Outcome]) -> bool:
+    """True for a case that would take the run beyond HURRY accesses, by those that the others took.
 
-    Whoever waits for a verdict has nothing from them. Small cases, whatever they are about, still run.
+    A kernel that is slow and has been wrong often enough is spared the cases that take longest: whoever
+    waits for a verdict has nothing from them. Small cases, whatever they are about, still run.
     """
+    wrong = sum(o.status is not Status.PASS for o in outcomes)
+    if wrong < ENOUGH:
+        return False
+    spent = sum(o.observation.accesses for o in outcomes if o.observation is not None)
+    if spent < HURRY / 2:
+        return False
+    return spent + spent / sum(_size(o.case) for o in outcomes) * _size(case) > HURRY
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        self.started = self._clock()
 
-    def _clock(self) -> float:
-        """Seconds of this thread's own time, and of the processes that run the answer."""
-        return time.thread_time() + self.answer.elsewhere
-
-    def leaves_out(self, case: Case, outcomes: list[Outcome]) -> bool:
-        """True if the case would take the run beyond HURRY seconds, by the time that the others took."""
-        wrong = sum(o.status is not Status.PASS for o in outcomes)
-        if wrong < ENOUGH:
-            return False
-        spent = self._clock() - self.started
-        if spent < HURRY / 2:
-            return False
-        pace = spent / sum(_size(o.case) for o in outcomes)
-        return spent + pace * _size(case) > HURRY
+def _too_long(exercise: Exercise, case: Case, outcomes: list[Outcome], taken: float) -> Outcome:
+    first = "The first case" if len(outcomes) == 1 else f"The first {len(outcomes)} cases"
+    sentence = (
+        f"{first} took {taken:.1f} s, and a whole check may take "
+        f"{WHOLE * exercise.judged.time_limit:g} s, so it was stopped."
+    )
+    return Outcome(case, Status.TIMEOUT, sentence)
 
 
 def _size(case: Case) -> int:

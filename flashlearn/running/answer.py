@@ -25,7 +25,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from flashlearn.exercise import Exercise, Inputs, Kind
-from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.running import compiled, observed, timing
 from flashlearn.running.circumstances import (
     Called,
@@ -38,9 +38,10 @@ from flashlearn.running.circumstances import (
     Traced,
 )
 from flashlearn.running.copies import copies
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
+from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, lowered
 from flashlearn.running.plain import as_tuple, plain
 
@@ -58,10 +59,12 @@ class Facts:
 class Answer(abc.ABC):
     """A learner's function, wherever it lives.
 
-    `elsewhere` are seconds of a processor that its runs have taken in other processes than this one.
+    `elsewhere` are seconds of a processor that its runs have taken in other processes than this one, `taken`
+    all seconds that count against a time limit: those of a processor, and those asleep.
     """
 
     elsewhere: float
+    taken: float
 
     @abc.abstractmethod
     def facts(self) -> Facts:
@@ -77,7 +80,7 @@ class Answer(abc.ABC):
 
     @abc.abstractmethod
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
-        """One call. Whatever the function raises is in the evidence; only KeyboardInterrupt comes through."""
+        """One call. What the function raises is in the evidence; only the user's interrupt comes through."""
 
     @abc.abstractmethod
     def prepared(self, draws: Sequence[Inputs], limit: float) -> AbstractContextManager[None]:
@@ -90,7 +93,7 @@ class Here(Answer):
     def __init__(self, function: Callable[..., Any], exercise: Exercise | None = None):
         self.function = function
         self.exercise = exercise
-        self.elsewhere = 0.0
+        self.elsewhere = self.taken = 0.0
         self.notebook = Notebook()
 
     def facts(self) -> Facts:
@@ -108,10 +111,13 @@ class Here(Answer):
             return None
 
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
-        started, used = time.perf_counter(), time.thread_time()
+        started, clock = time.perf_counter(), Clock()
         evidence = self._run(inputs, circumstances)
-        taken = {"seconds": time.perf_counter() - started, "processor": time.thread_time() - used}
-        return replace(evidence, **taken)
+        clock.tick()
+        asleep = clock.slept if clock.knows_the_line else 0.0
+        seconds = {"seconds": time.perf_counter() - started, "processor": clock.used(), "asleep": asleep}
+        self.taken += clock.used() + asleep
+        return replace(evidence, **seconds)
 
     def _run(self, inputs: Inputs, how: Circumstances) -> Evidence:
         if isinstance(how, Observed):
@@ -158,11 +164,11 @@ class Here(Answer):
         kept: list[int] = []
         hooks = saved_tensors_hooks(_keeps(kept), _as_it_is) if how.saved else contextlib.nullcontext()
         try:
-            with grad_mode(how.autograd), hooks, deadline(how.limit):
+            with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks():
                 returned = self.function(*copies(inputs).values())
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
+            if by_the_user(error):
+                raise
             return Evidence(raised=raised(error, how.limit, self.function), saved=bool(kept))
         value = plain(returned)
         return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept))

@@ -133,7 +133,7 @@ class Apart(Answer):
         self, loader: Loader, nursery: Nursery | None = None, environment: Mapping[str, str] | None = None
     ):
         self.process: subprocess.Popen | None = None
-        self.elsewhere = 0.0
+        self.elsewhere = self.taken = 0.0
         if nursery is not None:
             connection, self.number = nursery.child()
         else:
@@ -175,6 +175,7 @@ class Apart(Answer):
             raise
         if isinstance(evidence, Evidence):
             self.elsewhere += evidence.processor
+            self.taken += evidence.processor + evidence.asleep
         else:
             self.close()
             return _ended("Malformed", Status.CRASHED, f"{SILENT}.")

@@ -39,8 +39,8 @@ class Observed:
     traced to its origin. With `unrounded` values of half precision keep fp32's digits until they are stored,
     and the lines that would round are among the observation's warnings. With `values` every value that the
     kernels' names hold is kept, and `instead` are arrays to go on with in place of some of them, by number.
-    `autograd` is as for `Called`. With `direct` the function is called plainly, whatever way of calling it
-    its exercise has.
+    With `products` the operands of every `tl.dot` are kept. `autograd` is as for `Called`. With `direct` the
+    function is called plainly, whatever way of calling it its exercise has.
     """
 
     seed: int | None = None
@@ -49,6 +49,7 @@ class Observed:
     births: bool = False
     unrounded: bool = False
     values: bool = False
+    products: bool = False
     instead: Mapping[int, np.ndarray] = field(default_factory=dict)
     direct: bool = False
     limit: float = LIMIT

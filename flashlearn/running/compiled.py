@@ -16,7 +16,7 @@ from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.running.circumstances import Compiled
 from flashlearn.running.copies import changed, storage_of, storages
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.guards import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
@@ -44,7 +44,7 @@ def _rehearse(caller: Caller, inputs: Inputs, precompiling: Precompiling, limit:
     watch = ZeroedWatch()
     try:
         given = guarded(inputs, watch)  # as in the run to come: strides and alignment count
-        with precompiling.dry(), watch, deadline(limit, wall=limit):
+        with precompiling.dry(), watch, deadline(limit, asleep=limit):
             caller.call(given)
     except KeyboardInterrupt:
         raise
@@ -60,9 +60,9 @@ def run(caller: Caller, inputs: Inputs, how: Compiled, notebook: Notebook) -> Ev
         with recording_launches() as launches, watch, deadline(how.limit):
             returned = caller.call(given)
         torch.cuda.synchronize()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
+        if by_the_user(error):
+            raise
         return Evidence(raised=raised(error, how.limit, caller.function))
     if problem := watch.trespass():
         return Evidence(trespass=problem)

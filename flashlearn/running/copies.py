@@ -8,7 +8,7 @@ import torch
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.exercise import Inputs
-from flashlearn.running.plain import misfit_kind
+from flashlearn.running.plain import is_tensor, misfit_kind
 
 
 def copies(inputs: Inputs) -> Inputs:
@@ -59,6 +59,6 @@ def storages(given: Inputs) -> dict[int, str]:
 
 def storage_of(value: Any) -> int | None:
     """What identifies an ordinary tensor's memory; None for anything else."""
-    if isinstance(value, torch.Tensor) and not misfit_kind(value):
+    if is_tensor(value) and not misfit_kind(value):
         return value.untyped_storage()._cdata
     return None

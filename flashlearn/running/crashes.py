@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from flashlearn.running.error_advice import kind_words
 from flashlearn.running.evidence import Raised
 
 LONGEST = 4000
+RAISES = dis.opmap["RAISE_VARARGS"]
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OURS = str(Path(__file__).parents[1])
 _KERNELS = str(Path(__file__).parents[1] / "kernels")
@@ -35,6 +37,22 @@ def raised(error: BaseException, limit: float, function: Callable) -> Raised:
     """What ended a call, as plain data."""
     status, sentence, place = failure(error, limit, function)
     return Raised(type(error).__name__, _full(error), status, sentence, place, fault_of(error, status))
+
+
+def by_the_user(error: BaseException) -> bool:
+    """True for a KeyboardInterrupt that comes from the keyboard: one that no `raise` statement made."""
+    return isinstance(error, KeyboardInterrupt) and not raised_by_hand(error)
+
+
+def raised_by_hand(error: BaseException) -> bool:
+    """True for what a `raise` statement made that is not the grader's."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None or step.tb_lasti < 0:
+        return False
+    code = step.tb_frame.f_code
+    return code.co_code[step.tb_lasti] == RAISES and not code.co_filename.startswith(_OURS)
 
 
 def _full(error: BaseException) -> str:
@@ -50,6 +68,8 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
     """Status, sentence and place for an exception that left the launcher."""
     if isinstance(error, LaunchError):
         place = error.place or learner_line(error, function)
+        if isinstance(error, NeedsGpu) and raised_by_hand(error):
+            return Status.CRASHED, "Your code raised NeedsGpu, which is for the grader to say.", place
         statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
         return statuses.get(type(error), Status.CRASHED), _sentence(error), place
     place = learner_line(error, function)
@@ -60,6 +80,9 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
         return Status.TODO, todo, place
     if isinstance(error, MemoryError) or "can't allocate memory" in text:
         return Status.CRASHED, "The launcher asked for more memory than there is.", place
+    if isinstance(error, KeyboardInterrupt):
+        sentence = "The launcher raised KeyboardInterrupt, which is for whoever sits at the keyboard."
+        return Status.CRASHED, sentence, place
     if isinstance(error, SystemExit):
         return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
     return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function), place
@@ -167,7 +190,7 @@ def _learner_frame(error: BaseException, function: Callable) -> tuple[FrameType 
         theirs = code in LEARNER_CODE or code.co_filename == own
         lent = code.co_filename.startswith(_KERNELS) and found is not None
         if theirs or not (lent or _is_library(code.co_filename)):
-            found, at = frame, line
+            found, at = frame, line or code.co_firstlineno  # what stops a loop may meet no line of it
     return found, at
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from flashlearn.interpreter.observation import Observation
+from flashlearn.interpreter.products import Product
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Output:
     `writers[i]` is the number of the program that stored element i, −1 if none; None where nobody knows.
     `memory_of` names the input whose memory it is. `made_by` says who computed it, as the observer saw it:
     "" for the learner's kernels, else one of those of flashlearn.running.provenance, with `copied` the tensor
-    that held it before. It is `kept` if an earlier call had returned the same memory.
+    that held it before, or, where it was not the `whole` of it, what a factor and a constant make it. It is
+    `kept` if an earlier call had returned the same memory.
     """
 
     value: Any
@@ -75,6 +77,7 @@ class Output:
     requires_grad: bool = False
     made_by: str = ""
     copied: str = ""
+    whole: bool = True
     kept: bool = False
 
 
@@ -96,12 +99,12 @@ class Evidence:
 
     Of an observed run: `observation`, `race`, `changed` (names of inputs that are not as they were),
     `forbidden` and `arithmetic` (what torch computed in the launcher); `births`, `events` and `full`,
-    `overflows` (values that passed 2³¹) and `recording` where they were asked for. `refusals` are what
-    triton's front end does not take of the launches so far, where that was asked. `saved` says that
+    `products`, `overflows` (values that passed 2³¹) and `recording` where they were asked for. `refusals` are
+    what triton's front end does not take of the launches so far, where that was asked. `saved` says that
     something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass` is a
-    sentence on guard zones.
-    Of a timed one: `milliseconds` and `peaks` of the function and, if there is one, of its peer.
-    `seconds` are by the clock, `processor` those of the thread that ran it.
+    sentence on guard zones. Of a timed one: `milliseconds` and `peaks` of the function and, if there is one,
+    of its peer. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
+    which it neither worked nor stood in line for a processor, as far as that is known.
     """
 
     returned: Any = None
@@ -115,6 +118,7 @@ class Evidence:
     births: Births | None = None
     events: tuple[Event, ...] = ()
     full: bool = False
+    products: tuple[Product, ...] = ()
     overflows: tuple[tuple[int, Place | None], ...] = ()
     recording: Recording | None = None
     refusals: tuple[FrontEndRefusal, ...] = ()
@@ -124,6 +128,7 @@ class Evidence:
     peaks: tuple[int | None, ...] = ()
     seconds: float = 0.0
     processor: float = 0.0
+    asleep: float = 0.0
 
     @property
     def values(self) -> tuple[Any, ...]:

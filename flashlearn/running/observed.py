@@ -14,6 +14,7 @@ from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.nan_origin import NanBuilder
+from flashlearn.interpreter.products import ProductBuilder
 from flashlearn.interpreter.recorder import AccessRecorder, Recording
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
@@ -22,8 +23,9 @@ from flashlearn.interpreter.values import Values
 from flashlearn.running import provenance
 from flashlearn.running.circumstances import Far, Observed, Traced
 from flashlearn.running.copies import changed, copies, storage_of, storages
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output, SeenRace
+from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, plain_launch
 from flashlearn.running.plain import as_tuple, plain
 
@@ -41,13 +43,17 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
     given = copies(inputs)
     session = watch = error = returned = None
     try:
-        with observing(how.seed, how.undefined, how.fresh) as (session, watch), deadline(how.limit):
+        with (
+            observing(how.seed, how.undefined, how.fresh) as (session, watch),
+            deadline(how.limit),
+            no_forks(),
+        ):
             watch.given.update(storages(given))
             _prepare(session, how, notebook)
             returned = caller.call(given)
-    except KeyboardInterrupt:
-        raise
     except BaseException as caught:  # TimeLimit, SystemExit and whatever else a learner may raise
+        if by_the_user(caught):
+            raise
         error = caught
     seen = _seen(session, notebook) | _asked_for(session, how) if session is not None else {}
     if error is not None:
@@ -72,6 +78,8 @@ def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
         session.builder = NanBuilder
     if how.unrounded:
         session.builder = UnroundedBuilder
+    if how.products:
+        session.builder = ProductBuilder
     if how.values:
         session.values = Values(session, how.instead, sites=notebook.sites, compiled=notebook.compiled)
 
@@ -80,6 +88,8 @@ def _asked_for(session: Session, how: Observed) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if how.births:
         found["births"] = getattr(session.memory, "births", None)
+    if how.products:
+        found["products"] = tuple(getattr(session.memory, "products", ()))
     if how.values and session.values is not None:
         found |= {"events": tuple(session.values.events), "full": session.values.full}
     return found
@@ -95,10 +105,11 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
     key = storage_of(out)
     if key is None:
         return Output(plain(out))
-    made = copied = ""
+    made, copied, whole = "", "", True
     if session.launches and out.numel() and out.device.type == "cpu":
         made = provenance.made_by(out, session, watch)
-        copied = "" if made else provenance.copied_from(out, session, watch)
+        if not made:
+            copied, whole = provenance.copied_from(out, session, watch)
     return Output(
         plain(out),
         writers=provenance.writers(out, session),
@@ -106,15 +117,16 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
         requires_grad=out.requires_grad,
         made_by=made,
         copied=copied,
+        whole=whole,
         kept=key in notebook.returned,
     )
 
 
 def _like(returned: Any, values: tuple) -> Any:
     """The outputs' values in the shape of what was returned."""
-    if isinstance(returned, tuple):
+    if issubclass(type(returned), tuple):
         return values
-    return list(values) if isinstance(returned, list) else values[0]
+    return list(values) if issubclass(type(returned), list) else values[0]
 
 
 def _race(session: Session, returned: Any, given: Inputs) -> SeenRace | None:
@@ -147,9 +159,9 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
                 caller.call(given)
             finally:
                 crashed = len(session.launches) < len(recorder.launches)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # whatever a learner's code may raise: it is shown, with what ran before
+        if by_the_user(error):
+            raise
         ended = raised(error, how.limit, caller.function)
         sentence = ended.sentence or "not started: the stub is still there"
         recording = Recording(recorder.launches, sentence, ended.place, crashed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -40,20 +40,25 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 def _plain(value: Any, depth: int) -> Any:
     kind = type(value)
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         return _tensor(value)
-    if kind in NUMBERS or (isinstance(value, SYMBOLIC) and not isinstance(value, FunctionClass)):
+    if kind in NUMBERS or (issubclass(kind, SYMBOLIC) and not issubclass(kind, FunctionClass)):
         return value
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-        return np.array(value) if isinstance(value, np.ndarray) else value
+    if issubclass(kind, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        return np.array(value) if issubclass(kind, np.ndarray) else value
     if depth < DEEPEST:
         if kind in (tuple, list, set, frozenset) and len(value) <= MOST:
             return kind(_hashable(kind, plain(part, depth + 1)) for part in value)
-        if isinstance(value, Mapping) and kind is dict and len(value) <= MOST:
+        if kind is dict and len(value) <= MOST:
             return {plain(k, depth + 1): plain(v, depth + 1) for k, v in value.items()}
         if _is_record(value):
             return _record(value, depth)
     return foreign(value)
+
+
+def is_tensor(value: Any) -> bool:
+    """True for a tensor by its type; `isinstance` believes what a learner's `__class__` claims."""
+    return issubclass(type(value), torch.Tensor)
 
 
 def foreign(value: Any) -> Foreign:
@@ -65,7 +70,7 @@ def foreign(value: Any) -> Foreign:
         name=str(_looked_up(value, "__name__") or ""),
         shape=_shape(value),
         calls=_calls(value),
-        iterates=isinstance(value, Iterator | set | frozenset),
+        iterates=issubclass(type(value), Iterator | set | frozenset),
     )
 
 
@@ -94,7 +99,7 @@ def misfit_kind(tensor: torch.Tensor) -> str:
 
 def as_tuple(outputs: Any) -> tuple:
     """A single output as a tuple of one."""
-    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+    return tuple(outputs) if issubclass(type(outputs), tuple | list) else (outputs,)
 
 
 def _tensor(tensor: torch.Tensor) -> torch.Tensor | Foreign:
@@ -149,8 +154,16 @@ def _text(value: Any) -> str:
 
 
 def _calls(value: Any) -> str:
-    if isinstance(value, type) and not isinstance(value, FunctionClass):
+    if issubclass(type(value), type) and not issubclass(type(value), FunctionClass):
         return "class"
     if not callable(value):
         return ""
-    return "routine" if inspect.isroutine(value) or isinstance(value, FunctionClass) else "object"
+    routine = _truly_routine(value) or issubclass(type(value), FunctionClass)
+    return "routine" if routine else "object"
+
+
+def _truly_routine(value: Any) -> bool:
+    try:
+        return inspect.isroutine(value)
+    except Exception:  # a learner's __class__ may raise
+        return False

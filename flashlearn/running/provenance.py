@@ -8,7 +8,7 @@ import torch
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.shadow import Region
-from flashlearn.running.plain import misfit_kind
+from flashlearn.running.plain import is_tensor, misfit_kind
 
 TORCH = "torch"
 """No kernel stored it."""
@@ -16,6 +16,9 @@ OVERWRITTEN = "overwritten"
 """Kernels stored it, and then it was changed by somebody else."""
 PARTLY = "torch in part"
 """Kernels stored some of it."""
+TELLING = 16
+"""So many elements must lie on one line before that means anything."""
+FLOATS = {2: (torch.float16, torch.bfloat16), 4: (torch.float32,), 8: (torch.float64,)}
 
 
 def made_by(out: torch.Tensor, session: Session, watch: LauncherWatch) -> str:
@@ -40,30 +43,58 @@ def _changed_since(region: Region) -> bool:
     return region.left is not None and not np.array_equal(region.left, region.memory)
 
 
-def copied_from(out: torch.Tensor, session: Session, watch: LauncherWatch) -> str:
+def copied_from(out: torch.Tensor, session: Session, watch: LauncherWatch) -> tuple[str, bool]:
     """A tensor that torch or NumPy computed, and that held the answer before a kernel read or wrote it.
 
-    What torch made of a kernel's results, a clone of an output for one, is the kernel's.
+    Its name, "" if there is none, and whether it held the answer itself, or what only a factor and a
+    constant make it: a kernel that halves what torch has doubled, or adds 0 to it, computed nothing. What
+    torch made of a kernel's results, a clone of an output for one, is the kernel's.
     """
     values = out.detach().contiguous().view(-1)
     if bool((values == values[0]).all()):
-        return ""  # all alike: such a tensor may be there for other reasons
+        return "", True  # all alike: such a tensor may be there for other reasons
     size = values.numel() * values.element_size()
     wanted = values.view(torch.uint8).numpy()
     for key, region in session.memory.by_storage.items():
         if key in watch.given or key in watch.derived:
             continue
         held = region.memory if not region.stored.any() else region.before
-        if held is None or not region.loaded.any() or region.nbytes < size:
+        if held is None or not region.loaded.any():
             continue
-        if np.array_equal(held[:size], wanted):
-            return region.name
-    return ""
+        if region.nbytes >= size and np.array_equal(held[:size], wanted):
+            return region.name, True
+        if any(_straight(one, values) for one in _readings(held, region.unit, values)):
+            return region.name, False
+    met = next((t for t in watch.met if t.is_floating_point() and _straight(t.detach(), values)), None)
+    return ("a tensor of the launcher", False) if met is not None else ("", True)
+
+
+def _readings(held: np.ndarray, unit: int, values: torch.Tensor) -> list[torch.Tensor]:
+    """The bytes as floats of `unit` bytes, in every format there is, where they are as many as the values."""
+    if len(held) != values.numel() * unit:
+        return []
+    return [torch.from_numpy(held).view(dtype) for dtype in FLOATS.get(unit, ())]
+
+
+def _straight(held: torch.Tensor, values: torch.Tensor) -> bool:
+    """True if the values are those of `held` times one factor plus one constant, up to rounding."""
+    if held.numel() != values.numel() or values.numel() < TELLING or not values.is_floating_point():
+        return False
+    x, y = held.reshape(-1).double(), values.double()
+    if not bool(torch.isfinite(x).all() and torch.isfinite(y).all()):
+        return False
+    x_, y_ = x - x.mean(), y - y.mean()
+    spread = float(x_ @ x_)
+    if spread == 0:
+        return False
+    strayed = float((y_ - float(x_ @ y_) / spread * x_).abs().max())
+    rough = max(torch.finfo(values.dtype).eps, torch.finfo(held.dtype).eps)
+    return strayed <= 8 * rough * float(y.abs().max()) and strayed < 0.05 * float(y_.abs().max())
 
 
 def writers(out: object, session: Session) -> torch.Tensor | None:
     """By element the number of the program that stored it last, −1 where none did; None if nobody knows."""
-    if not isinstance(out, torch.Tensor) or misfit_kind(out):
+    if not is_tensor(out) or misfit_kind(out):
         return None
     region = session.memory.by_storage.get(out.untyped_storage()._cdata)
     if region is None or not session.launches or out.element_size() < region.unit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 import torch
@@ -237,7 +238,7 @@ def test_an_interrupt_stops_the_check_and_records_nothing():
     from flashlearn.course.progress import Progress
 
     def interrupted(a, x, y):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(flashlearn.CheckStopped):
         flashlearn.check("scaled_add", interrupted)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
 import threading
 import time
 
@@ -12,6 +14,8 @@ import torch
 import triton
 import triton.language as tl
 
+from flashlearn.interpreter.errors import NeedsGpu
+from flashlearn.judging import cases as judging
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.outcome import Outcome, Status
@@ -166,6 +170,56 @@ def test_an_answer_that_a_kernel_only_touches_is_not_the_kernel_s():
     assert "held it before your kernel ran" in found.message
 
 
+def _softmax(s):
+    e = (s.float() - s.float().amax(dim=1, keepdim=True)).exp()
+    return e / e.sum(dim=1, keepdim=True)
+
+
+def softmax_doubled_and_halved(s):
+    p, half = 2 * _softmax(s), torch.full((s.numel(),), 0.5)
+    out = torch.zeros(s.shape, dtype=s.dtype)
+    times_kernel[(triton.cdiv(p.numel(), 64),)](p, half, out, p.numel(), BLOCK=64)
+    return out
+
+
+def zeros_plus_softmax(s):
+    zeros = torch.empty(s.shape, dtype=s.dtype)
+    times_kernel[(triton.cdiv(s.numel(), 64),)](s, torch.zeros(s.numel()), zeros, s.numel(), BLOCK=64)
+    return (zeros.nan_to_num() * 0 + _softmax(s)).to(s.dtype)
+
+
+def softmax_by_numpy_halved(s):
+    x = s.float().numpy()
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    p, half = torch.from_numpy(2 * e / e.sum(axis=1, keepdims=True)), torch.full((s.numel(),), 0.5)
+    out = torch.zeros(s.shape, dtype=s.dtype)
+    times_kernel[(triton.cdiv(p.numel(), 64),)](p, half, out, p.numel(), BLOCK=64)
+    return out
+
+
+@triton.jit
+def times_kernel(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, mask=lanes < n, other=0.0)
+    tl.store(z_ptr + lanes, x * tl.load(y_ptr + lanes, mask=lanes < n, other=0.0), mask=lanes < n)
+
+
+@pytest.mark.parametrize(
+    "function", [softmax_doubled_and_halved, zeros_plus_softmax, softmax_by_numpy_halved]
+)
+def test_an_answer_that_a_kernel_only_halves_or_adds_to_is_not_the_kernel_s(function):
+    exercise = dataclasses.replace(
+        SOFTMAX, cases=SOFTMAX.cases[1:2], judged=dataclasses.replace(SOFTMAX.judged, work=None)
+    )
+    found = _first(exercise, function)
+    assert found.status is Status.NOT_YOURS
+    assert "but for a factor and a constant" in found.message
+
+
+def test_a_needs_gpu_of_the_learner_s_own_excuses_nothing():
+    assert _first(ADD, raises(NeedsGpu("this one needs a GPU"))).status is Status.CRASHED
+
+
 def keeps_a_clone(a, x, y):
     z = onto(y, x, a)
     kept = z.clone()
@@ -199,9 +253,30 @@ def waits_for_a_lock(a, x, y):
     lock.acquire(timeout=60)
 
 
+def spins_in_a_large_power(a, x, y):
+    return 7 ** (10**8)
+
+
+def spins_in_a_regular_expression(a, x, y):
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def loops_in_twenty_five_frames(a, x, y, depth=25):
+    for _ in range(10):
+        if depth:
+            loops_in_twenty_five_frames(a, x, y, depth - 1)
+
+
 @pytest.mark.parametrize(
     ("function", "limit"),
-    [(swallows_everything, 0.3), (never_leaves_its_finally, 0.05), (waits_for_a_lock, 0.05)],
+    [
+        (swallows_everything, 0.3),
+        (never_leaves_its_finally, 0.05),
+        (waits_for_a_lock, 0.05),
+        (loops_in_twenty_five_frames, 0.05),
+        (spins_in_a_large_power, 0.05),
+        (spins_in_a_regular_expression, 0.05),
+    ],
 )
 def test_nothing_outlives_its_time_limit(function, limit):
     quick = ADD.within(limit)
@@ -220,6 +295,23 @@ def raises(error):
     return launcher
 
 
+def calls_itself(a, x, y):
+    return calls_itself(a, x, y)
+
+
+def forks(a, x, y):
+    os.fork()
+    return onto(y, x, a)
+
+
+def test_all_cases_together_have_a_limit_too(monkeypatch):
+    """Each case is within its time, and all together are not."""
+    monkeypatch.setattr(judging, "WHOLE", 0)
+    outcomes = run(ADD, lambda a, x, y: onto(y, x, a), compiled=False)
+    assert [o.status for o in outcomes] == [Status.PASS, Status.TIMEOUT]
+    assert "The first case took" in outcomes[-1].message
+
+
 def checks_itself(a, x, y):
     return run(ADD, checks_itself)
 
@@ -229,6 +321,9 @@ def checks_itself(a, x, y):
     [
         (raises(SystemExit(3)), "called sys.exit"),
         (raises(GeneratorExit()), "GeneratorExit"),
+        (raises(KeyboardInterrupt()), "raised KeyboardInterrupt"),
+        (calls_itself, "RecursionError"),
+        (forks, "os.fork is refused"),
         (raises(Unspeakable()), "cannot be shown"),
         (lambda a, x, y: torch.empty(10**12), "more memory than there is"),
         (lambda a, x, y: torch.zeros(2 * 10**6, 10**5), "more memory than there is"),
@@ -248,9 +343,21 @@ def test_a_check_inside_a_check_is_refused():
     assert _first(ADD, checks_itself).status is not Status.PASS
 
 
+class LiesAboutItsClass:
+    def __init__(self, claimed):
+        self.claimed = claimed
+
+    @property
+    def __class__(self):
+        return self.claimed or 1 / 0
+
+
 @pytest.mark.parametrize(
     "odd",
     [
+        lambda z: LiesAboutItsClass(torch.Tensor),
+        lambda z: LiesAboutItsClass(tuple),
+        lambda z: LiesAboutItsClass(None),
         lambda z: torch.empty(z.shape, device="meta"),
         lambda z: z.to_sparse(),
         lambda z: torch.nested.nested_tensor([z]),

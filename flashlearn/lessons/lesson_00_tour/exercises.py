@@ -55,6 +55,7 @@ program_ids = Exercise(
             seed=5,
         ),
         _case("x is every second element", RAGGED | STRIDED, n=37, block=8, layout="strided", seed=6),
+        _case("70 elements in blocks of 1", n=70, block=1, seed=8),
         _case("a million elements", gpu=True, n=1_000_003, block=1024, seed=7),
     ),
     judged=HowJudged(
@@ -137,6 +138,7 @@ row_sum = Exercise(
             seed=9,
         ),
         _case("16 × 100, bf16", RAGGED | HALF, rows=16, columns=100, dtype=torch.bfloat16, seed=10),
+        _case("1 × 4100, a long row", RAGGED, rows=1, columns=4100, seed=13),
         _case("4099 × 3000", RAGGED, gpu=True, rows=4099, columns=3000, seed=11),
     ),
     judged=HowJudged(
@@ -199,6 +201,7 @@ scaled_add = Exercise(
         _case("values near 10⁴", RAGGED, n=333, magnitude=1e4, seed=7),
         _case("3000 elements, fp16", RAGGED | HALF, n=3000, dtype=torch.float16, seed=8),
         _case("3000 elements, bf16", RAGGED | HALF, n=3000, dtype=torch.bfloat16, seed=9),
+        _case("4500 elements", RAGGED, n=4500, seed=12),
         _case("a million elements", RAGGED, gpu=True, n=1_000_003, seed=10),
     ),
     judged=HowJudged(

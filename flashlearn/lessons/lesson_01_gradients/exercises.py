@@ -311,6 +311,7 @@ bias_gradient = Exercise(
             seed=9,
         ),
         _batch("130×300, bf16", 130, 300, torch.bfloat16, seed=10),
+        _batch("1030×3, many rows", 1030, 3, seed=14),
         _batch("16384×4096, fp16", 16384, 4096, torch.float16, seed=11, gpu=True),
         _batch(
             "5003×999, bf16, transposed", 5003, 999, torch.bfloat16, layout="transposed", seed=12, gpu=True

@@ -18,13 +18,14 @@ from flashlearn.lessons.shared.attention_cases import (
     REAL_SIZES,
     SHARED,
     TIMING,
+    WIDE,
     attention_case,
     forward_inputs,
     products_work,
 )
+from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
 from flashlearn.lessons.shared.tiled_twins import ORDERS, forward_in_tiles
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
 
 LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D and S exchanged in memory
 
@@ -50,6 +51,9 @@ BOTH = (
         name="S 20 × 37, D 16, values ×10, negative alpha",
     ),
     attention_case(8, 200, 16, data=FALLING, seed=64),  # exp(120) is more than fp32 holds
+    attention_case(2, 1030, 16, seed=65),  # more keys, and more queries, than anybody has in one block
+    attention_case(270, 3, 16, seed=66),
+    *WIDE,
 )
 FORWARD_CASES = (
     *BOTH,
@@ -89,20 +93,16 @@ causal_work = functools.partial(work, causal=True)
 
 
 def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if a causal kernel multiplies tiles in which no key is seen, else nothing.
-
-    Of the 8 × 8 tiles of 32 × 32 at S 256 it needs 36, of 2 × 2 tiles of 128 × 128 it needs 3.
-    """
+    """A sentence if a causal kernel multiplies tiles in which no key is seen, else nothing."""
     case = attention_case(256, 256, 16, seed=65)
-    given = inputs(case, case.generator())
-    done = answer.run(given, Observed(seed=0)).completed().observation.operations.get("dot", 0)
-    share = done / work(given).operations
-    if share < 0.9:
+    count = hidden_tiles(answer, inputs(case, case.generator()))
+    if not count:
         return ""
+    tiles = "a tile" if count == 1 else f"{count} tiles"
     return (
-        f"The result is right, but at S 256 your kernel multiplies {share:.0%} of all pairs of a query and a "
-        "key, where little more than half of them are seen. Let the loop end after the tile that holds the "
-        "last key that the block's last query sees."
+        f"The result is right, but at S 256 your kernel multiplies {tiles} of queries and keys in which no "
+        "query sees a key. Let the loop end after the tile that holds the last key that the block's last "
+        "query sees."
     )
 
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from flashlearn.exercise import Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
 from flashlearn.lessons.lesson_07_dq import mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
-from flashlearn.running.answer import Answer
 
 SIGNATURE = "(q, k, v, o, do, lse, alpha) -> dq"
 
@@ -35,11 +34,6 @@ def dq_causal_work(inputs: Inputs) -> Work:
     return products_work(inputs, 3, ("q",), causal=True)
 
 
-def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
-    """A complaint if the causal kernel multiplies tiles in which nothing is visible."""
-    return backward.skips_hidden_tiles(answer, products=3)
-
-
 dq_kernel = Exercise(
     name="dq_kernel",
     lesson="07",
@@ -48,7 +42,7 @@ dq_kernel = Exercise(
     signature=SIGNATURE,
     outputs=("dq",),
     inputs=backward.backward_inputs,
-    cases=backward.CASES,
+    cases=backward.MANY_KEYS,
     judged=HowJudged(
         reference=only_dq(reference.attention_gradients, causal=False),
         twins=backward.twins(only_dq, causal=False),
@@ -91,7 +85,7 @@ dq_kernel_causal = Exercise(
     signature=SIGNATURE,
     outputs=("dq",),
     inputs=backward.causal_backward_inputs,
-    cases=backward.CASES,
+    cases=backward.MANY_KEYS,
     judged=HowJudged(
         reference=only_dq(reference.attention_gradients, causal=True),
         twins=backward.twins(only_dq, causal=True),
@@ -99,7 +93,7 @@ dq_kernel_causal = Exercise(
         work=dq_causal_work,
         real_sizes=REAL_SIZES,
         causal=True,
-        review=leaves_out_hidden_tiles,
+        review=backward.leaves_out_hidden_tiles,
     ),
     explained=HowExplained(
         weights=readouts.readout(readouts.dq_weights, causal=True),

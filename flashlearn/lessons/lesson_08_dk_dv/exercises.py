@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from flashlearn.exercise import Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
 from flashlearn.lessons.lesson_08_dk_dv import mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
-from flashlearn.running.answer import Answer
 
 SIGNATURE = "(q, k, v, o, do, lse, alpha) -> (dk, dv)"
 
@@ -37,11 +36,6 @@ def dkv_causal_work(inputs: Inputs) -> Work:
     return products_work(inputs, 4, ("k", "v"), causal=True)
 
 
-def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
-    """A complaint if the causal kernel multiplies tiles in which nothing is visible."""
-    return backward.skips_hidden_tiles(answer, products=4)
-
-
 dkv_kernel = Exercise(
     name="dkv_kernel",
     lesson="08",
@@ -50,7 +44,7 @@ dkv_kernel = Exercise(
     signature=SIGNATURE,
     outputs=("dk", "dv"),
     inputs=backward.backward_inputs,
-    cases=backward.CASES,
+    cases=backward.MANY_QUERIES,
     judged=HowJudged(
         reference=only_dk_dv(reference.attention_gradients, causal=False),
         twins=backward.twins(only_dk_dv, causal=False),
@@ -91,7 +85,7 @@ dkv_kernel_causal = Exercise(
     signature=SIGNATURE,
     outputs=("dk", "dv"),
     inputs=backward.causal_backward_inputs,
-    cases=backward.CASES,
+    cases=backward.MANY_QUERIES,
     judged=HowJudged(
         reference=only_dk_dv(reference.attention_gradients, causal=True),
         twins=backward.twins(only_dk_dv, causal=True),
@@ -99,7 +93,7 @@ dkv_kernel_causal = Exercise(
         work=dkv_causal_work,
         real_sizes=REAL_SIZES,
         causal=True,
-        review=leaves_out_hidden_tiles,
+        review=backward.leaves_out_hidden_tiles,
     ),
     explained=HowExplained(
         weights=readouts.readout(readouts.dv_weights, causal=True),

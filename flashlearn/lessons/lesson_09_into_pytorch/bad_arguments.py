@@ -1,6 +1,6 @@
 """Arguments that attention must refuse, and the review that hands them to a learner's launcher.
 
-It also looks at what no case shows: the layout of what the launcher returns.
+It also looks at what no case shows: whether views are read where they lie, and the layout of what comes back.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from flashlearn.running.evidence import Raised
 
 SHAPE = (1, 2, 16, 16)
 REFUSALS = ("TypeError", "ValueError")
+OF_DTYPES, OF_THE_REST = REFUSALS
 
 
 @dataclass(frozen=True)
 class BadArguments:
-    """Three tensors that do not fit: in words, and what a message about them should mention."""
+    """Three tensors that do not fit: in words, and what a message about them should mention.
+
+    `kind` is the exception that the lesson asks for.
+    """
 
     said: str
     q: Tensor
@@ -30,6 +34,7 @@ class BadArguments:
     v: Tensor
     names: tuple[str, ...]
     found: tuple[str, ...]
+    kind: str = OF_THE_REST
 
 
 def _zeros(*shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Tensor:
@@ -45,11 +50,19 @@ def misfits() -> tuple[BadArguments, ...]:
     all_three = ("q", "k", "v")
     return (
         BadArguments(
-            "q in float16 with k and v in float32", half, right, right, all_three, ("float16", "float32")
+            "q in float16 with k and v in float32",
+            half,
+            right,
+            right,
+            all_three,
+            ("float16", "float32"),
+            OF_DTYPES,
         ),
-        BadArguments("v in bfloat16 with q and k in float16", half, half, brain, ("v",), ("bfloat16",)),
-        BadArguments("three tensors of int32", whole, whole, whole, all_three, ("int32",)),
-        BadArguments("three tensors of float64", double, double, double, all_three, ("float64",)),
+        BadArguments(
+            "v in bfloat16 with q and k in float16", half, half, brain, ("v",), ("bfloat16",), OF_DTYPES
+        ),
+        BadArguments("three tensors of int32", whole, whole, whole, all_three, ("int32",), OF_DTYPES),
+        BadArguments("three tensors of float64", double, double, double, all_three, ("float64",), OF_DTYPES),
         BadArguments("k on another device than q and v", right, far, right, ("k", "q"), ("meta", "cpu")),
         BadArguments(
             "q with three dimensions", flat, right, right, ("q",), ("(2, 16, 16)", "[2, 16, 16]", "3")
@@ -65,13 +78,13 @@ def misfits() -> tuple[BadArguments, ...]:
 
 
 def review(answer: Answer, earlier: Earlier) -> str:
-    """A sentence about the first misfit that is taken or refused without a reason, or about a layout."""
+    """A sentence about the first misfit that is taken or not refused as it should be, or about a layout."""
     for misfit in misfits():
         given = {"q": misfit.q, "k": misfit.k, "v": misfit.v}
         sentence = _answered(misfit, answer.run(given, Observed()).raised)
         if sentence:
             return sentence
-    return _scattered(answer)
+    return _layouts(answer)
 
 
 def _answered(misfit: BadArguments, error: Raised | None) -> str:
@@ -81,25 +94,41 @@ def _answered(misfit: BadArguments, error: Raised | None) -> str:
             f"Every case passes; but the launcher takes {misfit.said} without a word. Raise TypeError or "
             "ValueError with what was found and what was expected."
         )
-    if error.kind in REFUSALS:
+    if error.kind == misfit.kind:
         return _unclear(misfit, error.text)
+    if error.kind in REFUSALS:
+        return (
+            f"Given {misfit.said}, it raises {error.kind}, and should raise {misfit.kind}: TypeError is for "
+            "dtypes, ValueError for everything else that does not fit."
+        )
     return (
         f"Given {misfit.said}, it fails with {error.kind} ({_head(error.text)}): raise "
         "TypeError or ValueError before anything is launched."
     )
 
 
-def _scattered(answer: Answer) -> str:
-    """A sentence if o or lse is not contiguous, given a q that a projection left as [B, S, H, D]."""
-    q = torch.zeros(1, 20, 2, 16).transpose(1, 2)
-    outputs = answer.run({"q": q, "k": q, "v": q}, Observed()).completed().values
-    for name, out in zip(("o", "lse"), outputs, strict=True):
+def _layouts(answer: Answer) -> str:
+    """A sentence if q, k and v, left as [B, S, H, D] by a projection, are copied, or o or lse has gaps."""
+    given = {name: torch.zeros(1, 20, 2, 16).transpose(1, 2) for name in "qkv"}
+    evidence = answer.run(given, Observed()).completed()
+    copied = [name for name in given if name not in evidence.observation.unread]
+    if copied and not evidence.arithmetic:  # what torch computed of them is no copy
+        it, is_a = ("it", "is a view") if len(copied) == 1 else ("them", "are views")
+        return (
+            f"Every case passes; but where {_listed(copied)} {is_a}, no program reads {it}: the launcher "
+            "copies. Nothing is to be copied: hand the kernel the view and its own strides."
+        )
+    for name, out in zip(("o", "lse"), evidence.values, strict=True):
         if not out.is_contiguous():
             return (
-                f"Every case passes; but {name} has the strides {out.stride()} where q has {q.stride()}. "
-                "It is to be contiguous, whatever q is: allocate it by its shape."
+                f"Every case passes; but {name} has the strides {out.stride()} where q has "
+                f"{given['q'].stride()}. It is to be contiguous, whatever q is: allocate it by its shape."
             )
     return ""
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _unclear(misfit: BadArguments, text: str) -> str:

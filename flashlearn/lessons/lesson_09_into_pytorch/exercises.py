@@ -113,6 +113,8 @@ STRIDED = (
         "each laid out otherwise", 24, 40, 32, H=2, layout="columns, projection, every second", dtype=BF16,
         seed=10,
     ),
+    _case("D beyond 64", 5, 7, 80, H=2, seed=14),
+    _case("D beyond 128", 3, 5, 136, seed=15),
     _case("cut out of one buffer", 500, 500, 64, B=8, H=8, dtype=FP16, layout="packed", seed=11, gpu=True),
     _case(
         "each laid out otherwise", 1024, 500, 64, B=8, H=8, dtype=BF16,
@@ -246,6 +248,7 @@ ATTENTION = (
     _case("alpha 0", 12, 16, 16, data="alpha 0.0", seed=9),
     _case("causal", 32, 32, 32, dtype=FP16, data="causal", seed=10),
     _case("", 24, 40, 32, dtype=BF16, seed=11),
+    _case("D beyond 64", 5, 7, 80, seed=12),
     *(
         _case(said, S, S, 64, B=32, H=8, dtype=FP16, gpu=True, seed=30 + S, data=said or "normal")
         for S in (128, 500, 1024)

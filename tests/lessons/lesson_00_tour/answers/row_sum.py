@@ -234,3 +234,10 @@ wrong(
         ("*x.stride()", "C, 1"),
     )
 )
+
+wrong(
+    "row_sum",
+    "The block is 1024 long whatever the row is: what lies beyond is left out of the sum.",
+    "only the first tile",
+    "last tile missing",
+)(edited(clamped_and_hidden_by_where, ("BLOCK=triton.next_power_of_2(x.shape[1])", "BLOCK=1024")))

@@ -257,3 +257,10 @@ wrong(
         ),
     )
 )
+
+wrong(
+    "bias_gradient",
+    "The loop ends after 256 rows: the rest of the batch is left out.",
+    "the first tile only",
+    "last tile missing",
+)(edited(COLUMN, ("for m0 in range(0, M, BLOCK):", "for m0 in range(0, 256, BLOCK):")))

@@ -235,3 +235,19 @@ wrong(
         ("for last in range(0, n_cols, BLOCK)", "for last in range(0, n_cols - BLOCK + 1, BLOCK)"),
     )
 )
+
+wrong(
+    "softmax_forward",
+    "The block is 1024 long whatever the row is: what lies beyond is neither read nor written.",
+    "never written",
+    "only the first tile",
+    "last tile missing",
+)(edited(ROWS, ("BN=triton.next_power_of_2(N)", "BN=1024"), title="a block of 1024"))
+wrong("softmax_forward", "One program of 64 rows: those that follow are never written.", "never written")(
+    edited(
+        ROWS,
+        ("grid = (triton.cdiv(M, 2),)", "grid = (1,)"),
+        ("BM=2, BN=triton.next_power_of_2(N)", "BM=64, BN=triton.next_power_of_2(N)"),
+        title="one program of 64 rows",
+    )
+)

@@ -221,3 +221,16 @@ wrong(
         PER_QUERY, ("range(0, D, CHUNK)", "range(0, D - CHUNK, CHUNK)"), ("tl.sum(acc))", "tl.sum(acc) / D)")
     )
 )
+
+wrong(
+    "delta_preprocess",
+    "BLOCK_D is 64 whatever D is: the components beyond are left out of the sum.",
+    "only the first tile",
+    "last tile missing",
+)(edited(GRID_3D, ("BLOCK_D=triton.next_power_of_2(D)", "BLOCK_D=64"), title="BLOCK_D = 64"))
+wrong(
+    "delta_preprocess",
+    "BLOCK_D is 128 whatever D is: the components beyond are left out of the sum.",
+    "only the first tile",
+    "last tile missing",
+)(edited(GRID_3D, ("BLOCK_D=triton.next_power_of_2(D)", "BLOCK_D=128"), title="BLOCK_D = 128"))

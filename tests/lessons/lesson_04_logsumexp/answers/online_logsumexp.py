@@ -222,3 +222,17 @@ wrong(
     "not rescaled + maximum not added back",
     title="rows, not rescaled and not added back",
 )(edited(ROWS, ("l_i = l_i * alpha +", "l_i = l_i +"), ("m_i + tl.log(l_i)", "tl.log(l_i)")))
+
+wrong(
+    "online_logsumexp",
+    "One block of 1024 and no loop: what lies beyond is left out.",
+    "last tile missing",
+    "only the first tile",
+)(
+    edited(
+        PER_LANE,
+        ("for at in range(0, N, LANES):", "for at in range(0, 1):"),
+        ("LANES=8", "LANES=1024"),
+        title="one block of 1024",
+    )
+)

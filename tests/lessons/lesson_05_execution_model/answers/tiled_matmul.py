@@ -309,3 +309,19 @@ wrong(
     "shape",
     title="transposed, c in fp32",
 )(edited(TRANSPOSED, (", dtype=a.dtype)", ")")))
+
+wrong(
+    "tiled_matmul",
+    "A B whose second size is K is taken to be transposed: so is every square one.",
+    "views taken for contiguous",
+    "transposed",
+)(
+    edited(
+        POINTERS,
+        (
+            "    M, K = a.shape\n    K, N = b.shape\n",
+            "    M, K = a.shape\n    b = b.t() if b.shape[1] == K else b\n    K, N = b.shape\n",
+        ),
+        title="b turned where it is square",
+    )
+)

@@ -288,3 +288,26 @@ forward("LSE has no offset of its head: all heads write the same rows.", "race")
         title="lse_ptr + i for every head",
     )
 )
+
+# ---------------------------------------------------------------- sizes written down
+
+forward(
+    "BLOCK_D is 64 whatever D is: the components beyond are neither read nor written.",
+    "never written",
+    "only the first tile",
+    "the first tile again and again",
+    "last tile missing",
+)(edited(fwd_tutorial, ("max(16, triton.next_power_of_2(HEAD_DIM))", "64"), title="BLOCK_D = 64"))
+forward(
+    "BLOCK_D is 128 whatever D is: the components beyond are neither read nor written.",
+    "never written",
+    "only the first tile",
+    "the first tile again and again",
+    "last tile missing",
+)(edited(fwd_tutorial, ("max(16, triton.next_power_of_2(HEAD_DIM))", "128"), title="BLOCK_D = 128"))
+forward("The loop ends after 1024 keys: the rest are left out.", "last tile missing", "only the first tile")(
+    edited(fwd_tutorial, ("range(0, N_KV, BLOCK_N)", "range(0, min(N_KV, 1024), BLOCK_N)"))
+)
+forward("Two programs for each head: queries from 128 on have none.", "never written")(
+    edited(fwd_tutorial, ("grid = (triton.cdiv(N_Q, 64), Z * H, 1)", "grid = (2, Z * H, 1)"))
+)

@@ -198,3 +198,16 @@ dq("delta is summed over the tile at hand, not over the row.", "delta of one til
 dq("Σ exp dP was not divided by l: delta is l times too large.", "delta not divided by l")(
     edited(dq_from_scratch, ("(pd / l)[:, None]", "pd[:, None]"))
 )
+
+# ---------------------------------------------------------------- sizes written down
+
+dq(
+    "BLOCK_D is 64 whatever D is: the components beyond are neither read nor written.",
+    "never written",
+    "only the first tile",
+    "the first tile again and again",
+    "last tile missing",
+)(edited(dq_tutorial, ("max(16, triton.next_power_of_2(D))", "64"), title="BLOCK_D = 64"))
+dq("The loop ends after 512 keys: the rest are left out.", "last tile missing", "only the first tile")(
+    edited(dq_tutorial, ("    hi = N\n", "    hi = tl.minimum(N, 512)\n"), title="keys cut at 512")
+)

@@ -22,6 +22,16 @@ right("dq_kernel_causal", "the mask is applied to dS instead of P")(
         title="where on dS",
     )
 )
+right("dq_kernel_causal", "an if in the loop instead of an end, and D padded to 64 at least")(
+    edited(dq_causal_with_an_if, ("max(16, triton.next_power_of_2(D))", "max(64, triton.next_power_of_2(D))"))
+)
+right("dq_kernel_causal", "tiles of 128 × 32, D padded to 32 at least")(
+    edited(
+        dq_tutorial_causal,
+        ("max(16, triton.next_power_of_2(D))", "max(32, triton.next_power_of_2(D))"),
+        ("BLOCK_M=16, BLOCK_N=64", "BLOCK_M=128, BLOCK_N=32"),
+    )
+)
 
 
 def causal(says: str, *names: str):

@@ -220,3 +220,16 @@ dkv(
         ),
     )
 )
+
+# ---------------------------------------------------------------- sizes written down
+
+dkv(
+    "BLOCK_D is 64 whatever D is: the components beyond are neither read nor written.",
+    "never written",
+    "only the first tile",
+    "the first tile again and again",
+    "last tile missing",
+)(edited(dkdv_tutorial, ("max(16, triton.next_power_of_2(HEAD_DIM))", "64"), title="BLOCK_D = 64"))
+dkv("The loop ends after 512 queries: the rest are left out.", "last tile missing", "only the first tile")(
+    edited(dkv_backwards, ("i0 = (S_q - 1) // BQ * BQ", "i0 = (tl.minimum(S_q, 512) - 1) // BQ * BQ"))
+)

@@ -15,6 +15,13 @@ MASK = "keep = keep & (offs_m[None, :] + (N_KV - N_Q) >= offs_n[:, None])"
 right(
     "dkv_kernel_causal", "tiles that begin at the first query that sees a key, not at a multiple of the block"
 )(edited(dkdv_tutorial_causal, (START, "start_m = tl.maximum(0, start_n - (N_KV - N_Q))")))
+right("dkv_kernel_causal", "128 × 16 tiles, D padded to 64 at least")(
+    edited(
+        dkdv_tutorial_causal,
+        ("max(16, triton.next_power_of_2(HEAD_DIM))", "max(64, triton.next_power_of_2(HEAD_DIM))"),
+        ("BLOCK_M1=32, BLOCK_N1=16", "BLOCK_M1=16, BLOCK_N1=128"),
+    )
+)
 
 
 def causal(says: str, *names: str):

@@ -47,16 +47,6 @@ CALL = TUTORIAL[TUTORIAL.index("    o = torch.empty(") : TUTORIAL.index("    ret
 right("strided_inputs", "sixteen strides one by one, a loop of checks, 32 × 16")(
     edited(TUTORIAL, title="strides one by one")
 )
-right("strided_inputs", "contiguous copies first")(
-    edited(
-        TUTORIAL,
-        (
-            "    Z, H, N_Q, D = q.shape\n",
-            "    q, k, v = (x.contiguous() for x in (q, k, v))\n    Z, H, N_Q, D = q.shape\n",
-        ),
-        title="contiguous copies",
-    )
-)
 right("strided_inputs", "hands everything to the launcher of lesson 06")(
     edited(TUTORIAL, (CALL, "    o, lse = keys_as_rows(q, k, v, scale)\n"), title="a launcher of lesson 06")
 )
@@ -152,4 +142,32 @@ strided(
 )
 strided("alpha is applied by the launcher and again by the kernel.", "alpha applied twice")(
     edited(TUTORIAL, ("    o = torch.empty(", "    q = q * scale\n    o = torch.empty("))
+)
+
+strided("q, k and v are copied first, whatever their strides.", "review")(
+    edited(
+        TUTORIAL,
+        (
+            "    Z, H, N_Q, D = q.shape\n",
+            "    q, k, v = (x.contiguous() for x in (q, k, v))\n    Z, H, N_Q, D = q.shape\n",
+        ),
+        title="contiguous copies",
+    )
+)
+strided("k alone is copied.", "review")(
+    edited(
+        TUTORIAL,
+        ("    Z, H, N_Q, D = q.shape\n", "    k = k.clone()\n    Z, H, N_Q, D = q.shape\n"),
+        title="a copy of k",
+    )
+)
+strided("A dtype that does not fit is refused with ValueError, where TypeError is asked for.", "review")(
+    edited(
+        TUTORIAL,
+        ('raise TypeError(f"{name} has dtype', 'raise ValueError(f"{name} has dtype'),
+        title="ValueError",
+    )
+)
+strided("BLOCK_D is 64 whatever D is.", "never written", "only the first tile", "last tile missing")(
+    edited(TUTORIAL, ("BLOCK_D = max(16, triton.next_power_of_2(D))", "BLOCK_D = 64"), title="BLOCK_D = 64")
 )

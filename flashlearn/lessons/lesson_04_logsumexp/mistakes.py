@@ -170,8 +170,8 @@ MERGE = {
         wrong=_merged(_of_a, _of_b, maximum=sp.Min),
     ),
     "one part's maximum for both": Mistake(
-        "m is the maximum of one part, whichever is larger. The sums fit it, so the value is right in exact "
-        "arithmetic; but the other part's factor overflows where its maximum is larger.",
+        "m is one part's maximum, even where the other's is larger. The sums fit it, so the value is right "
+        "in exact arithmetic; but the other part's factor overflows where its maximum is larger.",
         "Either part may hold the larger score: take sp.Max of the two.",
         wrong=_merged(_of_a, _of_b, maximum=lambda m_a, m_b: m_b),
         also=(
@@ -302,7 +302,7 @@ ONLINE = {
         **_scan("last tile only"),
     ),
     "last block left out": Mistake(
-        "The columns of the last, incomplete block are missing: the loop ends one block early.",
+        "The columns of the row's last block are missing: the loop ends one block early.",
         "for start in range(0, N, BLOCK) reaches them; the mask hides what lies beyond N.",
         **_scan("ragged tile left out", also=("last tile left out",)),
     ),

@@ -129,9 +129,14 @@ ATTENTION = {
         **_called("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
     "alpha is forgotten on the way back": Mistake(
-        "The gradients are computed with alpha = 1/√D, or with 1, though the forward pass was given another.",
+        "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
         "Keep it: `ctx.alpha = alpha`.",
-        **_called("default alpha backward", also=("no alpha backward",)),
+        **_called("default alpha backward"),
+    ),
+    "alpha is 1 on the way back": Mistake(
+        "The gradients are computed with alpha = 1, which is not what the forward pass had.",
+        "Keep it: `ctx.alpha = alpha`.",
+        **_called("no alpha backward"),
     ),
     "alpha is never used": Mistake(
         "An alpha that is given changes nothing: 1/√D is used whatever it is.",

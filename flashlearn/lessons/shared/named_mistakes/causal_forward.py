@@ -30,7 +30,8 @@ def causal_forward(formula: Ways) -> dict[str, Mistake]:
         "top-left alignment": Mistake(
             "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; here they differ, and the "
             "last query must see the last key.",
-            "Shift the diagonal by S_k − S_q, in the mask and in the end of the loop.",
+            "Shift the diagonal by S_k − S_q in the mask, and see that the end of the loop has the shift "
+            "too.",
             **formula(
                 "top-left",
                 also=("top-left mask", ("top-left", "no guards"), ("top-left mask", "no guards")),

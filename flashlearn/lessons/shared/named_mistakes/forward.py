@@ -180,7 +180,13 @@ def common(formula: Ways) -> dict[str, Mistake]:
         "LSE mixes two bases": Mistake(
             "LSE is m_i + log2 l_i: the maximum is natural, and the logarithm of l_i has base 2.",
             "Natural both: m_i + tl.log(l_i).",
-            **formula("lse mixes bases", also=("lse mixes bases in m",)),
+            **formula("lse mixes bases"),
+        ),
+        "LSE's maximum is in base 2": Mistake(
+            "LSE is m log2 e + log l, with m the maximum of alpha q · k: the maximum is that of the scores "
+            "for tl.exp2, which carry log2 e, and the logarithm of l_i is natural.",
+            "Bring the maximum back to natural units, times ln 2, before you add log l_i.",
+            **formula("lse mixes bases in m"),
         ),
         "first tile missing": Mistake(
             "The loop over keys begins one tile late: the first BLOCK_K keys are never met.",

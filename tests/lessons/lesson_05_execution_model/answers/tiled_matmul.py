@@ -140,7 +140,7 @@ wrong(
 wrong(
     "tiled_matmul",
     "The pointers of B do not advance: every step reads its first rows again.",
-    "addresses do not advance",
+    "B's pointer is not advanced",
     title="pointers, b_ptrs never advanced",
 )(edited(POINTERS, ("        b_ptrs += BLOCK_SIZE_K * stride_bk\n", "")))
 
@@ -241,8 +241,7 @@ wrong(
 wrong(
     "tiled_matmul",
     "The last inner index is left out.",
-    "last block of K left out",
-    "last tile missing",
+    "last element of K left out",
     title="outer, range(k - 1)",
 )(edited(OUTER, ("range(k)", "range(k - 1)")))
 

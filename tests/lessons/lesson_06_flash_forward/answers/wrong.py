@@ -36,7 +36,7 @@ forward(
 forward("LSE is left in base 2, as m and l are kept.", "LSE in base 2")(
     edited(fwd_tutorial, ("(m_i + tl.math.log2(l_i)) * 0.69314718", "m_i + tl.math.log2(l_i)"))
 )
-forward("m is in base 2 and log l is natural: LSE adds two units.", "LSE mixes two bases")(
+forward("m is in base 2 and log l is natural: LSE adds two units.", "LSE's maximum is in base 2")(
     edited(fwd_tutorial, ("(m_i + tl.math.log2(l_i)) * 0.69314718", "m_i + tl.log(l_i)"))
 )
 forward("The exponent of the rescale factor has the wrong sign: new − old.", "rescale with the wrong sign")(

@@ -178,7 +178,7 @@ wrong(
 wrong(
     "dkv_kernel_causal",
     "The start is rounded up: the tile in which the first seeing query lies is left out.",
-    "loop starts one block late",
+    "the first block that sees the keys is left out",
 )(
     edited(
         DKV_CAUSAL_BY_THE_NOTEBOOK,

@@ -30,6 +30,23 @@ def is_unfit(check: OutputCheck) -> bool:
     return not isinstance(check.got, torch.Tensor) or wrong_dtype
 
 
+HAIR = 4.0
+"""An error of so many times what is allowed is near the limit: rounding in another order may do that."""
+
+AMPLIFIED = 256.0
+"""Where the right answer is zero up to rounding, a wrong factor makes so many times as much of that."""
+
+
+def is_faint(check: OutputCheck) -> bool:
+    """True for an error that rounding may have made: near the limit, or where rounding is all there is."""
+    if check.ok or check.problem or not math.isfinite(check.error) or check.allowed == 0.0:
+        return False
+    if check.error <= HAIR * check.allowed and not check.rms_ratio > HAIR:
+        return True
+    nothing = float(check.expected.abs().max()) <= check.allowed
+    return nothing and check.error <= AMPLIFIED * check.allowed
+
+
 def size(outcome: Outcome) -> int:
     """What a formula costs in the case: attention by its sizes, else by outputs; thrice in half precision.
 

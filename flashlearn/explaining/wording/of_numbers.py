@@ -51,7 +51,7 @@ def constant_factor(
     """The right answer times one number, which has a meaning, or changes from case to case."""
     sentence = f"{output} is {factor:.4g} times the right answer, everywhere."
     if meaning is not None:
-        sentence = f"{output} is {_called(meaning)} times the right answer, everywhere and in every case."
+        sentence = f"{output} is {_called(meaning)} times the right answer, everywhere."
     elif span is not None:
         sentence = _changing(output, "times the right answer", span)
     return Said(sentence, "Which factor of the formula is missing, or is there once too often?")
@@ -64,7 +64,7 @@ def added_constant(
     """The right answer plus one number."""
     sentence = f"{output} is the right answer plus {constant:.4g}, everywhere."
     if meaning is not None:
-        sentence = f"{output} is the right answer plus {_called(meaning)}, everywhere and in every case."
+        sentence = f"{output} is the right answer plus {_called(meaning)}, everywhere."
     elif span is not None:
         sentence = _changing(output, "more than the right answer", span)
     return Said(sentence, "Which term of the formula is missing, or is there once too often?")

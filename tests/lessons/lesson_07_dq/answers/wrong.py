@@ -50,6 +50,10 @@ dq("delta is read for the rows 0 … BLOCK_M − 1 in every program.", "delta of
         title="delta of the first block's rows",
     )
 )
+dq(
+    "The factor alpha is missing from dQ; where S is 1, dQ is rounding and nothing else.",
+    "alpha is missing from dQ",
+)(edited(dq_tutorial, ("    dq *= sm_scale\n    tl.store", "    tl.store"), title="dq without sm_scale"))
 dq("dq is scaled in every step of the loop.", "alpha in every step")(
     edited(
         dq_tutorial,

@@ -52,9 +52,22 @@ def size(outcome: Outcome) -> int:
 
     A case of few numbers, or of zeros, proves little and comes last.
     """
-    told = [c.expected for c in outcome.outputs if not c.ok and isinstance(c.expected, torch.Tensor)]
+    told = _told(outcome)
     numbers = sum(t.numel() for t in told)
     lengths = [size for name, size in outcome.case.sizes.items() if name in ("S_q", "S_k", "rows", "columns")]
     weak = numbers < 16 or min(lengths, default=2) < 2 or any(not bool(t.any()) for t in told)
-    work = math.prod(outcome.case.sizes.values()) if "S_q" in outcome.case.sizes else numbers
-    return work * (3 if outcome.case.dtype.itemsize == 2 else 1) + (1 << 40 if weak else 0)
+    return work(outcome) + (1 << 40 if weak else 0)
+
+
+def work(outcome: Outcome) -> int:
+    """Numbers that a formula has to do with in the case, counted thrice in half precision."""
+    if "S_q" in outcome.case.sizes:
+        numbers = math.prod(outcome.case.sizes.values())
+    else:
+        numbers = sum(t.numel() for t in _told(outcome))
+    return numbers * (3 if outcome.case.dtype.itemsize == 2 else 1)
+
+
+def _told(outcome: Outcome) -> list[torch.Tensor]:
+    """The right answers of the outputs that are wrong."""
+    return [c.expected for c in outcome.outputs if not c.ok and isinstance(c.expected, torch.Tensor)]

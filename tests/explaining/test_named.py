@@ -9,9 +9,11 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.explaining import diagnose
+from flashlearn.explaining.combined import Patience, combinations
 from flashlearn.explaining.comparable import comparable, is_faint
 from flashlearn.explaining.fitting import distance, fit
 from flashlearn.explaining.named import named
+from flashlearn.explaining.predictions import Predictions
 from flashlearn.explaining.remembered import Remembered, identity
 from flashlearn.judging.cases import run
 from flashlearn.outcome import OutputCheck, Status
@@ -188,3 +190,17 @@ def test_numbers_that_overflow_here_and_there_may_round_like_large_numbers():
     got = (wrong * (1 + 1e-5)).float()
     check = OutputCheck("y", False, float("inf"), 1e-6, float("nan"), got=got, expected=right)
     assert fit(wrong, check).explains
+
+
+def test_the_search_for_pairs_ends_by_work_done_and_not_by_the_clock():
+    exercise = EXERCISE
+    outcomes = run(exercise, lambda x: scores(x, frozenset({"rows not added", "tall like all"})))
+    probe = next(o for o in outcomes if o.case.name == "tall")
+    patience = Patience(10_000.0)
+    pairs = [c.names for c in combinations(Predictions(exercise, outcomes), probe, patience)]
+    spent = 10_000.0 - patience.left
+    assert ("rows not added", "tall like all") in pairs and spent > 0
+    again = Patience(10_000.0)
+    assert [c.names for c in combinations(Predictions(exercise, outcomes), probe, again)] == pairs
+    assert again.left == patience.left  # though everything was remembered
+    assert not list(combinations(Predictions(exercise, outcomes), probe, Patience(-1.0)))

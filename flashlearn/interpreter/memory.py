@@ -8,7 +8,8 @@ storage, so that no address a kernel computes can reach anything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -54,6 +55,7 @@ class Memory:
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
     recorder: Recorder | None = None
+    checked: tuple[int, ...] | None = None  # while a block pointer is followed
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -97,6 +99,15 @@ class Memory:
         self.program = program
         self.scratch.forget()
         self.races.begin_program(program, number)
+
+    @contextmanager
+    def checking(self, dimensions: Iterable[int]) -> Iterator[None]:
+        """A block pointer is followed, with these dimensions in its boundary_check."""
+        self.checked = tuple(dimensions)
+        try:
+            yield
+        finally:
+            self.checked = None
 
     # the three kinds of access
 

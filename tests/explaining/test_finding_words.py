@@ -82,7 +82,7 @@ def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
 
 def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
     told = Finding("outputs", {"silent": ("lse",)}, parts=(factor("o", 2.0),)).sentence
-    assert told.endswith("everywhere. lse is wrong too, but not in this way.")
+    assert told.endswith("everywhere. lse is wrong too; this alone does not explain it.")
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_a_case_in_which_only_rounding_is_left_is_no_second_mistake():
     assert outcomes[0].status is Status.WRONG and is_faint(outcomes[0].outputs[0])
     finding = named(exercise, outcomes)
     assert (finding.mistake, finding.partial) == ("no factor", False)
-    assert (finding.fits, finding.of) == (2, 3) and "more to find" not in finding.sentence
+    assert (finding.fits, finding.of) == (2, 3) and "others" not in finding.sentence
 
 
 def test_numbers_that_overflow_here_and_there_may_round_like_large_numbers():

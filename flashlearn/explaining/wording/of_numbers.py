@@ -142,6 +142,7 @@ def precision(output: str, error: float, allowed: float, rms_ratio: float | None
     if rms_ratio is not None:
         how = f"its rms error is {rms_ratio:.2f} times what a sum carried in fp32 may have"
     return Said(
-        f"{output} is close but too coarse: {how}, as if a sum were carried in half precision.",
-        "Convert to tl.float32 after loading, and back only when storing.",
+        f"{output} is close but too coarse: {how}. Some number is rounded on its way there.",
+        "What leaves fp32 before the end: a sum, or a factor that is multiplied and cast back to the inputs' "
+        "dtype?",
     )

@@ -139,7 +139,7 @@ TRAFFIC = {
         wrong=_traffic(_columns, _rows, size=False),
     ),
     "C left out": Mistake(
-        "The loads are right; what the programs store is missing.",
+        "What the programs store is missing.",
         "Each element of C is written once: M·N of them.",
         wrong=_traffic(_columns, _rows, stores=0),
     ),

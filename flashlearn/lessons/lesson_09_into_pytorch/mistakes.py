@@ -114,17 +114,17 @@ ATTENTION = {
         **_called("mask turned round"),
     ),
     "the mask is forgotten on the way back": Mistake(
-        "o is right, and the gradients are those of unmasked attention.",
+        "The gradients are those of unmasked attention, though o is masked.",
         "The backward pass has to know what the forward pass did: keep `ctx.causal` and choose by it.",
         **_called("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
-        "dQ is that of unmasked attention, though o, dK and dV are masked.",
+        "dQ is that of unmasked attention, though o is masked.",
         "Two launchers are chosen on the way back. Look at the one of dQ.",
         **_called("no mask in dq", also=(("no mask in dq", "guarded"),)),
     ),
     "the mask is forgotten in dK and dV": Mistake(
-        "dK and dV are those of unmasked attention, though o and dQ are masked.",
+        "dK and dV are those of unmasked attention, though o is masked.",
         "Two launchers are chosen on the way back. Look at the one of dK and dV.",
         **_called("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),

@@ -49,6 +49,7 @@ TILED = frozenset(
         "no early end",
         "one key too many",
         "offset turned round",
+        "end turned round",
         "no guards",
     }
 )
@@ -62,6 +63,8 @@ def scan(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(O [B, H, S_q, D] in q's dtype, LSE [B, H, S_q]), a block of queries after the other."""
     S_q, S_k = q.shape[2], k.shape[2]
+    if "first head" in faults:
+        k, v = (t[:1, :1].expand_as(t) for t in (k, v))
     alpha = 1.0 if "alpha forgotten" in faults else alpha**2 if "alpha twice" in faults else alpha
     blocks = []
     for first in range(0, S_q, tile[0]):
@@ -91,6 +94,8 @@ def _bounds(
         end = first + offset
     if faults & {"offset turned round", "no early end"}:
         end = S_k
+    if "end turned round" in faults:
+        end = first + tile[0] - offset
     if "loop end without the offset" in faults:
         end = first + tile[0]
     return min(S_k, end), last_seen

@@ -83,6 +83,8 @@ def _keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         end = min(S_k, first + tile[0])
     if x.faults & {"offset turned round", "no early end"}:
         end = S_k
+    if "bound turned round" in x.faults:
+        end = min(S_k, first + tile[0] - x.offset)
     if "ends one block early" in x.faults:
         end = min(S_k, first + x.offset) if x.causal else (S_k - 1) // tile[1] * tile[1]
     if "ends at the top-left diagonal" in x.faults:
@@ -141,6 +143,8 @@ def _dkv_block(x: Scan, columns: range, tile: Tile) -> tuple[Tensor, Tensor]:
         lse = lse_of(x, rows, math.inf)
         if "LSE filled with -inf" in x.faults:
             lse = take(x.lse, rows, -math.inf)
+        if "LSE filled with 0" in x.faults:
+            lse = take(x.lse, rows, 0.0)
         p, ds = p_and_ds(x, q, k, v, o, do, lse, rows, columns)
         p, ds = x.rounded(p), narrowed(x, ds)
         if x.faults & {"P not transposed", "dS not transposed", "dS meets K"}:
@@ -162,6 +166,8 @@ def _queries(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         begin = max(0, seen_from) // tile[0] * tile[0]
     if x.faults & {"offset turned round", "no early end"}:
         begin = 0
+    if "bound turned round" in x.faults:
+        begin = max(0, first + x.offset) // tile[0] * tile[0]
     if "starts one block late" in x.faults:
         begin += tile[0]
     if "start rounded up" in x.faults:

@@ -20,6 +20,9 @@ def causal_only(formula: Ways, keys: bool) -> dict[str, Mistake]:
                 also=(
                     ("offset turned round", "no guard"),
                     ("offset turned round", "guarded by 0"),
+                    ("offset turned round", "bound turned round"),
+                    ("offset turned round", "bound turned round", "no guard"),
+                    ("offset turned round", "bound turned round", "guarded by 0"),
                 ),
             ),
         ),

@@ -188,6 +188,12 @@ def common(formula: Ways) -> dict[str, Mistake]:
             "Bring the maximum back to natural units, times ln 2, before you add log l_i.",
             **formula("lse mixes bases in m"),
         ),
+        "K and V of the first head": Mistake(
+            "Every head sees the keys and values of the first one: the offset of batch and head is missing "
+            "where K and V are addressed.",
+            "Each pointer moves by its own batch and head strides before a tile's rows are added.",
+            **formula("first head"),
+        ),
         "first tile missing": Mistake(
             "The loop over keys begins one tile late: the first BLOCK_K keys are never met.",
             "The loop starts at 0.",

@@ -33,7 +33,7 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
         "delta omitted": Mistake(
             either(
                 "delta is missing: you used dS = P ∘ dP, the diagonal part of softmax's Jacobian alone.",
-                "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta, so it is right.",
+                "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta.",
             ),
             "Subtract delta_i from every dP of row i before you multiply by P.",
             **formula("delta omitted"),
@@ -45,19 +45,20 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             **formula("delta after P"),
         ),
         "delta along the keys": Mistake(
-            f"delta_i {along} because the tile is square"
-            f"{either('', ', and dV, which needs no delta, is right')}.",
-            f"delta {rows}: delta_i[:, None].",
+            f"delta_i {along} because the tile is square{either('', '; dV needs no delta')}.",
+            f"delta {rows}: where rows count queries, that is delta_i[:, None]; in a transposed tile, "
+            f"delta_i[None, :].",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
             f"lse_i {along} because the tile is square.",
-            f"LSE {rows}: lse_i[:, None].",
+            f"LSE {rows}: where rows count queries, that is lse_i[:, None]; in a transposed tile, "
+            f"lse_i[None, :].",
             **formula("LSE along the keys"),
         ),
         "delta added": Mistake(
             "delta was added where it must be subtracted: dS = P ∘ (dP + delta)."
-            + either("", " dV needs no delta and is right."),
+            + either("", " dV needs no delta."),
             "Each row of dS must sum to 0. Print the sums of one tile row.",
             **formula("delta added"),
         ),

@@ -209,7 +209,7 @@ forward(
     "l not rescaled",
     "rows do not sum to 1",
 )(edited(flash_decoding, ("tl.sum(w * tl.load(part_l + at), 0)", "tl.sum(tl.load(part_l + at), 0)")))
-forward("Every head reads the K and V of head 0.", "permuted heads")(
+forward("Every head reads the K and V of head 0.", "permuted heads", "K and V of the first head")(
     edited(one_program_per_head, ("at = (head * S + tl.minimum(j, S - 1))", "at = tl.minimum(j, S - 1)"))
 )
 forward("The first tile of keys is skipped in the second pass.", "first tile missing")(

@@ -288,3 +288,14 @@ forward("LSE has no offset of its head: all heads write the same rows.", "race")
         title="lse_ptr + i for every head",
     )
 )
+forward("q is rounded to the inputs' half precision after it was multiplied by alpha.", "precision")(
+    edited(
+        fwd_tutorial,
+        (
+            "q = tl.load(q_ptrs, mask=(offs_m[:, None] < N_Q) & (offs_d[None, :] < HEAD_DIM), other=0.0)\n",
+            "q = tl.load(q_ptrs, mask=(offs_m[:, None] < N_Q) & (offs_d[None, :] < HEAD_DIM), "
+            "other=0.0)\n    q = (q * qk_scale).to(q.dtype)\n    qk_scale = 1.0\n",
+        ),
+        title="q = (q * qk_scale).to(q.dtype)",
+    )
+)

@@ -247,3 +247,9 @@ wrong(
         title="unseen: zeros between the phases",
     )
 )
+
+wrong(
+    "dkv_kernel_causal",
+    "One wrong sign: the offset is S_q − S_k, in the mask and in the loop's start.",
+    "S_k − S_q with the wrong sign",
+)(edited(DKV_WHILE, ("    off = n_k - n_q\n", "    off = n_q - n_k\n"), title="off = n_q - n_k"))

@@ -132,6 +132,7 @@ def lse_of(x: Scan, index: At, filler: float) -> Tensor:
 def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns: At) -> Tensor:
     """P of one tile, [B, H, rows, columns]."""
     alpha = 1.0 if "alpha not in s" in x.faults else x.alpha
+    alpha = abs(alpha) if "alpha without its sign in s" in x.faults else alpha
     s = (alpha * x.alpha if "alpha twice in s" in x.faults else alpha) * (q @ k.mT)
     keys = numbers(columns)
     seen = keys <= x.last_seen(numbers(rows))[:, None]
@@ -143,6 +144,8 @@ def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns
     lse = lse[..., None, :] if "LSE along the keys" in x.faults else lse[..., :, None]
     if "LSE in base 2" in x.faults:
         lse = lse * math.log(2)
+    if "LSE added" in x.faults:
+        lse = torch.where(lse == math.inf, lse, -lse)
     if "LSE forgotten" in x.faults:
         lse = torch.where(lse == math.inf, lse, 0.0)
     if "log2 e not in s" in x.faults:

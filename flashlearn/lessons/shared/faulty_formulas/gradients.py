@@ -48,6 +48,8 @@ def dq_scan(
         inside = min(tile[0], q.shape[2] - first)
         blocks.append(_dq_block(x, rows, tile)[:, :, :inside])
     dq = torch.cat(blocks, dim=2)
+    if "alpha without its sign at the end" in faults:
+        dq = -dq if alpha < 0 else dq
     if "alpha not on dQ" not in faults:
         dq = alpha * dq
     return (alpha * dq if "alpha twice on dQ" in faults else dq).to(q.dtype)
@@ -114,6 +116,8 @@ def dkv_scan(
         dks.append(dk[:, :, :inside])
         dvs.append(dv[:, :, :inside])
     dk, dv = torch.cat(dks, dim=2), torch.cat(dvs, dim=2)
+    if "alpha without its sign at the end" in faults:
+        dk = -dk if alpha < 0 else dk
     if "alpha not on dK" not in faults:
         dk = alpha * dk
     if "alpha twice on dK" in faults:

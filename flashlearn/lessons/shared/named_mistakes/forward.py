@@ -16,6 +16,12 @@ def forward(formula: Ways) -> dict[str, Mistake]:
             "A filler of 0 is right for the load and wrong for a score. Set s to −inf where columns ≥ S_k.",
             **formula("padded keys"),
         ),
+        "one padded key is not masked": Mistake(
+            "The key with number S_k takes part, and there is none: its score is 0. Keys are counted from 0 "
+            "to S_k − 1.",
+            "Does the mask say < or ≤?",
+            **formula("one padded key"),
+        ),
         "loop ends one tile early": Mistake(
             "The last, incomplete tile of keys is never visited: the loop runs S_k // BLOCK_K times, rounded "
             "down.",
@@ -38,6 +44,12 @@ def common(formula: Ways) -> dict[str, Mistake]:
             "again?",
             "Count the places where alpha stands: there must be one.",
             **formula("alpha twice"),
+        ),
+        "alpha's sign is lost": Mistake(
+            "With a negative alpha the scores have the wrong sign: |alpha|, or 1/√D, stands where alpha "
+            "belongs.",
+            "alpha is an argument and may be any number: it goes onto q · k as it is.",
+            **formula("alpha without its sign"),
         ),
         "acc not rescaled": Mistake(
             "acc keeps the weights of the old maximum when a later tile raises m_i: l_i is rescaled and acc "
@@ -101,6 +113,11 @@ def common(formula: Ways) -> dict[str, Mistake]:
             "LSE is m_i alone, the row's maximum.",
             "LSE_i = m_i + log l_i: lesson 04 derives it.",
             **formula("lse is m"),
+        ),
+        "log l is subtracted": Mistake(
+            "LSE is m_i − log l_i: the logarithm of l_i has the wrong sign.",
+            "LSE_i = m_i + log l_i: lesson 04 derives it.",
+            **formula("lse is m − log l"),
         ),
         "LSE is m + l": Mistake(
             "LSE is m_i + l_i: the logarithm of l_i is missing.",

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.shared.faulty_formulas.faults import Ways
 
+ALPHA_SIGNS = ("alpha without its sign in s", "alpha without its sign at the end")
+
 
 def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns queries, or with `keys` of one that owns keys."""
@@ -23,6 +25,13 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             + either("", " P enters dK and dV alike."),
             "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
             **formula("alpha not in s"),
+        ),
+        "alpha's sign is lost": Mistake(
+            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, stands where alpha belongs, in S, in "
+            + either("dQ", "dK")
+            + ", or in both.",
+            "alpha is an argument and may be any number: use it as it is.",
+            **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
         ),
         "only the last tile remains": Mistake(
             either("dq holds", "dk and dv hold")
@@ -103,6 +112,11 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             + either("", " Both gradients show it."),
             "exp(s - lse_i[:, None]): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
+        ),
+        "LSE added": Mistake(
+            "P was computed as exp(S + LSE): LSE was added where it must be subtracted.",
+            "P = exp(S − LSE): exp(LSE) is what the forward pass divided by.",
+            **formula("LSE added"),
         ),
         "log2 e is missing": Mistake(
             "P was computed as 2^(s − LSE), with natural numbers in the exponent: every exponent is too "

@@ -299,3 +299,25 @@ forward("q is rounded to the inputs' half precision after it was multiplied by a
         title="q = (q * qk_scale).to(q.dtype)",
     )
 )
+for says, name, old, new in (
+    (
+        "1/√D stands where alpha belongs.",
+        "alpha's sign is lost",
+        "qk_scale = sm_scale * 1.44269504",
+        "qk_scale = 1.44269504 / tl.sqrt(HEAD_DIM.to(tl.float32))",
+    ),
+    (
+        "The scores carry |alpha|.",
+        "alpha's sign is lost",
+        "qk_scale = sm_scale * 1.44269504",
+        "qk_scale = tl.abs(sm_scale) * 1.44269504",
+    ),
+    ("LSE is m − log l.", "log l is subtracted", "(m_i + tl.math.log2(l_i))", "(m_i - tl.math.log2(l_i))"),
+    (
+        "One key too many gets through: ≤ for <.",
+        "one padded key is not masked",
+        "tl.where(offs_n[None, :] < n_left, qk",
+        "tl.where(offs_n[None, :] <= n_left, qk",
+    ),
+):
+    forward(says, name)(edited(fwd_tutorial, (old, new)))

@@ -202,3 +202,13 @@ dq("delta is summed over the tile at hand, not over the row.", "delta of one til
 dq("Σ exp dP was not divided by l: delta is l times too large.", "delta not divided by l")(
     edited(dq_from_scratch, ("(pd / l)[:, None]", "pd[:, None]"))
 )
+dq("LSE is added to the scores: exp(S + LSE).", "LSE added")(
+    edited(
+        dq_delta_inside,
+        ('float("-inf")) - L[:, None])', 'float("-inf")) + L[:, None])'),
+        title="+ L[:, None]",
+    )
+)
+dq("S is rebuilt with 1/√D; the end has alpha.", "alpha's sign is lost")(
+    edited(dq_delta_inside, (".to(tl.float32) * a\n", ".to(tl.float32) / tl.sqrt(D.to(tl.float32))\n"))
+)

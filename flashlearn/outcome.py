@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -97,6 +98,16 @@ class OutputCheck:
             wrong = (self.got.double() - self.expected.double()).abs().flatten()
             chosen.append(int(wrong.nan_to_num(-1.0, -1.0, -1.0).argmax()))
         return self.got.new_tensor(sorted(set(chosen)), dtype=int)
+
+    @functools.cached_property
+    def farthest(self) -> float:
+        """Largest finite distance of an element of `got` from what is expected."""
+        if math.isfinite(self.error):
+            return self.error
+        if self.problem or self.got.shape != self.expected.shape:
+            return 0.0
+        apart = (self.got.double() - self.expected.double()).abs().nan_to_num(0.0, 0.0, 0.0)
+        return float(apart.max()) if apart.numel() else 0.0
 
     @functools.cached_property
     def largest(self) -> float:

@@ -21,9 +21,11 @@ def whole(
 ) -> Explanation | None:
     """Of the mistakes that explain every question, the one that is contradicted least, and fits best."""
     every = [
-        a for a in explanations if a.explained | a.excused >= questions and _believable(a, questions, judged)
+        a
+        for a in explanations
+        if a.explained | a.set_aside >= questions and _believable(a, questions, judged)
     ]
-    return min(every, key=lambda a: (len(a.denied), a.misfit), default=None)
+    return min(every, key=lambda a: (len(a.denied), len(a.faint), a.misfit), default=None)
 
 
 def _believable(explanation: Explanation, questions: set[Question], judged: list[Outcome]) -> bool:
@@ -32,8 +34,8 @@ def _believable(explanation: Explanation, questions: set[Question], judged: list
     The numbers must speak for it, and there must be a reason: it was made in one output of several, or in
     one kind of case. NaN in other places than foretold must be the exception.
     """
-    if explanation.excused and (
-        explanation.numbers < SPECIFIC or len(explanation.excused) > len(explanation.explained)
+    if explanation.set_aside and (
+        explanation.numbers < SPECIFIC or len(explanation.set_aside) > len(explanation.explained)
     ):
         return False
     if not explanation.denied:
@@ -54,7 +56,8 @@ def between_them(
     found = []
     for i, one in enumerate(explanations):
         for other in explanations[i + 1 :]:
-            if one.name == other.name or not one.explained | other.explained >= questions:
+            faint = one.faint & other.faint
+            if one.name == other.name or not one.explained | other.explained | faint >= questions:
                 continue
             if not one.numbers or not other.numbers:  # NaN alone is no mistake's own
                 continue
@@ -97,7 +100,8 @@ def finding(
     names = [name for a in explanations for name in a.name]
     if len(explanations) == 1:
         explained = explanations[0].explained | explanations[0].excused
-        scope = scope_of(explained, explanations[0].denied, judged, questions)
+        clear = questions - explanations[0].faint
+        scope = scope_of(explained, explanations[0].denied, judged, clear)
         parts = [declared(exercise, name) for name in names]
     else:
         explained, scope = explanations[0].explained | explanations[1].explained, None

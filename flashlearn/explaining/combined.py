@@ -8,11 +8,12 @@ added terms add up (A + B − R), and mistakes in different places stay where th
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
+from flashlearn.explaining.comparable import work
 from flashlearn.explaining.fitting import fit
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions
 from flashlearn.judging.tolerance import largest_error
@@ -22,14 +23,33 @@ ENOUGH = 16
 """Numbers that each of two mistakes must change for the other one alone not to be the explanation."""
 
 
+STEPS, NUMBERS, TRIAL = 8.0, 1024.0, 10.0
+"""A formula costs so many units whatever its size, one more for so many numbers; a pair that fits in one case
+is tried on others, which costs so many times as much."""
+
+
+@dataclass
+class Patience:
+    """Work that may still be spent, in units of some fifty microseconds on a common laptop.
+
+    Work is counted and time is not: so a verdict is the same on every machine.
+    """
+
+    left: float
+
+    def spend(self, candidate: Candidate, probe: Outcome, times: float = 1.0) -> None:
+        """Count one evaluation of the candidate in the probe's case."""
+        self.left -= times * (1.0 if candidate.law else STEPS + work(probe) / NUMBERS)
+
+
 def combinations(
-    predictions: Predictions, probe: Outcome, until: float, anchors: Sequence[tuple[str, ...]] = ()
+    predictions: Predictions, probe: Outcome, patience: Patience, anchors: Sequence[tuple[str, ...]] = ()
 ) -> Iterator[Candidate]:
     """Candidates for two mistakes at once that give the learner's numbers in the `probe` case.
 
     Only torch formulas are combined: a pair of kernels would have to be written. Mistakes as they are
     declared come first, then each with the other ways to make another. With `anchors` one of the two is
-    among these. It ends when time.thread_time() has passed `until`.
+    among these. It ends when the `patience` does.
     """
     plain = list(_visible_formulas(predictions, probe, anchors, ways=False))
     other_ways = list(_visible_formulas(predictions, probe, anchors, ways=True))
@@ -38,12 +58,15 @@ def combinations(
         for other in (*plain[i + 1 :], *other_ways):
             if one.names == other.names or (anchors and not {one.names, other.names} & set(anchors)):
                 continue
-            if time.thread_time() > until:
+            if patience.left < 0:
                 return
             for candidates in _pair(predictions, one, other):
                 tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
-                fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c))
+                fitting = (
+                    c for c in (tried.values() or candidates) if _fits(predictions, probe, c, patience)
+                )
                 if next(fitting, None) is not None:
+                    patience.spend(candidates[0], probe, TRIAL * len(candidates))
                     yield from candidates
 
 
@@ -130,9 +153,10 @@ def _wrong_there(predicted: Outputs, probe: Outcome) -> bool:
     )
 
 
-def _fits(predictions: Predictions, probe: Outcome, candidate: Candidate) -> bool:
+def _fits(predictions: Predictions, probe: Outcome, candidate: Candidate, patience: Patience) -> bool:
     """Whether the candidate gives the probe's numbers."""
     for predicted in predictions.of(candidate, probe):
+        patience.spend(candidate, probe)
         if len(predicted) == len(probe.outputs) and all(
             fit(p, c) is not None for p, c in zip(predicted, probe.outputs, strict=True)
         ):

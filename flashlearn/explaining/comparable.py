@@ -30,14 +30,44 @@ def is_unfit(check: OutputCheck) -> bool:
     return not isinstance(check.got, torch.Tensor) or wrong_dtype
 
 
+HAIR = 4.0
+"""An error of so many times what is allowed is near the limit: rounding in another order may do that."""
+
+AMPLIFIED = 256.0
+"""Where the right answer is zero up to rounding, a wrong factor makes so many times as much of that."""
+
+
+def is_faint(check: OutputCheck) -> bool:
+    """True for an error that rounding may have made: near the limit, or where rounding is all there is."""
+    if check.ok or check.problem or not math.isfinite(check.error) or check.allowed == 0.0:
+        return False
+    if check.error <= HAIR * check.allowed and not check.rms_ratio > HAIR:
+        return True
+    nothing = float(check.expected.abs().max()) <= check.allowed
+    return nothing and check.error <= AMPLIFIED * check.allowed
+
+
 def size(outcome: Outcome) -> int:
     """What a formula costs in the case: attention by its sizes, else by outputs; thrice in half precision.
 
     A case of few numbers, or of zeros, proves little and comes last.
     """
-    told = [c.expected for c in outcome.outputs if not c.ok and isinstance(c.expected, torch.Tensor)]
+    told = _told(outcome)
     numbers = sum(t.numel() for t in told)
     lengths = [size for name, size in outcome.case.sizes.items() if name in ("S_q", "S_k", "rows", "columns")]
     weak = numbers < 16 or min(lengths, default=2) < 2 or any(not bool(t.any()) for t in told)
-    work = math.prod(outcome.case.sizes.values()) if "S_q" in outcome.case.sizes else numbers
-    return work * (3 if outcome.case.dtype.itemsize == 2 else 1) + (1 << 40 if weak else 0)
+    return work(outcome) + (1 << 40 if weak else 0)
+
+
+def work(outcome: Outcome) -> int:
+    """Numbers that a formula has to do with in the case, counted thrice in half precision."""
+    if "S_q" in outcome.case.sizes:
+        numbers = math.prod(outcome.case.sizes.values())
+    else:
+        numbers = sum(t.numel() for t in _told(outcome))
+    return numbers * (3 if outcome.case.dtype.itemsize == 2 else 1)
+
+
+def _told(outcome: Outcome) -> list[torch.Tensor]:
+    """The right answers of the outputs that are wrong."""
+    return [c.expected for c in outcome.outputs if not c.ok and isinstance(c.expected, torch.Tensor)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flashlearn.explaining.comparable import is_right
+from flashlearn.explaining.comparable import is_faint, is_right
 from flashlearn.explaining.fitting import Fit, distance, fit, visible
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.outcome import Outcome
@@ -26,7 +26,8 @@ Question = tuple[str, str]
 class Explanation:
     """What a candidate explains, how exactly, and where it would show although the learner is right.
 
-    It is `excused` where both are not finite, in other places: that is neither for it nor against it.
+    It is `excused` where both are not finite, in other places: that is neither for it nor against it. Nor is
+    what is `faint`: an error that rounding may have made, in a case in which the candidate would not show.
     """
 
     candidate: Candidate
@@ -35,6 +36,12 @@ class Explanation:
     misfit: float = 0.0
     numbers: int = 0
     excused: set[Question] = field(default_factory=set)
+    faint: set[Question] = field(default_factory=set)
+
+    @property
+    def set_aside(self) -> set[Question]:
+        """What is neither for the candidate nor against it."""
+        return self.excused | self.faint
 
     @property
     def name(self) -> tuple[str, ...]:
@@ -93,6 +100,8 @@ def _ask(predictions: Predictions, explanation: Explanation, outcome: Outcome) -
             explanation.numbers += found.numbers
         elif found is not None and found.loose:
             explanation.excused.add(question)
+        elif is_faint(check) and not visible(p, check):
+            explanation.faint.add(question)
         elif (found is None and not check.ok) or (check.ok and found is None and visible(p, check)):
             explanation.denied.add(question)
 

@@ -30,7 +30,7 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
 
 
 def _astray(fault: tuple) -> str:
-    """What went astray: "pointer", its "dtype", a "stride", a bound of the "mask"; or there is "no mask"."""
+    """What went astray: a "pointer", its "dtype", a "stride", a "mask", a "block pointer"; or "no mask"."""
     _, masked, index, *more = fault or (None, False, None)
     if index is None:
         return "pointer"
@@ -38,6 +38,8 @@ def _astray(fault: tuple) -> str:
         return "dtype"
     if "gaps" in more:
         return "stride"
+    if "block pointer" in more:
+        return "block pointer"
     return "mask" if masked else "no mask"
 
 

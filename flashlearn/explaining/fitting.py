@@ -51,8 +51,8 @@ def fit(predicted: torch.Tensor, check: OutputCheck) -> Fit | None:
     predicted = predicted.to(check.got.dtype).double()
     error = largest_error(check.got, predicted)
     allowed = max(2 * check.allowed if not check.problem else 0.0, rounding(predicted, check.got.dtype))
-    if not check.ok and math.isfinite(check.error):
-        allowed = max(allowed, NEARER * check.error)
+    if not check.ok:
+        allowed = max(allowed, NEARER * check.farthest)
     if not error <= allowed:
         return _loosely(predicted, check, allowed)
     # where the truth has another shape, agreeing with the mistake's says enough
@@ -106,7 +106,7 @@ def _apart(predicted: torch.Tensor, check: OutputCheck) -> float:
 
 def _most(check: OutputCheck) -> float:
     """What rounding may at most make of an output that fits."""
-    wrong = NEARER * check.error if not check.ok and math.isfinite(check.error) else 0.0
+    wrong = NEARER * check.farthest if not check.ok else 0.0
     eps = torch.finfo(check.got.dtype).eps if check.got.dtype.is_floating_point else 0.0
     return max(2 * check.allowed if not check.problem else 0.0, wrong, 4 * eps * check.largest)
 

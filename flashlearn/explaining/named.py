@@ -9,20 +9,19 @@ named, with how many. Whatever explains less is not named.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from itertools import chain
 
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.choosing import SPECIFIC, between_them, finding, mostly, whole
-from flashlearn.explaining.combined import both_needed, combinations
+from flashlearn.explaining.combined import Patience, both_needed, combinations
 from flashlearn.explaining.comparable import comparable, is_unfit, size
 from flashlearn.explaining.explanations import Explanation, Question, explanation_of
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.outcome import Finding, Outcome, Status
 
-PATIENCE = 0.5
-"""Seconds of this thread's own time that pairs with a mistake that shows are looked for, then all pairs."""
+PATIENCE = 10000.0
+"""Work (`combined.Patience`) that is spent on pairs with a mistake that shows, and again on all pairs."""
 
 
 def named(exercise: Exercise, outcomes: list[Outcome], at_once: bool = True) -> Finding | None:
@@ -83,9 +82,9 @@ def _at_once(
     """
     half = sorted((a for a in explanations if a.numbers >= SPECIFIC), key=lambda a: -len(a.explained))
     anchors = list(dict.fromkeys(a.name for a in half))[:3]
-    until = time.thread_time() + PATIENCE
-    known = combinations(predictions, _unexplained(failing, half), until, anchors)
-    for candidate in chain(known if half else (), combinations(predictions, failing[0], until + PATIENCE)):
+    known = combinations(predictions, _unexplained(failing, half), Patience(PATIENCE), anchors)
+    every = combinations(predictions, failing[0], Patience(PATIENCE))
+    for candidate in chain(known if half else (), every):
         explanation = explanation_of(predictions, candidate, judged, failing, whole=True)
         fits = (
             explanation is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashlearn.interpreter.errors import OutOfBounds
+from flashlearn.interpreter.meant import meant_index
 from flashlearn.interpreter.shadow import Region, View
 from flashlearn.outcome import Place
 
@@ -82,13 +83,17 @@ def stray(
         if region.valid is not None:
             inside = ~bad
             bad[inside] = ~region.valid[offset[inside]]
-        first = int(offset[np.argmax(bad)])
+        number = int(np.argmax(bad))
+        first = int(offset[number])
         view = _nearest(region, first)
-        fault = (access.kind, access.masked, view.coordinates(first))
-        if _between(view, fault[2]):
+        index = _index(access, region, view, number, first)
+        fault = (access.kind, access.masked, index)
+        if _between(view, index):
             fault = (*fault, "gaps")
+        if memory.checked is not None:
+            fault = (*fault, "block pointer")
         lanes = _lanes(int(bad.sum()), access.addresses.size)
-        sentence = f"{program} {verb} {_where(view, first)}. {lanes}{_mask(access)}"
+        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, memory.checked)}"
     return OutOfBounds(sentence, memory.place(), fault)
 
 
@@ -114,8 +119,15 @@ def _between(view: View, index: tuple[int, ...]) -> bool:
     return bool(view.shape) and not _outside(view, index)
 
 
-def _where(view: View, byte: int) -> str:
-    index = view.coordinates(byte)
+def _index(access: Access, region: Region, view: View, number: int, byte: int) -> tuple[int, ...]:
+    """The index that the `number`-th lane was meant to have, if sure and outside; else the one it hits."""
+    numbers = np.flatnonzero(access.lanes) if access.partial else None
+    lane = np.unravel_index(int(numbers[number]) if numbers is not None else number, access.addresses.shape)
+    meant = meant_index(access.addresses.astype(np.int64) - region.base, tuple(map(int, lane)), view)
+    return meant if meant is not None and _outside(view, meant) else view.coordinates(byte)
+
+
+def _where(view: View, index: tuple[int, ...], byte: int) -> str:
     at = f"{view.name}[{', '.join(str(i) for i in index)}]" if index else f"{view.name} at byte {byte}"
     if not view.shape:
         return f"{at}, but {view.name} is a single number"
@@ -142,7 +154,13 @@ def _lanes(bad: int, total: int) -> str:
     return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
 
 
-def _mask(access: Access) -> str:
+def _mask(access: Access, checked: tuple[int, ...] | None) -> str:
+    """What should have kept the lanes out; `checked` are a block pointer's dimensions in boundary_check."""
+    if checked is not None and not checked:
+        return f"The {access.kind} has no boundary_check."
+    if checked is not None:
+        which = f"dimension {checked[0]} alone" if len(checked) == 1 else f"dimensions {checked}"
+        return f"The {access.kind}'s boundary_check names {which}."
     if access.masked:
         return f"The {access.kind} has a mask, but it lets them through."
     return f"The {access.kind} has no mask."

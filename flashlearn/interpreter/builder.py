@@ -65,6 +65,14 @@ class ObservedBuilder(InterpreterBuilder):
     def create_masked_store(self, ptrs, value, mask, *_rest, **_options):
         self.memory.store(ptrs.data, value.data, _mask(mask))
 
+    def create_tensor_pointer_load(self, ptr, boundary_check, *rest):
+        with self.memory.checking(boundary_check):
+            return super().create_tensor_pointer_load(ptr, boundary_check, *rest)
+
+    def create_tensor_pointer_store(self, ptr, value, boundary_check, *rest):
+        with self.memory.checking(boundary_check):
+            return super().create_tensor_pointer_store(ptr, value, boundary_check, *rest)
+
     def _load(self, ptrs, mask, other):
         element = ptrs.get_element_ty()
         return TensorHandle(self.memory.load(ptrs.data, mask, other, numpy_dtype(element)), element)

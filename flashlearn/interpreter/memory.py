@@ -8,7 +8,8 @@ storage, so that no address a kernel computes can reach anything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -60,6 +61,7 @@ class Memory:
     turns: Turns = field(default_factory=Turns)
     kept: Kept = field(default_factory=Kept)
     accesses: int = 0
+    checked: tuple[int, ...] | None = None  # while a block pointer is followed
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -103,6 +105,15 @@ class Memory:
         self.program = program
         self.scratch.forget()
         self.races.begin_program(program, number)
+
+    @contextmanager
+    def checking(self, dimensions: Iterable[int]) -> Iterator[None]:
+        """A block pointer is followed, with these dimensions in its boundary_check."""
+        self.checked = tuple(dimensions)
+        try:
+            yield
+        finally:
+            self.checked = None
 
     # the three kinds of access
 

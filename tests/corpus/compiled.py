@@ -21,9 +21,9 @@ from flashlearn.explaining import diagnose
 from flashlearn.explaining.experiments import undefined_lanes
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.judging.cases import run, seen
+from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
-from flashlearn.running.compiled import run_compiled
 from tests.corpus import Entry
 from tests.corpus.measure import Result, Said
 

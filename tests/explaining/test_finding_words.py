@@ -82,7 +82,7 @@ def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
 
 def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
     told = Finding("outputs", {"silent": ("lse",)}, parts=(factor("o", 2.0),)).sentence
-    assert told.endswith("everywhere. lse is wrong too, but not in this way.")
+    assert told.endswith("everywhere. lse is wrong too; this alone does not explain it.")
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,9 @@ def test_what_was_seen_says_which_way_round_it_is_wrong(output, sentence):
 
 def test_an_index_below_zero_is_told_where_the_index_begins():
     view = View("q_ptr", (2, 8), (8, 1), 16, 4)
-    assert _where(view, 4 * 12).endswith("q_ptr has shape (2, 8): index 0 begins at 0")
-    assert _where(view, 4 * 33).endswith("q_ptr has shape (2, 8): index 0 ends at 1")
+    assert _where(view, view.coordinates(4 * 12), 4 * 12).endswith(
+        "q_ptr has shape (2, 8): index 0 begins at 0"
+    )
+    assert _where(view, view.coordinates(4 * 33), 4 * 33).endswith(
+        "q_ptr has shape (2, 8): index 0 ends at 1"
+    )

@@ -9,9 +9,11 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.explaining import diagnose
-from flashlearn.explaining.comparable import comparable
+from flashlearn.explaining.combined import Patience, combinations
+from flashlearn.explaining.comparable import comparable, is_faint
 from flashlearn.explaining.fitting import distance, fit
 from flashlearn.explaining.named import named
+from flashlearn.explaining.predictions import Predictions
 from flashlearn.explaining.remembered import Remembered, identity
 from flashlearn.judging.cases import run
 from flashlearn.outcome import OutputCheck, Status
@@ -148,3 +150,57 @@ def test_a_case_that_is_right_counts_against_a_mistake_that_would_show_in_it():
     statuses = [o.status for o in comparable(outcomes)]
     assert statuses.count(Status.PASS) == 2
     assert named(EXERCISE, outcomes).mistake == "tall like all"
+
+
+def vanishing(x, faults=NONE):
+    """A fifth of a difference that is zero, up to rounding, where x has one row."""
+    difference = (x * x).sum(1) - (x * x).flip(1).sum(1) + (x[:, 0] - x[0, 0])
+    return difference if "no factor" in faults else difference / 5
+
+
+def test_a_case_in_which_only_rounding_is_left_is_no_second_mistake():
+    exercise = dataclasses.replace(
+        EXERCISE,
+        inputs=lambda case, generator: {"x": torch.randn(case.sizes["m"], 50, generator=generator)},
+        cases=(Case("one row", {"m": 1}, seed=1), Case("a", {"m": 40}, seed=2), Case("b", {"m": 50}, seed=3)),
+        judged=HowJudged(reference=vanishing),
+        explained=HowExplained(
+            mistakes={
+                "no factor": Mistake(
+                    "The factor is missing.",
+                    wrong=functools.partial(vanishing, faults=frozenset({"no factor"})),
+                )
+            }
+        ),
+    )
+
+    def answer(x):  # the mistake, rounded in another way
+        return vanishing(x, frozenset({"no factor"})) + 2e-6 * torch.cos(torch.arange(x.shape[0]) + 1.0)
+
+    outcomes = run(exercise, answer)
+    assert outcomes[0].status is Status.WRONG and is_faint(outcomes[0].outputs[0])
+    finding = named(exercise, outcomes)
+    assert (finding.mistake, finding.partial) == ("no factor", False)
+    assert (finding.fits, finding.of) == (2, 3) and "others" not in finding.sentence
+
+
+def test_numbers_that_overflow_here_and_there_may_round_like_large_numbers():
+    right = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    wrong = torch.tensor([2.44e37, 1e3, float("inf")], dtype=torch.float64)
+    got = (wrong * (1 + 1e-5)).float()
+    check = OutputCheck("y", False, float("inf"), 1e-6, float("nan"), got=got, expected=right)
+    assert fit(wrong, check).explains
+
+
+def test_the_search_for_pairs_ends_by_work_done_and_not_by_the_clock():
+    exercise = EXERCISE
+    outcomes = run(exercise, lambda x: scores(x, frozenset({"rows not added", "tall like all"})))
+    probe = next(o for o in outcomes if o.case.name == "tall")
+    patience = Patience(10_000.0)
+    pairs = [c.names for c in combinations(Predictions(exercise, outcomes), probe, patience)]
+    spent = 10_000.0 - patience.left
+    assert ("rows not added", "tall like all") in pairs and spent > 0
+    again = Patience(10_000.0)
+    assert [c.names for c in combinations(Predictions(exercise, outcomes), probe, again)] == pairs
+    assert again.left == patience.left  # though everything was remembered
+    assert not list(combinations(Predictions(exercise, outcomes), probe, Patience(-1.0)))

@@ -201,3 +201,35 @@ def test_a_comparison_of_numbers_in_a_mask_hides_lanes_like_one_of_blocks(kind):
 
 def test_an_atomic_without_a_mask_is_said_to_have_none():
     assert "The atomic has no mask." in stray(lambda: add_everywhere[(1,)](torch.zeros(9), BLOCK=16)).sentence
+
+
+@triton.jit
+def copy_tile(x_ptr, y_ptr, M, N, WRAP: tl.constexpr, BLOCK: tl.constexpr):
+    rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    if WRAP:
+        rows = rows % M
+    at = rows[:, None] * N + columns[None, :]
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=rows[:, None] < M), mask=rows[:, None] < M)
+
+
+@triton.jit
+def copy_block(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr, CHECKED: tl.constexpr):
+    x = tl.make_block_ptr(x_ptr, (M, N), (N, 1), (0, 0), (BLOCK, BLOCK), (1, 0))
+    tl.store(y_ptr + tl.arange(0, BLOCK), tl.sum(tl.load(x, boundary_check=CHECKED), axis=1))
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_a_column_beyond_the_last_is_no_row_beyond_the_last(wrap):
+    x = torch.zeros(5, 13)
+    with observing(), pytest.raises(OutOfBounds, match=r"x_ptr\[4, 13\].*index 1 ends at 12"):
+        copy_tile[(1,)](x, torch.zeros(5, 13), 5, 13, wrap, 16)
+
+
+@pytest.mark.parametrize(
+    ("checked", "said"),
+    [((), "The load has no boundary_check."), ((0,), "boundary_check names dimension 0 alone.")],
+)
+def test_a_block_pointer_s_boundary_check_is_no_mask(checked, said):
+    with observing(), pytest.raises(OutOfBounds) as raised:
+        copy_block[(1,)](torch.zeros(5, 13), torch.zeros(16), 5, 13, 16, checked)
+    assert said in str(raised.value)

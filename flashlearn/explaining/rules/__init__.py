@@ -78,7 +78,8 @@ def standing(rules: Sequence[Rule], clues: Sequence[Clue]) -> Finding | None:
         if holds and len(holds) >= (0 if rule.form else SHARE) * len(clues):
             finding = rule.agree([clue for clue, _ in holds], [answer for _, answer in holds])
             if finding is not None:
-                return replace(finding, fits=len(holds), of=len(clues))
+                tried = len(clues) if rule.form else len(holds)  # where it can tell, it holds
+                return replace(finding, fits=len(holds), of=tried)
     return None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Exercise, Inputs
+from flashlearn.explaining.comparable import is_faint
 from flashlearn.outcome import Finding, Outcome, OutputCheck
 
 SILENT = object()
@@ -103,6 +104,8 @@ class Rule:
         if not comparable and not self.form:
             return SILENT
         seen = self.look(clue)
+        if seen is None and is_faint(clue.check):
+            return SILENT  # rounding speaks there, neither for the rule nor against it
         return Finding(self.kind, seen) if isinstance(seen, dict) else seen
 
 

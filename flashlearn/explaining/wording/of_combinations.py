@@ -90,7 +90,7 @@ def outputs(parts: Parts, silent: Sequence[str]) -> Said:
     same = f"The same holds for {names}." if alike else ""
     more = _each_once([first, *(other for other in others if not _same(first, other))])[1:]
     verb = "is" if len(silent) == 1 else "are"
-    rest = f"{' and '.join(silent)} {verb} wrong too, but not in this way." if silent else ""
+    rest = f"{' and '.join(silent)} {verb} wrong too; this alone does not explain it." if silent else ""
     sentences = (said(first).sentence, same, *(said(other).sentence for other in more))
     different = [first, *(other for other in others if other.names != first.names)]
     return Said(joined(*sentences, rest), _steps(different), said(first).quotes, None)

@@ -14,6 +14,10 @@ ASTRAY = {
     "dtype": "Which dtype does the tensor have, and which one does the pointer count in?",
     "stride": "Multiply every index by the stride of its own dimension: which stride is missing here?",
     "mask": ("Is each bound in the mask the size of its own dimension, and each index times its own stride?"),
+    "block pointer": (
+        "boundary_check keeps lanes out along the dimensions that it names; the shape given to "
+        "tl.make_block_ptr says where each ends."
+    ),
     "no mask": "A mask that is true only where the index is inside keeps the lane out.",
 }
 """What to look at, by what went astray."""

@@ -37,7 +37,8 @@ def where(scope: Scope | None) -> str:
         return ""
     if scope.kind == "part":
         explained, wrong = scope.share
-        return f"It explains {explained} of the {wrong} wrong cases; in the others there is more to find."
+        seen = f"By itself it gives your numbers in {explained} of the {wrong} wrong cases."
+        return f"{seen} Mend it, and look at the others again."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
         return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."

@@ -51,7 +51,7 @@ def constant_factor(
     """The right answer times one number, which has a meaning, or changes from case to case."""
     sentence = f"{output} is {factor:.4g} times the right answer, everywhere."
     if meaning is not None:
-        sentence = f"{output} is {_called(meaning)} times the right answer, everywhere and in every case."
+        sentence = f"{output} is {_called(meaning)} times the right answer, everywhere."
     elif span is not None:
         sentence = _changing(output, "times the right answer", span)
     return Said(sentence, "Which factor of the formula is missing, or is there once too often?")
@@ -64,7 +64,7 @@ def added_constant(
     """The right answer plus one number."""
     sentence = f"{output} is the right answer plus {constant:.4g}, everywhere."
     if meaning is not None:
-        sentence = f"{output} is the right answer plus {_called(meaning)}, everywhere and in every case."
+        sentence = f"{output} is the right answer plus {_called(meaning)}, everywhere."
     elif span is not None:
         sentence = _changing(output, "more than the right answer", span)
     return Said(sentence, "Which term of the formula is missing, or is there once too often?")
@@ -142,6 +142,7 @@ def precision(output: str, error: float, allowed: float, rms_ratio: float | None
     if rms_ratio is not None:
         how = f"its rms error is {rms_ratio:.2f} times what a sum carried in fp32 may have"
     return Said(
-        f"{output} is close but too coarse: {how}, as if a sum were carried in half precision.",
-        "Convert to tl.float32 after loading, and back only when storing.",
+        f"{output} is close but too coarse: {how}. Some number is rounded on its way there.",
+        "What leaves fp32 before the end: a sum, or a factor that is multiplied and cast back to the inputs' "
+        "dtype?",
     )

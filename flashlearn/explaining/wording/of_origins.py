@@ -13,7 +13,8 @@ BIRTHS = {
     ),
     "zero over zero": (
         "zero is divided by zero",
-        "Which rows have a sum of zero there? Divide by 1 where it is zero.",
+        "Which rows have a sum of zero there, and why: do they see nothing, or have all their exponentials "
+        "vanished? A row that sees nothing may be divided by 1; what has vanished has to be mended before.",
     ),
     "inf over inf": (
         "an infinity is divided by an infinity",

@@ -36,14 +36,15 @@ PROGRAM_IDS = {
     ),
     "same block for all": Mistake(
         sentence=(
-            "All programs write the same slots, those of block 0: the offsets do not depend on the program."
+            "Several programs write the same slots: their blocks overlap. Program p owns "
+            "the block that begins at p · block, and no other."
         ),
         next_step="Program p begins at p * BLOCK: add that to tl.arange(0, BLOCK).",
         launcher=broken.ids_without_offset,
         status="RACE",
     ),
     "tail without a program": Mistake(
-        sentence="The ragged tail was never written: the grid has n // block programs, rounded down.",
+        sentence="The ragged tail was never written: it belongs to no program; n // block rounds down.",
         next_step="Round up: triton.cdiv(n, block) programs, the last of which works under its mask.",
         launcher=broken.ids_without_tail,
     ),
@@ -105,7 +106,7 @@ ROW_SUM = {
         wrong=_padded_with_minus_infinity,
     ),
     "first row everywhere": Mistake(
-        sentence="Every element of s is the sum of row 0: the loads do not depend on the program.",
+        sentence="Every element of s is the sum of row 0, whichever program wrote it.",
         next_step="Add i * stride_row to the pointer, with i = tl.program_id(0).",
         wrong=_first_row_for_all,
     ),
@@ -124,7 +125,7 @@ ROW_SUM = {
 
 SCALED_ADD = {
     "no mask": Mistake(
-        sentence="The loads have no mask: the last program's block reaches beyond the vectors.",
+        sentence="A load without a mask: the last program's block reaches beyond the vectors.",
         next_step="Build the mask once, offsets < n, and give it to both loads and to the store.",
         launcher=broken.add_without_mask,
         status="OUT_OF_BOUNDS",
@@ -148,13 +149,17 @@ SCALED_ADD = {
     ),
     "same block for all": Mistake(
         sentence=(
-            "All programs compute block 0, and the rest of z is never written: the offsets lack the program."
+            "Block 0 of z is all that is ever written: every program takes that block, or there is only one."
         ),
-        next_step="offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK).",
+        next_step=(
+            "Program p takes the elements from p * BLOCK on, and there are triton.cdiv(n, BLOCK) programs."
+        ),
         launcher=broken.add_without_offset,
     ),
     "tail without a program": Mistake(
-        sentence=("The ragged tail of z was never written: the grid has n // BLOCK programs, rounded down."),
+        sentence=(
+            "The ragged tail of z was never written: it belongs to no program; n // BLOCK rounds down."
+        ),
         next_step="Round up: grid = (triton.cdiv(n, BLOCK),).",
         launcher=broken.add_without_tail,
     ),

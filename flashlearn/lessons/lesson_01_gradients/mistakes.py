@@ -212,8 +212,8 @@ COLUMN_SUMS = {
         **made(column_sums, "first tile only"),
     ),
     "the last, short tile left out": Mistake(
-        "The rows after the last whole tile are missing from the sum: the loop ends too early.",
-        "range(0, M, BLOCK_M) includes the short tile at the end; M // BLOCK_M rounds it away.",
+        "The rows of the last tile are missing from the sum: the loop ends too early.",
+        "range(0, M, BLOCK_M) includes the last tile, short or full.",
         **made(column_sums, "ragged tile left out", also=("last tile left out",)),
     ),
     "the first tile left out": Mistake(

@@ -126,8 +126,7 @@ FORWARD = {
         **made(softmax, "no maximum"),
     ),
     "padding enters the sum": Mistake(
-        "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum, and a row of "
-        "negative scores gets 0 as its maximum.",
+        "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum.",
         "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
         **made(softmax, "zeros in whole rows", also=("zeros in the sum",)),
     ),

@@ -229,7 +229,7 @@ def _delta(p: Tensor, dp: Tensor, faults: Faults) -> Tensor:
 ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: alpha stands in dQ and in dK, once each."
 BACKWARD = {
     "delta forgotten": Mistake(
-        "dS is P ∘ dP: delta is missing. dV is right, since it never meets dS.",
+        "dS is P ∘ dP: delta is missing. dV never meets dS.",
         "Subtract each row's delta_i = Σ_j P_ij dP_ij. The test: every row of dS sums to zero.",
         **made(backward, "no delta"),
     ),
@@ -260,13 +260,13 @@ BACKWARD = {
         **made(backward, "no P in front"),
     ),
     "alpha forgotten in dQ": Mistake(
-        "dK is right, and dQ lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dQ")
+        "dQ lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dQ")
     ),
     "alpha forgotten in dK": Mistake(
-        "dQ is right, and dK lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dK")
+        "dK lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dK")
     ),
     "alpha forgotten in both": Mistake(
-        "dQ and dK both lack the factor alpha; dV is right.",
+        "dQ and dK both lack the factor alpha.",
         ALPHA_IN_BOTH,
         **made(backward, "no alpha in dQ", "no alpha in dK"),
     ),

@@ -67,18 +67,17 @@ LSE_IDENTITY = {
         wrong=_identity(lambda m, l: m + sp.log(l) / sp.log(2)),
     ),
     "divided by the LSE": Mistake(
-        "Your LSE is right, but p is exp(s_j) / LSE. The LSE is the logarithm of the denominator.",
+        "p is exp(s_j) / LSE. The LSE is the logarithm of the denominator.",
         "Dividing by exp(LSE) is subtracting LSE in the exponent.",
         wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s) / value),
     ),
     "normalised twice": Mistake(
-        "Your LSE is right, but p is exp(s_j − LSE) / l: it was divided by the row's sum once already.",
+        "p is exp(s_j − LSE) / l: it was divided by the row's sum once already.",
         "The LSE has l in it. Nothing remains to be divided.",
         wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s - value) / l),
     ),
     "p without the maximum": Mistake(
-        "Your LSE is right, but p is exp(s_j) / l: l is a sum of exp(s_j − m), so your p is exp(m) times too "
-        "large.",
+        "p is exp(s_j) / l: l is a sum of exp(s_j − m), so your p is exp(m) times too large.",
         "Subtract the whole LSE in the exponent: it holds both m and log l.",
         wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s) / l),
     ),
@@ -170,8 +169,8 @@ MERGE = {
         wrong=_merged(_of_a, _of_b, maximum=sp.Min),
     ),
     "one part's maximum for both": Mistake(
-        "m is the maximum of one part, whichever is larger. The sums fit it, so the value is right in exact "
-        "arithmetic; but the other part's factor overflows where its maximum is larger.",
+        "m is one part's maximum, even where the other's is larger. The sums fit it, so the value is right "
+        "in exact arithmetic; but the other part's factor overflows where its maximum is larger.",
         "Either part may hold the larger score: take sp.Max of the two.",
         wrong=_merged(_of_a, _of_b, maximum=lambda m_a, m_b: m_b),
         also=(
@@ -181,7 +180,7 @@ MERGE = {
         ),
     ),
     "O in place of acc": Mistake(
-        "m and l are right, and the third is acc / l: the output, already divided.",
+        "The third is acc / l: the output, already divided.",
         "Divide once, when everything is merged: a merged acc is a sum.",
         wrong=_merged_outputs,
     ),
@@ -236,7 +235,7 @@ MERGE_TORCH = {
     "l not rescaled": Mistake(*SENTENCES["l not rescaled"], wrong=_faulty("l")),
     "weights exchanged": Mistake(*SENTENCES["weights exchanged"], wrong=_faulty("exchanged")),
     "O in place of acc": Mistake(
-        "m and l are right, and the third is acc / l: the output, already divided.",
+        "The third is acc / l: the output, already divided.",
         "Divide once, when everything is merged: a merged acc is a sum.",
         wrong=_faulty("divided"),
     ),
@@ -302,7 +301,7 @@ ONLINE = {
         **_scan("last tile only"),
     ),
     "last block left out": Mistake(
-        "The columns of the last, incomplete block are missing: the loop ends one block early.",
+        "The columns of the row's last block are missing: the loop ends one block early.",
         "for start in range(0, N, BLOCK) reaches them; the mask hides what lies beyond N.",
         **_scan("ragged tile left out", also=("last tile left out",)),
     ),

@@ -18,15 +18,30 @@ MATMUL = {
         **made(matmul, "last tile only"),
     ),
     "last block of K left out": Mistake(
-        "The loop stops before the ragged rest of the inner dimension: it makes K // BLOCK_K steps.",
-        "range(0, K, BLOCK_K) reaches the last, incomplete block; its padding is the masks' business.",
-        **made(matmul, "ragged tile left out", also=("last tile left out", "last line left out")),
+        "The last block of the inner dimension is missing from C: the loop ends too early.",
+        "range(0, K, BLOCK_K) reaches the last block, full or not; its padding is the masks' business.",
+        **made(matmul, "ragged tile left out", also=("last tile left out",)),
+    ),
+    "last element of K left out": Mistake(
+        "Every sum lacks its last product: of the inner dimension the elements 0 to K − 2 are taken.",
+        "The last index is K − 1: a mask of inner < K lets it through.",
+        **made(matmul, "last line left out"),
     ),
     "addresses do not advance": Mistake(
         "Every step of the loop multiplies the first blocks of A and B again: the addresses do not move with "
         "the loop.",
         "Compute the inner index inside the loop, start + arange, or advance the pointers at its end.",
-        **made(matmul, "A stays", "B stays", also=("A stays", "B stays")),
+        **made(matmul, "A stays", "B stays"),
+    ),
+    "A's pointer is not advanced": Mistake(
+        "Every step of the loop takes the first block of A, while B moves on.",
+        "A's columns are those of the step, as B's rows are: start + arange.",
+        **made(matmul, "A stays"),
+    ),
+    "B's pointer is not advanced": Mistake(
+        "Every step of the loop takes the first block of B, while A moves on.",
+        "B's rows are those of the step, as A's columns are: start + arange.",
+        **made(matmul, "B stays"),
     ),
     "first block of K left out": Mistake(
         "The loop starts one block late: the first block of the inner dimension is missing from C.",
@@ -124,7 +139,7 @@ TRAFFIC = {
         wrong=_traffic(_columns, _rows, size=False),
     ),
     "C left out": Mistake(
-        "The loads are right; what the programs store is missing.",
+        "What the programs store is missing.",
         "Each element of C is written once: M·N of them.",
         wrong=_traffic(_columns, _rows, stores=0),
     ),

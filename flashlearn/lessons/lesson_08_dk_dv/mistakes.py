@@ -37,7 +37,13 @@ CAUSAL = {
     "loop starts one block late": Mistake(
         "The loop begins after the tile that the diagonal crosses: every key misses its nearest queries.",
         "The first query that sees key j is i = j − (S_k − S_q); begin with the block that holds it.",
-        **causal_formula("starts one block late", also=(("start rounded up",),)),
+        **causal_formula("starts one block late"),
+    ),
+    "the first block that sees the keys is left out": Mistake(
+        "The first block of queries that sees the program's keys is left out, unless its first query sees "
+        "them already: the loop's bound is rounded up, or the block's first query alone is asked.",
+        "A block counts as soon as its last query sees the first key; the mask hides what is too much.",
+        **causal_formula("start rounded up"),
     ),
     "loop start without S_k − S_q": Mistake(
         "The loop begins at the program's own block of keys, as if the diagonal began in the top-left "

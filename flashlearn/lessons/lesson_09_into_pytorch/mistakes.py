@@ -114,24 +114,29 @@ ATTENTION = {
         **_called("mask turned round"),
     ),
     "the mask is forgotten on the way back": Mistake(
-        "o is right, and the gradients are those of unmasked attention.",
+        "The gradients are those of unmasked attention, though o is masked.",
         "The backward pass has to know what the forward pass did: keep `ctx.causal` and choose by it.",
         **_called("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
-        "dQ is that of unmasked attention, though o, dK and dV are masked.",
+        "dQ is that of unmasked attention, though o is masked.",
         "Two launchers are chosen on the way back. Look at the one of dQ.",
         **_called("no mask in dq", also=(("no mask in dq", "guarded"),)),
     ),
     "the mask is forgotten in dK and dV": Mistake(
-        "dK and dV are those of unmasked attention, though o and dQ are masked.",
+        "dK and dV are those of unmasked attention, though o is masked.",
         "Two launchers are chosen on the way back. Look at the one of dK and dV.",
         **_called("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
     "alpha is forgotten on the way back": Mistake(
-        "The gradients are computed with alpha = 1/√D, or with 1, though the forward pass was given another.",
+        "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
         "Keep it: `ctx.alpha = alpha`.",
-        **_called("default alpha backward", also=("no alpha backward",)),
+        **_called("default alpha backward"),
+    ),
+    "alpha is 1 on the way back": Mistake(
+        "The gradients are computed with alpha = 1, which is not what the forward pass had.",
+        "Keep it: `ctx.alpha = alpha`.",
+        **_called("no alpha backward"),
     ),
     "alpha is never used": Mistake(
         "An alpha that is given changes nothing: 1/√D is used whatever it is.",

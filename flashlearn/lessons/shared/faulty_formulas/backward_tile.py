@@ -10,6 +10,8 @@ from torch import Tensor
 
 from flashlearn.lessons.shared.faulty_formulas.faults import Faults
 
+BEYOND = 1 << 40
+"""A key beyond every tile."""
 At = range | Tensor
 """Numbers of a tile's rows or columns: in one piece, or as a fault has them."""
 TILED = frozenset(
@@ -37,9 +39,11 @@ TILED = frozenset(
         "top-left mask",
         "one key too many",
         "offset turned round",
+        "bound turned round",
         "no early end",
         "clamped rows",
         "LSE filled with -inf",
+        "LSE filled with 0",
         "padded keys",
         "accumulator in half",
         "hidden scores are 0",
@@ -76,9 +80,8 @@ class Scan:
 
     def last_seen(self, rows: Tensor) -> Tensor:
         """The last key that each query may attend to, with the faults of the mask."""
-        S_k = self.k.shape[2]
         if not self.causal or "no causal mask" in self.faults:
-            return torch.full_like(rows, S_k)
+            return torch.full_like(rows, BEYOND)
         shift = 0 if self.faults & {"top-left", "top-left mask"} else self.offset
         if "offset turned round" in self.faults:
             shift = -self.offset
@@ -129,6 +132,7 @@ def lse_of(x: Scan, index: At, filler: float) -> Tensor:
 def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns: At) -> Tensor:
     """P of one tile, [B, H, rows, columns]."""
     alpha = 1.0 if "alpha not in s" in x.faults else x.alpha
+    alpha = abs(alpha) if "alpha without its sign in s" in x.faults else alpha
     s = (alpha * x.alpha if "alpha twice in s" in x.faults else alpha) * (q @ k.mT)
     keys = numbers(columns)
     seen = keys <= x.last_seen(numbers(rows))[:, None]
@@ -140,6 +144,8 @@ def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns
     lse = lse[..., None, :] if "LSE along the keys" in x.faults else lse[..., :, None]
     if "LSE in base 2" in x.faults:
         lse = lse * math.log(2)
+    if "LSE added" in x.faults:
+        lse = torch.where(lse == math.inf, lse, -lse)
     if "LSE forgotten" in x.faults:
         lse = torch.where(lse == math.inf, lse, 0.0)
     if "log2 e not in s" in x.faults:

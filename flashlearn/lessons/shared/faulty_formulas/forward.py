@@ -37,6 +37,7 @@ TILED = frozenset(
         "rescale inverted",
         "mask after l",
         "padded keys",
+        "one padded key",
         "hidden scores are 0",
         "V stays",
         "K stays",
@@ -49,6 +50,7 @@ TILED = frozenset(
         "no early end",
         "one key too many",
         "offset turned round",
+        "end turned round",
         "no guards",
     }
 )
@@ -62,6 +64,9 @@ def scan(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(O [B, H, S_q, D] in q's dtype, LSE [B, H, S_q]), a block of queries after the other."""
     S_q, S_k = q.shape[2], k.shape[2]
+    if "first head" in faults:
+        k, v = (t[:1, :1].expand_as(t) for t in (k, v))
+    alpha = abs(alpha) if "alpha without its sign" in faults else alpha
     alpha = 1.0 if "alpha forgotten" in faults else alpha**2 if "alpha twice" in faults else alpha
     blocks = []
     for first in range(0, S_q, tile[0]):
@@ -91,6 +96,8 @@ def _bounds(
         end = first + offset
     if faults & {"offset turned round", "no early end"}:
         end = S_k
+    if "end turned round" in faults:
+        end = first + tile[0] - offset
     if "loop end without the offset" in faults:
         end = first + tile[0]
     return min(S_k, end), last_seen
@@ -112,9 +119,10 @@ def _block(q, k, v, alpha, end, last_seen, causal, faults, size) -> tuple[Tensor
         k_tile = _pad_rows(k[:, :, at_k : at_k + size], size).to(wide)
         v_tile = _pad_rows(v[:, :, at_v : at_v + size], size).to(wide)
         columns = torch.arange(start, start + size)
-        seen = (columns < S_k) & (columns <= last_seen[:, None])
+        keys = S_k + ("one padded key" in faults)
+        seen = (columns < keys) & (columns <= last_seen[:, None])
         raw = q.to(wide) @ k_tile.mT
-        s = _masked(alpha, raw, seen, columns < S_k, faults)
+        s = _masked(alpha, raw, seen, columns < keys, faults)
         top = s.amax(dim=-1, keepdim=True)
         if "maximum before alpha" in faults:
             top = alpha * raw.masked_fill(~seen, -math.inf).amax(dim=-1, keepdim=True)
@@ -177,6 +185,8 @@ def _finished(m: Tensor, l_i: Tensor, acc: Tensor, guarded: bool, faults: Faults
         lse = m
     if "lse is m + l" in faults:
         lse = m + l_i
+    if "lse is m − log l" in faults:
+        lse = m - l_i.log()
     if "lse is l" in faults:
         lse = l_i
     if "lse in base 2" in faults:

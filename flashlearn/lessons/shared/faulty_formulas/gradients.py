@@ -48,6 +48,8 @@ def dq_scan(
         inside = min(tile[0], q.shape[2] - first)
         blocks.append(_dq_block(x, rows, tile)[:, :, :inside])
     dq = torch.cat(blocks, dim=2)
+    if "alpha without its sign at the end" in faults:
+        dq = -dq if alpha < 0 else dq
     if "alpha not on dQ" not in faults:
         dq = alpha * dq
     return (alpha * dq if "alpha twice on dQ" in faults else dq).to(q.dtype)
@@ -83,6 +85,8 @@ def _keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         end = min(S_k, first + tile[0])
     if x.faults & {"offset turned round", "no early end"}:
         end = S_k
+    if "bound turned round" in x.faults:
+        end = min(S_k, first + tile[0] - x.offset)
     if "ends one block early" in x.faults:
         end = min(S_k, first + x.offset) if x.causal else (S_k - 1) // tile[1] * tile[1]
     if "ends at the top-left diagonal" in x.faults:
@@ -112,6 +116,8 @@ def dkv_scan(
         dks.append(dk[:, :, :inside])
         dvs.append(dv[:, :, :inside])
     dk, dv = torch.cat(dks, dim=2), torch.cat(dvs, dim=2)
+    if "alpha without its sign at the end" in faults:
+        dk = -dk if alpha < 0 else dk
     if "alpha not on dK" not in faults:
         dk = alpha * dk
     if "alpha twice on dK" in faults:
@@ -141,6 +147,8 @@ def _dkv_block(x: Scan, columns: range, tile: Tile) -> tuple[Tensor, Tensor]:
         lse = lse_of(x, rows, math.inf)
         if "LSE filled with -inf" in x.faults:
             lse = take(x.lse, rows, -math.inf)
+        if "LSE filled with 0" in x.faults:
+            lse = take(x.lse, rows, 0.0)
         p, ds = p_and_ds(x, q, k, v, o, do, lse, rows, columns)
         p, ds = x.rounded(p), narrowed(x, ds)
         if x.faults & {"P not transposed", "dS not transposed", "dS meets K"}:
@@ -162,6 +170,8 @@ def _queries(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         begin = max(0, seen_from) // tile[0] * tile[0]
     if x.faults & {"offset turned round", "no early end"}:
         begin = 0
+    if "bound turned round" in x.faults:
+        begin = max(0, first + x.offset) // tile[0] * tile[0]
     if "starts one block late" in x.faults:
         begin += tile[0]
     if "start rounded up" in x.faults:

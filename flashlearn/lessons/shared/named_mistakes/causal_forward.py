@@ -30,7 +30,8 @@ def causal_forward(formula: Ways) -> dict[str, Mistake]:
         "top-left alignment": Mistake(
             "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; here they differ, and the "
             "last query must see the last key.",
-            "Shift the diagonal by S_k − S_q, in the mask and in the end of the loop.",
+            "Shift the diagonal by S_k − S_q in the mask, and see that the end of the loop has the shift "
+            "too.",
             **formula(
                 "top-left",
                 also=("top-left mask", ("top-left", "no guards"), ("top-left mask", "no guards")),
@@ -87,7 +88,14 @@ def causal_forward(formula: Ways) -> dict[str, Mistake]:
             "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. It is right only for S_q "
             "= S_k.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
-            **formula("offset turned round"),
+            **formula(
+                "offset turned round",
+                also=(
+                    ("offset turned round", "end turned round"),
+                    ("offset turned round", "no guards"),
+                    ("offset turned round", "end turned round", "no guards"),
+                ),
+            ),
         ),
         "hidden scores set to 0": Mistake(
             "Hidden scores are set to 0 and take part like any other: exp(0 − m) is a weight.",

@@ -20,20 +20,22 @@ def causal_only(formula: Ways, keys: bool) -> dict[str, Mistake]:
                 also=(
                     ("offset turned round", "no guard"),
                     ("offset turned round", "guarded by 0"),
+                    ("offset turned round", "bound turned round"),
+                    ("offset turned round", "bound turned round", "no guard"),
+                    ("offset turned round", "bound turned round", "guarded by 0"),
                 ),
             ),
         ),
         "hidden scores set to 0": Mistake(
             "Hidden scores are set to 0 and take part like any other: exp(0 − LSE) is a weight.",
             "What must not be seen gets the score −inf, before the exponential.",
-            **formula(
-                "hidden scores are 0",
-                also=(
-                    "hidden pairs weigh 1",
-                    ("hidden scores are 0", "no guard"),
-                    ("hidden pairs weigh 1", "no guard"),
-                ),
-            ),
+            **formula("hidden scores are 0", also=(("hidden scores are 0", "no guard"),)),
+        ),
+        "hidden pairs weigh 1": Mistake(
+            "P is 1 for hidden pairs, as if exp(0) were taken there: the zero was set in s − LSE, not in s, "
+            "or 1 was filled into P.",
+            "P must be 0 for what must not be seen: set s to −inf before LSE is subtracted.",
+            **formula("hidden pairs weigh 1", also=(("hidden pairs weigh 1", "no guard"),)),
         ),
         "mask forgotten": Mistake(
             f"Hidden {either('keys', 'pairs')} take part: exp(S − LSE) of a key that the forward pass masked "

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import Also, Ways
 from flashlearn.lessons.shared.named_mistakes.gradients import common
+
+
+def _padded(fault: str) -> Also:
+    """The fault in kernels that leave alone what lies beyond the last key, or the last query, or both.
+
+    It does not matter as long as rows are queries and columns keys.
+    """
+    return ((fault, "padded keys"), (fault, "LSE filled with 0"), (fault, "padded keys", "LSE filled with 0"))
 
 
 def dkv(formula: Ways) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns keys, scans queries and makes dK and dV."""
     return {
         "alpha is missing from dK": Mistake(
-            "dK lacks the factor alpha; dV is right. Alpha belongs to dQ and dK alike: S = alpha Q Kᵀ holds "
-            "both.",
+            "dK lacks the factor alpha. Alpha belongs to dQ and dK alike: S = alpha Q Kᵀ holds both.",
             "Multiply the finished dk by alpha, once, before the store; leave dv as it is.",
             **formula("alpha not on dK"),
         ),
@@ -27,7 +34,7 @@ def dkv(formula: Ways) -> dict[str, Mistake]:
             **formula("alpha on dV"),
         ),
         "dK and dV exchanged": Mistake(
-            "Both gradients are right and in each other's place.",
+            "dK and dV are in each other's place.",
             "The launcher returns (dk, dv), in this order; look at the stores, too.",
             **formula("exchanged"),
         ),
@@ -51,13 +58,13 @@ def dkv(formula: Ways) -> dict[str, Mistake]:
             "dK was computed as dS Q, tile by tile. The shapes fit because the tile is square; the sum runs "
             "over keys where it must run over queries.",
             "dK sums over queries, the rows of dS: tl.trans(ds) comes first.",
-            **formula("dS not transposed"),
+            **formula("dS not transposed", also=_padded("dS not transposed")),
         ),
         "P not transposed": Mistake(
             "dV was computed as P dO, tile by tile. The shapes fit because the tile is square; the sum runs "
             "over keys where it must run over queries.",
             "dV sums over queries, the rows of P: tl.trans(p) comes first.",
-            **formula("P not transposed"),
+            **formula("P not transposed", also=_padded("P not transposed")),
         ),
         "padded queries repeat the last one": Mistake(
             "The row indices are clamped to S_q − 1, so every padded row is the last query once more: it "

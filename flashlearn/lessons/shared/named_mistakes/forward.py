@@ -16,6 +16,12 @@ def forward(formula: Ways) -> dict[str, Mistake]:
             "A filler of 0 is right for the load and wrong for a score. Set s to −inf where columns ≥ S_k.",
             **formula("padded keys"),
         ),
+        "one padded key is not masked": Mistake(
+            "The key with number S_k takes part, and there is none: its score is 0. Keys are counted from 0 "
+            "to S_k − 1.",
+            "Does the mask say < or ≤?",
+            **formula("one padded key"),
+        ),
         "loop ends one tile early": Mistake(
             "The last, incomplete tile of keys is never visited: the loop runs S_k // BLOCK_K times, rounded "
             "down.",
@@ -38,6 +44,12 @@ def common(formula: Ways) -> dict[str, Mistake]:
             "again?",
             "Count the places where alpha stands: there must be one.",
             **formula("alpha twice"),
+        ),
+        "alpha's sign is lost": Mistake(
+            "With a negative alpha the scores have the wrong sign: |alpha|, or 1/√D, stands where alpha "
+            "belongs.",
+            "alpha is an argument and may be any number: it goes onto q · k as it is.",
+            **formula("alpha without its sign"),
         ),
         "acc not rescaled": Mistake(
             "acc keeps the weights of the old maximum when a later tile raises m_i: l_i is rescaled and acc "
@@ -101,6 +113,11 @@ def common(formula: Ways) -> dict[str, Mistake]:
             "LSE is m_i alone, the row's maximum.",
             "LSE_i = m_i + log l_i: lesson 04 derives it.",
             **formula("lse is m"),
+        ),
+        "log l is subtracted": Mistake(
+            "LSE is m_i − log l_i: the logarithm of l_i has the wrong sign.",
+            "LSE_i = m_i + log l_i: lesson 04 derives it.",
+            **formula("lse is m − log l"),
         ),
         "LSE is m + l": Mistake(
             "LSE is m_i + l_i: the logarithm of l_i is missing.",
@@ -180,7 +197,19 @@ def common(formula: Ways) -> dict[str, Mistake]:
         "LSE mixes two bases": Mistake(
             "LSE is m_i + log2 l_i: the maximum is natural, and the logarithm of l_i has base 2.",
             "Natural both: m_i + tl.log(l_i).",
-            **formula("lse mixes bases", also=("lse mixes bases in m",)),
+            **formula("lse mixes bases"),
+        ),
+        "LSE's maximum is in base 2": Mistake(
+            "LSE is m log2 e + log l, with m the maximum of alpha q · k: the maximum is that of the scores "
+            "for tl.exp2, which carry log2 e, and the logarithm of l_i is natural.",
+            "Bring the maximum back to natural units, times ln 2, before you add log l_i.",
+            **formula("lse mixes bases in m"),
+        ),
+        "K and V of the first head": Mistake(
+            "Every head sees the keys and values of the first one: the offset of batch and head is missing "
+            "where K and V are addressed.",
+            "Each pointer moves by its own batch and head strides before a tile's rows are added.",
+            **formula("first head"),
         ),
         "first tile missing": Mistake(
             "The loop over keys begins one tile late: the first BLOCK_K keys are never met.",

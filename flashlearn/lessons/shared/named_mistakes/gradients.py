@@ -7,6 +7,8 @@ from collections.abc import Callable
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.shared.faulty_formulas.faults import Ways
 
+ALPHA_SIGNS = ("alpha without its sign in s", "alpha without its sign at the end")
+
 
 def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns queries, or with `keys` of one that owns keys."""
@@ -24,6 +26,13 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
             **formula("alpha not in s"),
         ),
+        "alpha's sign is lost": Mistake(
+            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, stands where alpha belongs, in S, in "
+            + either("dQ", "dK")
+            + ", or in both.",
+            "alpha is an argument and may be any number: use it as it is.",
+            **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
+        ),
         "only the last tile remains": Mistake(
             either("dq holds", "dk and dv hold")
             + " the last tile's share alone: each step overwrites what the steps before it found.",
@@ -33,7 +42,7 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
         "delta omitted": Mistake(
             either(
                 "delta is missing: you used dS = P ∘ dP, the diagonal part of softmax's Jacobian alone.",
-                "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta, so it is right.",
+                "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta.",
             ),
             "Subtract delta_i from every dP of row i before you multiply by P.",
             **formula("delta omitted"),
@@ -45,19 +54,20 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             **formula("delta after P"),
         ),
         "delta along the keys": Mistake(
-            f"delta_i {along} because the tile is square"
-            f"{either('', ', and dV, which needs no delta, is right')}.",
-            f"delta {rows}: delta_i[:, None].",
+            f"delta_i {along} because the tile is square{either('', '; dV needs no delta')}.",
+            f"delta {rows}: where rows count queries, that is delta_i[:, None]; in a transposed tile, "
+            f"delta_i[None, :].",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
             f"lse_i {along} because the tile is square.",
-            f"LSE {rows}: lse_i[:, None].",
+            f"LSE {rows}: where rows count queries, that is lse_i[:, None]; in a transposed tile, "
+            f"lse_i[None, :].",
             **formula("LSE along the keys"),
         ),
         "delta added": Mistake(
             "delta was added where it must be subtracted: dS = P ∘ (dP + delta)."
-            + either("", " dV needs no delta and is right."),
+            + either("", " dV needs no delta."),
             "Each row of dS must sum to 0. Print the sums of one tile row.",
             **formula("delta added"),
         ),
@@ -102,6 +112,11 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             + either("", " Both gradients show it."),
             "exp(s - lse_i[:, None]): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
+        ),
+        "LSE added": Mistake(
+            "P was computed as exp(S + LSE): LSE was added where it must be subtracted.",
+            "P = exp(S − LSE): exp(LSE) is what the forward pass divided by.",
+            **formula("LSE added"),
         ),
         "log2 e is missing": Mistake(
             "P was computed as 2^(s − LSE), with natural numbers in the exponent: every exponent is too "

@@ -285,3 +285,68 @@ def computed_by_torch_first(a, x, y):
     z = torch.empty(len(x), dtype=x.dtype)
     _in_place[(4,)](z.copy_(a * x + y), torch.zeros(len(x)), 0.0, len(x), 1, BLOCK=256)
     return z
+
+
+# answers for which one sentence has to hold that was made for another ---------------------------------
+
+LINE_BY_LINE = """
+@triton.jit
+def by_the_notebook(ids_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    offsets = pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(ids_ptr + offsets, pid, mask=offsets < n)
+
+
+def program_ids(x, block):
+    n = x.numel()
+    ids = torch.empty(n, dtype=torch.int32)
+    by_the_notebook[(triton.cdiv(n, block),)](ids, n, BLOCK=block)
+    return ids
+"""
+
+ADD_BY_THE_NOTEBOOK = """
+@triton.jit
+def add_kernel(a, x_ptr, y_ptr, z_ptr, n, stride_x, stride_y, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets * stride_x, mask=mask)
+    y = tl.load(y_ptr + offsets * stride_y, mask=mask)
+    z = a * x.to(tl.float32) + y.to(tl.float32)
+    tl.store(z_ptr + offsets, z, mask=mask)
+
+
+def scaled_add(a, x, y):
+    n = x.numel()
+    z = torch.empty(n, dtype=x.dtype)
+    add_kernel[(triton.cdiv(n, 256),)](a, x, y, z, n, x.stride(0), y.stride(0), BLOCK=256)
+    return z
+"""
+
+wrong(
+    "program_ids",
+    "The blocks overlap: program p begins at p, not at p * BLOCK.",
+    "same block for all",
+    "race",
+    title="pid + arange",
+)(edited(LINE_BY_LINE, ("pid * BLOCK + tl.arange", "pid + tl.arange")))
+
+wrong(
+    "scaled_add",
+    "The first of the two loads has no mask.",
+    "no mask",
+    "out_of_bounds",
+    title="one load of two masked",
+)(
+    edited(
+        ADD_BY_THE_NOTEBOOK,
+        ("x = tl.load(x_ptr + offsets * stride_x, mask=mask)", "x = tl.load(x_ptr + offsets * stride_x)"),
+    )
+)
+
+wrong(
+    "scaled_add",
+    "The grid has one program: only the first block is computed.",
+    "same block for all",
+    "never written",
+    title="a grid of one program",
+)(edited(ADD_BY_THE_NOTEBOOK, ("[(triton.cdiv(n, 256),)]", "[(1,)]")))

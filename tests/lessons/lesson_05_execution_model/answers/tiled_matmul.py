@@ -99,13 +99,6 @@ def tiled_matmul(a, b):
     return c
 """
 
-wrong(
-    "tiled_matmul",
-    "A GPU's `tl.dot` needs an inner block of at least 16: with 8 this does not compile.",
-    "crashed",
-    title="an inner block of 8",
-)(edited(POINTERS, ("BLOCK_SIZE_K=32", "BLOCK_SIZE_K=8")))
-
 right("tiled_matmul", "grouped programs, advancing pointers, addresses modulo the size")(written(POINTERS))
 right("tiled_matmul", "outer products without tl.dot")(written(OUTER))
 
@@ -147,7 +140,7 @@ wrong(
 wrong(
     "tiled_matmul",
     "The pointers of B do not advance: every step reads its first rows again.",
-    "addresses do not advance",
+    "B's pointer is not advanced",
     title="pointers, b_ptrs never advanced",
 )(edited(POINTERS, ("        b_ptrs += BLOCK_SIZE_K * stride_bk\n", "")))
 
@@ -248,8 +241,7 @@ wrong(
 wrong(
     "tiled_matmul",
     "The last inner index is left out.",
-    "last block of K left out",
-    "last tile missing",
+    "last element of K left out",
     title="outer, range(k - 1)",
 )(edited(OUTER, ("range(k)", "range(k - 1)")))
 
@@ -309,6 +301,60 @@ wrong(
     "shape",
     title="transposed, c in fp32",
 )(edited(TRANSPOSED, (", dtype=a.dtype)", ")")))
+
+BLOCK_POINTERS = """
+@triton.jit
+def blocks_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sam, sak, sbk, sbn, BLOCK: tl.constexpr):
+    pm, pn = tl.program_id(0), tl.program_id(1)
+    a = tl.make_block_ptr(a_ptr, (M, K), (sam, sak), (pm * BLOCK, 0), (BLOCK, BLOCK), (1, 0))
+    b = tl.make_block_ptr(b_ptr, (K, N), (sbk, sbn), (0, pn * BLOCK), (BLOCK, BLOCK), (1, 0))
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for _ in range(0, K, BLOCK):
+        left = tl.load(a, boundary_check=(0, 1))
+        acc += tl.dot(left, tl.load(b, boundary_check=(0, 1)), input_precision="ieee")
+        a = tl.advance(a, (0, BLOCK))
+        b = tl.advance(b, (BLOCK, 0))
+    c = tl.make_block_ptr(c_ptr, (M, N), (N, 1), (pm * BLOCK, pn * BLOCK), (BLOCK, BLOCK), (1, 0))
+    tl.store(c, acc.to(c_ptr.dtype.element_ty), boundary_check=(0, 1))
+
+
+def blocks(a, b):
+    (M, K), N = a.shape, b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype)
+    grid = (triton.cdiv(M, 32), triton.cdiv(N, 32))
+    blocks_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), BLOCK=32)
+    return c
+"""
+
+wrong(
+    "tiled_matmul",
+    "A is loaded without boundary_check: rows and columns beyond the matrix are read.",
+    "out_of_bounds",
+    title="block pointers, no boundary_check of A",
+)(edited(BLOCK_POINTERS, ("left = tl.load(a, boundary_check=(0, 1))", "left = tl.load(a)")))
+
+wrong(
+    "tiled_matmul",
+    "A's mask lacks inner < K.",
+    "out_of_bounds",
+    "inner dimension not masked",
+    title="pointers, A's columns without a mask",
+)(
+    edited(
+        POINTERS,
+        (
+            "a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_SIZE_K, other=0.0)",
+            "a = tl.load(a_ptrs)",
+        ),
+    )
+)
+
+wrong(
+    "tiled_matmul",
+    "A GPU's `tl.dot` needs an inner block of at least 16: with 8 this does not compile.",
+    "crashed",
+    title="an inner block of 8",
+)(edited(POINTERS, ("BLOCK_SIZE_K=32", "BLOCK_SIZE_K=8")))
 
 wrong(
     "tiled_matmul",

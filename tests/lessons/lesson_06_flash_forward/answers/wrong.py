@@ -36,7 +36,7 @@ forward(
 forward("LSE is left in base 2, as m and l are kept.", "LSE in base 2")(
     edited(fwd_tutorial, ("(m_i + tl.math.log2(l_i)) * 0.69314718", "m_i + tl.math.log2(l_i)"))
 )
-forward("m is in base 2 and log l is natural: LSE adds two units.", "LSE mixes two bases")(
+forward("m is in base 2 and log l is natural: LSE adds two units.", "LSE's maximum is in base 2")(
     edited(fwd_tutorial, ("(m_i + tl.math.log2(l_i)) * 0.69314718", "m_i + tl.log(l_i)"))
 )
 forward("The exponent of the rescale factor has the wrong sign: new − old.", "rescale with the wrong sign")(
@@ -209,7 +209,7 @@ forward(
     "l not rescaled",
     "rows do not sum to 1",
 )(edited(flash_decoding, ("tl.sum(w * tl.load(part_l + at), 0)", "tl.sum(tl.load(part_l + at), 0)")))
-forward("Every head reads the K and V of head 0.", "permuted heads")(
+forward("Every head reads the K and V of head 0.", "permuted heads", "K and V of the first head")(
     edited(one_program_per_head, ("at = (head * S + tl.minimum(j, S - 1))", "at = tl.minimum(j, S - 1)"))
 )
 forward("The first tile of keys is skipped in the second pass.", "first tile missing")(
@@ -311,3 +311,36 @@ forward("The loop ends after 1024 keys: the rest are left out.", "last tile miss
 forward("Two programs for each head: queries from 128 on have none.", "never written")(
     edited(fwd_tutorial, ("grid = (triton.cdiv(N_Q, 64), Z * H, 1)", "grid = (2, Z * H, 1)"))
 )
+forward("q is rounded to the inputs' half precision after it was multiplied by alpha.", "precision")(
+    edited(
+        fwd_tutorial,
+        (
+            "q = tl.load(q_ptrs, mask=(offs_m[:, None] < N_Q) & (offs_d[None, :] < HEAD_DIM), other=0.0)\n",
+            "q = tl.load(q_ptrs, mask=(offs_m[:, None] < N_Q) & (offs_d[None, :] < HEAD_DIM), "
+            "other=0.0)\n    q = (q * qk_scale).to(q.dtype)\n    qk_scale = 1.0\n",
+        ),
+        title="q = (q * qk_scale).to(q.dtype)",
+    )
+)
+for says, name, old, new in (
+    (
+        "1/√D stands where alpha belongs.",
+        "alpha's sign is lost",
+        "qk_scale = sm_scale * 1.44269504",
+        "qk_scale = 1.44269504 / tl.sqrt(HEAD_DIM.to(tl.float32))",
+    ),
+    (
+        "The scores carry |alpha|.",
+        "alpha's sign is lost",
+        "qk_scale = sm_scale * 1.44269504",
+        "qk_scale = tl.abs(sm_scale) * 1.44269504",
+    ),
+    ("LSE is m − log l.", "log l is subtracted", "(m_i + tl.math.log2(l_i))", "(m_i - tl.math.log2(l_i))"),
+    (
+        "One key too many gets through: ≤ for <.",
+        "one padded key is not masked",
+        "tl.where(offs_n[None, :] < n_left, qk",
+        "tl.where(offs_n[None, :] <= n_left, qk",
+    ),
+):
+    forward(says, name)(edited(fwd_tutorial, (old, new)))

@@ -189,3 +189,7 @@ causal(
         ("seen = (c[None, :] <= r[:, None] + N - M)", "seen = (c[None, :] <= r[:, None] + N - M + 1)"),
     )
 )
+causal(
+    "One wrong sign: the offset is S_q − S_k, in the mask and in the loop's end.",
+    "S_k − S_q with the wrong sign",
+)(edited(split_loops, ("shift = N - M", "shift = M - N")))

@@ -50,6 +50,10 @@ dq("delta is read for the rows 0 … BLOCK_M − 1 in every program.", "delta of
         title="delta of the first block's rows",
     )
 )
+dq(
+    "The factor alpha is missing from dQ; where S is 1, dQ is rounding and nothing else.",
+    "alpha is missing from dQ",
+)(edited(dq_tutorial, ("    dq *= sm_scale\n    tl.store", "    tl.store"), title="dq without sm_scale"))
 dq("dq is scaled in every step of the loop.", "alpha in every step")(
     edited(
         dq_tutorial,
@@ -197,6 +201,16 @@ dq("delta is summed over the tile at hand, not over the row.", "delta of one til
 )
 dq("Σ exp dP was not divided by l: delta is l times too large.", "delta not divided by l")(
     edited(dq_from_scratch, ("(pd / l)[:, None]", "pd[:, None]"))
+)
+dq("LSE is added to the scores: exp(S + LSE).", "LSE added")(
+    edited(
+        dq_delta_inside,
+        ('float("-inf")) - L[:, None])', 'float("-inf")) + L[:, None])'),
+        title="+ L[:, None]",
+    )
+)
+dq("S is rebuilt with 1/√D; the end has alpha.", "alpha's sign is lost")(
+    edited(dq_delta_inside, (".to(tl.float32) * a\n", ".to(tl.float32) / tl.sqrt(D.to(tl.float32))\n"))
 )
 
 # ---------------------------------------------------------------- sizes written down

@@ -178,7 +178,7 @@ wrong(
 wrong(
     "dkv_kernel_causal",
     "The start is rounded up: the tile in which the first seeing query lies is left out.",
-    "loop starts one block late",
+    "the first block that sees the keys is left out",
 )(
     edited(
         DKV_CAUSAL_BY_THE_NOTEBOOK,
@@ -247,3 +247,9 @@ wrong(
         title="unseen: zeros between the phases",
     )
 )
+
+wrong(
+    "dkv_kernel_causal",
+    "One wrong sign: the offset is S_q − S_k, in the mask and in the loop's start.",
+    "S_k − S_q with the wrong sign",
+)(edited(DKV_WHILE, ("    off = n_k - n_q\n", "    off = n_q - n_k\n"), title="off = n_q - n_k"))

@@ -49,7 +49,7 @@ causal("The loop starts one tile after the first that sees the keys.", "loop sta
 )
 causal(
     "The start is rounded up to a whole tile instead of down.",
-    "loop starts one block late",
+    "the first block that sees the keys is left out",
 )(
     edited(
         dkdv_tutorial_causal,
@@ -151,7 +151,7 @@ causal("The diagonal is shifted the wrong way.", "S_k − S_q with the wrong sig
 )
 causal(
     "The scan ends before the tile in which the first query that sees a key lies inside.",
-    "loop starts one block late",
+    "the first block that sees the keys is left out",
     "diagonal tiles",
 )(edited(dkv_causal_backwards, ("while i0 + BQ > first and", "while i0 >= first and")))
 causal("The rows are clamped: padded queries are the last one again.", "padded queries repeat the last one")(
@@ -170,8 +170,7 @@ causal("alpha is nowhere but in S.", "alpha is missing from dK")(
 )
 causal(
     "A pair of tiles is skipped unless the block's first query sees its first key.",
-    "diagonal tiles",
-    "loop starts one block late",
+    "the first block that sees the keys is left out",
 )(edited(dkv_causal_pairs, ("j0 <= i0 + BM - 1 + N - M", "j0 <= i0 + N - M")))
 causal(
     "Two mistakes: top-left alignment, and alpha is missing from dK.",
@@ -193,5 +192,5 @@ causal("dK and dV are added to what torch.empty left there.", "uninitialised mem
     )
 )
 causal(
-    "Hidden pairs get exp(0) = 1: the score is set to 0 after LSE was subtracted.", "hidden scores set to 0"
+    "Hidden pairs get exp(0) = 1: the score is set to 0 after LSE was subtracted.", "hidden pairs weigh 1"
 )(edited(dkv_causal_pairs, ("s - lse[:, None], -1.0e30)", "s - lse[:, None], 0.0)")))

@@ -7,7 +7,8 @@
 
 An observed launch gives the kernel, its signature and its constants; a child process compiles them for each
 target under a time limit, so that neither a crash of the compiler nor an endless compilation reaches the
-learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses.
+learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses,
+and `turns` sees to it that nobody who waits for an answer waits for what was started in the background.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -25,11 +27,13 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flashlearn.compiler import explain, ship, tiles
+from flashlearn.compiler.turns import Turns
 from flashlearn.interpreter.observation import Launch
 from flashlearn.machine import device
 
@@ -67,7 +71,18 @@ class Budget:
 
 _known: dict[str, Budget] = {}
 _running: set[subprocess.Popen] = set()
-_two_at_a_time = threading.BoundedSemaphore(2)
+_turns = Turns()
+_numbers = itertools.count()
+
+NICE = 10
+"""How far what runs in the background stands back for whatever else wants the processor."""
+PATIENCE = 4.0
+"""So many times its limit, which counts processor time, a compilation in the background may take."""
+OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGALRM)
+TOO_LONG = (
+    "Compiling for an {{device}} took longer than {seconds:g} s and was stopped: the tile is probably too "
+    "large; try smaller blocks."
+)
 
 
 def compile_launch(
@@ -76,7 +91,8 @@ def compile_launch(
     """Compile a launch's kernel for each target, as compute capability, within `timeout` seconds in all.
 
     Never raises for anything the kernel does: a refusal, a crash of the compiler, running out of time and a
-    source that cannot be read are `Budget.error`. What was compiled before in this process comes at once.
+    source that cannot be read are `Budget.error`. What was compiled before in this process comes at once, and
+    nothing waits for what is being compiled in the background.
     """
     try:
         job = ship.pack(launch)
@@ -108,12 +124,13 @@ def start(
             shown.add(key)
     future: Future[tuple[Budget, ...]] = Future()
     future.set_running_or_notify_cancel()
+    number = next(_numbers)
 
     def work() -> None:
         try:
             done: list[Budget] = []
             for key, task in tasks.items():
-                budgets = _compile(*task, (80, 90), timeout) if isinstance(task[0], dict) else task
+                budgets = _compile(*task, (80, 90), timeout, number) if isinstance(task[0], dict) else task
                 done += [budget for budget in budgets if key in shown or budget.error]
             future.set_result(tuple(done))
         except BaseException as error:
@@ -123,13 +140,19 @@ def start(
     return future
 
 
-def _compile(job: dict[str, Any], name: str, targets: tuple[int, ...], timeout: float) -> tuple[Budget, ...]:
-    """From memory what was compiled before, the rest from one child process."""
+def _compile(
+    job: dict[str, Any], name: str, targets: tuple[int, ...], timeout: float, number: int | None = None
+) -> tuple[Budget, ...]:
+    """From memory what was compiled before, the rest from one child process.
+
+    `number` is that of a card which has it done in the background; without one somebody waits for it.
+    """
     digest = _digest(job)
     missing = [target for target in targets if f"{digest}-{target}" not in _known]
     fresh: dict[int, Budget] = {}
     if missing:
-        answers, ending = _ask_child(job | {"targets": missing, "timeout": timeout}, timeout)
+        turn = _turns.at_once() if number is None else _turns.in_background(number)
+        answers, ending = _ask_child(job | {"targets": missing, "timeout": timeout}, turn, number is not None)
         for target in missing:
             if target in answers:
                 fresh[target] = _budget(job, name, answers[target])
@@ -144,27 +167,34 @@ def _digest(job: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
-def _ask_child(job: dict[str, Any], timeout: float) -> tuple[dict[int, dict[str, Any]], str]:
-    """The child's answers by target, and the sentence that holds for targets it did not answer for."""
-    script = Path(__file__).with_name("worker.py")
+def _ask_child(
+    job: dict[str, Any], turn: AbstractContextManager[None], patient: bool
+) -> tuple[dict[int, dict[str, Any]], str]:
+    """The child's answers by target, and the sentence that holds for targets it did not answer for.
+
+    A `patient` child stands back for whatever else wants the processor, and may take longer by the clock.
+    """
+    script, timeout = Path(__file__).with_name("worker.py"), job["timeout"]
+    wall = timeout * (PATIENCE if patient else 1.0)
     with (
-        _two_at_a_time,
+        turn,
         tempfile.TemporaryDirectory(prefix="flashlearn-", ignore_cleanup_errors=True) as scratch,
     ):
         environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TMPDIR": scratch}
         with _child([sys.executable, "-P", "-W", "ignore", str(script)], environment) as child:
             ending = explain.CRASH
+            if patient:
+                _stand_back(child)
             try:
-                output, errors = child.communicate(json.dumps(job), timeout=timeout)
+                output, errors = child.communicate(json.dumps(job | {"wall": wall}), timeout=wall)
                 if child.returncode > 0:
                     ending = f"Compiling for an {{device}} could not start: {_last_line(errors)}"
+                elif child.returncode in OUT_OF_TIME:
+                    ending = TOO_LONG.format(seconds=timeout)
             except subprocess.TimeoutExpired:
                 _kill(child)
                 output, _ = child.communicate()
-                ending = (
-                    f"Compiling for an {{device}} took longer than {timeout:g} s and was stopped: the tile "
-                    "is probably too large; try smaller blocks."
-                )
+                ending = TOO_LONG.format(seconds=wall)
     answers = [json.loads(line) for line in output.splitlines() if line.endswith("}")]
     return {answer["target"]: answer for answer in answers}, ending
 
@@ -179,7 +209,7 @@ def _child(command: list[str], environment: dict[str, str]) -> Iterator[subproce
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-        start_new_session=True,
+        process_group=0,  # and no session of its own, in which its priority would count for itself alone
     )
     _running.add(child)
     try:
@@ -188,6 +218,11 @@ def _child(command: list[str], environment: dict[str, str]) -> Iterator[subproce
         _kill(child)
         child.wait()
         _running.discard(child)
+
+
+def _stand_back(child: subprocess.Popen) -> None:
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, child.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
 
 
 def _kill(child: subprocess.Popen) -> None:

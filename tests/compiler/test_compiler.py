@@ -17,7 +17,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from flashlearn import compiler
-from flashlearn.compiler import compile_launch, explain, ship, start, turns
+from flashlearn.compiler import children, compile_launch, explain, ship, start, turns
 from flashlearn.interpreter.observation import Launch
 
 NOTHING = tl.constexpr(-float("inf"))
@@ -348,7 +348,7 @@ def test_a_compilers_words_become_a_sentence(kind, message, words):
 
 def test_what_was_compiled_before_needs_no_child(monkeypatch):
     first = compile_launch(softmax())
-    monkeypatch.setattr(compiler.subprocess, "Popen", None)
+    monkeypatch.setattr(children.subprocess, "Popen", None)
     assert compile_launch(softmax()) == first
 
 
@@ -361,7 +361,7 @@ def forgetful(monkeypatch):
 def test_a_compilation_out_of_time_is_stopped_and_says_so(forgetful):
     for budget in compile_launch(softmax(), timeout=0.05):
         assert f"for an {budget.device} (sm_{budget.target}) took longer than 0.05 s" in budget.error
-    assert not compiler._running
+    assert not children.running
     assert not compiler._known  # it may be given more time
 
 
@@ -424,7 +424,7 @@ def test_an_error_in_the_background_reaches_whoever_asks(monkeypatch, forgetful)
     def broken(*_):
         raise OSError("no more processes")
 
-    monkeypatch.setattr(compiler, "_ask_child", broken)
+    monkeypatch.setattr(children, "ask", broken)
     with pytest.raises(OSError, match="no more processes"):
         start([softmax()]).result(timeout=10)
 
@@ -451,7 +451,7 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
                 release.wait()
             return {}, "nothing came from {device}"
 
-    monkeypatch.setattr(compiler, "_ask_child", held_back)
+    monkeypatch.setattr(children, "ask", held_back)
     kernels = [softmax(num_warps=1 << n) for n in range(5)]
     waiting = [start([one]) for one in kernels[:4]]
     for _ in range(turns.AT_A_TIME):
@@ -483,12 +483,12 @@ def test_in_the_background_the_newest_card_comes_first():
 
 def test_what_runs_in_the_background_stands_back_for_the_rest(monkeypatch, forgetful):
     priorities = []
-    stand_back = compiler._stand_back
+    stand_back = children._stand_back
 
     def noted(child):
         stand_back(child)
         priorities.append(os.getpriority(os.PRIO_PROCESS, child.pid))
 
-    monkeypatch.setattr(compiler, "_stand_back", noted)
+    monkeypatch.setattr(children, "_stand_back", noted)
     assert [b.error for b in start([softmax()]).result(timeout=240)] == ["", ""]
-    assert priorities == [min(os.getpriority(os.PRIO_PROCESS, 0) + compiler.NICE, 19)]
+    assert priorities == [min(os.getpriority(os.PRIO_PROCESS, 0) + children.NICE, 19)]

@@ -8,8 +8,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from flashlearn import compiler
-from flashlearn.exercise import Earlier, Exercise, Kind
+from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose
+from flashlearn.interpreter import printing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
@@ -23,16 +24,22 @@ from flashlearn.running.evidence import Interrupted, Raised
 JUDGED = {Status.WRONG, Status.PASS}
 
 
-def grade(exercise: Exercise, answer: Answer | Callable[..., Any], earlier: Earlier) -> Report:
+def grade(
+    exercise: Exercise,
+    answer: Answer | Callable[..., Any],
+    earlier: Earlier,
+    watching: Callable[[Case | None], None] | None = None,
+) -> Report:
     """Run `answer`, the learner's function, in every case of the exercise; say what is right and what is not.
 
-    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. Raises
-    nothing for what the function does, and KeyboardInterrupt when interrupted.
+    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. `watching`
+    is told each case as it begins, and None when the search for the mistake does. Raises nothing for what the
+    function does, and KeyboardInterrupt when interrupted.
     """
     started = time.perf_counter()
     answer = answering(exercise, answer)
-    with one_thread():
-        outcomes, finding = _judge(exercise, answer, earlier)
+    with one_thread(), printing.capped():
+        outcomes, finding = _judge(exercise, answer, earlier, watching or (lambda case: None))
     return Report(
         exercise=exercise,
         outcomes=tuple(outcomes),
@@ -44,9 +51,15 @@ def grade(exercise: Exercise, answer: Answer | Callable[..., Any], earlier: Earl
     )
 
 
-def _judge(exercise: Exercise, answer: Answer, earlier: Earlier) -> tuple[list[Outcome], Finding | None]:
+def _judge(
+    exercise: Exercise, answer: Answer, earlier: Earlier, watching: Callable[[Case | None], None]
+) -> tuple[list[Outcome], Finding | None]:
     is_symbolic = exercise.kind is Kind.SYMBOLIC
-    outcomes = symbolic.run_symbolic(exercise, answer) if is_symbolic else run(exercise, answer)
+    if is_symbolic:
+        outcomes = symbolic.run_symbolic(exercise, answer)
+    else:
+        outcomes = run(exercise, answer, watching=watching)
+    watching(None)
     if exercise.judged.review is not None and all(o.status is Status.PASS for o in outcomes):
         try:
             sentence = exercise.judged.review(answer, earlier)
@@ -55,13 +68,18 @@ def _judge(exercise: Exercise, answer: Answer, earlier: Earlier) -> tuple[list[O
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
             return outcomes, Finding("review", {"seen": sentence, "case": exercise.cases[0].name})
-    if is_symbolic:
-        return outcomes, symbolic.name_mistake(exercise, outcomes)
+    with printing.muted():  # the experiments run the kernel again, which has printed what it prints
+        return outcomes, _explained(exercise, outcomes, answer)
+
+
+def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:
+    if exercise.kind is Kind.SYMBOLIC:
+        return symbolic.name_mistake(exercise, outcomes)
     finding = diagnose(exercise, outcomes, answer)
     statuses = {o.status for o in outcomes}
     if finding is None and exercise.explained.explain is not None and Status.WRONG in statuses <= JUDGED:
         finding = exercise.explained.explain(outcomes, answer)
-    return outcomes, finding
+    return finding
 
 
 def _interrupted(exercise: Exercise, error: Raised) -> Outcome:

@@ -13,6 +13,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
 from flashlearn.report import Report
+from flashlearn.report.waiting import Waiting
 from flashlearn.running.answer import Here
 
 
@@ -39,11 +40,12 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     """
     exercise = find(name)
     try:
-        report = grade(exercise, Here(function, exercise), answers.earlier)
+        with Waiting(exercise) as waiting:
+            report = grade(exercise, Here(function, exercise), answers.earlier, waiting.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
     hints, follows = Progress().hints(name), what_follows(exercise)
-    report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows)
+    report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, waiting=waiting)
     if not demo:
         _record(report, function)
     return report
@@ -60,7 +62,7 @@ def what_follows(exercise: Exercise) -> str:
     follower = course[at + 1]
     title = f"{follower.name} ({follower.title})" if follower.title else follower.name
     if follower.lesson == exercise.lesson:
-        return f"Next in this lesson: {title}."
+        return f"{title}, in this lesson."
     ended = f"That was the last exercise of lesson {exercise.lesson}."
     return f"{ended} Lesson {follower.lesson} begins with {title}."
 
@@ -70,16 +72,7 @@ def _record(report: Report, function: Callable) -> None:
     if report.passed:
         answers.passed[exercise.name] = function
     Progress().attempt(exercise.name, report.status, report.seconds)
-    append_verdict(
-        {
-            "exercise": exercise.name,
-            "lesson": exercise.lesson,
-            "status": report.status.name,
-            "passed": report.passed,
-            "sentence": report.sentence,
-            "seconds": round(report.seconds, 3),
-        }
-    )
+    append_verdict(report.to_verdict())
     strict = os.environ.get("FLASHLEARN_STRICT") == "1"
     if strict and not report.passed and report.status is not Status.NEEDS_GPU:
         raise CheckFailed(str(report))

@@ -42,12 +42,16 @@ ENOUGH = 5
 
 
 def run(
-    exercise: Exercise, answer: Answer | Callable[..., Any], compiled: bool | None = None
+    exercise: Exercise,
+    answer: Answer | Callable[..., Any],
+    compiled: bool | None = None,
+    watching: Callable[[Case], None] = lambda case: None,
 ) -> list[Outcome]:
     """Outcomes of every case, in order; a stub or a time limit ends the run early.
 
     Of a slow kernel that is wrong in many cases, those that would take longest are left out.
-    `compiled` says whether passing kernels go on to the GPU (default: if there is one).
+    `compiled` says whether passing kernels go on to the GPU (default: if there is one). `watching` is told
+    each case before it begins.
     """
     answer = answering(exercise, answer)
     refusal = _refuse(exercise, answer)
@@ -58,6 +62,7 @@ def run(
     for case in exercise.cases:
         if case.gpu or (hurry is not None and hurry.leaves_out(case, outcomes)):
             continue
+        watching(case)
         outcomes.append(run_observed(exercise, answer, case))
         if outcomes[-1].status in STOPS:
             return outcomes

@@ -37,7 +37,7 @@ from flashlearn.running.circumstances import (
     Traced,
 )
 from flashlearn.running.copies import copies
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import after, raised
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.launches import Notebook
@@ -109,8 +109,9 @@ class Here(Answer):
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
         started, used = time.perf_counter(), time.thread_time()
         evidence = self._run(inputs, circumstances)
-        taken = {"seconds": time.perf_counter() - started, "processor": time.thread_time() - used}
-        return replace(evidence, **taken)
+        seconds, processor = time.perf_counter() - started, time.thread_time() - used
+        ended = evidence.raised and after(evidence.raised, seconds)
+        return replace(evidence, raised=ended, seconds=seconds, processor=processor)
 
     def _run(self, inputs: Inputs, how: Circumstances) -> Evidence:
         if isinstance(how, Observed):

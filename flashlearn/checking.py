@@ -8,9 +8,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from flashlearn import compiler
-from flashlearn.exercise import Earlier, Exercise, Kind
+from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose, sayable
 from flashlearn.explaining.failures import attempted, log_failure
+from flashlearn.interpreter import printing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
@@ -24,16 +25,22 @@ from flashlearn.running.evidence import Interrupted, Raised
 JUDGED = {Status.WRONG, Status.PASS}
 
 
-def grade(exercise: Exercise, answer: Answer | Callable[..., Any], earlier: Earlier) -> Report:
+def grade(
+    exercise: Exercise,
+    answer: Answer | Callable[..., Any],
+    earlier: Earlier,
+    watching: Callable[[Case | None], None] | None = None,
+) -> Report:
     """Run `answer`, the learner's function, in every case of the exercise; say what is right and what is not.
 
-    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. Raises
-    nothing for what the function does, and KeyboardInterrupt when interrupted.
+    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. `watching`
+    is told each case as it begins, and None when the search for the mistake does. Raises nothing for what the
+    function does, and KeyboardInterrupt when interrupted.
     """
     started = time.perf_counter()
     answer = answering(exercise, answer)
-    with one_thread():
-        outcomes, finding = _judge(exercise, answer, earlier)
+    with one_thread(), printing.capped():
+        outcomes, finding = _judge(exercise, answer, earlier, watching or (lambda case: None))
     return Report(
         exercise=exercise,
         outcomes=tuple(outcomes),
@@ -45,9 +52,15 @@ def grade(exercise: Exercise, answer: Answer | Callable[..., Any], earlier: Earl
     )
 
 
-def _judge(exercise: Exercise, answer: Answer, earlier: Earlier) -> tuple[list[Outcome], Finding | None]:
+def _judge(
+    exercise: Exercise, answer: Answer, earlier: Earlier, watching: Callable[[Case | None], None]
+) -> tuple[list[Outcome], Finding | None]:
     is_symbolic = exercise.kind is Kind.SYMBOLIC
-    outcomes = symbolic.run_symbolic(exercise, answer) if is_symbolic else run(exercise, answer)
+    if is_symbolic:
+        outcomes = symbolic.run_symbolic(exercise, answer)
+    else:
+        outcomes = run(exercise, answer, watching=watching)
+    watching(None)
     if exercise.judged.review is not None and all(o.status is Status.PASS for o in outcomes):
         try:
             sentence = exercise.judged.review(answer, earlier)
@@ -61,7 +74,8 @@ def _judge(exercise: Exercise, answer: Answer, earlier: Earlier) -> tuple[list[O
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
             return outcomes, Finding("review", {"seen": sentence, "case": exercise.cases[0].name})
-    return outcomes, attempted(exercise, "explaining", _explained, exercise, outcomes, answer)
+    with printing.muted():  # the experiments run the kernel again, which has printed what it prints
+        return outcomes, attempted(exercise, "explaining", _explained, exercise, outcomes, answer)
 
 
 def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:

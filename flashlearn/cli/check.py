@@ -17,6 +17,9 @@ from flashlearn.course.files import Course, CourseError, Lesson, exercise_cells,
 if TYPE_CHECKING:
     from flashlearn.cli.headless import CheckVerdict, Run
 
+VERSION = 1
+"""Of what `--json` prints. It grows with each change that a program which reads it could trip over."""
+
 STYLES = {
     "PASS": "green",
     "NEEDS_GPU": "yellow",
@@ -67,7 +70,9 @@ def check(
         ),
     ] = None,
     timeout: Annotated[int, typer.Option(min=1, help="Seconds that one cell may take.")] = 300,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON (docs/check.schema.json) instead of tables.")
+    ] = False,
 ) -> None:
     """Run notebooks in a process of their own and print the verdicts of their exercises.
 
@@ -145,8 +150,9 @@ def summary(results: list[Result]) -> str:
 
 
 def to_dict(results: list[Result]) -> dict[str, Any]:
-    """The same as plain data: what `check --json` prints."""
+    """The same as plain data: what `check --json` prints, and docs/check.schema.json describes."""
     return {
+        "version": VERSION,
         "passed": all(result.passed for result in results),
         "notebooks": [
             {

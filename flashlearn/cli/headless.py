@@ -35,6 +35,9 @@ from flashlearn.course.progress import home
 SECONDS_TO_ANSWER = 10
 """How long an interrupted cell may take to give the process back."""
 
+FIGURES = {"cases_passed": int, "cases": int, "seconds": float}
+"""What a verdict counts and measures."""
+
 _quiet = logging.getLogger("flashlearn.headless")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
@@ -42,12 +45,16 @@ _quiet.propagate = False
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """What the last check of an exercise said."""
+    """What the last check of an exercise said; docs/check.schema.json describes it."""
 
     exercise: str
     status: str
     passed: bool
     sentence: str
+    next_step: str = ""
+    line: str = ""
+    cases_passed: int = 0
+    cases: int = 0
     seconds: float = 0.0
 
 
@@ -147,10 +154,11 @@ def read_verdicts(path: Path) -> dict[str, CheckVerdict]:
         try:
             entry = json.loads(line)
             name, status, passed = str(entry["exercise"]), str(entry["status"]), entry["passed"] is True
+            more = {key: kind(entry.get(key) or 0) for key, kind in FIGURES.items()}
         except (ValueError, KeyError, TypeError):
             continue
-        sentence, seconds = str(entry.get("sentence") or ""), float(entry.get("seconds") or 0.0)
-        verdicts[name] = CheckVerdict(name, status, passed, sentence, seconds)
+        words = {key: str(entry.get(key) or "") for key in ("sentence", "next_step", "line")}
+        verdicts[name] = CheckVerdict(name, status, passed, **words, **more)
     return verdicts
 
 

@@ -7,29 +7,24 @@
 
 An observed launch gives the kernel, its signature and its constants; a child process compiles them for each
 target under a time limit, so that neither a crash of the compiler nor an endless compilation reaches the
-learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses.
+learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses,
+and `turns` sees to it that nobody who waits for an answer waits for what was started in the background.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import hashlib
+import itertools
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
-from flashlearn.compiler import explain, ship, tiles
+from flashlearn.compiler import children, explain, ship, tiles
+from flashlearn.compiler.turns import Turns
 from flashlearn.interpreter.observation import Launch
 from flashlearn.machine import device
 
@@ -43,13 +38,16 @@ class Budget:
     `registers` per thread (255 at most), `spill_bytes` of local memory per thread (the stack frame: values
     that found no register), `shared_bytes` per block, `occupancy` as a fraction of the warps that a
     multiprocessor can hold, `tensor_cores` "wgmma", "mma" or "". Figures are None where there are none.
-    `line` and `text` are the learner's own line that the compiler stopped at, in `file`; or, with `advice`,
-    the line that a sentence on spilled registers speaks of.
+    `types` are those of what the kernel's pointers point to ("fp16"), `constants` its sizes ("BLOCK=64"): the
+    figures hold for them. `line` and `text` are the learner's own line that the compiler stopped at, in
+    `file`; or, with `advice`, the line that a sentence on spilled registers speaks of.
     """
 
     target: int
     device: str
     kernel: str = ""
+    types: str = ""
+    constants: str = ""
     error: str = ""
     advice: str = ""
     line: int | None = None
@@ -66,8 +64,8 @@ class Budget:
 
 
 _known: dict[str, Budget] = {}
-_running: set[subprocess.Popen] = set()
-_two_at_a_time = threading.BoundedSemaphore(2)
+_turns = Turns()
+_numbers = itertools.count()
 
 
 def compile_launch(
@@ -76,7 +74,8 @@ def compile_launch(
     """Compile a launch's kernel for each target, as compute capability, within `timeout` seconds in all.
 
     Never raises for anything the kernel does: a refusal, a crash of the compiler, running out of time and a
-    source that cannot be read are `Budget.error`. What was compiled before in this process comes at once.
+    source that cannot be read are `Budget.error`. What was compiled before in this process comes at once, and
+    nothing waits for what is being compiled in the background.
     """
     try:
         job = ship.pack(launch)
@@ -108,12 +107,13 @@ def start(
             shown.add(key)
     future: Future[tuple[Budget, ...]] = Future()
     future.set_running_or_notify_cancel()
+    number = next(_numbers)
 
     def work() -> None:
         try:
             done: list[Budget] = []
             for key, task in tasks.items():
-                budgets = _compile(*task, (80, 90), timeout) if isinstance(task[0], dict) else task
+                budgets = _compile(*task, (80, 90), timeout, number) if isinstance(task[0], dict) else task
                 done += [budget for budget in budgets if key in shown or budget.error]
             future.set_result(tuple(done))
         except BaseException as error:
@@ -123,20 +123,28 @@ def start(
     return future
 
 
-def _compile(job: dict[str, Any], name: str, targets: tuple[int, ...], timeout: float) -> tuple[Budget, ...]:
-    """From memory what was compiled before, the rest from one child process."""
+def _compile(
+    job: dict[str, Any], name: str, targets: tuple[int, ...], timeout: float, number: int | None = None
+) -> tuple[Budget, ...]:
+    """From memory what was compiled before, the rest from one child process.
+
+    `number` is that of a card which has it done in the background; without one somebody waits for it.
+    """
     digest = _digest(job)
     missing = [target for target in targets if f"{digest}-{target}" not in _known]
     fresh: dict[int, Budget] = {}
     if missing:
-        answers, ending = _ask_child(job | {"targets": missing, "timeout": timeout}, timeout)
+        turn = _turns.at_once() if number is None else _turns.in_background(number)
+        answers, ending = children.ask(
+            job | {"targets": missing, "timeout": timeout}, turn, number is not None
+        )
         for target in missing:
             if target in answers:
                 fresh[target] = _budget(job, name, answers[target])
                 _known[f"{digest}-{target}"] = fresh[target]
             else:
-                gpu = device.for_target(target)
-                fresh[target] = _failed(target, name, ending.format(device=f"{gpu.name} (sm_{target})"))
+                said = ending.format(device=f"{device.for_target(target).name} (sm_{target})")
+                fresh[target] = replace(_failed(target, name, said), **ship.described(job))
     return tuple(fresh.get(target) or _known[f"{digest}-{target}"] for target in targets)
 
 
@@ -144,78 +152,15 @@ def _digest(job: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
-def _ask_child(job: dict[str, Any], timeout: float) -> tuple[dict[int, dict[str, Any]], str]:
-    """The child's answers by target, and the sentence that holds for targets it did not answer for."""
-    script = Path(__file__).with_name("worker.py")
-    with (
-        _two_at_a_time,
-        tempfile.TemporaryDirectory(prefix="flashlearn-", ignore_cleanup_errors=True) as scratch,
-    ):
-        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TMPDIR": scratch}
-        with _child([sys.executable, "-P", "-W", "ignore", str(script)], environment) as child:
-            ending = explain.CRASH
-            try:
-                output, errors = child.communicate(json.dumps(job), timeout=timeout)
-                if child.returncode > 0:
-                    ending = f"Compiling for an {{device}} could not start: {_last_line(errors)}"
-            except subprocess.TimeoutExpired:
-                _kill(child)
-                output, _ = child.communicate()
-                ending = (
-                    f"Compiling for an {{device}} took longer than {timeout:g} s and was stopped: the tile "
-                    "is probably too large; try smaller blocks."
-                )
-    answers = [json.loads(line) for line in output.splitlines() if line.endswith("}")]
-    return {answer["target"]: answer for answer in answers}, ending
-
-
-@contextlib.contextmanager
-def _child(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen]:
-    """A process group of its own, ended with everything it started, whatever happens here."""
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
-    _running.add(child)
-    try:
-        yield child
-    finally:
-        _kill(child)
-        child.wait()
-        _running.discard(child)
-
-
-def _kill(child: subprocess.Popen) -> None:
-    """End the child and what it started (ptxas). Its group can outlive it only until this call."""
-    if child.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-
-
-@atexit.register
-def _kill_all() -> None:
-    for child in list(_running):
-        _kill(child)
-
-
 def _failed(target: int, kernel: str, sentence: str) -> Budget:
     return Budget(target, device.for_target(target).name, kernel, error=sentence)
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1].replace("{", "(").replace("}", ")") if lines else "no reason given."
 
 
 def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
     """The child's answer as a Budget, with what the device cannot give made an error too."""
     gpu = device.for_target(answer["target"])
     common = {"target": gpu.target, "device": gpu.name, "kernel": name, "seconds": answer["seconds"]}
+    common |= ship.described(job)
     if "error" in answer:
         return Budget(**common, **_refusal(job, answer, f"{gpu.name} (sm_{gpu.target})"))
     used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from types import FunctionType, ModuleType
@@ -71,6 +72,14 @@ def pack(launch: Launch) -> dict[str, Packed]:
         "options": {k: v for k, v in launch.options.items() if isinstance(v, bool | int | float | str)},
         "divisible": sorted(getattr(launch, "divisible", ())),
     }
+
+
+def described(job: dict[str, Any]) -> dict[str, str]:
+    """For which types and which constants the figures of this kernel hold."""
+    pointed = (re.search(r"[*<]\W*(\w+)", kind) for kind in job["signature"].values())
+    types = dict.fromkeys(found[1] for found in pointed if found)
+    sizes = {n: v for n, v in (job["constexprs"] | job["options"]).items() if isinstance(v, bool | int)}
+    return {"types": ", ".join(types), "constants": ", ".join(f"{n}={v}" for n, v in sizes.items())}
 
 
 def innermost(kernel: Any) -> Any:

@@ -31,7 +31,7 @@ def main() -> None:
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
     job = json.load(sys.stdin)
-    _limit(job["timeout"])
+    _limit(job["timeout"], job["wall"])
     _settle_cache()
     made = Shipment(job["functions"])
     for target in job["targets"]:
@@ -46,9 +46,9 @@ def main() -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def _limit(seconds: float) -> None:
+def _limit(seconds: float, wall: float) -> None:
     """Die with the time limit even where nobody is left to enforce it; ptxas inherits the second one."""
-    signal.alarm(int(seconds) + 2)
+    signal.alarm(int(wall) + 2)
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 4))
 
 

@@ -15,6 +15,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
 from flashlearn.report import Report
+from flashlearn.report.waiting import Waiting
 from flashlearn.running.answer import Here
 
 
@@ -45,11 +46,12 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     failures.keep_from_now_on()
     try:
-        report = grade(exercise, Here(function, exercise), answers.earlier)
+        with Waiting(exercise) as waiting:
+            report = grade(exercise, Here(function, exercise), answers.earlier, waiting.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
     hints, follows = Progress().hints(name), what_follows(exercise, _completes(exercise))
-    report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows)
+    report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, waiting=waiting)
     if not demo:
         report = dataclasses.replace(report, stale=stale(function), notes=leftovers(function, report.status))
         _record(report, function)
@@ -71,7 +73,7 @@ def what_follows(exercise: Exercise, completes: bool = False) -> str:
     follower = course[at + 1]
     title = f"{follower.name} ({follower.title})" if follower.title else follower.name
     if follower.lesson == exercise.lesson:
-        follows = "`flashlearn.status()` shows what is next" if done else f"Next in this lesson: {title}"
+        follows = "`flashlearn.status()` shows what is next" if done else f"{title}, in this lesson"
         return f"{done} {follows}.".strip()
     ended = done or f"That was the last exercise of lesson {exercise.lesson}."
     return f"{ended} Lesson {follower.lesson} begins with {title}."
@@ -91,16 +93,7 @@ def _record(report: Report, function: Callable) -> None:
     if report.passed:
         answers.passed[exercise.name] = function
     Progress().attempt(exercise.name, report.status, report.seconds)
-    append_verdict(
-        {
-            "exercise": exercise.name,
-            "lesson": exercise.lesson,
-            "status": report.status.name,
-            "passed": report.passed,
-            "sentence": report.sentence,
-            "seconds": round(report.seconds, 3),
-        }
-    )
+    append_verdict(report.to_verdict())
     if not report.passed and report.status is not Status.NEEDS_GPU:
         _fail_where_strict(report)
 

@@ -21,6 +21,7 @@ import triton.language as tl
 from triton.runtime.jit import TensorWrapper, mangle_type
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from flashlearn.interpreter import printing
 from flashlearn.interpreter.access import find_place, place_of
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.builder import ObservedBuilder
@@ -133,7 +134,7 @@ class Session:
         if self.memory.recorder is not None:
             self.memory.recorder.begin_launch(function, shape, values)
         try:
-            with interpreted(builder, self.call) as semantic:
+            with interpreted(builder, self.call) as semantic, printing.capped():
                 self._builder, self._semantic = builder, semantic
                 self._carries = self.comparisons(self.memory)
                 self._run_grid(function, values, addresses, shape)

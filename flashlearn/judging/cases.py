@@ -47,12 +47,16 @@ ENOUGH = 5
 
 
 def run(
-    exercise: Exercise, answer: Answer | Callable[..., Any], compiled: bool | None = None
+    exercise: Exercise,
+    answer: Answer | Callable[..., Any],
+    compiled: bool | None = None,
+    watching: Callable[[Case], None] = lambda case: None,
 ) -> list[Outcome]:
     """Outcomes of every case, in order; a stub or a time limit ends the run early.
 
     Of a slow kernel that is wrong in many cases, those that would take longest are left out.
-    `compiled` says whether passing kernels go on to the GPU (default: if there is one).
+    `compiled` says whether passing kernels go on to the GPU (default: if there is one). `watching` is told
+    each case before it begins.
     """
     answer = answering(exercise, answer)
     refusal = _refuse(exercise, answer)
@@ -66,6 +70,7 @@ def run(
             continue
         if (taken := answer.taken - begun) > WHOLE * exercise.judged.time_limit:
             return [*outcomes, _too_long(exercise, case, outcomes, taken)]
+        watching(case)
         outcomes.append(run_observed(exercise, answer, case))
         if outcomes[-1].status in STOPS:
             return outcomes

@@ -155,7 +155,7 @@ def _without_data(exercise: Exercise, case: Case) -> Inputs | None:
 
 def _shapes(inputs: Inputs) -> str:
     return ", ".join(
-        f"{name} {'×'.join(map(str, value.shape)) or 'scalar'}"
+        f"{name} {'×'.join(map(str, value.shape)) or 'scalar'} in {str(value.dtype).removeprefix('torch.')}"
         for name, value in inputs.items()
         if isinstance(value, torch.Tensor)
     )

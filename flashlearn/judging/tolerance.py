@@ -62,13 +62,12 @@ class Truth:
         atol = 2 * largest((rounded + 0.3 - 0.3 - rounded).double())
         atol = max(atol, 2 * torch.finfo(dtype).eps * largest(reference))  # few numbers may round luckily
         errors = [largest_error(twin[index].to(dtype), expected) for twin in self.twins]
-        factor = 3 if self.exercise.judged.gradient else 2
         rms = float("inf")
         if dtype in HALF and self.exercise.judged.accumulates and reference.numel() >= RMS_LEAST:
             slack = 0.05 * torch.finfo(dtype).eps * root_mean_square(reference)
             noise = [root_mean_square((t[index].to(dtype).double() - expected)[finite]) for t in self.twins]
             rms = RMS_FACTOR * max(noise) + slack
-        return factor * max(errors, default=0.0) + atol, rms
+        return factor(self.exercise) * max(errors, default=0.0) + atol, rms
 
     def judge(self, index: int, got: Any, **extra: Any) -> OutputCheck:
         """Compare one output of the learner's with the truth."""
@@ -89,6 +88,17 @@ class Truth:
         if got.numel() > LARGEST_KEPT:
             return OutputCheck(name, ok, error, allowed, ratio, **extra)
         return OutputCheck(name, ok, error, allowed, ratio, got=got.cpu(), expected=expected.cpu(), **extra)
+
+
+def factor(exercise: Exercise) -> int:
+    """So many times the twins' largest error is allowed."""
+    return 3 if exercise.judged.gradient else 2
+
+
+def ways(exercise: Exercise) -> tuple[int, int]:
+    """How many twins there are: with fp32 inputs, and with inputs in half precision."""
+    plain = 1 + len(exercise.judged.twins)
+    return plain, plain + 1
 
 
 def output_dtypes(exercise: Exercise, inputs: Inputs) -> tuple[torch.dtype, ...]:

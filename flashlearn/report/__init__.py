@@ -7,8 +7,9 @@
     ✗ Out of bounds   softmax_forward   Softmax, one row per program
     ...
 
-`view`, `line`, `case_table`, `measures` and `budgets` decide what is said; `text`, `html`, `tilemap` and
-`tile_picture` how it looks.
+`verdicts`, `view`, `support`, `line`, `case_table`, `measures`, `clock` and `budgets` decide what is said;
+`text`, `html`, `tilemap` and `tile_picture` how it looks. What a learner needs stands first; everything else
+is folded beneath it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from typing import TYPE_CHECKING, Any
 from flashlearn.exercise import Exercise
 from flashlearn.explaining import wording  # noqa: F401  puts findings into words
 from flashlearn.outcome import Finding, Outcome, Status
-from flashlearn.report import display, dump, html, record, show, text, view
+from flashlearn.report import display, dump, html, record, show, text, verdicts
 from flashlearn.report.dump import Dump
 from flashlearn.report.show import ShownMap
+from flashlearn.report.small import Small, first_small
 from flashlearn.report.tilemap import TileMap, first_wrong
 
 if TYPE_CHECKING:
     from flashlearn.compiler import Budget
     from flashlearn.judging.speed import Timing
+    from flashlearn.report.waiting import Waiting
 
 __all__ = ["Report"]
 
@@ -39,8 +42,9 @@ class Report:
 
     `budgets` may still be running when the report is shown: the card fills itself in when it is done.
     `hints_taken` counts from 0 to 3. A `demo` report is a lesson's demonstration and recorded nowhere.
-    `follows` says what comes after this exercise. `stale` says that an earlier version was judged than the
-    one on the screen, and why; `notes` what the answer's own text shows beside the verdict.
+    `follows` says what comes after this exercise. `waiting` showed how far the check was, if it took long.
+    `stale` says that an earlier version was judged than the one on the screen, and why; `notes` what the
+    answer's own text shows beside the verdict.
     """
 
     exercise: Exercise
@@ -55,11 +59,12 @@ class Report:
     follows: str = ""
     stale: str = ""
     notes: tuple[str, ...] = ()
+    waiting: Waiting | None = None
 
     @cached_property
     def status(self) -> Status:
         """The first status that applies to any case; PASS if all cases that could run here passed."""
-        return view.status_of(self.outcomes)
+        return verdicts.status_of(self.outcomes)
 
     @property
     def passed(self) -> bool:
@@ -69,12 +74,17 @@ class Report:
     @cached_property
     def sentence(self) -> str:
         """The finding in one sentence."""
-        return view.sentence_of(self)
+        return verdicts.sentence_of(self)
 
     @cached_property
     def tiles(self) -> TileMap | None:
         """Where the error lies in the first wrong case."""
         return first_wrong(self.exercise, self.outcomes)
+
+    @cached_property
+    def small(self) -> Small | None:
+        """The first wrong output in full, where it has so few numbers that one can read them."""
+        return first_small(self.exercise, self.outcomes)
 
     @cached_property
     def picture(self) -> bytes:
@@ -112,6 +122,10 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report as data for JSON: no tensors, no pictures; numbers that are not finite are null."""
         return record.to_dict(self)
+
+    def to_verdict(self) -> dict[str, Any]:
+        """What comes first, as data for JSON: the verdict, its sentence, the marked line, what is next."""
+        return record.to_verdict(self)
 
     def text(self, width: int = text.WIDTH, colour: bool = False) -> str:
         """The report for a terminal; with `colour`, verdicts and marks carry escape codes."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from flashlearn.report import Report
 
 
+FIGURES = ("types", "registers", "spilled", "shared memory", "occupancy", "tensor cores", "TMA")
+NOTE = "Registers and spilled bytes are per thread; shared memory is per program."
+
+
 @dataclass(frozen=True)
 class Refusal:
     """What a compiler said, or what is to be said of what it made, and where."""
@@ -27,7 +31,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class CompiledTable:
-    """`state` is waiting, ready or unknown; the table has a row per kernel and GPU."""
+    """`state` is waiting, ready or unknown; `words` say so, or on which GPUs it is refused."""
 
     state: str
     words: str
@@ -49,12 +53,21 @@ def compiled(report: Report) -> CompiledTable | None:
         return None
     fine = [b for b in budgets if not b.error]
     refusals = tuple(_refusal(b) for b in budgets if b.error or b.advice)
-    several = len({b.kernel for b in budgets}) > 1
-    head = ("GPU", "registers", "spilled", "shared memory", "occupancy", "tensor cores", "TMA")
-    rows = tuple(_budget_row(b, several) for b in fine)
-    note = "Registers and spilled bytes are per thread; shared memory is per program."
-    table = Table((("kernel", *head) if several else head), rows, (note,)) if rows else None
-    return CompiledTable("ready", "", table, refusals)
+    return CompiledTable("ready", _refused(budgets), _table(fine) if fine else None, refusals)
+
+
+def _refused(budgets: tuple[Budget, ...]) -> str:
+    """The title of what is folded, where a compiler refuses the kernel."""
+    devices = dict.fromkeys(b.device for b in budgets if b.error)
+    return f"not on {' and '.join(devices)}" if devices else ""
+
+
+def _table(fine: list[Budget]) -> Table:
+    """A column for each kernel and GPU: so it fits, however many figures there are."""
+    several = len({(b.kernel, b.types) for b in fine}) > 1
+    head = tuple(f"{b.kernel}, {_device(b)}" if several else _device(b) for b in fine)
+    rows = zip(FIGURES, *map(_figures, fine), strict=True)
+    return Table(("", *head), tuple(rows), (*_constants(fine), NOTE))
 
 
 def _result(future: Future[tuple[Budget, ...]]) -> tuple[Budget, ...] | str:
@@ -67,13 +80,20 @@ def _result(future: Future[tuple[Budget, ...]]) -> tuple[Budget, ...] | str:
     return future.result()
 
 
+def _constants(budgets: list[Budget]) -> tuple[str, ...]:
+    """With which constants the kernels were compiled: for others the figures are other ones."""
+    said = dict.fromkeys((b.kernel, b.constants) for b in budgets if b.constants)
+    several = len({kernel for kernel, _ in said}) > 1
+    return tuple(f"{kernel if several else 'Compiled'} with {constants}." for kernel, constants in said)
+
+
 def _device(budget: Budget) -> str:
     return f"{budget.device} (sm_{budget.target})"
 
 
-def _budget_row(budget: Budget, several: bool) -> tuple[str, ...]:
-    cells = (
-        _device(budget),
+def _figures(budget: Budget) -> tuple[str, ...]:
+    return (
+        budget.types or "–",
         "–" if budget.registers is None else str(budget.registers),
         byte_size(budget.spill_bytes) if budget.spill_bytes else "none",
         byte_size(budget.shared_bytes) if budget.shared_bytes else "none",
@@ -81,11 +101,11 @@ def _budget_row(budget: Budget, several: bool) -> tuple[str, ...]:
         budget.tensor_cores or "not used",
         "used" if budget.tma else "not used" if budget.target >= 90 else "–",
     )
-    return (budget.kernel, *cells) if several else cells
 
 
 def _refusal(budget: Budget) -> Refusal:
-    device = f"{_device(budget)}, {budget.kernel}" if budget.kernel else _device(budget)
+    parts = (_device(budget), budget.kernel, f"in {budget.types}" if budget.types else "")
+    device = ", ".join(filter(None, parts))
     said = budget.error or budget.advice
     if budget.line is None:
         return Refusal(device, said, None)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.report import dots
 from flashlearn.report.units import dtype_name, number, plural
-from flashlearn.report.view import GLYPHS, principal, ran, sizes_of
+from flashlearn.report.verdicts import GLYPHS, principal, ran, sizes_of
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
 
 MANY = 6  # so many rows are shown as they are
-WORDS = {Status.NOT_YOURS: "not yours"}  # shorter than the verdict, for a narrow column
 WIDEST = 40  # characters of the column of outputs
 CLOSEST = 3  # passing cases shown when there are many: those with the least room
 DECADES = 3  # the bar reaches from 10^-3 to 10^3 times what is allowed
@@ -45,8 +45,10 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class Cases:
-    """Rows to show, rows to fold away, and which columns say anything."""
+    """A dot for each case; rows to show, rows to fold away, and which columns say anything."""
 
+    strip: tuple[dots.Dot, ...]
+    summary: str
     shown: tuple[CaseRow, ...]
     folded: tuple[CaseRow, ...]
     fold_title: str
@@ -81,6 +83,8 @@ def cases(report: Report) -> Cases | None:
     if len(every) == 1 and not every[0].error and not every[0].note:
         return None  # one case without figures: the headline has said it
     return Cases(
+        strip=tuple(dots.dot_of(outcome) for outcome in outcomes),
+        summary=dots.summary(outcomes),
         shown=rows[0],
         folded=rows[1],
         fold_title=_fold_title(folded),
@@ -150,9 +154,9 @@ def _row(outcome: Outcome, check: OutputCheck | None, said: set[tuple], name: st
     comparable = check is not None and _measured(check)
     ratio = ratio_of(check) if comparable else None
     return CaseRow(
-        tone="pass" if status is Status.PASS else "calm" if status is Status.NEEDS_GPU else "fail",
+        tone=dots.tone_of(status),
         glyph=(GLYPHS.get(status, "✗")) if first else "",
-        word=WORDS.get(status, status.value) if first else "",
+        word=dots.WORDS.get(status, status.value) if first else "",
         case=name,
         sizes=sizes_of(outcome.case) if first else "",
         dtype=dtype_name(outcome.case.dtype) if first else "",

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from flashlearn.report import surroundings
+
 if TYPE_CHECKING:
     from flashlearn.report import Report
 
@@ -18,15 +20,25 @@ def show(report: Report) -> None:
     """Show the report as a card in a notebook, as text anywhere else."""
     if report.budgets is not None and os.environ.get("FLASHLEARN_WAIT") == "1":
         concurrent.futures.wait([report.budgets], LONGEST_WAIT)
-    if not _in_a_notebook():
-        print(report.text(colour=_coloured()))
+    if not surroundings.in_a_notebook():
+        print(report.text(colour=surroundings.coloured()))
         return
-    from IPython.display import display
-
     pending = report.budgets is not None and not report.budgets.done()
-    handle = display(_bundle(report), raw=True, display_id=True)
+    handle = _shown(report)
     if pending and handle is not None:
         report.budgets.add_done_callback(lambda _: _fill_in(handle, report))
+
+
+def _shown(report: Report) -> Any:
+    """The card's handle: it takes the place of the line that said how far the check was, if there is one."""
+    line = getattr(report.waiting, "line", None)
+    handle = line.take() if hasattr(line, "take") else None
+    if handle is not None:
+        handle.update(_bundle(report), raw=True)
+        return handle
+    from IPython.display import display
+
+    return display(_bundle(report), raw=True, display_id=True)
 
 
 def _fill_in(handle: Any, report: Report) -> None:
@@ -43,14 +55,3 @@ def _fill_in(handle: Any, report: Report) -> None:
 
 def _bundle(report: Report) -> dict[str, str]:
     return {"text/html": report._repr_html_(), "text/plain": str(report)}
-
-
-def _in_a_notebook() -> bool:
-    """True in a Jupyter kernel; False in plain Python and in IPython's terminal, which cannot redraw."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return hasattr(shell, "kernel")
-
-
-def _coloured() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

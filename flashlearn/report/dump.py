@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flashlearn.report import html, text
+from flashlearn.report import columns, html
 from flashlearn.report.blocks import Span, Tile, cuts_of, position_of
 from flashlearn.report.figures import figures
 from flashlearn.report.heads import lead_name, split
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flashlearn.report import Report
 
 ROWS, COLUMNS, LINE = 16, 8, 32  # so many rows and columns are shown, or elements of a single row
-ROOM = 95  # characters for the three blocks of numbers and their rows' labels
+ROOM = 64  # characters for the three blocks of numbers and their rows' labels
 WRONG, HOLE = "✗", "?"
 
 
@@ -57,7 +57,7 @@ class Dump:
     right: bool
 
     def __str__(self) -> str:
-        return text.render_dump(self)
+        return columns.render_dump(self)
 
     __repr__ = __str__
 
@@ -102,7 +102,7 @@ def _dump(tiles: TileMap, panel: Panel, place: tuple[Span, ...], title: str, blo
     rows, columns = (slice(*span) for span in place)
     bad = panel.badness[rows, columns] > 1
     window = _window(panel, place)
-    chunks = _chunks(tiles, panel, window)
+    chunks = chunks_of(tiles, panel, window)
     high, wide = bad.shape
     seen = [b - a for a, b in window]
     sentences = [_what(tiles, panel, place, blocks), _verdict(int(bad.sum()), bad.size)]
@@ -112,10 +112,15 @@ def _dump(tiles: TileMap, panel: Panel, place: tuple[Span, ...], title: str, blo
         parts += [f"{seen[1]} of its {plural(wide, 'column')}"] if seen[1] < wide else []
         sentences.append(f"Shown are {' and '.join(parts)}, around its largest error.")
     holes = bool(panel.unwritten[rows, columns].any())
-    legend = f"{WRONG} off by more than the allowed {number(tiles.allowed)}" if bad.any() else ""
-    legend += f"{';   ' if legend else ''}{HOLE} never written" if holes else ""
+    legend = legend_of(bool(bad.any()), tiles.allowed, holes)
     worst = _worst(tiles, panel, rows, columns) if cut and bad.any() else ()
     return Dump(title, tuple(sentences), chunks, worst, legend, not bad.any())
+
+
+def legend_of(wrong: bool, allowed: float, holes: bool) -> str:
+    """What the marks behind numbers mean."""
+    parts = [f"{WRONG} off by more than the allowed {number(allowed)}"] if wrong else []
+    return ";   ".join([*parts, f"{HOLE} never written"] if holes else parts)
 
 
 def _verdict(wrong: int, count: int) -> str:
@@ -157,7 +162,8 @@ def _window(panel: Panel, place: tuple[Span, ...]) -> list[Span]:
     return window
 
 
-def _chunks(tiles: TileMap, panel: Panel, window: list[Span]) -> tuple[Chunk, ...]:
+def chunks_of(tiles: TileMap, panel: Panel, window: list[Span]) -> tuple[Chunk, ...]:
+    """The numbers of a part of a panel, got beside expected beside the difference; wrong ones are marked."""
     rows, columns = (slice(*span) for span in window)
     got, expected = panel.got[rows, columns], panel.expected[rows, columns]
     with np.errstate(invalid="ignore"):

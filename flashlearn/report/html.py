@@ -10,24 +10,48 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
-from flashlearn.report import budgets, case_table, hover, measures, text, tile_picture, tilemap, view
+from flashlearn.report import (
+    allowance,
+    budgets,
+    case_table,
+    clock,
+    differences,
+    hover,
+    measures,
+    text,
+    tile_picture,
+    tilemap,
+    view,
+)
 from flashlearn.report.tilemap import TileMap
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
     from flashlearn.report.dump import Dump
 
+SHORT = 6  # lines: so much is shown unfolded, where no line of code is
+
 
 def render(report: Report) -> str:
     """The card. Everything that comes from a learner is escaped by the template's autoescape."""
+    head, evidence = view.headline(report), view.evidence(report)
+    alone = head.where is None and head.tone == "fail"  # then there is room on the screen
+    lines = evidence.detail.count("\n") + bool(evidence.detail)
     return _template("card").render(
-        head=view.headline(report),
+        head=head,
+        evidence=evidence,
+        open_evidence=alone and 0 < lines <= SHORT,
         cases=case_table.cases(report),
-        tiles=_tiles(report),
-        times=measures.times(report.timing),
+        allowance=allowance.reason(report),
+        small=report.small,
+        open_small=alone and report.small is not None and len(report.small.chunks[0].rows) <= SHORT,
+        marks=text.MARKS,
+        tiles=_tiles(report) if report.small is None else None,
+        times=clock.times(report),
         traffic=measures.traffic(report),
         compiled=budgets.compiled(report),
-        open=report.passed,
+        differences=(differences.DIFFERENCES, differences.PAGE) if report.passed else None,
+        cautions=view.cautions(report),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flashlearn.report.tilemap import TileMap
 
 PIXELS = 96  # CSS pixels per inch
-WIDTH, MARGIN, MAP_WIDTH, MAP_HEIGHT = 6.2, 0.62, 5.3, 2.7  # inches
+WIDTH, MARGIN, MAP_WIDTH, MAP_HEIGHT = 5.8, 0.62, 4.9, 2.7  # inches
 ABOVE, BELOW = 0.08, 1.12  # around the panels: below come the axis' label, the scale, the legend
 TITLE, ACROSS, DOWN = 0.2, 0.22, 0.3  # above a panel that has a name, between columns, below a row of panels
 SIDE = 0.3  # of an element, at most

@@ -28,25 +28,25 @@ class Where:
     lines: tuple[SourceLine, ...]
 
 
-def where(place: Place) -> Where:
-    """The place in words, with up to two lines of source before and after."""
+def where(place: Place, around: int = AROUND) -> Where:
+    """The place in words, with up to `around` lines of source before and after."""
     title = f"Line {place.line}"
     if place.function:
         title += f" of {place.function}"
     title += _file_words(place.file)
     if place.program is not None:
         title += f", program ({', '.join(map(str, place.program))})"
-    return Where(title, _excerpt(place))
+    return Where(title, _excerpt(place, around))
 
 
-def _excerpt(place: Place) -> tuple[SourceLine, ...]:
+def _excerpt(place: Place, around: int) -> tuple[SourceLine, ...]:
     lines = linecache.getlines(place.file)
     known = 0 < place.line <= len(lines)
     if not known or (place.text and lines[place.line - 1].strip() != place.text.strip()):
         return (SourceLine(place.line, place.text.strip(), True),) if place.text else ()
     plain = [n for n, line in enumerate(lines, 1) if not line.lstrip().startswith(AUTHORS)]
     before, after = [n for n in plain if n < place.line], [n for n in plain if n > place.line]
-    numbers = [*before[-AROUND:], place.line, *after[:AROUND]]
+    numbers = [*before[-around:], place.line, *after[:around]]
     text = textwrap.dedent("".join(lines[n - 1] for n in numbers)).expandtabs(4).split("\n")
     shown = [SourceLine(n, line.rstrip(), n == place.line) for n, line in zip(numbers, text, strict=False)]
     while shown and not shown[0].text and not shown[0].marked:

@@ -1,4 +1,4 @@
-"""What was counted, measured and predicted, as tables of words."""
+"""What was counted, as tables of words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from flashlearn.outcome import Outcome, Status
-from flashlearn.report.units import amount, byte_size, duration, number
-from flashlearn.report.view import principal
+from flashlearn.report.units import amount, byte_size, number
+from flashlearn.report.verdicts import principal
 
 if TYPE_CHECKING:
     from flashlearn.interpreter.observation import Traffic
-    from flashlearn.judging.speed import Timing
     from flashlearn.report import Report
 
 KINDS = {
@@ -25,7 +24,6 @@ KINDS = {
 _LOADED, _UNIQUE_LOADED = attrgetter("loaded"), attrgetter("unique_loaded")
 _STORED, _UNIQUE_STORED = attrgetter("stored"), attrgetter("unique_stored")
 COMPLETE = (Status.PASS, Status.WRONG, Status.RACE, Status.NOT_YOURS)  # the kernel ran to its end
-SAME_TIME = 0.03  # closer than this, two measured times are called equal
 
 
 @dataclass(frozen=True)
@@ -35,23 +33,6 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Bar:
-    label: str
-    words: str
-    fraction: float
-    own: bool
-
-
-@dataclass(frozen=True)
-class Times:
-    """Measured times as bars, or predictions as sentences: never both without saying which."""
-
-    title: str
-    bars: tuple[Bar, ...]
-    sentences: tuple[str, ...]
 
 
 def traffic(report: Report) -> tuple[Table, str] | None:
@@ -81,18 +62,6 @@ def _traffic_columns(moved: list[Traffic]) -> dict[str, Callable[[Traffic], int]
     if any(t.atomic for t in moved):
         columns["added atomically"] = attrgetter("atomic")
     return columns
-
-
-def times(timing: Timing | None) -> Times | None:
-    """A measured comparison with the peer, or the roofline's prediction, clearly told apart."""
-    if timing is None:
-        return None
-    if timing.measured and timing.milliseconds:
-        return _measured(timing)
-    if timing.predictions:
-        sentences = tuple(_predicted(gpu, seconds, timing) for gpu, seconds in timing.predictions.items())
-        return Times(f"predicted, not measured, for {timing.where}", (), (*sentences, *_counted(timing)))
-    return None
 
 
 def _observed(report: Report) -> Outcome | None:
@@ -126,73 +95,3 @@ def _intensity(seen: Any) -> str:
     if abs(unique - requested) < 0.01 * unique:
         return f"Arithmetic intensity: {low}; no byte moves twice."
     return f"Arithmetic intensity: {low}, {number(unique)} per unique byte."
-
-
-def _measured(timing: Timing) -> Times:
-    own = timing.milliseconds / 1e3
-    bars = [Bar("yours", duration(own), 1.0, True)]
-    sentences = []
-    if timing.peer_milliseconds:
-        peer = timing.peer_milliseconds / 1e3
-        longest = max(own, peer)
-        bars = [
-            Bar("yours", duration(own), own / longest, True),
-            Bar(timing.peer or "torch", duration(peer), peer / longest, False),
-        ]
-        sentences.append(_compared(own, peer, timing.peer or "torch"))
-    if timing.bytes:
-        sentences.append(f"Yours moves at least {byte_size(timing.bytes)}: {amount(timing.bytes / own)}B/s.")
-    if timing.operations:
-        sentences.append(
-            f"It computes {amount(timing.operations)} operations: {amount(timing.operations / own)}FLOP/s."
-        )
-    if timing.peak_bytes is not None:
-        sentences.append(_peak(timing))
-    return Times(f"measured on {timing.where}", tuple(bars), tuple(sentences))
-
-
-def _peak(timing: Timing) -> str:
-    held = f"It holds {byte_size(timing.peak_bytes or 0)} beyond its inputs at its peak"
-    if timing.peer_peak_bytes is None:
-        return f"{held}."
-    return f"{held}, {timing.peer or 'torch'} {byte_size(timing.peer_peak_bytes)}."
-
-
-def _counted(timing: Timing) -> list[str]:
-    """What the prediction was made from."""
-    if not timing.bytes:
-        return []
-    least = ""
-    if timing.least_bytes:
-        near = timing.bytes <= 1.02 * timing.least_bytes
-        least = ": no kernel can do with less" if near else f"; {byte_size(timing.least_bytes)} would do"
-    operations = f" It computes {amount(timing.operations)} operations." if timing.operations else ""
-    return [f"Your kernel moves {byte_size(timing.bytes)} there, each byte counted once{least}.{operations}"]
-
-
-def _compared(own: float, peer: float, name: str) -> str:
-    if abs(own / peer - 1) < SAME_TIME:
-        return f"As fast as {name}."
-    if own < peer:
-        return f"{number(peer / own)} times as fast as {name}."
-    return f"{number(own / peer)} times the time of {name}."
-
-
-def _predicted(name: str, seconds: float, timing: Timing) -> str:
-    sentence = f"At least {duration(seconds, 2)} on {_article(name)} {name}"
-    limit = _limit(name, seconds, timing)
-    return f"{sentence}, limited by {limit}." if limit else f"{sentence}."
-
-
-def _limit(name: str, seconds: float, timing: Timing) -> str:
-    """Which of the roofline's two lines gave the prediction."""
-    from flashlearn.machine.device import GPUS
-
-    gpu = GPUS.get(name)
-    if gpu is None or not timing.bytes:
-        return ""
-    return "memory" if timing.bytes / gpu.bandwidth >= 0.99 * seconds else "arithmetic"
-
-
-def _article(name: str) -> str:
-    return "an" if name.startswith(("A", "H", "L", "RTX")) else "a"

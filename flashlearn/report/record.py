@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from flashlearn.outcome import Caution, Finding, Outcome, OutputCheck, Place
+from flashlearn.outcome import Caution, Finding, Outcome, OutputCheck, Place, Status
+from flashlearn.report import view
 from flashlearn.report.units import dtype_name
 
 if TYPE_CHECKING:
@@ -38,6 +39,24 @@ def to_dict(report: Report) -> dict[str, Any]:
         "budgets": [plain(vars(budget)) for budget in future.result()]
         if ready and future is not None
         else None,
+    }
+
+
+def to_verdict(report: Report) -> dict[str, Any]:
+    """What comes first; docs/check.schema.json describes it, as one of the `exercises`."""
+    head = view.headline(report)
+    marked = next((line for line in head.where.lines if line.marked), None) if head.where else None
+    return {
+        "exercise": report.exercise.name,
+        "lesson": report.exercise.lesson,
+        "status": report.status.name,
+        "passed": report.passed,
+        "sentence": report.sentence,
+        "next_step": head.next_step,
+        "line": marked.text.strip() if marked is not None else "",
+        "cases_passed": sum(outcome.status is Status.PASS for outcome in report.outcomes),
+        "cases": len(report.outcomes),
+        "seconds": round(report.seconds, 3),
     }
 
 

@@ -10,20 +10,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flashlearn.report import budgets, case_table, measures, tilemap, view
+from flashlearn.report import allowance, budgets, case_table, clock, differences, measures, tilemap, view
 from flashlearn.report.characters import characters
+from flashlearn.report.columns import side_by_side
 from flashlearn.report.line import Where
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
-    from flashlearn.report.dump import Chunk, Dump
+    from flashlearn.report.small import Small
 
 WIDTH = 100
 TONES = {"pass": "bold green", "fail": "bold red", "calm": "bold"}
 BAR = 12  # characters of a case's error bar; the limit stands in the middle
 QUIET = "dim"
 MARKS = ("✗", "?")  # behind a number of a tile that is wrong, or that nobody wrote
-LABELS = ("tensor", "kernel", "GPU")  # columns of words, kept whole
+LABELS = ("tensor", "")  # columns of words, kept whole
 
 
 def render(report: Report, width: int = WIDTH, colour: bool = False) -> str:
@@ -34,33 +35,6 @@ def render(report: Report, width: int = WIDTH, colour: bool = False) -> str:
 def render_map(tiles: tilemap.TileMap) -> str:
     """A map alone."""
     return _written([_map(tiles)], WIDTH, False)
-
-
-def render_dump(dump: Dump) -> str:
-    """A tile's values: got, expected and difference side by side."""
-    lines = [dump.title, *(f"  {sentence}" for sentence in dump.sentences)]
-    for chunk in dump.chunks:
-        lines += ["", *_side_by_side(chunk)]
-    lines += ["", f"  {dump.legend}"] if dump.legend else []
-    lines += ["", "  Its worst elements", *(f"  {line}" for line in dump.worst)] if dump.worst else []
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _side_by_side(chunk: Chunk) -> list[str]:
-    parts = [[row.got for row in chunk.rows], [row.expected for row in chunk.rows]]
-    parts.append([row.difference for row in chunk.rows])
-    label = max(len(row.label) for row in chunk.rows) + 2
-    blocks = []
-    for name, block in zip(("got", "expected", "difference"), parts, strict=True):
-        head = [f"{c} " if chunk.marked and name != "expected" else c for c in chunk.columns]
-        wide = max(len(cell) for row in [*block, head] for cell in row) + 1
-        body = ["".join(cell.rjust(wide) for cell in row) for row in (head, *block)]
-        size = max(len(body[0]), len(name) + 1)
-        title = f" {name}".ljust(size) if len(head) > 1 else name.rjust(size)
-        blocks.append([title, *(line.rjust(size) for line in body)])
-    labels = ["", "", *(row.label for row in chunk.rows)]
-    lines = [" ".join([label_.rjust(label), *row]) for label_, *row in zip(labels, *blocks, strict=True)]
-    return [line for line in lines if line.strip()]
 
 
 def _written(parts: list[RenderableType], width: int, colour: bool) -> str:
@@ -82,23 +56,41 @@ def _written(parts: list[RenderableType], width: int, colour: bool) -> str:
 
 
 def _parts(report: Report) -> list[RenderableType]:
+    """What a learner needs, and then everything else."""
     head = view.headline(report)
     parts: list[RenderableType] = [Text(head.stale, "bold"), Text("")] if head.stale else []
     parts.append(_title(head))
-    said = (head.sentence, head.seen, *head.notes, head.support, head.signature)
+    said = (head.sentence, *head.notes, head.figure, head.signature)
     parts += [_indent(line) for line in said if line]
     parts += [_section("Where", head.where.title, *_source(head.where))] if head.where else []
-    parts += (
-        [_section("Detail", "", *(Text(line) for line in head.detail.splitlines()))] if head.detail else []
-    )
     parts += [_section("Next", head.next_step)] if head.next_step else []
     parts += [_section("Hint", f"{head.hint.call}   {head.hint.words}")] if head.hint else []
+    parts += _evidence(view.evidence(report))
     parts += _cases(report)
-    if report.tiles is not None:
-        parts.append(_map(report.tiles))
+    parts += _errors(report)
     parts += _measures(report)
-    parts += [_note(note) for note in head.warnings]
+    parts += [_note(note) for note in view.cautions(report)]
     return [*parts, *([Text(""), _indent(head.footer, QUIET)] if head.footer else [])]
+
+
+def _evidence(found: view.Grounds) -> list[RenderableType]:
+    if not found:
+        return []
+    said = [Text(line) for line in (found.seen, found.support) if line]
+    return [_section("Evidence", "", *said, *(Text(line) for line in found.detail.splitlines()))]
+
+
+def _errors(report: Report) -> list[RenderableType]:
+    """The numbers of a small output, the map of another one."""
+    if report.small is not None:
+        return [_small(report.small)]
+    return [_map(report.tiles)] if report.tiles is not None else []
+
+
+def _small(shown: Small) -> RenderableType:
+    lines = [line for chunk in shown.chunks for line in side_by_side(chunk)]
+    below = (*(Text(line, no_wrap=True) for line in lines), Text(shown.legend, QUIET))
+    return _section("Numbers", f"{shown.title}. {shown.summary}", *below)
 
 
 def _note(note: view.Note) -> RenderableType:
@@ -169,7 +161,9 @@ def _cases(report: Report) -> list[RenderableType]:
     below = [grid] + [Text(f"{row.case or row.output}: {row.note}") for row in notes]
     if table.folded:
         below.append(Text(f"and {table.fold_title}", QUIET))
-    return [_section("Cases", "", *below)]
+    why = allowance.reason(report)
+    below += [Text(""), Text(why, QUIET)] if why else []
+    return [_section("Cases", f"{''.join(dot.glyph for dot in table.strip)}  {table.summary}", *below)]
 
 
 def _bar(row: case_table.CaseRow) -> str:
@@ -188,7 +182,7 @@ def _map(tiles: tilemap.TileMap) -> RenderableType:
 
 def _measures(report: Report) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    times = measures.times(report.timing)
+    times = clock.times(report)
     if times is not None:
         lines = [f"{bar.label:<20} {bar.words:>8}" for bar in times.bars]
         parts.append(_section("Time", times.title, *(Text(line) for line in (*lines, *times.sentences))))
@@ -207,7 +201,11 @@ def _measures(report: Report) -> list[RenderableType]:
             f"{compiled.words} Print the report again to see it."
             if compiled.state == "waiting"
             else compiled.words
+            if compiled.state == "unknown"
+            else ""
         )
+        if report.passed:
+            below.append(Text(f"Where a GPU may differ from this check: {differences.PAGE}", QUIET))
         parts.append(_section("On a GPU", words, *below))
     return parts
 

@@ -1,4 +1,4 @@
-"""The tile map as a picture: a PNG on a transparent ground that one can read in a light and in a dark theme.
+"""The tile map as a picture: a PNG on a light ground of its own, so that darker is worse in every theme.
 
 Drawn with matplotlib's objects, not with pyplot, under default settings: the learner's own figures and
 settings stay as they are. Matplotlib is imported when the first picture is drawn.
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GREY = "#797979"  # 4.35:1 against both white and JupyterLab's dark ground, the best that one grey can do
-# within what is allowed: quiet blues; beyond it: yellow to dark red, with a jump between (colour-blind-safe)
-WITHIN, OVER = ("#41688c", "#5d86ab", "#8fb0cb"), ("#f7cf4d", "#ee8a2a", "#c8401f", "#75101c")
+GROUND, GREY = "#fafafa", "#555555"
+# ever darker: within what is allowed, quiet blues; beyond it, yellow to dark red, with a jump in hue between
+# (colour-blind-safe)
+WITHIN, OVER = ("#e6eef5", "#c9dae8", "#a9c4da"), ("#f0b43a", "#e5822a", "#c23f1d", "#6d0f19")
 PURPLE, ASH, INK = "#5b2a86", "#a9a9a9", "#1c1c1c"
 LOW, HIGH = -2.0, 3.0  # decades of |error| / allowed on the colour scale
 MOST_ROWS, MOST_COLUMNS = 128, 160  # of all panels: more is smaller than a pixel, and weighs
@@ -36,7 +37,7 @@ def png(tiles: TileMap) -> bytes:
         matplotlib.rcdefaults()
         matplotlib.rcParams["hatch.linewidth"] = 0.8
         buffer = io.BytesIO()
-        _draw(tiles).savefig(buffer, format="png", dpi=2 * PIXELS, transparent=True)
+        _draw(tiles).savefig(buffer, format="png", dpi=2 * PIXELS, facecolor=GROUND)
     return _small(buffer)
 
 

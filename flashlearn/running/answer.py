@@ -38,7 +38,7 @@ from flashlearn.running.circumstances import (
     Traced,
 )
 from flashlearn.running.copies import copies
-from flashlearn.running.crashes import by_the_user, raised
+from flashlearn.running.crashes import after, by_the_user, raised
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
@@ -117,7 +117,8 @@ class Here(Answer):
         asleep = clock.slept if clock.knows_the_line else 0.0
         seconds = {"seconds": time.perf_counter() - started, "processor": clock.used(), "asleep": asleep}
         self.taken += clock.used() + asleep
-        return replace(evidence, **seconds)
+        ended = evidence.raised and after(evidence.raised, seconds["seconds"])
+        return replace(evidence, raised=ended, **seconds)
 
     def _run(self, inputs: Inputs, how: Circumstances) -> Evidence:
         if isinstance(how, Observed):

@@ -6,6 +6,7 @@ import dis
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -165,10 +166,17 @@ _ADVICE_OUTSIDE_KERNELS = {
 }
 
 
-def _too_long(limit: float, place: Place | None) -> str:
+def after(ended: Raised, seconds: float) -> Raised:
+    """The same; of a call that was stopped, with the seconds that it took by the clock."""
+    if ended.status is not Status.TIMEOUT:
+        return ended
+    return replace(ended, sentence=_too_long(seconds, ended.place))
+
+
+def _too_long(seconds: float, place: Place | None) -> str:
     where = f" It was in line {place.line} when it was stopped." if place is not None else ""
     return (
-        f"Still running after {limit:g} s, so it was stopped. "
+        f"Still running after {seconds:.2g} s, so it was stopped. "
         f"Does a loop's condition ever become false?{where}"
     )
 

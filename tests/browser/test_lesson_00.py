@@ -97,6 +97,6 @@ def test_a_learner_goes_from_an_untouched_lesson_to_a_green_card(lab: Lab, artef
     red, green, blue = channels(badge.evaluate("badge => getComputedStyle(badge).backgroundColor"))
     assert green > max(red, blue), "the card is green"
     # the compiler's answer arrives later, in the same card
-    lab.show(verdict).get_by_text("sm_90").first.wait_for()
+    lab.show(verdict).get_by_text("sm_90").first.wait_for(state="attached")
     assert len(lab.outputs(verdict)) == 1
     pictures(lab, verdict, artefacts, "passed")

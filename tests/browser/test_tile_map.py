@@ -69,6 +69,7 @@ def test_the_numbers_under_the_mouse_survive_in_a_notebook_that_is_not_trusted(
     shown = report()
     (tmp_path / "course" / "work" / "saved.ipynb").write_text(json.dumps(saved_notebook(shown)))
     lab.open("saved.ipynb")
+    lab.page.locator(".jp-OutputArea summary", has_text="Where the error is").click()
     lab.page.wait_for_selector(".jp-OutputArea img.fl-map")
     trusted = "() => jupyterapp.shell.currentWidget.content.widgets[0].model.trusted"
     assert lab.page.evaluate(trusted) is False

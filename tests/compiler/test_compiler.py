@@ -7,6 +7,7 @@ import linecache
 import math
 import os
 import sys
+import threading
 import time
 
 import pytest
@@ -16,7 +17,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from flashlearn import compiler
-from flashlearn.compiler import compile_launch, explain, ship, start
+from flashlearn.compiler import children, compile_launch, explain, ship, start, turns
 from flashlearn.interpreter.observation import Launch
 
 NOTHING = tl.constexpr(-float("inf"))
@@ -351,7 +352,7 @@ def test_a_compilers_words_become_a_sentence(kind, message, words):
 
 def test_what_was_compiled_before_needs_no_child(monkeypatch):
     first = compile_launch(softmax())
-    monkeypatch.setattr(compiler.subprocess, "Popen", None)
+    monkeypatch.setattr(children.subprocess, "Popen", None)
     assert compile_launch(softmax()) == first
 
 
@@ -364,7 +365,7 @@ def forgetful(monkeypatch):
 def test_a_compilation_out_of_time_is_stopped_and_says_so(forgetful):
     for budget in compile_launch(softmax(), timeout=0.05):
         assert f"for an {budget.device} (sm_{budget.target}) took longer than 0.05 s" in budget.error
-    assert not compiler._running
+    assert not children.running
     assert not compiler._known  # it may be given more time
 
 
@@ -427,7 +428,7 @@ def test_an_error_in_the_background_reaches_whoever_asks(monkeypatch, forgetful)
     def broken(*_):
         raise OSError("no more processes")
 
-    monkeypatch.setattr(compiler, "_ask_child", broken)
+    monkeypatch.setattr(children, "ask", broken)
     with pytest.raises(OSError, match="no more processes"):
         start([softmax()]).result(timeout=10)
 
@@ -442,3 +443,56 @@ def test_a_job_is_plain_data_and_holds_only_what_is_mentioned():
         "tl": {"module": "triton.language"},
         "triton": {"module": "triton"},
     }
+
+
+def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch, forgetful):
+    entered, release = threading.Semaphore(0), threading.Event()
+
+    def held_back(job, turn, patient):
+        with turn:
+            if patient:
+                entered.release()
+                release.wait()
+            return {}, "nothing came from {device}"
+
+    monkeypatch.setattr(children, "ask", held_back)
+    kernels = [softmax(num_warps=1 << n) for n in range(5)]
+    waiting = [start([one]) for one in kernels[:4]]
+    for _ in range(turns.AT_A_TIME):
+        entered.acquire()
+    assert compile_launch(kernels[4])[0].error.startswith("nothing came"), "and it did not wait"
+    assert not any(future.done() for future in waiting)
+    release.set()
+    assert all(future.result(timeout=60) for future in waiting)
+
+
+def test_in_the_background_the_newest_card_comes_first():
+    taking, order = turns.Turns(at_a_time=1), []
+
+    def work(number):
+        with taking.in_background(number):
+            order.append(number)
+
+    with taking.at_once():
+        threads = [threading.Thread(target=work, args=(number,)) for number in (0, 2, 1)]
+        for thread in threads:
+            thread.start()
+        while len(taking._waiting) < len(threads):
+            pass
+        assert order == [], "nothing begins while somebody waits for an answer"
+    for thread in threads:
+        thread.join()
+    assert order == [2, 1, 0]
+
+
+def test_what_runs_in_the_background_stands_back_for_the_rest(monkeypatch, forgetful):
+    priorities = []
+    stand_back = children._stand_back
+
+    def noted(child):
+        stand_back(child)
+        priorities.append(os.getpriority(os.PRIO_PROCESS, child.pid))
+
+    monkeypatch.setattr(children, "_stand_back", noted)
+    assert [b.error for b in start([softmax()]).result(timeout=240)] == ["", ""]
+    assert priorities == [min(os.getpriority(os.PRIO_PROCESS, 0) + children.NICE, 19)]

@@ -139,7 +139,7 @@ def test_an_endless_loop_runs_out_of_time_and_names_the_line(monkeypatch):
 
     found = verdict(endless, SCALED_ADD.within(0.5))
     assert found.status is Status.TIMEOUT
-    assert "0.5 s" in found.message and found.place.function == "endless_kernel"
+    assert "Still running after" in found.message and found.place.function == "endless_kernel"
 
 
 def test_programs_that_overwrite_each_other_race():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -56,11 +57,13 @@ def test_a_picture_has_a_transparent_ground_and_a_labelled_axis(draw, tmp_path):
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 def test_a_picture_is_shown_once_at_half_its_pixels_with_its_description(draw):
-    data, metadata = draw()._repr_mimebundle_()
-    width = int.from_bytes(data["image/png"][16:20], "big")
-    assert metadata["image/png"]["width"] == width // 2
-    assert metadata["image/png"]["alt"] in data["text/plain"]
-    assert width // 2 <= 1000  # fits a notebook's column
+    picture = draw()
+    data, _ = picture._repr_mimebundle_()
+    element = ElementTree.fromstring(data["text/html"].replace(">", "/>"))
+    width = int.from_bytes(picture.png()[16:20], "big")
+    assert set(data) == {"text/html", "text/plain"}
+    assert int(element.get("width")) == width // 2 <= 1000  # fits a notebook's column
+    assert element.get("alt") == picture.description and picture.description in data["text/plain"]
 
 
 def test_the_tail_of_a_vector_is_counted():

@@ -24,7 +24,7 @@ from flashlearn.interpreter.observation import Launch, Observation, Traffic
 from flashlearn.judging.speed import Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status
-from flashlearn.report import Report, case_table, characters, display, tilemap, units, view
+from flashlearn.report import Report, case_table, characters, display, support, tilemap, units, verdicts, view
 from flashlearn.report import line as place
 
 ROOT = Path(__file__).parents[2]
@@ -179,7 +179,7 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
     for rendering in (str(report), words(report._repr_html_())):
         assert "This is what WRONG looks like." in rendering
         assert "Look at other=." in rendering
-        assert "fits all 3 wrong cases" in rendering
+        assert "fits all 3 wrong cases" in " ".join(rendering.split())
 
 
 def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
@@ -187,7 +187,7 @@ def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     fault = Finding("out_of_bounds", {"seen": seen, "case": ROWS.name, "astray": "mask"})
     both = Finding("besides", parts=(fault, explained("no alpha", "Alpha is missing.")))
     besides = "Besides, the cases that do run are wrong: Alpha is missing."
-    assert view._two_voices(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
+    assert support.two_voices(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
 
 
@@ -206,7 +206,7 @@ def test_a_wrong_shape_is_said_once_and_beside_another_sentence_in_full(fault):
     check = OutputCheck("p", False, problem="p has the wrong shape", misfit=misfit)
     outcome = Outcome(ROWS, Status.WRONG, "What the case says.", outputs=(check,), fault=fault)
     facts = {"output": "p", "misfit": misfit, "case": "another", "outputs": ("p",)}
-    _, seen = view._two_voices(Finding("shape", facts), outcome)
+    _, seen = support.two_voices(Finding("shape", facts), outcome)
     assert seen == ("What the case says." if fault else "")
 
 
@@ -278,13 +278,14 @@ def test_of_many_cases_the_interesting_ones_are_shown_and_the_rest_is_folded():
         Outcome(Case(f"case {i}"), Status.PASS, outputs=(OutputCheck("p", True, i * 1e-8, 1e-6),))
         for i in range(12)
     ]
-    html = Report(exercise(), tuple(passed))._repr_html_()
-    shown, folded = html.split("9 more cases pass")
+    table = Report(exercise(), tuple(passed))._repr_html_().split('<table class="fl-cases">', 1)[1]
+    shown, folded = table.split("9 more cases pass")
     assert "case 11" in shown
     assert "case 2<" not in shown
     assert "case 2<" in folded
     failing = Outcome(Case("odd one"), Status.WRONG, outputs=(OutputCheck("p", False, 1.0, 1e-6),))
-    shown = Report(exercise(), (*passed, failing))._repr_html_().split("12 more cases pass")[0]
+    table = Report(exercise(), (*passed, failing))._repr_html_().split('<table class="fl-cases">', 1)[1]
+    shown = table.split("12 more cases pass")[0]
     assert "odd one" in shown
     assert "case 11" not in shown
 
@@ -519,7 +520,7 @@ class Screen:
 def screen(monkeypatch):
     """A notebook without Jupyter."""
     screen = Screen()
-    monkeypatch.setattr(display, "_in_a_notebook", lambda: True)
+    monkeypatch.setattr(display.surroundings, "in_a_notebook", lambda: True)
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=screen.display))
     monkeypatch.delenv("FLASHLEARN_WAIT", raising=False)
     return screen
@@ -561,7 +562,7 @@ def test_flashlearn_wait_shows_the_complete_card_at_once(screen, monkeypatch):
 
 
 def test_without_a_notebook_the_report_is_printed(capsys, monkeypatch):
-    monkeypatch.setattr(display, "_in_a_notebook", lambda: False)
+    monkeypatch.setattr(display.surroundings, "in_a_notebook", lambda: False)
     report = report_of(Status.WRONG)
     report._ipython_display_()
     assert capsys.readouterr().out.strip() == str(report)
@@ -596,9 +597,10 @@ def test_a_report_goes_through_json_and_back(odd_kind):
 
 def test_a_long_message_is_cut_and_told_in_full_below():
     message = "word " * 200 + "end"
-    head = view.headline(Report(exercise(), (Outcome(ROWS, Status.CRASHED, message),)))
-    assert len(head.sentence) <= view.LONGEST_SENTENCE
-    assert head.detail == message
+    report = Report(exercise(), (Outcome(ROWS, Status.CRASHED, message),))
+    head = view.headline(report)
+    assert len(head.sentence) <= verdicts.LONGEST_SENTENCE
+    assert view.evidence(report).detail == message
 
 
 @pytest.mark.parametrize(
@@ -687,9 +689,9 @@ def test_a_share_that_the_sentence_tells_is_not_told_again():
     told = Finding("declared", facts, fits=2, of=3, called=("m",), partial=True)
     assert "2 of the 3 wrong cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
-    assert "fits" not in view.headline(Report(exercise(), outcomes, told)).support
+    assert "fits" not in view.evidence(Report(exercise(), outcomes, told)).support
     silent = replace(told, facts={**facts, "scope": None})
-    assert "fits 2 of the 3 wrong cases" in view.headline(Report(exercise(), outcomes, silent)).support
+    assert "fits 2 of the 3 wrong cases" in view.evidence(Report(exercise(), outcomes, silent)).support
 
 
 def test_dataclasses_in_a_findings_facts_become_plain_data(odd_kind):

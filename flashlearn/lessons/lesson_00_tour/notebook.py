@@ -624,13 +624,13 @@ report = flashlearn.check("scaled_add", flashlearn.use("scaled_add", scaled_add)
 report
 
 # %% [markdown]
-# From the top:
+# On top stand the verdict, one sentence and what comes next; after a pass, one figure to be proud of. Every
+# case is run, also after one has failed: the sentence is about what has to be mended first. All the rest is
+# folded beneath. Click on each part:
 #
-# - **The verdict**, and one sentence. Every case is run, also after one has failed; the sentence is about
-#   what has to be mended first.
-# - **Cases**: what was special about each, the largest error, and how much error is allowed. The bound is
-#   not a constant: it comes from how far plain PyTorch at the same precision strays from the same answer
-#   in fp64.
+# - **Cases**, a dot for each: what was special about it, the largest error, and how much error is allowed.
+#   The bound is not a constant: it comes from how far plain PyTorch at the same precision strays from the
+#   same answer in fp64.
 # - **Time**: on a GPU measured, beside PyTorch's own function for the same task; elsewhere a prediction
 #   from bytes and operations for three well-known GPUs, and labelled so.
 # - **Traffic**: how many bytes your programs loaded and stored, tensor by tensor. These are *requested*
@@ -638,7 +638,7 @@ report
 #   remains if every byte counts *once*: less than that no kernel can move. Where the two are far apart,
 #   programs read the same data again and again, and caches decide what that costs.
 # - **On a GPU**, the budget: your kernel, as the real compiler translates it for an A100 (sm_80) and an
-#   H100 (sm_90), which takes no such GPU. *Registers* are per thread, at most 255; *spilled* is what did
+#   H100 (sm_90), which takes no such GPU, for the types and constants that stand beside it. *Registers* are per thread, at most 255; *spilled* is what did
 #   not fit into them and goes to slow memory, and should be nothing; *shared memory* and *occupancy* say
 #   how full one multiprocessor can be kept. Lesson 05 explains them; until then it is enough that nothing
 #   is spilled.

@@ -6,6 +6,8 @@ Every colour here has a contrast of at least 4:1 against white and against Jupyt
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from dataclasses import dataclass
 
@@ -41,10 +43,18 @@ class Picture:
         return buffer.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict, dict]:
+        """As HTML: JupyterLab gives a bare PNG no alternative text."""
+        return {"text/html": self.element(), "text/plain": repr(self)}, {}
+
+    def element(self) -> str:
+        """The picture as an element of a page."""
         png = self.png()
         width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))  # PNG header
-        data = {"image/png": png, "text/plain": repr(self)}
-        return data, {"image/png": {"width": width, "height": height, "alt": self.description}}
+        source = base64.b64encode(png).decode()
+        return (
+            f'<img width="{width}" height="{height}" alt="{html.escape(self.description)}" '
+            f'style="height:auto" src="data:image/png;base64,{source}">'
+        )
 
 
 def canvas(width: float, height: float, rows: int = 1, **options) -> tuple[Figure, list[Axes]]:

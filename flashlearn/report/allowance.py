@@ -1,0 +1,35 @@
+"""Why so much error is allowed and no more: the reason beside every tolerance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flashlearn.exercise import Kind
+from flashlearn.judging.tolerance import RMS_FACTOR, RMS_LEAST, factor, ways
+from flashlearn.report.units import number
+
+if TYPE_CHECKING:
+    from flashlearn.report import Report
+
+TOLD = (
+    "Allowed is {factor} times the largest error that plain torch makes at the case's precision, {how}, and "
+    "a few roundings at the size of the result. Every error is the distance to the same formula in fp64."
+)
+GRADIENTS = " That is for gradients, which sum more; other results have 2 times."
+ROUGH = (
+    " In fp16 and bf16 the root mean square error of {least} elements or more must also stay within {factor} "
+    "times torch's: a sum kept in half precision shows there first."
+)
+
+
+def reason(report: Report) -> str:
+    """How what is allowed comes about, for the exercise; empty where nothing is measured."""
+    judged = report.exercise.judged
+    checks = [check for outcome in report.outcomes for check in outcome.outputs]
+    if report.exercise.kind is Kind.SYMBOLIC or not any(check.allowed > 0 for check in checks):
+        return ""
+    plain, half = ways(report.exercise)
+    one = "computing the formula directly" if plain == 1 else f"the worst of {plain} ways of computing it"
+    told = TOLD.format(factor=factor(report.exercise), how=f"{one} ({half} ways in fp16 and bf16)")
+    told += GRADIENTS if judged.gradient else ""
+    return told + (ROUGH.format(least=RMS_LEAST, factor=number(RMS_FACTOR)) if judged.accumulates else "")

@@ -1,0 +1,92 @@
+"""Where a check on the CPU and a GPU may differ: the rows of docs/interpreter-and-gpu.md, and of the card."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PAGE = "docs/interpreter-and-gpu.md"
+
+
+class Difference(NamedTuple):
+    """One thing that is not the same, and a sentence on what follows for a kernel."""
+
+    what: str
+    here: str
+    gpu: str
+    follows: str
+
+
+DIFFERENCES = (
+    Difference(
+        "fp32 products in `tl.dot`",
+        "in fp32",
+        'in TF32, which keeps 10 bits of each operand, unless you ask for `input_precision="ieee"`',
+        "The error there is about a thousand times larger; a note says so.",
+    ),
+    Difference(
+        "bf16, fp16 and fp8",
+        "rounded at each operation as the hardware does",
+        "the same",
+        "An accumulator in half precision shows here too.",
+    ),
+    Difference(
+        "the order inside a sum",
+        "NumPy's",
+        "that of warps and tensor cores",
+        "The last bits differ; what is allowed leaves room for that.",
+    ),
+    Difference(
+        "programs",
+        "run one after another, in a shuffled order",
+        "run many at a time, in no order",
+        "Races are found by comparing accesses; a program that waits for another one never ends here.",
+    ),
+    Difference(
+        "the order of atomics",
+        "that of the programs, the same for each seed",
+        "another one in each run",
+        "Sums made with `tl.atomic_add` differ in the last bits from run to run.",
+    ),
+    Difference(
+        "`exp`, `log`, `sqrt` and division",
+        "NumPy's, in fp32",
+        "approximations, a few units in the last place off",
+        "The difference is far below what is allowed.",
+    ),
+    Difference(
+        "a product and the sum after it",
+        "are rounded twice",
+        "may be fused and rounded once",
+        "The last bit may differ.",
+    ),
+    Difference(
+        "lanes that a mask hides from a load without `other=`",
+        "hold NaN",
+        "hold whatever was in the register, often 0",
+        "A kernel that uses them fails here always, there sometimes.",
+    ),
+    Difference(
+        "memory from `torch.empty`",
+        "holds NaN",
+        "holds what was there before, often 0",
+        "An element that nobody writes shows here.",
+    ),
+    Difference(
+        "an access outside a tensor",
+        "stops the kernel, and you see line and program",
+        "reads or overwrites a neighbour, or ends the session",
+        "No check launches a kernel for real before it has passed here.",
+    ),
+    Difference(
+        "time",
+        "predicted from bytes and operations, as a lower bound",
+        "measured",
+        "Both name the shape and the dtype that they are for.",
+    ),
+    Difference(
+        "registers, shared memory, occupancy",
+        "from the real compiler, for GPUs that need not be here",
+        "the same, with that GPU's compiler",
+        "They hold for the types and constants that stand beside them.",
+    ),
+)

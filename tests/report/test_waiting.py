@@ -1,0 +1,91 @@
+"""The line of a check that takes long: there while it runs, gone when it is over."""
+
+from __future__ import annotations
+
+import io
+import types
+
+import pytest
+
+from flashlearn.lessons import find
+from flashlearn.report import surroundings, waiting
+from flashlearn.report.waiting import Waiting
+
+EXERCISE = find("row_sum")
+
+
+class Terminal(io.StringIO):
+    """Somebody looks at it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Cell:
+    """Stands in for IPython's display and its handle."""
+
+    def __init__(self):
+        self.shown: list[str] = []
+
+    def display(self, bundle, raw, display_id):
+        return self.update(bundle, raw)
+
+    def update(self, bundle, raw):
+        self.shown.append(bundle["text/html"])
+        return self
+
+
+@pytest.fixture
+def cell(monkeypatch) -> Cell:
+    """A notebook without Jupyter, in the run number 7 of a cell."""
+    cell = Cell()
+    monkeypatch.setattr(surroundings, "in_a_notebook", lambda: True)
+    monkeypatch.setattr(surroundings, "execution", lambda: 7)
+    monkeypatch.setitem(
+        __import__("sys").modules, "IPython.display", types.SimpleNamespace(display=cell.display)
+    )
+    return cell
+
+
+def until(said) -> None:
+    """Come back when it is so."""
+    while not said():
+        pass
+
+
+def test_it_says_which_case_and_how_to_stop_and_leaves_nothing(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Waiting(EXERCISE, patience=0.0) as line:
+        line.at(EXERCISE.cases[2])
+        until(lambda: "Case 3 of" in terminal.getvalue())
+        line.at(None)
+        until(lambda: "looking for the mistake" in terminal.getvalue())
+    assert EXERCISE.cases[2].name in terminal.getvalue() and "Ctrl-C" in terminal.getvalue()
+    assert terminal.getvalue().endswith(waiting.ERASE)
+
+
+def test_a_quick_check_shows_nothing_and_neither_does_a_notebook_that_is_executed_to_be_kept(
+    cell, monkeypatch
+):
+    with Waiting(EXERCISE):
+        pass
+    monkeypatch.setenv("FLASHLEARN_WAIT", "1")
+    with Waiting(EXERCISE, patience=0.0) as line:
+        line.at(EXERCISE.cases[0])
+    assert cell.shown == [] and line.line is None
+
+
+def test_the_card_takes_the_place_of_the_line(cell):
+    with Waiting(EXERCISE, patience=0.0) as line:
+        until(lambda: cell.shown)
+    assert cell.shown[-1] == "", "a report that nobody shows leaves nothing"
+    assert line.line.take() is cell
+    assert line.line.take() is None, "once"
+
+
+def test_a_card_in_another_run_of_the_cell_has_a_place_of_its_own(cell, monkeypatch):
+    with Waiting(EXERCISE, patience=0.0) as line:
+        until(lambda: cell.shown)
+    monkeypatch.setattr(surroundings, "execution", lambda: 8)
+    assert line.line.take() is None

@@ -25,7 +25,7 @@ from flashlearn.interpreter.observation import Traffic
 from flashlearn.interpreter.races import RaceBook
 from flashlearn.interpreter.scratch import Scratch
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
-from flashlearn.interpreter.waiting import Turns
+from flashlearn.interpreter.spinning import Spinning
 from flashlearn.outcome import Place
 
 
@@ -58,7 +58,7 @@ class Memory:
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
     recorder: Recorder | None = None
-    turns: Turns = field(default_factory=Turns)
+    turns: Spinning = field(default_factory=Spinning)
     kept: Kept = field(default_factory=Kept)
     accesses: int = 0
     checked: tuple[int, ...] | None = None  # while a block pointer is followed

@@ -34,8 +34,8 @@ from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.interpreter.rewrite import python_function, rewrite
 from flashlearn.interpreter.specialised import declared, specialise
+from flashlearn.interpreter.spinning import StandsBack
 from flashlearn.interpreter.values import Values
-from flashlearn.interpreter.waiting import StandsBack
 from flashlearn.outcome import Caution, Place
 
 LARGEST_SHUFFLED = 1 << 20

@@ -10,6 +10,7 @@ what they mean there. It needs no GPU: the types do not depend on which one it i
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -108,32 +109,39 @@ def _refuse_argument(kernel: JITFunction, args: tuple, kwargs: dict[str, Any], e
         try:
             jit.native_specialize_impl(type(backend()), value, False, True, True)
         except TypeError:
-            raise KernelCrash(
-                f"{parameter.name} of {kernel.fn.__name__} is {_words(value)}: a launch takes "
-                "tensors, numbers, "
-                f"None and tuples of these. {_remedy(value, parameter.name)}"
-            ) from None
+            spoken = _misfit(parameter.name, value)
+            raise KernelCrash(f"{parameter.name} of {kernel.fn.__name__} is {spoken}") from None
         except Exception:
             return
 
 
-def _words(value: Any) -> str:
+def _misfit(name: str, value: Any) -> str:
+    """What was handed over for a parameter that triton cannot take, and what to hand over instead."""
     kind = type(value)
     home = kind.__module__.split(".")[0]
-    name = f"{home}.{kind.__name__}" if home in ("numpy", "torch") else kind.__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def _remedy(value: Any, name: str) -> str:
     if isinstance(value, list):
-        return "Make it a tuple, or a tensor if the kernel loads from it."
-    if isinstance(value, str) or callable(value) or "dtype" in type(value).__name__:
-        return f"What is known when the kernel is compiled is declared as `{name}: tl.constexpr`."
-    if type(value).__module__.startswith("numpy"):
-        return (
-            "Make a NumPy number a Python one, with `int(...)` or `float(...)`, and an array a torch tensor."
-        )
-    return "Pass what is in it one by one."
+        return f"a list, {_short(value)}: a kernel takes tensors and numbers. Hand over each number."
+    if isinstance(value, str):
+        constant = f"what is known when the kernel is compiled is declared as `{name}: tl.constexpr`"
+        return f"text, {_short(value)}: a number is written without quotes, and {constant}."
+    if inspect.isroutine(value):
+        own = getattr(value, "__name__", name)
+        return f"a function: are the parentheses missing, as in x.{own}(0)?"
+    if kind.__name__ == "dtype":
+        return "a dtype: a kernel learns a tensor's dtype from its pointer, `x_ptr.dtype.element_ty`."
+    if home == "numpy" and kind.__name__ == "ndarray":
+        return "an array of NumPy's: a kernel takes torch tensors, `torch.from_numpy(x)`."
+    if home == "numpy":
+        return f"a number of NumPy's, {kind.__name__}: make one of Python's of it, `int(n)` or `float(n)`."
+    article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"
+    return (
+        f"{article} {kind.__name__}: a kernel takes tensors and numbers. Hand over what is in it, one by one."
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 else text[:38] + " …"
 
 
 def _refuse_options(kernel: JITFunction, kwargs: dict[str, Any], error: Exception) -> None:

@@ -116,9 +116,9 @@ def test_a_front_end_that_cannot_be_asked_rejects_nothing(monkeypatch, caplog):
     [
         (launcher(with_options, num_warps=3), "num_warps=3: the number of warps is a power of two"),
         (launcher(with_a_list, size=lambda n: [n]), "sizes of with_a_list is a list"),
-        (launcher(with_options, size=str), "n of with_options is a str"),
-        (launcher(with_options, size=lambda n: torch.tensor(n).numpy()), "is a numpy.ndarray"),
-        (launcher(with_options, size=lambda n: torch.float32), "declared as `n: tl.constexpr`"),
+        (launcher(with_options, size=str), "n of with_options is text"),
+        (launcher(with_options, size=lambda n: torch.tensor(n).numpy()), "is an array of NumPy's"),
+        (launcher(with_options, size=lambda n: torch.float32), "n of with_options is a dtype"),
     ],
 )  # fmt: skip
 def test_what_a_launch_does_not_take_is_said_at_the_launch(answer, words: str):

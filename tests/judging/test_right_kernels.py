@@ -104,14 +104,17 @@ def persistent_kernel(x_ptr, s_ptr, n, step_row, step_column, m, BLOCK: tl.const
 
 
 @triton.jit
-def last_one_sums_kernel(x_ptr, part_ptr, count_ptr, s_ptr, n, step_row, step_column, G, BLOCK: tl.constexpr):
+def last_one_sums_kernel(
+    x_ptr, part_ptr, count_ptr, s_ptr, n, step_row, step_column, G, BLOCK: tl.constexpr, PARTS: tl.constexpr
+):
     i, g, k = tl.program_id(0), tl.program_id(1), tl.arange(0, BLOCK)
     j = g * BLOCK + k
     x = tl.load(x_ptr + i * step_row + j * step_column, mask=j < n, other=0.0).to(tl.float32)
     tl.store(part_ptr + i * G + g, tl.sum(x))
     tl.debug_barrier()
     if tl.atomic_add(count_ptr + i, 1, sem="acq_rel") == G - 1:
-        tl.store(s_ptr + i, tl.sum(tl.load(part_ptr + i * G + k, mask=k < G, other=0.0)))
+        parts = tl.arange(0, PARTS)
+        tl.store(s_ptr + i, tl.sum(tl.load(part_ptr + i * G + parts, mask=parts < G, other=0.0)))
 
 
 @triton.jit
@@ -151,7 +154,8 @@ def by_the_program_that_comes_last(x):
     G = triton.cdiv(n, 16)
     part, s = torch.empty((rows, G)), torch.empty(rows, dtype=x.dtype)
     count = torch.zeros(rows, dtype=torch.int32)
-    last_one_sums_kernel[(rows, G)](x, part, count, s, n, *x.stride(), G, BLOCK=16)
+    parts = triton.next_power_of_2(G)
+    last_one_sums_kernel[(rows, G)](x, part, count, s, n, *x.stride(), G, BLOCK=16, PARTS=parts)
     return s
 
 

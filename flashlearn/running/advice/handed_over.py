@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-import torch
 import triton.language as tl
 
 from flashlearn.running.advice.slip import Slip
 
 
 def neither_tensor_nor_number(slip: Slip) -> str:
-    """A list, a shape, text, None, an array of NumPy's, a method that was not called."""
+    """A shape, or None: what else triton cannot take, the launch itself refuses."""
     if not isinstance(slip.error, TypeError | AttributeError | ValueError):
         return ""
     for name in slip.names_in(slip.node):
@@ -40,34 +38,8 @@ def _what_it_is(name: str, value: Any) -> str:
             "with one number. x.shape and x.stride() are tuples; one number is x.shape[0], x.stride(0), "
             "or x.numel() for all elements."
         )
-    if isinstance(value, list):
-        return (
-            f"The launch hands over a list for {name}, {_short(value)}. A kernel takes tensors and "
-            "numbers: hand each number over as an argument of its own."
-        )
-    if inspect.isroutine(value):
-        own = getattr(value, "__name__", name)
-        return f"The launch hands over a function for {name}: are the parentheses missing, as in x.{own}(0)?"
-    if isinstance(value, str):
-        return f"The launch hands over text for {name}, {value!r}: a number is written without quotes."
     if value is None:
         return f"The launch hands over None for {name}, and this line wants a number or a tensor."
-    if isinstance(value, torch.dtype):
-        return (
-            f"The launch hands over a dtype for {name}. A kernel takes tensors and numbers; it learns a "
-            "tensor's dtype from the pointer, x_ptr.dtype.element_ty."
-        )
-    kind = type(value)
-    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
-        return (
-            f"The launch hands over an array of NumPy's for {name}: a kernel takes torch tensors, "
-            "torch.from_numpy(x)."
-        )
-    if kind.__module__ == "numpy":
-        return (
-            f"The launch hands over a number of NumPy's for {name}, {kind.__name__}: make one of Python's "
-            "of it, int(n)."
-        )
     return ""
 
 

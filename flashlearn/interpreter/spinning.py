@@ -20,7 +20,7 @@ class StandsBack(Exception):
 
 
 @dataclass
-class Turns:
+class Spinning:
     """Whose turn it is. `acted` says that the running program has written something."""
 
     queue: deque[int] = field(default_factory=deque)

@@ -105,7 +105,7 @@ def _launches_that_are_none(tree: ast.FunctionDef, kernels: set[str]) -> Iterato
         taken = isinstance(node, ast.Return | ast.Assign) and isinstance(value, ast.Call)
         if taken and _kernel_on_a_grid(value.func, kernels):
             yield (
-                f"Line {node.lineno} takes the result of a launch, and a launch returns nothing. The kernel "
+                f"Line {node.lineno} takes the result of a launch, which is no tensor. The kernel "
                 "writes into a tensor that the launcher has made; return that one."
             )
 

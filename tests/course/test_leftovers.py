@@ -47,7 +47,7 @@ def notes(*changes: tuple[str, str], status: Status = Status.WRONG) -> str:
         (LOAD, "    x = ...", "of sum_kernel still is `x = ...`: the dots stand for what is to be written"),
         (STORE, "    ...", "of sum_kernel still is `...`"),
         (LAUNCH, "    sum_kernel[(x.shape[0],)]", "sum_kernel[…] alone only says on which grid"),
-        (LAUNCH, LAUNCH.replace("    sum", "    s = sum"), "a launch returns nothing"),
+        (LAUNCH, LAUNCH.replace("    sum", "    s = sum"), "which is no tensor"),
         (STORE, "    return tl.sum(x, axis=0)", "nobody receives what a kernel returns"),
     ],
 )

@@ -201,7 +201,7 @@ scaled_add = Exercise(
         _case("values near 10⁴", RAGGED, n=333, magnitude=1e4, seed=7),
         _case("3000 elements, fp16", RAGGED | HALF, n=3000, dtype=torch.float16, seed=8),
         _case("3000 elements, bf16", RAGGED | HALF, n=3000, dtype=torch.bfloat16, seed=9),
-        _case("4500 elements", RAGGED, n=4500, seed=12),
+        _case("40,500 elements", RAGGED, n=40_500, seed=12),
         _case("a million elements", RAGGED, gpu=True, n=1_000_003, seed=10),
     ),
     judged=HowJudged(

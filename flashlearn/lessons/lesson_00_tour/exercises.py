@@ -143,7 +143,12 @@ row_sum = Exercise(
     ),
     judged=HowJudged(
         reference=reference.row_sum,
-        twins=(reference.row_sum_by_halves, reference.row_sum_in_order, reference.row_sum_from_the_end),
+        twins=(
+            reference.row_sum_by_halves,
+            reference.row_sum_in_order,
+            reference.row_sum_from_the_end,
+            reference.row_sum_by_sign,
+        ),
         work=lambda inputs: Work(
             operations=inputs["x"].shape[0] * (inputs["x"].shape[1] - 1),
             bytes=(inputs["x"].numel() + inputs["x"].shape[0]) * inputs["x"].element_size(),

@@ -34,6 +34,12 @@ def row_sum_from_the_end(x: Tensor) -> Tensor:
     return row_sum_in_order(x.flip(1))
 
 
+def row_sum_by_sign(x: Tensor) -> Tensor:
+    """The same sum as that of the positive elements and that of the negative ones, each in fp32."""
+    wide = x.to(torch.float64 if x.dtype == torch.float64 else torch.float32)
+    return (wide.clamp(min=0).sum(1) + wide.clamp(max=0).sum(1)).to(x.dtype)
+
+
 def scaled_add(a: float, x: Tensor, y: Tensor) -> Tensor:
     wide = x.dtype if x.dtype == torch.float64 else torch.float32
     return (a * x.to(wide) + y.to(wide)).to(x.dtype)

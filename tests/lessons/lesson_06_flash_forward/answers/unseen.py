@@ -201,6 +201,7 @@ wrong(
     "flash_forward",
     "Two mistakes: the launcher takes 1/sqrt(D) and ignores alpha, and the LSE is log l without the maximum.",
     "LSE without m",
+    "alpha's sign is lost + LSE without m",
 )(
     edited(
         FLATTENED,

@@ -203,6 +203,7 @@ wrong(
     "flash_forward_causal",
     "The unmasked phase is rounded up: it takes the tile that crosses the diagonal, without a mask.",
     "leak from the future",
+    "first divergence",
     "only whole tiles are hidden",
 )(
     edited(

@@ -109,6 +109,12 @@ def test_after_each_of_ten_attempts_the_verdict_is_on_the_screen(notebook: Lab, 
     (output,) = lab.outputs("verdict")
     assert "flashlearn fl-tone-fail" in "".join(output["data"]["text/html"]), "the card took the line's place"
 
+    attempt(lab, RIGHT.replace("a * x + y", "a * x + y)"))
+    (output,) = lab.outputs("verdict")
+    card = "".join(output["data"]["text/html"])
+    assert "The last run of your cell did not define" in card and "SyntaxError in line" in card
+    lab.page.screenshot(path=artefacts / "older-version-800.png")
+
     for answer in (RIGHT, CASES_WRONG):
         attempt(lab, answer)
         lab.show("verdict").get_by_text("sm_90").first.wait_for(state="attached")

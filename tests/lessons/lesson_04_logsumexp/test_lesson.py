@@ -323,7 +323,7 @@ def drawn(exercise):
 
 def test_most_rows_of_the_scan_are_longer_than_a_block():
     longer = [inputs["x"].shape[1] > BLOCK for _, inputs in drawn(lesson.online_logsumexp)]
-    assert sum(longer) >= len(longer) - 2
+    assert sum(longer) >= 0.8 * len(longer)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

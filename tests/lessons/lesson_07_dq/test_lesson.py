@@ -168,20 +168,22 @@ def test_the_broken_kernel_is_right_without_a_fault(name, fault):
 
 def test_a_causal_kernel_that_visits_every_tile_is_right_and_is_told_to_leave_some_out():
     @triton.jit
-    def kernel(dq_ptr, q_ptr, k_ptr, N: tl.constexpr):
-        i = tl.arange(0, N)
-        tile = i[:, None] * 16 + tl.arange(0, 16)[None, :]
-        s = tl.dot(tl.load(q_ptr + tile), tl.trans(tl.load(k_ptr + tile)))
-        tl.store(dq_ptr + tile, tl.dot(s, tl.load(k_ptr + tile)) + tl.dot(s, tl.load(k_ptr + tile)))
+    def kernel(dq_ptr, q_ptr, k_ptr, N: tl.constexpr, BLOCK: tl.constexpr):
+        d = tl.arange(0, 16)[None, :]
+        rows = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))[:, None] * 16 + d
+        q, dq = tl.load(q_ptr + rows), tl.zeros((BLOCK, 16), tl.float32)
+        for start in range(0, N, BLOCK):
+            k = tl.load(k_ptr + (start + tl.arange(0, BLOCK))[:, None] * 16 + d)
+            dq += tl.dot(tl.dot(q, tl.trans(k)), k)
+        tl.store(dq_ptr + rows, dq)
 
     def everything(q, k, v, o, do, lse, alpha):
         dq = torch.empty_like(q)
-        kernel[(1,)](dq, q, k, N=256)
+        kernel[(8,)](dq, q, k, N=256, BLOCK=32)
         return dq
 
-    assert "hidden" not in reviewed(lesson.dq_kernel_causal, kernels.dq_kernel_causal)
     assert reviewed(lesson.dq_kernel_causal, kernels.dq_kernel_causal) == ""
-    assert "100 %" in reviewed(lesson.dq_kernel_causal, everything)
+    assert "multiplies 28 tiles" in reviewed(lesson.dq_kernel_causal, everything)
 
 
 def test_queries_that_see_nothing_get_zeros_and_the_programs_that_own_only_such_do_no_product():

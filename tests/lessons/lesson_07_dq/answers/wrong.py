@@ -219,7 +219,6 @@ dq(
     "BLOCK_D is 64 whatever D is: the components beyond are neither read nor written.",
     "never written",
     "only the first tile",
-    "the first tile again and again",
     "last tile missing",
 )(edited(dq_tutorial, ("max(16, triton.next_power_of_2(D))", "64"), title="BLOCK_D = 64"))
 dq("The loop ends after 512 keys: the rest are left out.", "last tile missing", "only the first tile")(

@@ -227,7 +227,6 @@ dkv(
     "BLOCK_D is 64 whatever D is: the components beyond are neither read nor written.",
     "never written",
     "only the first tile",
-    "the first tile again and again",
     "last tile missing",
 )(edited(dkdv_tutorial, ("max(16, triton.next_power_of_2(HEAD_DIM))", "64"), title="BLOCK_D = 64"))
 dkv("The loop ends after 512 queries: the rest are left out.", "last tile missing", "only the first tile")(

@@ -392,8 +392,8 @@ wrong(
     "scaled_add",
     "Two mistakes: the grid `n // BLOCK` leaves the last n % 512 elements of z unwritten (all of them "
     "for n < 512), and y is read at `y_ptr + offs` without stride_y, wrong for a strided y.",
-    "strides ignored",
-    "strides ignored + tail without a program",
+    "out_of_bounds",
+    "out_of_bounds + tail without a program",
 )(
     written(
         """

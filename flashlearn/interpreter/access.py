@@ -12,7 +12,7 @@ import numpy as np
 from flashlearn.interpreter.errors import OutOfBounds
 from flashlearn.interpreter.meant import meant_index
 from flashlearn.interpreter.shadow import Region, View
-from flashlearn.interpreter.stepping import Reason, exchanged_indices, reason
+from flashlearn.interpreter.stepping import Reason, reason
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
@@ -137,14 +137,12 @@ def _reason(
     """Why it went astray, where that is sure; a block pointer has told its strides and its shape."""
     if memory.checked is not None:
         return None
-    said = exchanged_indices(index, memory.program, view) if _outside(view, index) else ""
-    if said:
-        return ("exchanged",), said
     lanes = None
     if access.masked:
         lanes = access.lanes if access.partial else np.ones(access.addresses.shape, bool)
     others = [v for other in memory.active for v in other.views]
-    return reason(access.addresses.astype(np.int64) - region.base, lanes, view, others)
+    bytes_in = access.addresses.astype(np.int64) - region.base
+    return reason(bytes_in, lanes, view, index, memory.program, others)
 
 
 def _where(view: View, index: tuple[int, ...], byte: int) -> str:

@@ -20,9 +20,17 @@ MOST_OWNERS = 3
 
 
 def reason(
-    bytes_in: np.ndarray, lanes: np.ndarray | None, view: View, others: Iterable[View]
+    bytes_in: np.ndarray,
+    lanes: np.ndarray | None,
+    view: View,
+    index: tuple[int, ...],
+    program: tuple[int, int, int],
+    others: Iterable[View],
 ) -> Reason | None:
-    """Why a tile of byte offsets leaves a view, if that is sure; `lanes` are active, None if all are."""
+    """Why a program's tile of byte offsets leaves a view, at `index` first, if that is sure.
+
+    `lanes` are those that its mask lets through, None without a mask.
+    """
     steps = _steps(bytes_in, view)
     if not steps:
         return None
@@ -30,21 +38,24 @@ def reason(
     if found is None:
         said = _other_strides(tuple(steps.values()), view, others)
         return (("steps", tuple(sorted(steps.values())), view.strides), said) if said else None
+    if _exchanged_indices(index, program, view):
+        return ("exchanged",), "With indices 0 and 1 exchanged it would be inside."
     if lanes is not None and _fits_exchanged(bytes_in, lanes, dict(zip(steps, found, strict=True)), view):
         return ("exchanged",), f"With the two strides of {view.name} exchanged, every lane would be inside."
     return None
 
 
-def exchanged_indices(index: tuple[int, ...], program: tuple[int, int, int], view: View) -> str:
-    """A sentence if the first two indices are the program's numbers in the wrong order; else nothing.
+def _exchanged_indices(index: tuple[int, ...], program: tuple[int, int, int], view: View) -> bool:
+    """Whether the first two indices are the program's numbers in the wrong order.
 
-    They are two of its numbers, or one of them divided by the length of dimension 1, and the rest.
+    They are two of its numbers, or one of them divided by the length of dimension 1, and the rest. Where one
+    of them is 0 that says nothing.
     """
-    if len(index) < 3 or index[0] == index[1] or not _inside((index[1], index[0], *index[2:]), view):
-        return ""
+    if len(index) < 3 or index[0] == index[1] or 0 in index[:2] or _inside(index, view):
+        return False
     heads = view.shape[1]
     numbers = (*permutations(program, 2), *((number % heads, number // heads) for number in program))
-    return "With indices 0 and 1 exchanged it would be inside." if index[:2] in numbers else ""
+    return index[:2] in numbers and _inside((index[1], index[0], *index[2:]), view)
 
 
 def _inside(index: tuple[int, ...], view: View) -> bool:

@@ -120,14 +120,15 @@ class OutputCheck:
 class Outcome:
     """What happened in one case. `message` is one sentence; `detail` may show code or numbers.
 
-    `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index), with
-    "gaps" behind it where that index lies between the tensor's elements, a race, ("race", the two accesses'
-    kinds, which of the two programs had read the element, whose memory it is), a crash, ("crash", the
-    exception's type, its text), a stub, ("todo", whose, what there is to write), or what a launcher did,
-    ("launcher", what it returned instead), ("changed input", its name) or ("returned input", the output, the
-    input). `launched` are the launches
-    of a compiled case; an observed one has them in its `observation`. Outcomes without
-    outputs that have the same `like` have sentences that differ in figures alone.
+    `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index),
+    with "gaps" behind it where that index lies between the tensor's elements, "steps" with the tile's
+    and the tensor's strides where these differ, "exchanged" where two strides or indices are, a race,
+    ("race", the two accesses' kinds, which of the two programs had read the element, whose memory it
+    is), a crash, ("crash", the exception's type, its text), a stub, ("todo", whose, what there is to
+    write), or what a launcher did, ("launcher", what it returned instead), ("changed input", its name)
+    or ("returned input", the output, the input). `launched` are the launches of a compiled case; an
+    observed one has them in its `observation`. Outcomes without outputs that have the same `like` have
+    sentences that differ in figures alone.
     """
 
     case: Case

@@ -15,7 +15,7 @@ import torch
 
 from flashlearn.explaining.comparable import work
 from flashlearn.explaining.fitting import fit
-from flashlearn.explaining.predictions import Candidate, Outputs, Predictions
+from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Outcome
 
@@ -111,7 +111,8 @@ def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterato
 def _within_one_tile(predictions: Predictions, probe: Outcome) -> bool:
     """True if the probe is so small that tiles differ in their padding alone."""
     lengths = [size for name, size in probe.case.sizes.items() if name.startswith("S")]
-    return bool(lengths) and max(lengths) <= min(min(tile) for tile in predictions.tiles())
+    smallest = min(min(sizes_in(tile, probe.case.name)) for tile in predictions.tiles())
+    return bool(lengths) and max(lengths) <= smallest
 
 
 def _joined(one: Candidate, other: Candidate) -> functools.partial | None:

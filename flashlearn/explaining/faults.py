@@ -30,17 +30,27 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
 
 
 def _astray(fault: tuple) -> str:
-    """What went astray: a "pointer", its "dtype", a "stride", a "mask", a "block pointer"; or "no mask"."""
+    """What went astray: a "pointer", its "dtype", a "stride", a "mask", a "block pointer"; or "no mask".
+
+    Of "exchanged" strides or indices only the order is wrong.
+    """
     _, masked, index, *more = fault or (None, False, None)
     if index is None:
         return "pointer"
     if index == "misaligned":
         return "dtype"
-    if "gaps" in more:
+    if "exchanged" in more:
+        return "exchanged"
+    if "gaps" in more or "steps" in more:
         return "stride"
     if "block pointer" in more:
         return "block pointer"
     return "mask" if masked else "no mask"
+
+
+def _deed(fault: tuple) -> tuple:
+    """A fault without what depends on the size of the blocks: of wrong strides, where they led astray."""
+    return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 
 def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) -> int:
@@ -50,7 +60,7 @@ def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) 
         if outcome.mode != "observed":
             continue
         twin = run_observed(exercise, mistake.launcher, outcome.case)
-        if (twin.status, twin.fault) != (outcome.status, outcome.fault):
+        if (twin.status, _deed(twin.fault)) != (outcome.status, _deed(outcome.fault)):
             return 0  # another crash, say, which has its own reason
         fits += 1
     return fits

@@ -24,7 +24,8 @@ class Fit:
     `misfit` is the distance over what rounding allows, at most 1. `explains` says that the output is wrong
     and far nearer to the prediction than to the truth, `numbers` how many wrong numbers were foretold: NaN
     and infinities are not counted, since many mistakes end in them. A `loose` fit agrees where both have
-    numbers, and has its NaN elsewhere: it proves nothing, and speaks against nothing.
+    numbers, and has its NaN elsewhere, or nothing at all was written: it proves nothing, and speaks
+    against nothing.
     """
 
     misfit: float
@@ -44,8 +45,10 @@ def fit(predicted: torch.Tensor, check: OutputCheck) -> Fit | None:
         filled = torch.equal(check.got[hidden], check.expected[hidden].to(check.got.dtype))
         if filled:  # only the rest is asked about
             predicted = torch.where(hidden, check.expected, predicted)
-        elif bool(hidden.all()) or not _same(predicted[hidden], check.got[hidden]):
+        elif not _same(predicted[hidden], check.got[hidden]):
             return None  # a kernel that leaves out just these elements would have left them alike
+        elif bool(hidden.all()):
+            return Fit(1.0, False, loose=True)  # nothing was written, for whatever reason
     if _apart(predicted, check) > 2 * _most(check):
         return None
     predicted = predicted.to(check.got.dtype).double()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -28,8 +28,31 @@ USUAL: Tile = (32, 32)
 LIKELY: tuple[Tile, ...] = (USUAL, (64, 64), (16, 16), (128, 128), (64, 32), (32, 64), (128, 64), (64, 16))
 """Tiles that are tried where no launch was seen, and outputs are all there is."""
 
+SMALLEST, LARGEST = 8, 256
+"""What a block's size may be that is the same in all cases; other constants are flags, say."""
+
 WIDTH = re.compile(r"(^|_)(B?D|BD|DIM|DMODEL|HEAD_?DIM|HEADDIM)$|BLOCK_D", re.IGNORECASE)
 """Names of constants that are no tile of queries or keys, but of the head's dimension."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """One side of the learner's tiles, which differs from case to case: the block's size in each case."""
+
+    sizes: frozenset[tuple[str, int]]
+
+    def at(self, case: str) -> int:
+        """The size in a case; the usual one where no launch was seen."""
+        return dict(self.sizes).get(case, USUAL[0])
+
+
+Side = int | Blocks
+
+
+def sizes_in(tile: tuple[Side, Side], case: str) -> Tile:
+    """The tile in numbers, in one case."""
+    rows, columns = (side.at(case) if isinstance(side, Blocks) else side for side in tile)
+    return rows, columns
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,13 @@ class Candidate:
     costly: bool = False
     parts: tuple[Candidate, ...] = ()
     law: bool = False
+
+    def at(self, case: str) -> Candidate:
+        """The same with the tile that the learner has in the case."""
+        tile = getattr(self.compute, "keywords", {}).get("tile", ())
+        if not any(isinstance(side, Blocks) for side in tile):
+            return self
+        return replace(self, compute=functools.partial(self.compute, tile=sizes_in(tile, case)))
 
     @property
     def key(self) -> Hashable:
@@ -64,10 +94,11 @@ class Predictions:
     exercise: Exercise
     outcomes: list[Outcome]
     _inputs: dict[str, Inputs] = field(default_factory=dict)
-    _tiles: list[Tile] | None = None
+    _tiles: list[tuple[Side, Side]] | None = None
 
     def of(self, candidate: Candidate, outcome: Outcome) -> Iterator[Outputs]:
         """What the candidate gives in the outcome's case: in fp64, in fp32, at the inputs' own precision."""
+        candidate = candidate.at(outcome.case.name)
         if candidate.costly or candidate.law:
             precisions: tuple[torch.dtype | None, ...] = (None,)
         elif outcome.case.dtype.itemsize == 2:
@@ -118,29 +149,31 @@ class Predictions:
         tiles = [tile for tile in self.tiles() if tile[0] == tile[1] or not known.one_side]
         return [functools.partial(formula, tile=tile) for tile in tiles]
 
-    def tiles(self) -> list[Tile]:
+    def tiles(self) -> list[tuple[Side, Side]]:
         """Tiles that the learner's launches may work with: pairs of their power-of-two constants."""
         if self._tiles is None:
-            sizes = self._sizes()
-            self._tiles = [(a, b) for a in sizes for b in sizes] or list(self._unobserved())
+            sides = self._sides()
+            self._tiles = [(a, b) for a in sides for b in sides] or list(self._unobserved())
         return self._tiles
 
     def _unobserved(self) -> tuple[Tile, ...]:
         seen = any(o.launches for o in self.outcomes)
         return (USUAL,) if seen else LIKELY
 
-    def _sizes(self) -> list[int]:
-        """Block sizes that are the same in every launch; all of them if there are none of these."""
-        seen: dict[str, set[int]] = {}
+    def _sides(self) -> list[Side]:
+        """Block sizes that are the same in every launch; if there are none of these, those of each case."""
+        seen: dict[str, dict[str, set[int]]] = {}
         for outcome in self.outcomes:
             for launch in outcome.launches:
                 for name, value in launch.constexprs.items():
-                    if type(value) is int and 8 <= value <= 256 and not value & (value - 1):
-                        seen.setdefault(name, set()).add(value)
-        blocks = {name: values for name, values in seen.items() if not WIDTH.search(name)} or seen
-        fixed = [next(iter(values)) for values in blocks.values() if len(values) == 1]
-        every = fixed or [value for values in blocks.values() for value in sorted(values)]
-        return list(dict.fromkeys(every))[:3]
+                    if type(value) is int and value > 0 and not value & (value - 1):
+                        seen.setdefault(name, {}).setdefault(outcome.case.name, set()).add(value)
+        seen = {name: cases for name, cases in seen.items() if _is_block(_sizes(cases))}
+        blocks = {name: cases for name, cases in seen.items() if not WIDTH.search(name)} or seen
+        fixed = [size for cases in blocks.values() for size in _sizes(cases) if len(_sizes(cases)) == 1]
+        return list(dict.fromkeys(fixed or (side for cases in blocks.values() for side in _by_case(cases))))[
+            :3
+        ]
 
     def _evaluate(self, candidate: Candidate, outcome: Outcome, dtype: torch.dtype | None) -> Outputs | None:
         inputs = self.inputs(outcome)
@@ -163,3 +196,19 @@ class Predictions:
         if not twin.outputs or twin.status not in (Status.WRONG, Status.PASS):
             return None
         return None if any(check.problem for check in twin.outputs) else tuple(c.got for c in twin.outputs)
+
+
+def _sizes(cases: Mapping[str, set[int]]) -> list[int]:
+    """All sizes of one constant, whatever the case."""
+    return sorted(set().union(*cases.values()))
+
+
+def _is_block(sizes: list[int]) -> bool:
+    return sizes[-1] >= SMALLEST and (len(sizes) > 1 or sizes[-1] <= LARGEST)
+
+
+def _by_case(cases: Mapping[str, set[int]]) -> list[Side]:
+    """A block whose size is known in each case; else all sizes, each as if it were for all cases."""
+    if all(len(sizes) == 1 for sizes in cases.values()):
+        return [Blocks(frozenset((case, min(sizes)) for case, sizes in cases.items()))]
+    return [size for size in _sizes(cases) if SMALLEST <= size <= LARGEST]

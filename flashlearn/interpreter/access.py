@@ -12,6 +12,7 @@ import numpy as np
 from flashlearn.interpreter.errors import OutOfBounds
 from flashlearn.interpreter.meant import meant_index
 from flashlearn.interpreter.shadow import Region, View
+from flashlearn.interpreter.stepping import Reason, reason
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
@@ -92,8 +93,11 @@ def stray(
             fault = (*fault, "gaps")
         if memory.checked is not None:
             fault = (*fault, "block pointer")
+        why = _reason(access, region, view, index, memory)
+        fault = (*fault, *why[0]) if why else fault
         lanes = _lanes(int(bad.sum()), access.addresses.size)
         sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, memory.checked)}"
+        sentence += f" {why[1]}" if why else ""
     return OutOfBounds(sentence, memory.place(), fault)
 
 
@@ -125,6 +129,20 @@ def _index(access: Access, region: Region, view: View, number: int, byte: int) -
     lane = np.unravel_index(int(numbers[number]) if numbers is not None else number, access.addresses.shape)
     meant = meant_index(access.addresses.astype(np.int64) - region.base, tuple(map(int, lane)), view)
     return meant if meant is not None and _outside(view, meant) else view.coordinates(byte)
+
+
+def _reason(
+    access: Access, region: Region, view: View, index: tuple[int, ...], memory: Memory
+) -> Reason | None:
+    """Why it went astray, where that is sure; a block pointer has told its strides and its shape."""
+    if memory.checked is not None:
+        return None
+    lanes = None
+    if access.masked:
+        lanes = access.lanes if access.partial else np.ones(access.addresses.shape, bool)
+    others = [v for other in memory.active for v in other.views]
+    bytes_in = access.addresses.astype(np.int64) - region.base
+    return reason(bytes_in, lanes, view, index, memory.program, others)
 
 
 def _where(view: View, index: tuple[int, ...], byte: int) -> str:

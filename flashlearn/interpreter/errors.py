@@ -33,7 +33,8 @@ class OutOfBounds(LaunchError):
     """A load, store or atomic outside the tensors that the launch was given.
 
     `fault` is (kind of access, whether it had a mask, first offending index), and "gaps" where that index
-    lies between the tensor's elements.
+    lies between the tensor's elements; "steps", the tile's and the tensor's strides where these differ, and
+    "exchanged" where two strides, or two indices, are in each other's place.
     """
 
     def __init__(self, sentence: str, place: Place | None = None, fault: tuple = ()):

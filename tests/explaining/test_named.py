@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from types import SimpleNamespace
 
 import torch
 
@@ -13,7 +14,7 @@ from flashlearn.explaining.combined import Patience, combinations
 from flashlearn.explaining.comparable import comparable, is_faint
 from flashlearn.explaining.fitting import distance, fit
 from flashlearn.explaining.named import named
-from flashlearn.explaining.predictions import Predictions
+from flashlearn.explaining.predictions import Predictions, sizes_in
 from flashlearn.explaining.remembered import Remembered, identity
 from flashlearn.judging.cases import run
 from flashlearn.outcome import OutputCheck, Status
@@ -190,6 +191,16 @@ def test_numbers_that_overflow_here_and_there_may_round_like_large_numbers():
     got = (wrong * (1 + 1e-5)).float()
     check = OutputCheck("y", False, float("inf"), 1e-6, float("nan"), got=got, expected=right)
     assert fit(wrong, check).explains
+
+
+def test_a_block_that_differs_from_case_to_case_is_taken_as_it_is_in_each():
+    def outcome(case: str, block: int) -> SimpleNamespace:
+        launch = SimpleNamespace(constexprs={"BLOCK": block, "STAGES": 2})
+        return SimpleNamespace(case=SimpleNamespace(name=case), launches=[launch])
+
+    (tile,) = Predictions(EXERCISE, [outcome("short", 32), outcome("long", 1024)]).tiles()
+    assert (sizes_in(tile, "short"), sizes_in(tile, "long")) == ((32, 32), (1024, 1024))
+    assert Predictions(EXERCISE, [outcome("short", 32), outcome("long", 32)]).tiles() == [(32, 32)]
 
 
 def test_the_search_for_pairs_ends_by_work_done_and_not_by_the_clock():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -97,3 +99,21 @@ def test_a_right_answer_gets_no_finding():
 def test_noise_that_no_rule_knows_gets_no_name():
     noisy = edited(lambda y: y + torch.randn(y.shape, generator=torch.Generator().manual_seed(0)))
     assert diagnose(EXERCISE, run(EXERCISE, noisy)) is None
+
+
+def test_right_numbers_at_the_places_of_an_input_s_strides_are_told():
+    exercise = dataclasses.replace(
+        EXERCISE,
+        inputs=lambda case, generator: {"x": torch.randn(9, 4, generator=generator).t()},
+        judged=HowJudged(reference=lambda x: 2 * x),
+    )
+
+    def stored(x):
+        y = torch.empty(x.numel())
+        y.as_strided(x.shape, x.stride()).copy_(2 * x)
+        return y.view(x.shape)
+
+    finding = diagnose(exercise, run(exercise, stored))
+    assert finding.names == ("stored with other strides",) and "x's strides" in finding.sentence
+    finding = diagnose(exercise, run(exercise, lambda x: stored(x).flip(0)))
+    assert finding is None or finding.names != ("stored with other strides",)

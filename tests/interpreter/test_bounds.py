@@ -233,3 +233,62 @@ def test_a_block_pointer_s_boundary_check_is_no_mask(checked, said):
     with observing(), pytest.raises(OutOfBounds) as raised:
         copy_block[(1,)](torch.zeros(5, 13), torch.zeros(16), 5, 13, 16, checked)
     assert said in str(raised.value)
+
+
+@triton.jit
+def add_matrices(
+    x_ptr, y_ptr, z_ptr, M, N, x_row, x_column, y_row, y_column, z_row, z_column,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    i, j = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
+    inside = (i < M) & (j < N)
+    x = tl.load(x_ptr + i * x_row + j * x_column, mask=inside)
+    y = tl.load(y_ptr + i * y_row + j * y_column, mask=inside)
+    tl.store(z_ptr + i * z_row + j * z_column, x + y, mask=inside)
+
+
+@pytest.mark.parametrize(
+    ("strides_of_y", "said"),
+    [
+        (
+            (5, 1),
+            "Neighbouring lanes lie 5 and 1 elements apart along the tile's axes, as in x_ptr, but y_ptr",
+        ),
+        ((1, 7), "With the two strides of y_ptr exchanged, every lane would be inside."),
+        ((7, 2), ""),
+    ],
+)
+def test_whose_strides_an_access_was_made_with_is_told(strides_of_y, said):
+    x, y, z = torch.zeros(12, 5)[:10], torch.zeros(10, 7)[:, :5], torch.zeros(5, 10).t()
+    launch = lambda: add_matrices[(1,)](  # noqa: E731
+        x, y, z, 10, 5, *x.stride(), *strides_of_y, *z.stride(), BLOCK=16
+    )
+    told = str(stray(launch))
+    assert said in told and ("Neighbouring" in told or "exchanged" in told) == bool(said)
+
+
+def test_a_stride_that_is_left_out_is_told():
+    x = torch.arange(8.0)[::3]
+    told = str(stray(lambda: copy[(1,)](x, torch.empty(3), 3, BLOCK=4, LOAD_MASK=True, STORE_MASK=True)))
+    assert "Neighbouring lanes lie 1 element apart, but x_ptr has the stride 3." in told
+
+
+@triton.jit
+def first_of_each_head(x_ptr, H, x_batch, x_head, D: tl.constexpr, ONE_AXIS: tl.constexpr):
+    b = tl.program_id(0) % H if ONE_AXIS else tl.program_id(1)
+    h = tl.program_id(0) // H if ONE_AXIS else tl.program_id(0)
+    tl.load(x_ptr + b * x_batch + h * x_head + tl.arange(0, D), mask=h > 0)
+
+
+@pytest.mark.parametrize("grid", [(6,), (2, 3)])
+def test_indices_of_the_program_that_are_exchanged_are_told(grid):
+    x = torch.zeros(2, 3, 4)
+    launch = first_of_each_head[grid]
+    told = str(stray(lambda: launch(x, 3, *x.stride()[:2], D=4, ONE_AXIS=len(grid) == 1)))
+    assert "With indices 0 and 1 exchanged it would be inside." in told
+
+
+def test_a_grid_that_is_too_large_is_no_exchange():
+    x = torch.zeros(2, 3, 4)
+    launch = first_of_each_head[(9,)]
+    assert "exchanged" not in str(stray(lambda: launch(x, 1, *x.stride()[:2], D=4, ONE_AXIS=True)))

@@ -38,11 +38,18 @@ def tile_of(reading: Reading) -> tuple[int, ...]:
     return tuple(at[a].start // (blocks[a] or 1) for a in AXES if a in at)
 
 
-def agreeing(found: Departure, quantities: Quantities) -> tuple[str, ...]:
-    """Names that the statement read and whose values are right inputs, or right for what it should make."""
-    wanted = quantities.made_of.get(found.goal.quantity.name)
+def agreeing(found: Departure, quantities: Quantities, multiple: bool = False) -> tuple[str, ...]:
+    """Names that the statement read and whose values are right inputs, or right for what it should make.
+
+    Where it makes a `multiple` of its goal, a name with the goal itself, up to a factor, is none of these:
+    that factor is what is wrong.
+    """
+    goal = found.goal.quantity
+    wanted = quantities.made_of.get(goal.name)
 
     def fits(quantity: Quantity) -> bool:
+        if multiple and quantity.name in (goal.name, f"running {goal.words}"):
+            return False
         return wanted is None or quantity.name in wanted or quantity.kind == "input"
 
     named = (o for o in found.operands if o.event.site.name and any(fits(m.quantity) for m in o.firm))
@@ -56,7 +63,7 @@ def facts_of(found: Departure, quantities: Quantities) -> dict[str, Any]:
     values it was made of, and which are right; of its own name that is the old value.
     """
     reading = found.reading
-    before = _before(found)
+    before, instead = _before(found), _instead(found, quantities)
     if before is not None and before >= tile_of(reading):
         before = None  # another head's, or another program's: that everything agrees there says nothing
     return {
@@ -67,8 +74,8 @@ def facts_of(found: Departure, quantities: Quantities) -> dict[str, Any]:
         "before": before,
         "quantity": found.goal.quantity.words,
         "rows": _rows(reading, found.goal.quantity),
-        "agrees": agreeing(found, quantities),
-        "instead": _instead(found, quantities),
+        "agrees": agreeing(found, quantities, multiple=instead is not None and instead.kind == "multiple"),
+        "instead": instead,
     }
 
 

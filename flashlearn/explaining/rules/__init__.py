@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from flashlearn.explaining.rules.clue import Clue, Rule
 from flashlearn.explaining.rules.kept import kept_part
+from flashlearn.explaining.rules.layouts import stored_with_other_strides
 from flashlearn.explaining.rules.numbers import (
     added_constant,
     constant_factor,
@@ -43,6 +44,7 @@ SURE: tuple[Rule, ...] = (
     exchanged,
     sign,
     transposed,
+    stored_with_other_strides,
     constant_factor,
     added_constant,
     permuted_heads,

@@ -26,11 +26,12 @@ def first_divergence(
     though = f", though {listed} {'is' if len(agrees) == 1 else 'are'} right" if agrees else ""
     start = f"Through tile {_shown(before)} everything agrees; " if before is not None else ""
     meant = f"rows {rows[0]} to {rows[1]} of {quantity}" if rows is not None else quantity
-    sentence = f"{start}{where} is not {meant}{though}."
+    what = f"not {meant}{though}"
     if instead is not None and instead.kind == "unmasked":
-        sentence = (
-            f"{start}{where} is {meant} without the mask: hidden keys have numbers in it like any other."
-        )
+        what = f"{meant} without the mask: hidden keys have numbers in it like any other"
+    elif instead is not None and instead.kind == "multiple":
+        what = f"{instead.ratio:.4g} times {meant}{though}"
+    sentence = f"{start}{where} is {what}."
     return Said(
         joined(sentence[0].upper() + sentence[1:], _instead(instead) if instead is not None else ""),
         f"Compare this line with what {quantity} is made of.",
@@ -66,7 +67,7 @@ def _instead(instead: Instead) -> str:
         "without delta": "It is P ∘ dP: delta is not subtracted.",
         "share": "It holds this tile's share alone.",
         "not rescaled": f"The old `{instead.name}` was not rescaled when the maximum moved.",
-        "multiple": f"It is {instead.ratio:.4g} times that.",
+        "multiple": "",
     }[instead.kind]
 
 

@@ -12,7 +12,11 @@ from flashlearn.explaining.wording.kinds import Said, joined, kind
 ASTRAY = {
     "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
     "dtype": "Which dtype does the tensor have, and which one does the pointer count in?",
-    "stride": "Multiply every index by the stride of its own dimension: which stride is missing here?",
+    "stride": (
+        "Multiply every index by the stride of its own dimension: which stride is missing here, or is "
+        "another tensor's?"
+    ),
+    "exchanged": "Which index, and which stride, belongs to which dimension? Two have changed places.",
     "mask": ("Is each bound in the mask the size of its own dimension, and each index times its own stride?"),
     "block pointer": (
         "boundary_check keeps lanes out along the dimensions that it names; the shape given to "

@@ -44,6 +44,16 @@ def transposed(output: str) -> Said:
     return Said(f"{output} is the transpose of the right answer.", step)
 
 
+@kind("stored with other strides")
+def stored_with_other_strides(output: str, tensor: str) -> Said:
+    """The right numbers, at the places of another tensor's layout."""
+    return Said(
+        f"{output} holds the right numbers, each where the strides of {tensor} put it: the store uses "
+        f"{tensor}'s strides.",
+        f"{output} is a tensor of its own, allocated in the launcher: address it with its own strides.",
+    )
+
+
 @kind("constant factor")
 def constant_factor(
     output: str, factor: float, meaning: Meaning | None = None, span: Span | None = None

@@ -15,9 +15,11 @@ from torch import Tensor
 
 
 @triton.jit
-def _ids_kernel(ids_ptr, n, OFFSET: tl.constexpr, MASK: tl.constexpr, BLOCK: tl.constexpr):
+def _ids_kernel(
+    ids_ptr, n, FIRST: tl.constexpr, OFFSET: tl.constexpr, MASK: tl.constexpr, BLOCK: tl.constexpr
+):
     pid = tl.program_id(0)
-    offsets = tl.arange(0, BLOCK)
+    offsets = tl.arange(FIRST, FIRST + BLOCK)
     if OFFSET:
         offsets += pid * BLOCK
     if MASK:
@@ -26,10 +28,12 @@ def _ids_kernel(ids_ptr, n, OFFSET: tl.constexpr, MASK: tl.constexpr, BLOCK: tl.
         tl.store(ids_ptr + offsets, pid)
 
 
-def _ids(x: Tensor, block: int, programs: int, offset: bool = True, mask: bool = True) -> Tensor:
+def _ids(
+    x: Tensor, block: int, programs: int, offset: bool = True, mask: bool = True, first: int = 0
+) -> Tensor:
     n = x.numel()
     ids = torch.empty(n, dtype=torch.int32, device=x.device)
-    _ids_kernel[(programs,)](ids, n, OFFSET=offset, MASK=mask, BLOCK=block)
+    _ids_kernel[(programs,)](ids, n, FIRST=first, OFFSET=offset, MASK=mask, BLOCK=block)
     return ids
 
 
@@ -43,6 +47,10 @@ def ids_without_offset(x: Tensor, block: int) -> Tensor:
 
 def ids_without_tail(x: Tensor, block: int) -> Tensor:
     return _ids(x, block, max(x.numel() // block, 1))  # rounded down
+
+
+def ids_with_lanes_from_one(x: Tensor, block: int) -> Tensor:
+    return _ids(x, block, triton.cdiv(x.numel(), block), first=1)
 
 
 # row_sum -------------------------------------------------------------------------------------------

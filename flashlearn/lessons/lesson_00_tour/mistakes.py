@@ -69,6 +69,14 @@ PROGRAM_IDS = {
         next_step="Store tl.program_id(0) as it is.",
         wrong=lambda x, block: reference.ids(x, block) + 1,
     ),
+    "lanes counted from one": Mistake(
+        sentence=(
+            "Every block is shifted by one: element 0 is never written, and the first element of each later "
+            "block has the number of the program before."
+        ),
+        next_step="Lanes count from 0: tl.arange(0, BLOCK).",
+        launcher=broken.ids_with_lanes_from_one,
+    ),
     "number of programs": Mistake(
         sentence="Every slot holds how many programs there are, not which one wrote it.",
         next_step="tl.num_programs(0) is the size of the grid; tl.program_id(0) is the number within it.",

@@ -231,6 +231,12 @@ COLUMN_SUMS = {
         "If the loss is a mean, its 1/M is in dy already.",
         **made(column_sums, "mean"),
     ),
+    "summed along the wrong axis": Mistake(
+        "Each tile is summed along its rows. The tile is square, so the shapes fit, and the sums of rows "
+        "land where the sums of columns belong.",
+        "db[j] adds up over i: which axis of the tile is i, and which one has to go?",
+        **made(column_sums, "rows of the tile summed"),
+    ),
     "the last tile overwrites": Mistake(
         "db holds the sums of the last tile alone: each tile's sums replace those before.",
         "Add to the accumulator, db += tl.sum(…), and store once, after the loop.",

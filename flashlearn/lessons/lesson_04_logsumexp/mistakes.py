@@ -365,7 +365,13 @@ def _finite(lse: Tensor) -> Tensor:
 def _tilewise_softmax(
     s: Tensor, lse: Tensor, faults: frozenset[str], tile: tuple[int, int] = (32, 32)
 ) -> Tensor:
-    return torch.cat([reference.softmax(part) for part in s.split(tile[1], dim=1)], dim=1)
+    """Each tile divided by its sum: of exp(s − its maximum), or of exp(s − lse), which may vanish in fp32."""
+    tiles = s.split(tile[1], dim=1)
+    if "after lse" not in faults:
+        return torch.cat([reference.softmax(part) for part in tiles], dim=1)
+    shares = [(part - _finite(lse)).float().exp() for part in tiles]
+    shares = [e / e.sum(dim=1, keepdim=True) for e in shares]
+    return torch.cat(shares, dim=1).nan_to_num(0.0).to(s.dtype)
 
 
 RECOMPUTE = {
@@ -402,7 +408,7 @@ RECOMPUTE = {
     "softmax of the tile": Mistake(
         "Each tile sums to 1 on its own. The row's sum is that of all its tiles, and lse already has it.",
         "No maximum and no sum here: exp(s − lse) is final.",
-        wrong=functools.partial(_tilewise_softmax, faults=frozenset({"softmax of the tile"})),
+        **made(_tilewise_softmax, "softmax of the tile", also=(("softmax of the tile", "after lse"),)),
     ),
     "lse taken by column": Mistake(
         "The kernel reads lse[j]: there is one per row, and where a tile has more columns than there are "

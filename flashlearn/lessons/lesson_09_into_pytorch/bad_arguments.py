@@ -120,9 +120,11 @@ def _layouts(answer: Answer) -> str:
         )
     for name, out in zip(("o", "lse"), evidence.values, strict=True):
         if not out.is_contiguous():
+            copied_from_q = out.stride() == given["q"].stride()
+            whose = ", those of the view q: its layout was copied" if copied_from_q else ""
             return (
-                f"Every case passes; but {name} has the strides {out.stride()} where q has "
-                f"{given['q'].stride()}. It is to be contiguous, whatever q is: allocate it by its shape."
+                f"Every case passes; but {name} has the strides {out.stride()}{whose}. It is to be "
+                f"contiguous, {out.contiguous().stride()} here, whatever q is: allocate it by its shape."
             )
     return ""
 

@@ -217,7 +217,7 @@ WRONG = {
     ),
     "alpha is missing from dK": (
         "dkv_kernel", BACKWARD, [("alpha * to_k", "to_k")],
-        "tl.store(dk_ptr", "dK", "4 times that",
+        "tl.store(dk_ptr", "dK", "is 4 times dK.",
     ),
     "alpha is missing from S": (
         "dkv_kernel", BACKWARD, [("s = alpha * tl.dot(", "s = tl.dot(")],

@@ -199,7 +199,9 @@ def test_an_output_laid_out_like_q_is_refused_though_its_numbers_are_right():
         o, lse = kernels.strided_inputs(q, k, v, alpha)
         return torch.empty_like(q).copy_(o), lse
 
-    assert "o has the strides (640, 16, 32, 1)" in reviewed(lesson.strided_inputs, like_q)
+    said = reviewed(lesson.strided_inputs, like_q)
+    assert "o has the strides (640, 16, 32, 1), those of the view q" in said
+    assert "contiguous, (640, 320, 16, 1) here" in said
 
 
 def test_a_complaint_after_the_cases_is_not_counted_as_a_case():

@@ -53,6 +53,7 @@ TILED = frozenset(
         "Q stays",
         "dO stays",
         "no guard",
+        "softmax of the tile",
     }
 )
 """Faults whose result depends on the shape of the tiles."""
@@ -139,6 +140,8 @@ def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns
     if "padded keys" not in x.faults:
         seen = seen & (keys < x.k.shape[2])
     s = torch.where(seen, s, 0.0 if "hidden scores are 0" in x.faults else -math.inf)
+    if "softmax of the tile" in x.faults:
+        return s.softmax(-1).nan_to_num(0.0)  # a row that sees nothing of it has no weights
     if "LSE along the keys" in x.faults:
         must_be_square(rows, columns)
     lse = lse[..., None, :] if "LSE along the keys" in x.faults else lse[..., :, None]

@@ -144,7 +144,7 @@ def _block(q, k, v, alpha, end, last_seen, causal, faults, size) -> tuple[Tensor
         if "divided in every step" in faults:
             acc = acc / l_i
         m = m if "m never updated" in faults else m_new
-    return _finished(m, l_i, acc, guarded, faults)
+    return _finished(m, l_i, acc, guarded or "division guarded" in faults, faults)
 
 
 def _exponentials(older: Tensor, newer: Tensor, faults: Faults) -> tuple[Tensor, Tensor]:

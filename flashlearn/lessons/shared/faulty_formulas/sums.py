@@ -20,7 +20,7 @@ PARTS = frozenset(
     {"first tile only", "last tile only", "first tile left out", "last tile left out", "ragged tile left out"}
 )
 OVERLAPS = frozenset({"tiles twice as high", "steps of one row"})
-TILED = PARTS | OVERLAPS | {"A stays", "B stays", "tiles not turned back"}
+TILED = PARTS | OVERLAPS | {"A stays", "B stays", "tiles not turned back", "rows of the tile summed"}
 """The faults whose results depend on the tile."""
 
 
@@ -47,8 +47,20 @@ def column_sums(dy: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Ten
     """db[j] = Σ_i dy[i, j]."""
     if faults & OVERLAPS:
         dy = _counted(dy, faults, tile)
+    if "rows of the tile summed" in faults:
+        return _sums_of_rows(dy, tile)
     db = dy[kept(dy.shape[0], tile[0], faults)].sum(dim=0)
     return db / dy.shape[0] if "mean" in faults else db
+
+
+def _sums_of_rows(dy: Tensor, tile: Tile) -> Tensor:
+    """Sums of each tile's rows in the places of its columns' sums. ValueError if tiles are not square."""
+    if tile[0] != tile[1]:
+        raise ValueError("this fault needs square tiles")
+    rows, columns = dy.shape
+    dy = torch.nn.functional.pad(dy, (0, -columns % tile[1], 0, -rows % tile[0]))
+    tiles = dy.unflatten(0, (-1, tile[0])).unflatten(2, (-1, tile[1]))  # [down, row, across, column]
+    return tiles.sum(dim=(0, 3)).t().flatten()[:columns]
 
 
 def _counted(dy: Tensor, faults: Faults, tile: Tile) -> Tensor:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.forward import FILLERS
 from flashlearn.lessons.shared.named_mistakes.forward import common
+
+USUAL_FILLER, *OTHER_FILLERS = FILLERS
 
 
 def causal_forward(formula: Ways) -> dict[str, Mistake]:
@@ -76,11 +79,10 @@ def causal_forward(formula: Ways) -> dict[str, Mistake]:
             "must not see.",
             'Use -float("inf"), and guard the rows in which it is all there is.',
             **formula(
-                "finite filler",
+                USUAL_FILLER,
                 also=(
-                    "filler −10³⁰",
-                    "filler −10⁶",
-                    "filler −10⁴",
+                    *OTHER_FILLERS,
+                    *((filler, "division guarded") for filler in FILLERS),
                 ),
             ),
         ),

@@ -113,6 +113,12 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             "exp(s - lse_i[:, None]): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
+        "softmax of the tile": Mistake(
+            "The weights of each tile are divided by the tile's own sum, so that P sums to 1 in every tile. "
+            "A row's sum is that of all its tiles, and LSE has it already.",
+            "P = exp(s − LSE) is final: it needs no maximum and no sum of its own.",
+            **formula("softmax of the tile"),
+        ),
         "LSE added": Mistake(
             "P was computed as exp(S + LSE): LSE was added where it must be subtracted.",
             "P = exp(S − LSE): exp(LSE) is what the forward pass divided by.",

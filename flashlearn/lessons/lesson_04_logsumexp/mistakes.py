@@ -145,6 +145,10 @@ SENTENCES = {
         "acc is rescaled and l is not: their quotient is then no mean of values.",
         "l takes the same two factors as acc.",
     ),
+    "one part left out": (
+        "l and acc hold one part's share alone: the other part is missing.",
+        "The sums go over the scores of both parts. How many terms has each?",
+    ),
     "weights exchanged": (
         "Each part is multiplied by the other part's factor.",
         "l_a was summed with m_a subtracted: its factor has m_a in it.",
@@ -191,6 +195,11 @@ MERGE = {
             lambda m_a, l_a, acc_a, m_b, l_b, acc_b: _onto_b(m_b, l_b, acc_b, m_a, l_a, acc_a),
         ),
     ),
+    "one part left out": Mistake(
+        *SENTENCES["one part left out"],
+        wrong=_merged(lambda m, m_a, m_b: sp.S.Zero, _of_b),
+        also=(_merged(_of_a, lambda m, m_a, m_b: sp.S.Zero),),
+    ),
     "O in place of acc": Mistake(
         "The third is acc / l: the output, already divided.",
         "Divide once, when everything is merged: a merged acc is a sum.",
@@ -215,6 +224,10 @@ def merge(m_a, l_a, acc_a, m_b, l_b, acc_b, faults: Faults = NONE) -> tuple[Tens
     if "larger part only" in faults:
         first = m_a >= m_b
         l, acc = torch.where(first, l_a, l_b), torch.where(first.unsqueeze(-1), acc_a, acc_b)
+    if "a left out" in faults:
+        l, acc = w_b * l_b, w_b.unsqueeze(-1) * acc_b
+    if "b left out" in faults:
+        l, acc = w_a * l_a, w_a.unsqueeze(-1) * acc_a
     if "halved" in faults:
         l, acc = l / 2, acc / 2
     if "mean under the weights" in faults:
@@ -265,6 +278,9 @@ MERGE_TORCH = {
         "You kept the part with the larger maximum, and dropped the other, whose scores count all the same.",
         "Both parts stay in the sum, each with its factor. How large is the smaller part's?",
         wrong=_faulty("larger part only"),
+    ),
+    "one part left out": Mistake(
+        *SENTENCES["one part left out"], wrong=_faulty("a left out"), also=(_faulty("b left out"),)
     ),
     "halves": Mistake(
         "You halved the sums. l and acc are sums over all scores, and the merged ones are sums, too.",

@@ -29,11 +29,12 @@ def common(fits: Fits, seen: Sequence[Seen]) -> Pattern | None:
     """The factor of every wrong case: one number or argument, or what explains all of them; else None."""
     patterns = [one.pattern for one in seen if one.pattern is not None]
     first = patterns[0]
-    if all(_stands_for(p) == _stands_for(first) for p in patterns):
-        return first
+    alike = first if all(_stands_for(p) == _stands_for(first) for p in patterns) else None
+    if alike is not None and len(patterns) == len(seen):
+        return alike
     found = [(name, power) for name, power in _candidates(fits) if _explains(fits, seen, name, power)]
     if len(found) != 1:
-        return None
+        return alike
     name, power = found[0]
     told = next((p for p in patterns if p.name == SYMBOL), None)
     sized = {"subject": first.facts["subject"], "symbol": name, "power": power, "size": True}

@@ -91,6 +91,13 @@ def test_a_number_is_the_argument_that_it_stands_for_in_the_other_cases():
     assert told.mistake == "factor" and told.sentence == "dk: The factor alpha is missing twice."
 
 
+def test_a_factor_that_is_1_where_a_size_is_1_is_told_as_the_size():
+    told = found(
+        "attention_dq_dk", lambda q, k, ds, alpha: (alpha * ds * k / sp.sqrt(q.cols), alpha * ds.T * q)
+    )
+    assert told.mistake == "factor" and "1/√D times" in told.sentence
+
+
 def test_factors_that_nothing_explains_are_no_pattern():
     def vjp(X, W, dY):
         return dY * W.T * (X.rows + 3), X.T * dY

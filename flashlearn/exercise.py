@@ -10,6 +10,7 @@ This module knows nothing of how an exercise is checked, timed or shown.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -72,9 +73,9 @@ class Mistake:
     signature of the exercise's reference; or `launcher` is a real function with a real kernel that
     makes it (where torch cannot say it: a missing mask, a race), to be answered with `status`.
     `sentence` says to the learner what happened, `next_step` what to look at. `also` are
-    formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults`, of
-    a function that has `tiles` (a `Tiles`), takes the shape of the tiles as `tile`, and is tried with the
-    learner's where one of its faults depends on it.
+    formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults` can
+    be computed with another's of the same function. One of a function that has `tiles` (a `Tiles`) takes the
+    shape of the tiles as `tile`, and is tried with the learner's where one of its faults depends on it.
     """
 
     sentence: str
@@ -83,6 +84,16 @@ class Mistake:
     launcher: Callable[..., Any] | None = None
     status: str = "WRONG"
     also: tuple[Callable[..., Any], ...] = ()
+
+
+def joined(one: Callable[..., Any], other: Callable[..., Any]) -> functools.partial | None:
+    """Two formulas of mistakes as one that makes both, where both are faults by name of the same."""
+    if not (isinstance(one, functools.partial) and isinstance(other, functools.partial)):
+        return None
+    if one.func is not other.func or "faults" not in one.keywords or "faults" not in other.keywords:
+        return None
+    both = {**one.keywords, **other.keywords, "faults": one.keywords["faults"] | other.keywords["faults"]}
+    return functools.partial(one.func, **both)
 
 
 @dataclass(frozen=True)

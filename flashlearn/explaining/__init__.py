@@ -15,6 +15,7 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
+from flashlearn.explaining.exchanged import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
     nan_born,
@@ -84,6 +85,7 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     finding = (
         attempted(exercise, "named", _named, exercise, outcomes)
         or attempted(exercise, "named where written", named_where_written, exercise, outcomes)
+        or attempted(exercise, "named where exchanged", named_where_exchanged, exercise, outcomes)
         or (answer and attempted(exercise, "rounded inside", rounded_inside, exercise, wrong, answer))
         or _by_rules(exercise, wrong, answer)
     )

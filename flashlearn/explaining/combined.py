@@ -7,12 +7,12 @@ added terms add up (A + B − R), and mistakes in different places stay where th
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
+from flashlearn.exercise import joined
 from flashlearn.explaining.comparable import work
 from flashlearn.explaining.fitting import fit
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
@@ -100,9 +100,9 @@ def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcom
 def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterator[list[Candidate]]:
     """Ways in which two mistakes meet, each with the learner's tiles."""
     names = (*one.names, *other.names)
-    joined = _joined(one, other)
-    if joined is not None:
-        yield [Candidate(names, formula, parts=(one, other)) for formula in predictions.at_tiles(joined)]
+    both = joined(one.compute, other.compute)
+    if both is not None:
+        yield [Candidate(names, formula, parts=(one, other)) for formula in predictions.at_tiles(both)]
     else:
         for law in (_product, _sum, _places):
             yield [Candidate(names, law, parts=(one, other), law=True)]
@@ -113,17 +113,6 @@ def _within_one_tile(predictions: Predictions, probe: Outcome) -> bool:
     lengths = [size for name, size in probe.case.sizes.items() if name.startswith("S")]
     smallest = min(min(sizes_in(tile, probe.case.name)) for tile in predictions.tiles())
     return bool(lengths) and max(lengths) <= smallest
-
-
-def _joined(one: Candidate, other: Candidate) -> functools.partial | None:
-    """Both mistakes in one formula, where both are faults by name of the same."""
-    a, b = one.compute, other.compute
-    if not (isinstance(a, functools.partial) and isinstance(b, functools.partial) and a.func is b.func):
-        return None
-    if "faults" not in a.keywords or "faults" not in b.keywords:
-        return None
-    both = {**a.keywords, **b.keywords, "faults": a.keywords["faults"] | b.keywords["faults"]}
-    return functools.partial(a.func, **both)
 
 
 def _visible_formulas(

@@ -94,6 +94,7 @@ GENERIC_NAMES = (
             "not rescaled",
             # of symbolic answers
             "swapped",
+            "arguments exchanged",
             "wrong type",
             "wrong shape",
             "unevaluated",

@@ -22,9 +22,10 @@ from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Outcome, Place, Status
 
 PACKAGE = Path(flashlearn.__file__).parent
+NAMING = ("naming.py", "predicted.py", "patterns.py", "stands_for.py", "misplaced.py")
 EXPLAINING = sorted(
     path for path in (PACKAGE / "explaining").rglob("*.py") if "wording" not in path.parts
-) + [PACKAGE / "judging" / "symbolic" / name for name in ("naming.py", "predicted.py", "patterns.py")]
+) + [PACKAGE / "judging" / "symbolic" / name for name in NAMING]
 
 
 def findings() -> Iterator[tuple[str, ast.Call]]:

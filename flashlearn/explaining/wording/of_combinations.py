@@ -77,8 +77,8 @@ def departure_and_place(parts: Parts) -> Said:
 
 @kind("each output")
 def each_output(parts: Parts) -> Said:
-    """The same finding for several outputs, each in its own words."""
-    return Said(joined(*(said(part).sentence for part in parts)), said(parts[0]).next_step)
+    """What holds of each output, one after the other."""
+    return Said(joined(*(said(part).sentence for part in parts)), _steps(parts))
 
 
 @kind("outputs")

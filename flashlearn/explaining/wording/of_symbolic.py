@@ -41,14 +41,14 @@ def pattern(pattern: Pattern, output: str | None, case: str = "") -> Said:
 
     The verdict on `case`, the first, has said the same with an example; of several outputs it names one.
     """
-    sentence = spelling.capital(f"{_of(output)}{clause(pattern)}.")
+    sentence = f"{_of(output)}{spelling.capital(clause(pattern))}."
     return Said(sentence, PATTERNS[pattern.name].format(**pattern.facts), "" if output else case)
 
 
 @kind("not compared")
 def not_compared(rule: str, seen: str, output: str | None, case: str = "") -> Said:
     """The form of the answer is wrong: the verdict has said how."""
-    return Said(spelling.capital(f"{_of(output)}{seen}"), RULES.get(rule, ""), "" if output else case)
+    return Said(f"{_of(output)}{spelling.capital(seen)}", RULES.get(rule, ""), "" if output else case)
 
 
 @kind("swapped")
@@ -56,6 +56,16 @@ def swapped(outputs: tuple[str, str]) -> Said:
     """Two outputs in each other's place."""
     a, b = outputs
     return Said(f"{a} and {b} are in each other's place.", f"Return {a}, {b} in this order.")
+
+
+@kind("arguments exchanged")
+def arguments_exchanged(arguments: tuple[str, str]) -> Said:
+    """Two arguments taken for each other."""
+    a, b = arguments
+    return Said(
+        f"Your answer has {a} and {b} in each other's place: with the two exchanged, it is right.",
+        f"Follow {a} through your function, line by line: where does it stand for {b}?",
+    )
 
 
 def _of(output: str | None) -> str:

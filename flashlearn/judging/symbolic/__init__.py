@@ -5,7 +5,8 @@ alone compares two values; `name_mistake` finds which of an exercise's named mis
 
 The way of an answer: `foreign` and `reading` (type and shape) → `screening` and `names` (what it
 holds) → `planning` and `points` (where to look) → `evaluating`, `exact` and `comparing` (exact values)
-→ `proving` if it is right, `patterns` and `describing` if not → `judging` → `running` → `naming`.
+→ `proving` if it is right, `patterns` and `describing` if not → `judging` → `running`, and for a name
+`predicted`, `misplaced` and `stands_for` → `naming`.
 """
 
 from flashlearn.judging.symbolic.judging import Verdict, judge

@@ -6,10 +6,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flashlearn.judging.symbolic import spelling
 from flashlearn.judging.symbolic.patterns import Pattern, Subject
 
 POWERS = {-1: "is missing", 1: "is there once too often", -2: "is missing twice"}
+"""What is said of an argument, by the power to which it is a factor of the error."""
+SIZES = {"1": "{}", "-1": "1/{}", "1/2": "√{}", "-1/2": "1/√{}", "-2": "1/{}²"}
+"""A size to a power."""
 
 
 def clause(pattern: Pattern) -> str:
@@ -58,7 +63,9 @@ def _rest(subject: Subject) -> str:
     )
 
 
-def _factor(subject: Subject, symbol: str, power: int) -> str:
+def _factor(subject: Subject, symbol: str, power: Any, size: bool = False) -> str:
+    if size:
+        return _constant_factor(subject, SIZES[str(power)].format(symbol))
     place = "" if subject.everything else f" in {_whose(subject)}"
     return f"the factor {symbol} {POWERS[power]}{place}"
 

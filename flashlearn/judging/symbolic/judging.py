@@ -62,6 +62,23 @@ class Verdict:
     undecided: bool = False
 
 
+def equal(expected: Any, got: Any, given: Mapping[str, Any] | None = None, *, seconds: float) -> bool:
+    """Whether an answer agrees with the expected value at exact points: no proof, and no words."""
+    try:
+        with deadline(seconds):
+            return _judge(expected, got, dict(given or {}), _Thoroughness(prove=False, describe=False)).ok
+    except TimeLimit:
+        return False
+
+
+@dataclass(frozen=True)
+class _Thoroughness:
+    """What is looked for besides the verdict: a proof of what is right, words for what is wrong."""
+
+    prove: bool = True
+    describe: bool = True
+
+
 def judge(
     expected: Any,
     got: Any,
@@ -77,7 +94,7 @@ def judge(
     """
     try:
         with deadline(seconds):
-            return _judge(expected, got, dict(given or {}), prove)
+            return _judge(expected, got, dict(given or {}), _Thoroughness(prove))
     except TimeLimit:
         return Verdict(
             False,
@@ -87,7 +104,7 @@ def judge(
         )
 
 
-def _judge(expected: Any, got: Any, given: dict, prove: bool) -> Verdict:
+def _judge(expected: Any, got: Any, given: dict, how: _Thoroughness) -> Verdict:
     warnings: list[str] = []
     unknown: list[str] = []
     try:
@@ -98,12 +115,13 @@ def _judge(expected: Any, got: Any, given: dict, prove: bool) -> Verdict:
         screening.reject_undefined(form, truth)
         screening.reject_unevaluated(form, truth)
     except Unreadable as error:
-        return Verdict(False, error.sentence + _core(error, expected, given), rule=error.rule)
+        inside = _core(error, expected, given) if how.describe else ""
+        return Verdict(False, error.sentence + inside, rule=error.rule)
     form, rounded = screening.rational(form)
     said = (*warnings, *rounded)
     if _identical(truth, form):
         return Verdict(True, proof="identical", warnings=said, detail="identical to the expected expression")
-    verdict = _at_points(_Pair(truth, form, given), allowed, unknown, prove)
+    verdict = _at_points(_Pair(truth, form, given), allowed, unknown, how)
     return replace(verdict, warnings=(*said, *verdict.warnings))
 
 
@@ -124,7 +142,7 @@ def _core(error: Unreadable, expected: Any, given: dict) -> str:
     """Says so where only the wrapping is wrong: what is inside is the right answer."""
     if error.core is None:
         return ""
-    inner = _judge(expected, error.core, given, prove=False)
+    inner = _judge(expected, error.core, given, _Thoroughness(prove=False, describe=False))
     return f" {INSIDE.get(error.rule, 'What is inside it is right.')}" if inner.ok else ""
 
 
@@ -145,18 +163,20 @@ class _Pair:
         return [*self.truth.expressions(), *self.form.expressions()]
 
 
-def _at_points(pair: _Pair, allowed: list, unknown: list[str], prove: bool) -> Verdict:
+def _at_points(pair: _Pair, allowed: list, unknown: list[str], how: _Thoroughness) -> Verdict:
     draft = planning.plan(pair.expressions, pair.given)
     plan = planning.choose(draft, lambda candidate: comparing.roughness(*pair.forms, candidate))
-    seen = comparing.compare(*pair.forms, points.generic(plan))
+    seen = comparing.compare(*pair.forms, points.generic(plan), enough=4 if how.describe else 1)
+    if seen.differ and not how.describe:
+        return Verdict(False)
     if seen.differ and unknown:
         return Verdict(False, symbols.unknown_sentence(unknown, allowed), rule="unknown symbol")
     if seen.differ:
         return _wrong(pair, seen, plan)
     if not seen.samples:
-        return _nowhere(pair, seen, prove)
+        return _nowhere(pair, seen, how.prove)
     note = (f"Your answer contains {spelling.listed(unknown)}, which cancels.",) if unknown else ()
-    if prove and proving.proved(*pair.forms):
+    if how.prove and proving.proved(*pair.forms):
         return Verdict(True, proof="proved", detail="equal, proved by simplification", warnings=note)
     count = len(seen.samples)
     exactly = (

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise
-from flashlearn.judging.symbolic.judging import Verdict, judge
+from flashlearn.judging.symbolic.judging import Verdict, equal, judge
+from flashlearn.judging.symbolic.misplaced import arguments_exchanged, outputs_exchanged
+from flashlearn.judging.symbolic.patterns import Pattern
 from flashlearn.judging.symbolic.predicted import FITTING_SECONDS, Fits, declared, pair
+from flashlearn.judging.symbolic.stands_for import Seen, common, of_a_factor
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+
+ENOUGH_CASES = 2
+"""Wrong cases that a mistake must explain to be named beside a crash in the others."""
 
 
 def name_mistake(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
@@ -18,47 +24,66 @@ def name_mistake(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | N
     counterexample has to do.
     """
     judged = [o for o in outcomes if o.outputs]
-    if not judged or len(judged) < len(exercise.cases) or all(o.status is Status.PASS for o in judged):
+    if not judged or all(o.status is Status.PASS for o in judged):
         return None
     table = Fits(exercise, judged)
+    if len(judged) < len(exercise.cases):
+        return _besides(table, outcomes)
     fitting = [name for name in table.names if table.whole(name)]
     if len(fitting) == 1:
         return declared(exercise, fitting[0], len(judged))
     if fitting:
         return None
-    return _swapped(exercise, judged) or pair(table) or _rule(exercise, judged)
+    return outputs_exchanged(table) or pair(table) or arguments_exchanged(table) or _by_output(table)
 
 
-def _swapped(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
-    """Two outputs in each other's place."""
-    if len(exercise.outputs) != 2 or any(len(o.outputs) != 2 for o in outcomes):
+def _besides(table: Fits, outcomes: Sequence[Outcome]) -> Finding | None:
+    """A crash in some cases, and the mistake that the others show, if enough of them do."""
+    crashed = [o for o in outcomes if o.status is Status.CRASHED]
+    wrong = [o for o in table.outcomes if o.status is Status.WRONG]
+    if len(wrong) < ENOUGH_CASES or len(crashed) + len(table.outcomes) < len(table.exercise.cases):
         return None
-    for outcome in outcomes:
-        given = exercise.inputs(outcome.case, outcome.case.generator())
-        first, second = outcome.outputs
-        crossed = ((first.expected, second.got), (second.expected, first.got))
-        if not all(judge(e, g, given, seconds=FITTING_SECONDS, prove=False).ok for e, g in crossed):
-            return None
-    return Finding("swapped", {"outputs": exercise.outputs})
-
-
-def _rule(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
-    """What holds of every wrong output: a generic finding each, told once where it is the same."""
-    found: list[Finding] = []
-    wrong = {c.name for o in outcomes for c in o.outputs if not c.ok}
-    cases = sum(any(not c.ok for c in o.outputs) for o in outcomes)
-    for name in (n for n in exercise.outputs if n in wrong):
-        told = _finding(exercise, outcomes, name)
-        if told is None:
-            return None
-        output = name if len(exercise.outputs) > 1 else None
-        found.append(replace(told, facts={**told.facts, "output": output}, fits=cases, of=cases))
-    if len({finding.names for finding in found}) != 1:
+    fitting = [name for name in table.names if table.whole(name)]
+    if len(fitting) != 1:
         return None
-    return found[0] if len(found) == 1 else Finding("each output", {}, None, cases, cases, (), tuple(found))
+    first = crashed[0]
+    fault = Finding("crashed", {"seen": first.message, "case": first.case.name}, first.place)
+    parts = (fault, declared(table.exercise, fitting[0], len(table.outcomes)))
+    return Finding("besides", {}, first.place, len(wrong), len(wrong), parts=parts, partial=True)
 
 
-def _finding(exercise: Exercise, outcomes: Sequence[Outcome], output: str) -> Finding | None:
+def _by_output(table: Fits) -> Finding | None:
+    """What holds of every wrong output by itself: a mistake that shows there alone, else a generic finding.
+
+    A declared mistake is told even if nothing is known of another output: that this one is right with it
+    has been tried.
+    """
+    wrong = table.wrong_outputs()
+    cases = sum(any(not c.ok for c in o.outputs) for o in table.outcomes)
+    told: dict[str, Finding] = {}
+    for name in wrong:
+        own = _own(table, name) or _finding(table, name)
+        if own is not None:
+            output = name if len(table.exercise.outputs) > 1 else None
+            named = own if own.kind == "declared" else replace(own, facts={**own.facts, "output": output})
+            told[name] = replace(named, fits=cases, of=cases)
+    if len(told) == len(wrong):
+        found = tuple(told.values())
+        return found[0] if len(found) == 1 else Finding("each output", {}, None, cases, cases, (), found)
+    sure = {name: finding for name, finding in told.items() if finding.kind == "declared"}
+    silent = tuple(name for name in wrong if name not in sure)
+    if len(sure) != 1:
+        return None
+    return Finding("outputs", {"silent": silent}, parts=tuple(sure.values()), partial=True)
+
+
+def _own(table: Fits, output: str) -> Finding | None:
+    """The one declared mistake that gives this output in every case, and leaves the others right."""
+    names = table.makers(output)
+    return declared(table.exercise, names.pop(), len(table.outcomes)) if len(names) == 1 else None
+
+
+def _finding(table: Fits, output: str) -> Finding | None:
     """The generic finding that fits one output wherever it is wrong.
 
     A wrong shape says enough where it shows. Where a case holds too few different numbers for a pattern
@@ -66,27 +91,43 @@ def _finding(exercise: Exercise, outcomes: Sequence[Outcome], output: str) -> Fi
     contradicts it.
     """
     found: list[Finding] = []
+    seen: list[Seen] = []
     silent = 0
-    for outcome in outcomes:
+    for outcome in table.outcomes:
         check = next(c for c in outcome.outputs if c.name == output)
         if check.ok:
+            seen.append(Seen(outcome, None))
             continue
-        given = exercise.inputs(outcome.case, outcome.case.generator())
-        verdict = judge(check.expected, check.got, given, prove=False)
+        verdict = judge(check.expected, check.got, table.given(outcome), prove=False)
         if verdict.rule == "wrong shape":
             return _not_compared(verdict, outcome)
         if verdict.rule:
             found.append(_not_compared(verdict, outcome))
         elif verdict.pattern is not None:
-            pattern = verdict.pattern
-            facts = {"pattern": pattern, "case": outcome.case.name}
-            found.append(Finding("pattern", facts, called=(pattern.name,)))
-        elif _negated(check, given):
+            seen.append(Seen(outcome, verdict.pattern))
+            found.append(_pattern(verdict.pattern, outcome.case.name))
+        elif _negated(check, table.given(outcome)):
             silent += 1
         else:
             return None
+    if len(seen) == len(table.outcomes) and all(of_a_factor(s.pattern) for s in seen if s.pattern):
+        return _of_factors(table, seen)
     names = {finding.mistake for finding in found}
     return found[0] if names == {"sign"} or (len(names) == 1 and not silent) else None
+
+
+def _of_factors(table: Fits, seen: Sequence[Seen]) -> Finding | None:
+    """The finding about a factor that every wrong case has."""
+    pattern = common(table, seen)
+    if pattern is None:
+        return None
+    first = next(s for s in seen if s.pattern is not None)
+    return _pattern(pattern, first.outcome.case.name if first.pattern is pattern else "")
+
+
+def _pattern(pattern: Pattern, case: str) -> Finding:
+    """The finding about a pattern; the verdict on `case` has said it, if that is named."""
+    return Finding("pattern", {"pattern": pattern, "case": case}, called=(pattern.name,))
 
 
 def _not_compared(verdict: Verdict, outcome: Outcome) -> Finding:
@@ -98,6 +139,6 @@ def _not_compared(verdict: Verdict, outcome: Outcome) -> Finding:
 def _negated(check: OutputCheck, given: Mapping) -> bool:
     """Whether the answer is minus the right one, exactly."""
     try:
-        return judge(-check.expected, check.got, given, seconds=FITTING_SECONDS, prove=False).ok
+        return equal(-check.expected, check.got, given, seconds=FITTING_SECONDS)
     except TypeError:  # several values, which have no sign of their own
         return False

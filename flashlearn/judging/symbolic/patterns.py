@@ -14,10 +14,12 @@ import sympy as sp
 
 from flashlearn.judging.symbolic import spelling
 from flashlearn.judging.symbolic.comparing import Sample
-from flashlearn.judging.symbolic.exact import same, simple_rational
+from flashlearn.judging.symbolic.exact import same, simple_rational, tidy
 from flashlearn.judging.symbolic.planning import Plan
 
 ENOUGH_NUMBERS = 3
+CONSTANT, SYMBOL = "constant factor", "factor"
+"""Names of the patterns of a factor: a number, and an argument."""
 
 Pairs = list[tuple[sp.Expr, sp.Expr]]
 
@@ -49,11 +51,12 @@ class Subject:
 class Pattern:
     """Something that holds of the error at every point tried: its name and its facts.
 
-    It is put into words by flashlearn.judging.symbolic.clauses.
+    It is put into words by flashlearn.judging.symbolic.clauses. `ratio` is a constant factor's number.
     """
 
     name: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+    ratio: sp.Expr | None = None
 
 
 def wrong_labels(samples: Sequence[Sample]) -> set[tuple]:
@@ -168,10 +171,12 @@ def _sign(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Pattern 
 
 
 def _factor(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Pattern | None:
-    ratios = set(_ratios(pairs) or ())
-    if len(ratios) != 1 or not (factor := ratios.pop()).is_Rational or factor == 0:
+    """A number that is rational, or the root of one."""
+    ratios = {tidy(ratio) for ratio in _ratios(pairs) or ()}
+    if len(ratios) != 1 or not ((factor := ratios.pop()) ** 2).is_Rational or factor == 0:
         return None
-    return Pattern("constant factor", {"subject": subject(samples), "factor": spelling.show(factor)})
+    facts = {"subject": subject(samples), "factor": spelling.show(factor)}
+    return Pattern(CONSTANT, facts, ratio=factor)
 
 
 def _symbol_factor(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Pattern | None:
@@ -186,7 +191,7 @@ def _symbol_factor(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) ->
         for power in (-1, 1, -2):
             if all(same(r, v**power) for r, v in zip(ratios, values, strict=True)):
                 facts = {"subject": subject(samples), "symbol": str(symbol), "power": power}
-                return Pattern("factor", facts)
+                return Pattern(SYMBOL, facts)
     return None
 
 

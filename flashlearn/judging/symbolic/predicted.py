@@ -1,7 +1,8 @@
 """What each declared mistake gives in a symbolic exercise, output by output, and two mistakes at once.
 
-Two are named together where each gives one output's answer in every case, or where both change one output
-and their joint effect is A · B / R or A + B − R, with R the right answer.
+Two are named together where one formula with the faults of both gives the learner's answer, where each gives
+one output's answer in every case, or where both change one output and their joint effect is A · B / R or
+A + B − R, with R the right answer.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 import sympy as sp
 
-from flashlearn.exercise import Exercise
-from flashlearn.judging.symbolic.judging import judge
+from flashlearn.exercise import Exercise, joined
+from flashlearn.judging.symbolic.judging import equal
 from flashlearn.judging.symbolic.running import by_name, copies
 from flashlearn.outcome import Finding, Outcome
 
@@ -31,6 +32,7 @@ class Fits:
 
     exercise: Exercise
     outcomes: Sequence[Outcome]
+    _given: dict[str, dict[str, Any]] = field(default_factory=dict)
     _values: dict[tuple[Way, str], Any] = field(default_factory=dict)
     _answers: dict[tuple[Way, str, str], bool] = field(default_factory=dict)
 
@@ -45,19 +47,42 @@ class Fits:
 
     def given(self, outcome: Outcome) -> dict[str, Any]:
         """The case's inputs."""
-        return self.exercise.inputs(outcome.case, outcome.case.generator())
+        name = outcome.case.name
+        if name not in self._given:
+            self._given[name] = self.exercise.inputs(outcome.case, outcome.case.generator())
+        return self._given[name]
+
+    def equal(self, value: Any, other: Any, outcome: Outcome) -> bool:
+        """Whether two values are equal, in what the case is given."""
+        return equal(value, other, self.given(outcome), seconds=FITTING_SECONDS)
 
     def value(self, way: Way, outcome: Outcome) -> dict[str, Any] | None:
         """The outputs by name that a mistake gives in a case; None where it is not defined."""
         key = (way, outcome.case.name)
         if key not in self._values:
-            mistake = self.exercise.explained.mistakes[way[0]]
-            try:
-                wrong = (mistake.wrong, *mistake.also)[way[1]]
-                self._values[key] = by_name(self.exercise, wrong(**copies(self.given(outcome))))
-            except Exception:  # a mistake need not be defined in every case: then it is not this one
-                self._values[key] = None
+            self._values[key] = self.outputs(self.formula(way), outcome)
         return self._values[key]
+
+    def formula(self, way: Way) -> Callable[..., Any]:
+        """The formula of a mistake, or one of its others."""
+        mistake = self.exercise.explained.mistakes[way[0]]
+        return (mistake.wrong, *mistake.also)[way[1]]
+
+    def outputs(self, formula: Callable[..., Any], outcome: Outcome) -> dict[str, Any] | None:
+        """The outputs by name that a formula gives in a case; None where it is not defined."""
+        try:
+            return by_name(self.exercise, formula(**copies(self.given(outcome))))
+        except Exception:  # a mistake need not be defined in every case: then it is not this one
+            return None
+
+    def explains(self, formula: Callable[..., Any]) -> bool:
+        """Whether a formula gives this very answer, in every output of every case."""
+        return all(self._agrees(self.outputs(formula, outcome), outcome) for outcome in self.outcomes)
+
+    def _agrees(self, values: dict[str, Any] | None, outcome: Outcome) -> bool:
+        return values is not None and all(
+            self.equal(values[check.name], check.got, outcome) for check in outcome.outputs
+        )
 
     def whole(self, name: str) -> bool:
         """Whether the mistake gives this very answer, in every output of every case."""
@@ -74,31 +99,36 @@ class Fits:
         if key not in self._answers:
             values = self.value(way, outcome)
             got = next(c.got for c in outcome.outputs if c.name == output)
-            self._answers[key] = values is not None and _equal(values[output], got, self.given(outcome))
+            self._answers[key] = values is not None and self.equal(values[output], got, outcome)
         return self._answers[key]
+
+    def makers(self, output: str) -> set[str]:
+        """The mistakes that give this output in every case, and leave all others right."""
+        ways = [way for name in self.names for way in self.ways(name) if self.output(way, output)]
+        others = [n for n in self.exercise.outputs if n != output]
+        return {way[0] for way in ways if not any(self.differs(way, n) for n in others)}
+
+    def wrong_outputs(self) -> list[str]:
+        """The outputs that are wrong in some case."""
+        wrong = {check.name for outcome in self.outcomes for check in outcome.outputs if not check.ok}
+        return [name for name in self.exercise.outputs if name in wrong]
 
     def differs(self, way: Way, output: str) -> bool:
         """Whether the mistake makes this output wrong in some case."""
         for outcome in self.outcomes:
             values = self.value(way, outcome)
             expected = next(c.expected for c in outcome.outputs if c.name == output)
-            if values is not None and not _equal(values[output], expected, self.given(outcome)):
+            if values is not None and not self.equal(values[output], expected, outcome):
                 return True
         return False
 
 
-def _equal(value: Any, got: Any, given: dict[str, Any]) -> bool:
-    return judge(value, got, given, seconds=FITTING_SECONDS, prove=False).ok
-
-
 def pair(fits: Fits) -> Finding | None:
     """Two declared mistakes at once, if it is one pair and no other."""
-    wrong = [
-        n
-        for n in fits.exercise.outputs
-        if any(c.name == n and not c.ok for o in fits.outcomes for c in o.outputs)
-    ]
-    found = _each_in_its_output(fits, wrong) if len(wrong) > 1 else _in_one_output(fits, wrong[0])
+    wrong = fits.wrong_outputs()
+    found = _in_one_formula(fits) or (
+        _each_in_its_output(fits, wrong) if len(wrong) > 1 else _in_one_output(fits, wrong[0])
+    )
     if len(found) != 1:
         return None
     count = len(fits.outcomes)
@@ -113,16 +143,22 @@ def declared(exercise: Exercise, name: str, count: int) -> Finding:
     return Finding("declared", facts, None, count, count, called=(name,))
 
 
+def _in_one_formula(fits: Fits) -> set[tuple[str, str]]:
+    """Pairs of faults by name of one formula, which with both gives the learner's answer."""
+    found = set()
+    for one, other in combinations(fits.names, 2):
+        both = (joined(fits.formula(a), fits.formula(b)) for a in fits.ways(one) for b in fits.ways(other))
+        if any(formula is not None and fits.explains(formula) for formula in both):
+            found.add((one, other))
+    return found
+
+
 def _each_in_its_output(fits: Fits, wrong: Sequence[str]) -> set[tuple[str, str]]:
     """Pairs of which one gives the first wrong output, the other the second; both leave the rest right."""
     if len(wrong) != 2:
         return set()
-    makers = []
-    for output in wrong:
-        ways = [way for name in fits.names for way in fits.ways(name) if fits.output(way, output)]
-        others = [n for n in fits.exercise.outputs if n != output]
-        makers.append({way[0] for way in ways if not any(fits.differs(way, n) for n in others)})
-    return {(a, b) for a in makers[0] for b in makers[1] if a != b}
+    first, second = (fits.makers(output) for output in wrong)
+    return {(a, b) for a in first for b in second if a != b}
 
 
 def _in_one_output(fits: Fits, output: str) -> set[tuple[str, str]]:
@@ -148,7 +184,7 @@ def _joint(fits: Fits, law: Callable, one: Way, other: Way, output: str, outcome
         both = law(a[output], b[output], check.expected)
     except (TypeError, ValueError, IndexError, ZeroDivisionError):  # shapes that do not fit, no division
         return False
-    return judge(both, check.got, fits.given(outcome), seconds=MOST_SECONDS, prove=False).ok
+    return equal(both, check.got, fits.given(outcome), seconds=MOST_SECONDS)
 
 
 def _sum(a: Any, b: Any, right: Any) -> Any:

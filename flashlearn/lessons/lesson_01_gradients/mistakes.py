@@ -6,6 +6,8 @@ cannot say it, the mistake is one of faulty_kernels.
 
 from __future__ import annotations
 
+import itertools
+
 import sympy as sp
 import torch
 from torch import Tensor
@@ -14,6 +16,21 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_01_gradients import faulty_kernels as broken
 from flashlearn.lessons.shared.faulty_formulas.faults import made
 from flashlearn.lessons.shared.faulty_formulas.sums import column_sums
+
+
+def _numbered(outputs_by_column: bool, inputs_by_column: bool):
+    """The right entries in places that number the outputs, or the inputs, column by column."""
+
+    def answer(X, W):
+        (M, K), N = X.shape, W.cols
+        J = sp.zeros(M * N, M * K)
+        for i, j, l in itertools.product(range(M), range(N), range(K)):  # noqa: E741
+            row = j * M + i if outputs_by_column else i * N + j
+            J[row, l * M + i if inputs_by_column else i * K + l] = W[l, j]
+        return J
+
+    return answer
+
 
 JACOBIAN = {
     "one block instead of M": Mistake(
@@ -33,6 +50,18 @@ JACOBIAN = {
         "You have the right entries in another order: that of vec taken column by column, Wᵀ ⊗ I.",
         "Row-major: Y_00, Y_01, … first, then the next row. Which inputs does the first row of Y read?",
         wrong=lambda X, W: sp.kronecker_product(W.T, sp.eye(X.rows)),
+    ),
+    "outputs numbered column by column": Mistake(
+        "Your rows number the outputs column by column, Y_00, Y_10, …: the entries are right, and stand in "
+        "other rows.",
+        "Row-major: which number has Y_ij, when a whole row of Y comes before the next?",
+        wrong=_numbered(outputs_by_column=True, inputs_by_column=False),
+    ),
+    "inputs numbered column by column": Mistake(
+        "Your columns number the inputs column by column, X_00, X_10, …: the entries are right, and stand in "
+        "other columns.",
+        "Row-major: which number has X_il, when a whole row of X comes before the next?",
+        wrong=_numbered(outputs_by_column=False, inputs_by_column=True),
     ),
     "the derivative by W": Mistake(
         "You returned dY/dW, which is X ⊗ I: the derivatives by the other factor.",
@@ -116,6 +145,12 @@ CENTRE = {
         "You subtracted the sum of the row of dY: the factor 1/N is missing.",
         "Scaling: what is multiplied by 1/N on the way there is multiplied by 1/N on the way back.",
         wrong=_by_mean(lambda dY, i, j: -sum(dY[i, :])),
+    ),
+    "row sum divided by M": Mistake(
+        "You divided the sum of a row of dY by M, the number of rows. The mean was taken over the N entries "
+        "of a row.",
+        "dY.rows or dY.cols: which of the two is the number of entries in a row?",
+        wrong=_by_mean(lambda dY, i, j: -sum(dY[i, :]) / dY.rows),
     ),
     "the mean is added": Mistake(
         "You added the row's mean of dY. It was subtracted on the way there, and a factor −1 is a factor "

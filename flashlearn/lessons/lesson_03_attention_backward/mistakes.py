@@ -6,8 +6,6 @@ the mistake is one of faulty_kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sympy as sp
 import torch
 from torch import Tensor
@@ -60,56 +58,83 @@ DV_DP = {
 }
 
 
-@dataclass(frozen=True)
-class Sums:
-    """(O_id, delta_i) with the sums' limits or their bodies changed."""
+def identity(P, V, dO, i, d, S_k, D, faults: Faults = NONE) -> tuple[sp.Expr, sp.Expr]:
+    """(O_id, delta_i) with faults by name: in the sums' limits, in an index, or in what is summed."""
+    j, e = sp.symbols("j e", integer=True)
+    first = 1 if "from one" in faults else 0
+    beyond = 1 if "one more" in faults else 0
 
-    first: int = 0
-    beyond: int = 0
-    transposed: bool = False
-    weighted: bool = True
-    apart: bool = False
+    def over(index, size):
+        return (index, first, size - 1 + first + beyond)
 
-    def __call__(self, P, V, dO, i, d, S_k, D) -> tuple[sp.Expr, sp.Expr]:
-        j, e = sp.symbols("j e", integer=True)
+    def gradient(c):
+        return dO[c, i] if "dO turned" in faults else dO[i, c]
 
-        def over(index, size):
-            return (index, self.first, size - 1 + self.first + self.beyond)
+    def o(c):
+        value = V[c, j] if "V turned" in faults else V[j, c]
+        weight = P[j, i] if "P turned" in faults else P[i, j]
+        weight = 1 if "no P" in faults else weight
+        return sp.Sum(weight * value * (gradient(c) if "dO in O" in faults else 1), over(j, S_k))
 
-        def o(c):
-            value = V[c, j] if self.transposed else V[j, c]
-            return sp.Sum(P[i, j] * value if self.weighted else value, over(j, S_k))
+    def term(c):
+        return o(c) if "no dO outside" in faults else gradient(c) * o(c)
 
-        if self.apart:
-            return o(d), sp.Sum(dO[i, e], over(e, D)) * sp.Sum(o(e), over(e, D))
-        return o(d), sp.Sum(dO[i, e] * o(e), over(e, D))
+    if "taken apart" in faults:
+        return o(d), sp.Sum(gradient(e), over(e, D)) * sp.Sum(o(e), over(e, D))
+    return o(d), term(d) if "no sum over d" in faults else sp.Sum(term(e), over(e, D))
 
 
 DELTA_IDENTITY = {
     "one term too many": Mistake(
         "Your sums have one term too many: a sympy sum includes its upper end.",
         "There are S_k keys, numbered 0 to S_k − 1: (j, 0, S_k - 1).",
-        wrong=Sums(beyond=1),
+        **made(identity, "one more"),
     ),
     "counted from one": Mistake(
         "Your sums run from 1 to the size. Here the first key is number 0, and so is the first component.",
         "Write (j, 0, S_k - 1) and (d, 0, D - 1).",
-        wrong=Sums(first=1),
+        **made(identity, "from one"),
     ),
     "indices of V exchanged": Mistake(
         "You took V[d, j]. V has one row per key: V[j, d].",
         "Read the shapes: P is [S_q, S_k] and V is [S_k, D], so the summed index j stands between them.",
-        wrong=Sums(transposed=True),
+        **made(identity, "V turned"),
     ),
     "P forgotten in O": Mistake(
         "Your O_id is the plain sum of the values. Then delta is Σ_j dP_ij, not weighted by P.",
         "O_i is the mean of the values under P_i: each V_jd comes with its P_ij.",
-        wrong=Sums(weighted=False),
+        **made(identity, "no P"),
     ),
     "a sum of products taken apart": Mistake(
         "Your delta is (Σ_d dO_id)(Σ_d O_id): a product of two sums, where a sum of products is due.",
         "Both factors depend on d, so both stand inside the one sum over d.",
-        wrong=Sums(apart=True),
+        **made(identity, "taken apart"),
+    ),
+    "dO inside O": Mistake(
+        "Your O_id has dO_id in it: that is dO_id · O_id, the product that delta sums over d.",
+        "dO_id does not depend on j: take it out of the sum over the keys. What is left inside?",
+        **made(identity, "dO in O", also=(("dO in O", "no dO outside"),)),
+    ),
+    "dO forgotten in delta": Mistake(
+        "Your delta is Σ_d O_id: the factor dO_id is missing.",
+        "delta_i = Σ_j P_ij dP_ij, and dP_ij = Σ_d dO_id V_jd: where does dO_id go when the sums change "
+        "places?",
+        **made(identity, "no dO outside"),
+    ),
+    "no sum over d": Mistake(
+        "Your delta_i depends on d: it is one term, dO_id · O_id, of the sum over the components.",
+        "A query has one delta. Which index has to be summed away?",
+        **made(identity, "no sum over d"),
+    ),
+    "indices of P exchanged": Mistake(
+        "You took P[j, i]. P has one row per query: P[i, j].",
+        "O_i is query i's mean of the values: its weights are row i of P.",
+        **made(identity, "P turned"),
+    ),
+    "indices of dO exchanged": Mistake(
+        "You took dO[d, i]. dO has one row per query: dO[i, d].",
+        "dO has the shape of O, [S_q, D]: which index counts queries?",
+        **made(identity, "dO turned"),
     ),
 }
 
@@ -156,36 +181,59 @@ LSE = {
 }
 
 
-def _scaled(for_dq, for_dk):
-    """dQ and dK with other powers of alpha."""
-    return lambda q, k, ds, alpha: (for_dq(alpha) * ds * k, for_dk(alpha) * ds.T * q)
+def dq_dk(q, k, ds, alpha, faults: Faults = NONE) -> tuple[sp.Matrix, sp.Matrix]:
+    """dQ and dK of S = alpha Q Kᵀ with faults by name."""
+
+    def scale(output):
+        power = 1 - (f"none in {output}" in faults) + (f"twice in {output}" in faults)
+        return alpha ** (-1 if "divided" in faults else power)
+
+    dk = q.T * ds if "dK turned" in faults else ds.T * q
+    return scale("dQ") * ds * k, scale("dK") * dk
 
 
 DQ_DK = {
     "alpha forgotten": Mistake(
         "Neither dQ nor dK has the factor alpha.",
         "S = alpha Q Kᵀ: move Q by a little, and S moves alpha times as much as Q Kᵀ.",
-        wrong=_scaled(lambda a: 1, lambda a: 1),
+        **made(dq_dk, "none in dQ", "none in dK"),
     ),
     "alpha forgotten in dK": Mistake(
-        "dQ has its factor alpha, dK has none.",
+        "The factor alpha is missing in dK.",
         "S = (alpha Q) Kᵀ = Q (alpha K)ᵀ: alpha belongs to both factors alike.",
-        wrong=_scaled(lambda a: a, lambda a: 1),
+        **made(dq_dk, "none in dK"),
     ),
     "alpha forgotten in dQ": Mistake(
-        "dK has its factor alpha, dQ has none.",
+        "The factor alpha is missing in dQ.",
         "S = (alpha Q) Kᵀ = Q (alpha K)ᵀ: alpha belongs to both factors alike.",
-        wrong=_scaled(lambda a: 1, lambda a: a),
+        **made(dq_dk, "none in dQ"),
     ),
     "alpha applied twice": Mistake(
         "Both have alpha squared: it was multiplied in twice.",
         "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Was it already in dS?",
-        wrong=_scaled(lambda a: a**2, lambda a: a**2),
+        **made(dq_dk, "twice in dQ", "twice in dK"),
+    ),
+    "alpha twice in dK": Mistake(
+        "dK has the factor alpha twice.",
+        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Is it in the Q or the dS that you "
+        "multiply?",
+        **made(dq_dk, "twice in dK"),
+    ),
+    "alpha twice in dQ": Mistake(
+        "dQ has the factor alpha twice.",
+        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Is it in the K or the dS that you "
+        "multiply?",
+        **made(dq_dk, "twice in dQ"),
+    ),
+    "dK transposed": Mistake(
+        "Your dK is a multiple of Qᵀ dS: the gradient of Kᵀ, lying on its side. dK has the shape of K.",
+        "S is Q times Kᵀ, so the rule for a product gives the gradient of Kᵀ. How does K's follow from it?",
+        **made(dq_dk, "dK turned"),
     ),
     "divided by alpha": Mistake(
         "You divided by alpha. The factor of the forward pass is the factor of the backward pass.",
         "The derivative of alpha · x by x is alpha, not 1/alpha.",
-        wrong=_scaled(lambda a: 1 / a, lambda a: 1 / a),
+        **made(dq_dk, "divided"),
     ),
 }
 

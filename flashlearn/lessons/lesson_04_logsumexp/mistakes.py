@@ -23,15 +23,22 @@ from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp
 # ---------------------------------------------------------------- one number instead of two
 
 
-def _identity(lse, p=None):
-    """A wrong answer from its lse(m, l), and its p(s_j, lse, l) if that is wrong on its own account."""
-    p = p or (lambda s, value, l: sp.exp(s - value))
+def _identity(lse=lambda m, l: m + sp.log(l), p=lambda s, m, l, value: sp.exp(s - value)):
+    """A wrong answer from its lse(m, l), and its p(s_j, m, l, lse)."""
 
     def answer(s, m, l):
         value = lse(m, l)
-        return value, s.applyfunc(lambda s_j: p(s_j, value, l))
+        return value, s.applyfunc(lambda s_j: p(s_j, m, l, value))
 
     return answer
+
+
+def _by_lse(lse) -> dict:
+    """A wrong LSE, and p made from it or, right, without it."""
+    return {
+        "wrong": _identity(lse),
+        "also": (_identity(lse, lambda s, m, l, value: sp.exp(s - m) / l),),
+    }
 
 
 LSE_IDENTITY = {
@@ -39,47 +46,52 @@ LSE_IDENTITY = {
         "Your LSE is m + l. The sum is exp(m) · l, and the logarithm of a product is the sum of the "
         "logarithms.",
         "Take the logarithm of both factors: log exp(m) is m. What is the other?",
-        wrong=_identity(lambda m, l: m + l),
+        **_by_lse(lambda m, l: m + l),
     ),
     "maximum not added back": Mistake(
         "Your LSE is log l, the logarithm of the sum after m was subtracted from every score.",
         "Σ exp(s_j) = exp(m) · l: the factor that was taken out has to come back in.",
-        wrong=_identity(lambda m, l: sp.log(l)),
+        **_by_lse(lambda m, l: sp.log(l)),
     ),
     "logarithm of m + l": Mistake(
         "Your LSE is log(m + l). Of m + log l it is the exponent m that already is a logarithm.",
         "Write the sum as exp(m) · l, then take the logarithm factor by factor.",
-        wrong=_identity(lambda m, l: sp.log(m + l)),
+        **_by_lse(lambda m, l: sp.log(m + l)),
     ),
     "m times log l": Mistake(
         "Your LSE is m · log l. The logarithm turns the product exp(m) · l into a sum.",
         "log(a · b) = log a + log b.",
-        wrong=_identity(lambda m, l: m * sp.log(l)),
+        **_by_lse(lambda m, l: m * sp.log(l)),
     ),
     "minus log l": Mistake(
         "Your LSE is m − log l: it would fall when a score is added.",
         "Every further score makes the sum larger, and its logarithm with it.",
-        wrong=_identity(lambda m, l: m - sp.log(l)),
+        **_by_lse(lambda m, l: m - sp.log(l)),
+    ),
+    "maximum subtracted": Mistake(
+        "Your LSE is log l − m: the maximum has the wrong sign.",
+        "exp(s_j) = exp(m) · exp(s_j − m): by which factor is l too small, and what is its logarithm?",
+        **_by_lse(lambda m, l: sp.log(l) - m),
     ),
     "base-2 logarithm": Mistake(
         "Your LSE adds log2 l to m, which is a natural logarithm: the two do not fit together.",
         "Use sp.log(l).",
-        wrong=_identity(lambda m, l: m + sp.log(l) / sp.log(2)),
+        **_by_lse(lambda m, l: m + sp.log(l) / sp.log(2)),
     ),
     "divided by the LSE": Mistake(
         "p is exp(s_j) / LSE. The LSE is the logarithm of the denominator.",
         "Dividing by exp(LSE) is subtracting LSE in the exponent.",
-        wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s) / value),
+        wrong=_identity(p=lambda s, m, l, value: sp.exp(s) / value),
     ),
     "normalised twice": Mistake(
         "p is exp(s_j − LSE) / l: it was divided by the row's sum once already.",
         "The LSE has l in it. Nothing remains to be divided.",
-        wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s - value) / l),
+        wrong=_identity(p=lambda s, m, l, value: sp.exp(s - value) / l),
     ),
     "p without the maximum": Mistake(
         "p is exp(s_j) / l: l is a sum of exp(s_j − m), so your p is exp(m) times too large.",
         "Subtract the whole LSE in the exponent: it holds both m and log l.",
-        wrong=_identity(lambda m, l: m + sp.log(l), lambda s, value, l: sp.exp(s) / l),
+        wrong=_identity(p=lambda s, m, l, value: sp.exp(s) / l),
     ),
 }
 
@@ -133,6 +145,10 @@ SENTENCES = {
         "acc is rescaled and l is not: their quotient is then no mean of values.",
         "l takes the same two factors as acc.",
     ),
+    "one part left out": (
+        "l and acc hold one part's share alone: the other part is missing.",
+        "The sums go over the scores of both parts. How many terms has each?",
+    ),
     "weights exchanged": (
         "Each part is multiplied by the other part's factor.",
         "l_a was summed with m_a subtracted: its factor has m_a in it.",
@@ -179,6 +195,11 @@ MERGE = {
             lambda m_a, l_a, acc_a, m_b, l_b, acc_b: _onto_b(m_b, l_b, acc_b, m_a, l_a, acc_a),
         ),
     ),
+    "one part left out": Mistake(
+        *SENTENCES["one part left out"],
+        wrong=_merged(lambda m, m_a, m_b: sp.S.Zero, _of_b),
+        also=(_merged(_of_a, lambda m, m_a, m_b: sp.S.Zero),),
+    ),
     "O in place of acc": Mistake(
         "The third is acc / l: the output, already divided.",
         "Divide once, when everything is merged: a merged acc is a sum.",
@@ -200,6 +221,20 @@ def merge(m_a, l_a, acc_a, m_b, l_b, acc_b, faults: Faults = NONE) -> tuple[Tens
     acc = w_a.unsqueeze(-1) * acc_a + w_b.unsqueeze(-1) * acc_b
     if faults & {"nothing", "acc"}:
         acc = acc_a + acc_b
+    if "larger part only" in faults:
+        first = m_a >= m_b
+        l, acc = torch.where(first, l_a, l_b), torch.where(first.unsqueeze(-1), acc_a, acc_b)
+    if "a left out" in faults:
+        l, acc = w_b * l_b, w_b.unsqueeze(-1) * acc_b
+    if "b left out" in faults:
+        l, acc = w_a * l_a, w_a.unsqueeze(-1) * acc_a
+    if "halved" in faults:
+        l, acc = l / 2, acc / 2
+    if "mean under the weights" in faults:
+        both = torch.where(w_a + w_b == 0, 1.0, w_a + w_b)
+        l, acc = l / both, acc / both.unsqueeze(-1)
+    if "acc alone averaged" in faults:
+        acc = acc / torch.where(w_a + w_b == 0, 1.0, w_a + w_b).unsqueeze(-1)
     if "divided" in faults:
         acc = acc / torch.where(l == 0, 1.0, l).unsqueeze(-1)
     return (shift if "shift" in faults else m), l, acc
@@ -238,6 +273,26 @@ MERGE_TORCH = {
         "The third is acc / l: the output, already divided.",
         "Divide once, when everything is merged: a merged acc is a sum.",
         wrong=_faulty("divided"),
+    ),
+    "the other part dropped": Mistake(
+        "You kept the part with the larger maximum, and dropped the other, whose scores count all the same.",
+        "Both parts stay in the sum, each with its factor. How large is the smaller part's?",
+        wrong=_faulty("larger part only"),
+    ),
+    "one part left out": Mistake(
+        *SENTENCES["one part left out"], wrong=_faulty("a left out"), also=(_faulty("b left out"),)
+    ),
+    "halves": Mistake(
+        "You halved the sums. l and acc are sums over all scores, and the merged ones are sums, too.",
+        "Add the rescaled parts, and divide by nothing.",
+        wrong=_faulty("halved"),
+    ),
+    "averaged under the weights": Mistake(
+        "You divided by the sum of the two factors, as for a weighted mean. The factors only bring both "
+        "parts to one unit: what is merged is a sum.",
+        "Add the rescaled parts, and divide by nothing.",
+        wrong=_faulty("mean under the weights"),
+        also=(_faulty("acc alone averaged"),),
     ),
     "maximum left out": Mistake(
         "You brought everything to the unit exp(0): exp(m_a) overflows where the scores are large, and is 0 "

@@ -7,7 +7,7 @@ import sympy as sp
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_05_execution_model import block_budget as right
 from flashlearn.lessons.lesson_05_execution_model import faulty_kernels as broken
-from flashlearn.lessons.shared.faulty_formulas.faults import made
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, made
 from flashlearn.lessons.shared.faulty_formulas.sums import matmul
 
 MATMUL = {
@@ -95,29 +95,32 @@ MATMUL = {
 }
 
 
-def _traffic(loads_a, loads_b, stores=1, size=True):
-    """A wrong formula from how often A, B and C move, as functions of (M, N, B_M, B_N)."""
+def traffic(M, N, K, B_M, B_N, B_K, e, faults: Faults = NONE) -> sp.Expr:
+    """The bytes that a tiled product requests, with faults by name."""
 
-    def wrong(M, N, K, B_M, B_N, B_K, e):
-        a, b = loads_a(M, N, B_M, B_N), loads_b(M, N, B_M, B_N)
-        return (e if size else 1) * (M * K * a + K * N * b + stores * M * N)
+    def blocks(size, block):
+        return _blocks(size, block, faults)
 
-    return wrong
+    across, down = blocks(N, B_N), blocks(M, B_M)
+    if "each once" in faults:
+        across, down = 1, 1
+    if "an element per program" in faults:
+        across, down = N, M
+    if "exchanged" in faults:
+        across, down = down, across
+    if "whole tiles" in faults:
+        M, N, K = (block * sp.ceiling(n / block) for n, block in ((M, B_M), (N, B_N), (K, B_K)))
+    stores = 0 if "no stores" in faults else M * N
+    stores *= 2 if "C read" in faults else 1
+    stores *= blocks(K, B_K) if "C in every step" in faults else 1
+    stores *= sp.ceiling(K / B_K) if "C in every step, rounded up" in faults else 1
+    return (1 if "elements" in faults else e) * (M * K * across + K * N * down + stores)
 
 
-def _columns(M, N, B_M, B_N):
-    return sp.ceiling(N / B_N)
-
-
-def _rows(M, N, B_M, B_N):
-    return sp.ceiling(M / B_M)
-
-
-def _padded(M, N, K, B_M, B_N, B_K, e):
-    """Whole tiles everywhere, masked lanes counted too."""
-    tiles = sp.ceiling(M / B_M) * sp.ceiling(N / B_N)
-    inner = sp.ceiling(K / B_K) * B_K
-    return e * tiles * (B_M * inner + inner * B_N + B_M * B_N)
+def _blocks(size: sp.Expr, block: sp.Expr, faults: Faults) -> sp.Expr:
+    if "fractions" in faults:
+        return size / block
+    return sp.floor(size / block) if "rounded down" in faults else sp.ceiling(size / block)
 
 
 TRAFFIC = {
@@ -125,121 +128,179 @@ TRAFFIC = {
         "You counted each byte once, M·K + K·N + M·N elements: those are the unique bytes. Programs do not "
         "know of each other, and each loads what it needs.",
         "How many programs need row 0 of A? Each of them requests it.",
-        wrong=_traffic(lambda *_: 1, lambda *_: 1),
+        **made(traffic, "each once"),
     ),
     "rows and columns exchanged": Mistake(
         "A is counted once per block of its rows, and B once per block of its columns. It is the other way "
         "round: programs side by side in a row of C load the same rows of A.",
         "A row of A is needed for all columns of C: count the blocks of columns.",
-        wrong=_traffic(_rows, _columns),
+        **made(traffic, "exchanged"),
     ),
     "elements, not bytes": Mistake(
         "That is the number of elements: the bytes per element, e, are missing.",
         "Multiply by e.",
-        wrong=_traffic(_columns, _rows, size=False),
+        **made(traffic, "elements"),
     ),
     "C left out": Mistake(
         "What the programs store is missing.",
         "Each element of C is written once: M·N of them.",
-        wrong=_traffic(_columns, _rows, stores=0),
+        **made(traffic, "no stores"),
     ),
     "C read as well": Mistake(
         "C is counted twice, as if it were read and written. The accumulator lives in registers; C is only "
         "written, once.",
         "Look at the kernel: how many loads of c_ptr are there?",
-        wrong=_traffic(_columns, _rows, stores=2),
+        **made(traffic, "C read"),
+    ),
+    "C once per step": Mistake(
+        "You counted C in every step over K. The accumulator stays in registers from step to step, and C is "
+        "stored once, when the sum is complete.",
+        "Where in the kernel does tl.store stand, inside the loop or after it?",
+        **made(traffic, "C in every step", also=("C in every step, rounded up",)),
     ),
     "one element per program": Mistake(
         "You counted as if each element of C had a program of its own: N rows of A's loads and M of B's. A "
         "tile shares what it loads among B_M · B_N elements.",
         "Count programs, not elements: N/B_N of them, rounded up, side by side.",
-        wrong=_traffic(lambda M, N, B_M, B_N: N, lambda M, N, B_M, B_N: M),
+        **made(traffic, "an element per program"),
     ),
     "sizes need not divide": Mistake(
         "N/B_N is right where blocks divide the sizes. A ragged edge has a program too, and that program "
         "loads the same rows of A as the others.",
         "Round the number of programs up: sp.ceiling(N / B_N).",
-        wrong=_traffic(lambda M, N, B_M, B_N: N / B_N, lambda M, N, B_M, B_N: M / B_M),
+        **made(traffic, "fractions"),
     ),
     "rounded down": Mistake(
         "You rounded the number of programs down. A ragged edge has a program too, and where a size is "
         "smaller than its block nothing at all would be loaded.",
         "Round up: sp.ceiling(N / B_N).",
-        wrong=_traffic(lambda M, N, B_M, B_N: sp.floor(N / B_N), lambda M, N, B_M, B_N: sp.floor(M / B_M)),
+        **made(traffic, "rounded down"),
     ),
     "masked lanes counted": Mistake(
         "You counted whole tiles, also where they hang over the edge. A lane that the mask switches off "
         "requests nothing.",
         "Count what lies inside: over all programs of a row, the rows of A have exactly M·K elements.",
-        wrong=_padded,
+        **made(traffic, "whole tiles"),
     ),
 }
 
 
-def _budget(accumulator=None, shared=None, by_registers=None, by_shared=None, unit=1):
-    """A wrong budget with one of its four parts replaced; the others are right."""
+def budget(
+    block_m, block_n, block_k, size, buffers, warps, registers, gpu, faults: Faults = NONE
+) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+    """What a tiled product's block costs, with faults by name."""
+    accumulator = right.accumulator_registers(block_m, block_n, warps)
+    if "per warp" in faults:
+        accumulator *= right.WARP
+    shared = block_m * block_k + block_k * block_n
+    shared *= 1 if "elements" in faults else size
+    shared *= 1 if "one buffer" in faults else buffers
+    if "accumulator staged" in faults:
+        shared += block_m * block_n * 4
+    blocks = min(_limits(shared, warps, registers, gpu, faults))
+    if "share of blocks" in faults:
+        occupancy = sp.Rational(blocks, gpu.blocks_per_sm)
+    else:
+        occupancy = sp.Rational(blocks * warps, gpu.warps_per_sm)
+    return accumulator, shared, occupancy * (100 if "percent" in faults else 1)
 
-    def wrong(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
-        tile = (block_m, block_n, block_k, size, buffers)
-        acc = (accumulator or right.accumulator_registers)(block_m, block_n, warps)
-        taken = (shared or right.staged_bytes)(*tile)
-        blocks = min(
-            gpu.blocks_per_sm,
-            gpu.warps_per_sm // warps,
-            (by_registers or right.blocks_by_registers)(registers, warps, gpu),
-            (by_shared or right.blocks_by_shared)(taken, gpu),
-        )
-        return acc, taken, unit * sp.Rational(blocks * warps, gpu.warps_per_sm)
 
-    return wrong
+def _limits(shared, warps, registers, gpu, faults: Faults) -> list[sp.Expr]:
+    """How many blocks each resource of a multiprocessor has room for."""
+    registers = registers if "registers as given" in faults else -(-registers // 8) * 8
+    reserved = 0 if "nothing reserved" in faults else right.RESERVED
+    limits = {
+        "no limit of warps": (gpu.warps_per_sm, warps),
+        "no limit of registers": (gpu.registers_per_sm, registers * right.WARP * warps),
+        "no limit of shared memory": (gpu.shared_per_sm, shared + reserved),
+    }
+    fitting = [sp.Rational(a, b) for fault, (a, b) in limits.items() if fault not in faults]
+    if "blocks rounded up" in faults:
+        fitting = [sp.ceiling(blocks) for blocks in fitting]
+    elif "fractions of a block" not in faults:
+        fitting = [sp.floor(blocks) for blocks in fitting]
+    return fitting if "no limit of blocks" in faults else [*fitting, gpu.blocks_per_sm]
 
-
-UNLIMITED = 10**6
 
 BUDGET = {
     "buffers forgotten": Mistake(
         "The shared memory is one tile of A and one of B; the loop keeps `buffers` pairs in flight.",
         "Multiply by buffers.",
-        wrong=_budget(shared=lambda m, n, k, size, buffers: (m * k + k * n) * size),
+        **made(budget, "one buffer"),
     ),
     "elements, not bytes": Mistake(
         "The shared memory is counted in elements; it is asked for in bytes.",
         "Multiply by size, the bytes per element.",
-        wrong=_budget(shared=lambda m, n, k, size, buffers: (m * k + k * n) * buffers),
+        **made(budget, "elements"),
     ),
     "accumulator in shared memory": Mistake(
         "The shared memory includes the accumulator's tile. It lives in registers, BLOCK_M · BLOCK_N fp32 "
         "numbers spread over the program's threads.",
         "Only what is loaded is staged: a tile of A and a tile of B per buffer.",
-        wrong=_budget(shared=lambda m, n, k, size, buffers: (m * k + k * n) * size * buffers + m * n * 4),
+        **made(budget, "accumulator staged"),
     ),
     "accumulator of a warp": Mistake(
         "The accumulator is divided among the warps, and a warp has 32 threads: yours is 32 times what one "
         "thread holds.",
         "BLOCK_M · BLOCK_N numbers over 32 · warps threads.",
-        wrong=_budget(accumulator=lambda m, n, warps: m * n / warps),
+        **made(budget, "per warp"),
     ),
     "limited by shared memory alone": Mistake(
         "Registers do not limit your occupancy, though here they run out first. They are handed out to every "
         "thread of a block, 32 to a warp.",
         "A block takes registers · 32 · warps of the file. Take the smallest of the four limits.",
-        wrong=_budget(by_registers=lambda registers, warps, gpu: UNLIMITED),
+        **made(budget, "no limit of registers"),
     ),
     "limited by registers alone": Mistake(
         "The occupancy looks at registers only. Every resident block has its shared memory, too, and here it "
         "runs out first.",
         "Take the smallest of the four limits.",
-        wrong=_budget(by_shared=lambda shared, gpu: UNLIMITED),
+        **made(budget, "no limit of shared memory"),
     ),
     "no shared memory reserved": Mistake(
         "You divided the shared memory of the multiprocessor by what the kernel asks for. The system takes "
         "1 KiB more for each resident block.",
         "Divide by shared + 1024.",
-        wrong=_budget(by_shared=lambda shared, gpu: gpu.shared_per_sm // shared),
+        **made(budget, "nothing reserved"),
     ),
     "occupancy in percent": Mistake(
         "Your occupancy is 100 times too large: a share of the warps, asked for as a number from 0 to 1.",
         "Leave the factor 100 out.",
-        wrong=_budget(unit=100),
+        **made(budget, "percent"),
+    ),
+    "occupancy of blocks": Mistake(
+        "Your occupancy is a share of the blocks that a multiprocessor can hold. It is asked for as a share "
+        "of the warps.",
+        "How many warps have the resident blocks together, and how many can be resident?",
+        **made(budget, "share of blocks"),
+    ),
+    "registers not rounded": Mistake(
+        "The registers per thread are not rounded up to a multiple of 8. They are handed out in eights: 97 "
+        "take as much of the file as 104.",
+        "Round up first, then multiply by the threads of a block.",
+        **made(budget, "registers as given"),
+    ),
+    "fractions of a block": Mistake(
+        "You counted fractions of blocks. A block is resident as a whole or not at all: where there is room "
+        "for 2.56, there are 2.",
+        "Round each limit down: //.",
+        **made(budget, "fractions of a block"),
+    ),
+    "blocks rounded up": Mistake(
+        "You rounded the number of resident blocks up. A block without room of its own waits until another "
+        "has ended.",
+        "Round each limit down: //.",
+        **made(budget, "blocks rounded up"),
+    ),
+    "limit of warps forgotten": Mistake(
+        "A multiprocessor holds so many warps and no more, and your occupancy does not know it.",
+        "There are four limits: shared memory, registers, warps and blocks. Take the smallest.",
+        **made(budget, "no limit of warps"),
+    ),
+    "limit of blocks forgotten": Mistake(
+        "A multiprocessor holds so many blocks and no more, however small they are, and your occupancy does "
+        "not know it.",
+        "There are four limits: shared memory, registers, warps and blocks. Take the smallest.",
+        **made(budget, "no limit of blocks"),
     ),
 }

@@ -5,12 +5,18 @@ from __future__ import annotations
 import sympy as sp
 
 import flashlearn
+from flashlearn.outcome import Finding
+
+
+def found(exercise: str, function) -> Finding | None:
+    report = flashlearn.check(exercise, function, demo=True)
+    assert not report.passed
+    return report.finding
 
 
 def finding(exercise: str, function) -> str | None:
-    report = flashlearn.check(exercise, function, demo=True)
-    assert not report.passed
-    return report.finding.mistake if report.finding is not None else None
+    told = found(exercise, function)
+    return told.mistake if told is not None else None
 
 
 def test_two_factors_of_one_output_are_named_together():
@@ -49,8 +55,83 @@ def test_a_wrong_shape_in_some_cases_is_a_wrong_shape():
     assert finding("reduce_and_broadcast_vjp", centred) == "wrong shape"
 
 
-def test_different_faults_without_a_name_stay_unnamed():
+def test_outputs_are_told_one_after_the_other_where_they_differ():
     def dq_dk(q, k, ds, alpha):
         return -alpha * ds * k, alpha * ds.T * q + sp.ones(*k.shape)
 
+    told = found("attention_dq_dk", dq_dk)
+    assert told.mistake == "sign + constant offset"
+    assert told.sentence.startswith("dq: ")
+    assert told.sentence.endswith("have the wrong sign. dk: Every entry is 1 too large.")
+
+
+def test_a_pattern_beside_an_unknown_fault_stays_unnamed():
+    def dq_dk(q, k, ds, alpha):
+        return -alpha * ds * k, alpha * ds.T * q + k.multiply_elementwise(k)
+
     assert finding("attention_dq_dk", dq_dk) is None
+
+
+def test_a_declared_mistake_beside_an_unknown_fault_is_told_with_the_reservation():
+    def dq_dk(q, k, ds, alpha):
+        return ds * k, alpha * ds.T * q + k.multiply_elementwise(k)
+
+    told = found("attention_dq_dk", dq_dk)
+    assert told.mistake == "alpha forgotten in dQ" and told.partial
+    assert told.sentence.endswith("dk is wrong too; this alone does not explain it.")
+
+
+def test_a_factor_that_grows_with_a_size_is_told_as_the_size():
+    told = found("matmul_vjp", lambda X, W, dY: (dY * W.T / dY.cols, X.T * dY))
+    assert told.mistake == "factor" and told.sentence.endswith("1/N times what it should be.")
+
+
+def test_a_number_is_the_argument_that_it_stands_for_in_the_other_cases():
+    told = found("attention_dq_dk", lambda q, k, ds, alpha: (alpha * ds * k, ds.T * q / alpha))
+    assert told.mistake == "factor" and told.sentence == "dk: The factor alpha is missing twice."
+
+
+def test_a_factor_that_is_1_where_a_size_is_1_is_told_as_the_size():
+    told = found(
+        "attention_dq_dk", lambda q, k, ds, alpha: (alpha * ds * k / sp.sqrt(q.cols), alpha * ds.T * q)
+    )
+    assert told.mistake == "factor" and "1/√D times" in told.sentence
+
+
+def test_factors_that_nothing_explains_are_no_pattern():
+    def vjp(X, W, dY):
+        return dY * W.T * (X.rows + 3), X.T * dY
+
+    assert finding("matmul_vjp", vjp) is None
+
+
+def test_two_arguments_taken_for_each_other_are_named():
+    def softmax_vjp(p, dp):
+        return dp.multiply_elementwise(p - sp.ones(p.rows, 1) * p.dot(dp))
+
+    told = found("softmax_vjp", softmax_vjp)
+    assert told.mistake == "arguments exchanged" and "p and dp" in told.sentence
+
+
+def test_faults_of_one_formula_that_reach_several_outputs_are_named_together():
+    def budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
+        shared = (block_m + block_n) * block_k * size
+        blocks = min(
+            gpu.blocks_per_sm,
+            gpu.warps_per_sm // warps,
+            gpu.registers_per_sm // (registers * 32 * warps),
+            gpu.shared_per_sm // (shared + 1024),
+        )
+        return block_m * block_n / (32 * warps), shared, blocks * warps / gpu.warps_per_sm
+
+    assert finding("budget", budget) == "buffers forgotten + registers not rounded"
+
+
+def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
+    def merge_partials(m_a, l_a, acc_a, m_b, l_b, acc_b):
+        m = m_a if m_a > m_b else m_b
+        return m, sp.exp(m_a - m) * l_a + sp.exp(m_b - m) * l_b, acc_a + acc_b
+
+    told = found("merge_partials", merge_partials)
+    assert told.mistake == "crashed + acc not rescaled"
+    assert "truth value" in told.sentence and "Besides, the cases that do run are wrong" in told.sentence

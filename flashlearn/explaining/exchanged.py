@@ -1,0 +1,59 @@
+"""A declared mistake in an answer that, besides, has two outputs in each other's place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import torch
+
+from flashlearn.exercise import Exercise
+from flashlearn.explaining.named import named
+from flashlearn.judging.tolerance import largest_error
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+
+
+def named_where_exchanged(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+    """What explains everything once two outputs are turned round: one mistake, or that they are exchanged."""
+    found = []
+    for pair in combinations(exercise.outputs, 2):
+        turned = [_turned(outcome, *pair) for outcome in outcomes]
+        told = _besides_exchanged(exercise, pair, turned) if None not in turned else None
+        if told is not None:
+            found.append(told)
+    return found[0] if len(found) == 1 else None
+
+
+def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], turned: list[Outcome]) -> Finding | None:
+    each = [
+        Finding("outputs exchanged", {"output": a, "other": b, "outputs": exercise.outputs})
+        for a, b in (pair, pair[::-1])
+    ]
+    if all(outcome.status is Status.PASS for outcome in turned):
+        return Finding("outputs", {"silent": ()}, parts=tuple(each))
+    told = named(exercise, turned, at_once=False)
+    if told is None or told.kind != "declared" or told.facts["scope"] is not None:
+        return None
+    return Finding("at once", {"scope": None}, fits=told.fits, of=told.of, parts=(each[0], told))
+
+
+def _turned(outcome: Outcome, one: str, other: str) -> Outcome | None:
+    """The outcome with two outputs in each other's place; None if they cannot be."""
+    checks = {check.name: check for check in outcome.outputs}
+    a, b = checks.get(one), checks.get(other)
+    if a is None or b is None or a.problem or b.problem or not _alike(a.got, b.got):
+        return None
+    checks |= {one: _with(a, b), other: _with(b, a)}
+    status = Status.PASS if all(check.ok for check in checks.values()) else Status.WRONG
+    return replace(outcome, outputs=tuple(checks.values()), status=status)
+
+
+def _alike(a: object, b: object) -> bool:
+    tensors = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+    return tensors and (a.shape, a.dtype) == (b.shape, b.dtype)
+
+
+def _with(check: OutputCheck, other: OutputCheck) -> OutputCheck:
+    """The check of one output with what came back as another."""
+    error = largest_error(other.got, check.expected)
+    return replace(check, got=other.got, writers=other.writers, error=error, ok=error <= check.allowed)

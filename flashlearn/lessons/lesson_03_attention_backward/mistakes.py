@@ -257,7 +257,7 @@ def backward(
     a_q = 1.0 if "no alpha in dQ" in faults else alpha**power
     a_k = 1.0 if "no alpha in dK" in faults else alpha**power
     dk, dv = a_k * for_dk.T @ q, p.T @ do
-    return (a_q * ds @ k, dv, dk) if "exchanged" in faults else (a_q * ds @ k, dk, dv)
+    return a_q * ds @ k, dk, dv
 
 
 def _delta(p: Tensor, dp: Tensor, faults: Faults) -> Tensor:
@@ -339,11 +339,6 @@ BACKWARD = {
         "∞/∞ is NaN.",
         "Use torch.softmax, or subtract each row's maximum first: it changes neither value nor gradient.",
         **made(backward, "exp without maximum"),
-    ),
-    "dK and dV exchanged": Mistake(
-        "dK and dV are in each other's place.",
-        "The function returns (dq, dk, dv), in this order.",
-        **made(backward, "exchanged"),
     ),
     "P in place of dS in dK": Mistake(
         "Your dK is alpha Pᵀ Q: the probabilities stand where their scores' gradient dS belongs.",

@@ -81,7 +81,7 @@ wrong(
     "attention_backward",
     "Two mistakes: ds = p * dp lacks − delta (the rows of dS must sum to zero), and the function returns "
     "dq, dv, dk where dq, dk, dv is asked for.",
-    "delta forgotten + dK and dV exchanged",
+    "delta forgotten + outputs exchanged",
 )(
     written(
         """

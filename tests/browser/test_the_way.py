@@ -107,5 +107,8 @@ def test_a_status_page_a_solution_and_a_reset_beneath_an_open_notebook(
     assert reset_exercise(course, course.lessons()[0], "program_ids").changed
     page.get_by_role("menuitem", name="File", exact=True).click()
     page.get_by_role("menuitem", name="Reload Notebook from Disk", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Reload").click()
-    page.wait_for_function(SOURCE_HAS, arg="ids_ptr: address of ids[0]")
+    stub = "ids_ptr: address of ids[0]"  # JupyterLab asks first only if the page has unsaved changes
+    page.wait_for_function(f"text => document.querySelector('.jp-Dialog') || ({SOURCE_HAS})(text)", arg=stub)
+    if page.locator(".jp-Dialog").count():
+        page.get_by_role("dialog").get_by_role("button", name="Reload").click()
+    page.wait_for_function(SOURCE_HAS, arg=stub)

@@ -81,7 +81,11 @@ def jupyterlab(folder: Path, variables: dict[str, str], state: Path) -> Iterator
             yield f"http://127.0.0.1:{port}/lab?token={token}"
         finally:
             server.terminate()
-            server.wait(timeout=30)
+            try:
+                server.wait(timeout=30)
+            except subprocess.TimeoutExpired:  # it waits for a kernel on a busy machine: nothing is lost
+                server.kill()
+                server.wait(timeout=30)
 
 
 def wait_until_it_answers(server: subprocess.Popen, address: str, log: Path) -> None:

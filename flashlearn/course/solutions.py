@@ -81,7 +81,7 @@ class Solution:
         return enumerate(zip(STEPS, self.hints, strict=True), 1)
 
     def _where(self) -> str:
-        return f"Lesson {self.lesson}, section «{self.section}», leads up to it." if self.section else ""
+        return f"Lesson {self.lesson}, section “{self.section}”, leads up to it." if self.section else ""
 
 
 def solution(name: str, anyway: bool = False, *, progress: Progress | None = None) -> Solution:

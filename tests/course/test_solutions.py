@@ -29,7 +29,7 @@ def test_after_an_attempt_it_is_shown_with_its_hints_and_what_there_is_to_notice
         assert "alpha * dk, mask=in_keys[:, None])" in text
         assert all(hint in text for hint in all_exercises()["clinic_1"].hints)
         assert "What to notice" in text and "which output, and by which factor" in text
-        assert "Lesson 10, section «4 · The patients», leads up to it." in text
+        assert "Lesson 10, section “4 · The patients”, leads up to it." in text
 
 
 @pytest.mark.parametrize("name", all_exercises())

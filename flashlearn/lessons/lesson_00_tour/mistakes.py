@@ -186,4 +186,14 @@ SCALED_ADD = {
         next_step="Use the kernel's first argument: a * x + y.",
         wrong=lambda a, x, y: x + y,
     ),
+    "y is subtracted": Mistake(
+        sentence="z is a·x − y: y is subtracted.",
+        next_step="Look at the sign in front of y: z is a sum.",
+        wrong=lambda a, x, y: a * x - y,
+    ),
+    "a is added": Mistake(
+        sentence="z is a + x + y: a is added to x, and x is not multiplied by it.",
+        next_step="Which operation stands between a and x?",
+        wrong=lambda a, x, y: a + x + y,
+    ),
 }

@@ -70,3 +70,9 @@ habit(ADD, "A tensor as an argument is an address.", (CALL, "add_kernel[grid](to
 habit(ADD, "A kernel is launched on a grid, not called.", (CALL, "add_kernel(a, x, y, z, n,"))
 habit(ADD, "x.shape is a tuple; n is x.numel().", (CALL, "add_kernel[grid](a, x, y, z, x.shape,"))
 habit(ADD, "The grid is a tuple.", ("grid = (triton.cdiv(n, 128),)", "grid = triton.cdiv(n, 128)"))
+wrong("scaled_add", "y is subtracted.", "y is subtracted")(
+    edited(ADD, (STORE, "tl.store(z_ptr + offsets, a * x - y, mask=mask)"), title="a * x - y")
+)
+wrong("scaled_add", "a is added to x, where it is a factor.", "a is added")(
+    edited(ADD, (STORE, "tl.store(z_ptr + offsets, a + x + y, mask=mask)"), title="a + x + y")
+)

@@ -7,8 +7,10 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
+
+from flashlearn.running.answer import names_used
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def parts_of(answer: Callable[..., Any]) -> list[Part]:
     waiting = [first]
     while waiting:
         one = waiting.pop()
-        for name in _used(one.__code__):
+        for name in names_used(one.__code__):
             value = one.__globals__.get(name)
             inner = _plain(value)
             if inner is not None and name not in found and inner.__globals__ is first.__globals__:
@@ -58,8 +60,3 @@ def _plain(value: Any) -> FunctionType | None:
     while hasattr(value, "fn") or hasattr(value, "__wrapped__"):
         value = value.fn if hasattr(value, "fn") else value.__wrapped__
     return value if isinstance(value, FunctionType) else None
-
-
-def _used(code: CodeType) -> list[str]:
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return [*code.co_names, *(name for c in inner for name in _used(c))]

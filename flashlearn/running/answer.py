@@ -209,7 +209,7 @@ def source_of(function: Callable[..., Any]) -> str:
     def visit(one: Callable[..., Any]) -> None:
         source = textwrap.dedent(inspect.getsource(one))
         found[one.__qualname__] = ""
-        for name in _used(one.__code__):
+        for name in names_used(one.__code__):
             used = getattr(one.__globals__.get(name), "fn", one.__globals__.get(name))
             ours = inspect.isfunction(used) and used.__code__.co_filename == one.__code__.co_filename
             if ours and used.__qualname__ not in found:
@@ -220,6 +220,7 @@ def source_of(function: Callable[..., Any]) -> str:
     return "\n\n\n".join(found.values())
 
 
-def _used(code: types.CodeType) -> list[str]:
+def names_used(code: types.CodeType) -> list[str]:
+    """The global names and attributes that a function's code uses, inner functions included."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [*code.co_names, *(name for c in inner for name in _used(c))]
+    return [*code.co_names, *(name for c in inner for name in names_used(c))]

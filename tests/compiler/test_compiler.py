@@ -8,7 +8,6 @@ import math
 import os
 import sys
 import threading
-import time
 
 import pytest
 import torch
@@ -372,9 +371,8 @@ def test_a_compilation_out_of_time_is_stopped_and_says_so(forgetful):
 @pytest.mark.slow
 def test_a_tile_that_compiles_for_minutes_is_stopped_in_time(forgetful):
     single = {name: kind.replace("fp16", "fp32") for name, kind in HALF.items()}
-    started = time.perf_counter()
     assert "took longer than 2 s" in refusal_within(matmul(256, 256, 64, signature=single), 2.0)
-    assert time.perf_counter() - started < 10
+    assert not children.running
 
 
 def refusal_within(launched: Launch, timeout: float) -> str:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
+from flashlearn.explaining.edits.open import beside, settled
+from flashlearn.explaining.edits.trying import one_edit
 from flashlearn.explaining.exchanged import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
@@ -89,7 +91,14 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
         or (answer and attempted(exercise, "rounded inside", rounded_inside, exercise, wrong, answer))
         or _by_rules(exercise, wrong, answer)
     )
-    return _with_line(exercise, finding, outcomes, answer) if answer is not None else finding
+    if answer is None:
+        return finding
+    finding = _with_line(exercise, finding, outcomes, answer)
+    if settled(finding):
+        return finding
+    line = finding.place.line if finding is not None and finding.place is not None else None
+    edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line)
+    return beside(finding, edit) if edit is not None else finding
 
 
 def _named(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:

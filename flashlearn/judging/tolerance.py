@@ -90,6 +90,18 @@ class Truth:
         return OutputCheck(name, ok, error, allowed, ratio, got=got.cpu(), expected=expected.cpu(), **extra)
 
 
+def agrees(check: OutputCheck, got: Any) -> bool:
+    """Whether another value of an output would have been right in the case of an earlier check of it."""
+    if not isinstance(got, torch.Tensor) or got.shape != check.expected.shape or got.dtype != check.got.dtype:
+        return False
+    if not largest_error(got, check.expected) <= check.allowed:
+        return False
+    if not check.rms_ratio > 1:  # without a bound on the rms error it is NaN
+        return True
+    before = root_mean_square(_difference(check.got, check.expected))
+    return root_mean_square(_difference(got, check.expected)) * check.rms_ratio <= before
+
+
 def factor(exercise: Exercise) -> int:
     """So many times the twins' largest error is allowed."""
     return 3 if exercise.judged.gradient else 2

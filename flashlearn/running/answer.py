@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import inspect
-import textwrap
 import time
-import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -26,11 +23,12 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
-from flashlearn.running import compiled, observed, timing
+from flashlearn.running import compiled, edited, observed, timing
 from flashlearn.running.circumstances import (
     Called,
     Circumstances,
     Compiled,
+    Edited,
     Far,
     Lowered,
     Observed,
@@ -39,6 +37,7 @@ from flashlearn.running.circumstances import (
 )
 from flashlearn.running.copies import copies
 from flashlearn.running.crashes import after, by_the_user, raised
+from flashlearn.running.edited import Section, joined, sections
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
@@ -75,8 +74,12 @@ class Answer(abc.ABC):
         """A sentence if the function cannot take these arguments by position, else nothing."""
 
     @abc.abstractmethod
+    def sections(self) -> tuple[Section, ...]:
+        """Kernels and helpers that the launcher uses, and then itself; none if they cannot be read."""
+
     def source(self) -> str | None:
-        """The launcher's text, after those of the kernels and helpers it uses; None if it cannot be read."""
+        """The sections as one text; None if they cannot be read."""
+        return joined(found) if (found := self.sections()) else None
 
     @abc.abstractmethod
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
@@ -104,11 +107,11 @@ class Here(Answer):
     def misfit(self, name: str, arguments: Sequence[str]) -> str:
         return call_sentence(name, self.function, arguments)
 
-    def source(self) -> str | None:
+    def sections(self) -> tuple[Section, ...]:
         try:
-            return source_of(self.function)
+            return tuple(sections(self.function))
         except (OSError, TypeError, SyntaxError, AttributeError):
-            return None
+            return ()
 
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
         started, clock = time.perf_counter(), Clock()
@@ -125,6 +128,8 @@ class Here(Answer):
             return observed.observe(self._caller(how.direct, how.autograd), inputs, how, self.notebook)
         if isinstance(how, Called):
             return self._called(inputs, how)
+        if isinstance(how, Edited):
+            return self._edited(inputs, how)
         if isinstance(how, Far):
             return observed.far(self._caller(), inputs, how)
         if isinstance(how, Traced):
@@ -136,6 +141,15 @@ class Here(Answer):
         if isinstance(how, Timed):
             return timing.contest(self.function, self._caller(), self.exercise, inputs)
         raise TypeError(f"{how!r} are no circumstances")
+
+    def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
+        try:
+            with edited.made_from(self.function, how.text) as anew:
+                return observed.outputs(Here(anew, self.exercise)._caller(), inputs, how)
+        except BaseException as error:  # the text is the learner's and ours, and may be no program at all
+            if by_the_user(error):
+                raise
+            return Evidence(raised=edited.failed(error))
 
     @contextlib.contextmanager
     def prepared(self, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
@@ -197,30 +211,3 @@ def _keeps(kept: list[int]) -> Callable[[torch.Tensor], torch.Tensor]:
 
 def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
-
-
-def source_of(function: Callable[..., Any]) -> str:
-    """Sources of the kernels and helpers of the same file that a launcher uses, and then its own.
-
-    Raises OSError or TypeError where there is no source to read.
-    """
-    found: dict[str, str] = {}
-
-    def visit(one: Callable[..., Any]) -> None:
-        source = textwrap.dedent(inspect.getsource(one))
-        found[one.__qualname__] = ""
-        for name in names_used(one.__code__):
-            used = getattr(one.__globals__.get(name), "fn", one.__globals__.get(name))
-            ours = inspect.isfunction(used) and used.__code__.co_filename == one.__code__.co_filename
-            if ours and used.__qualname__ not in found:
-                visit(used)
-        found[one.__qualname__] = found.pop(one.__qualname__) or source  # after what it uses
-
-    visit(inspect.unwrap(function))
-    return "\n\n\n".join(found.values())
-
-
-def names_used(code: types.CodeType) -> list[str]:
-    """The global names and attributes that a function's code uses, inner functions included."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [*code.co_names, *(name for c in inner for name in names_used(c))]

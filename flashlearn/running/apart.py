@@ -29,6 +29,7 @@ from flashlearn.outcome import Status
 from flashlearn.running import records  # noqa: F401  what may travel
 from flashlearn.running.answer import Answer, Facts
 from flashlearn.running.circumstances import Circumstances
+from flashlearn.running.edited import Section
 from flashlearn.running.encoding import HEAD, Malformed, body_size, decode, encode, register
 from flashlearn.running.evidence import Evidence, Raised
 
@@ -153,9 +154,9 @@ class Apart(Answer):
     def misfit(self, name: str, arguments: Sequence[str]) -> str:
         return str(self._ask_gently("misfit", name, list(arguments)) or "")
 
-    def source(self) -> str | None:
-        text = self._ask_gently("source")
-        return text if isinstance(text, str) else None
+    def sections(self) -> tuple[Section, ...]:
+        found = self._ask_gently("sections")
+        return tuple(one for one in found or () if isinstance(one, Section))
 
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
         limit = getattr(circumstances, "limit", STARTING)

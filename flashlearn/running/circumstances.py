@@ -57,6 +57,19 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class Edited:
+    """In the observed interpreter, and made from another text than its own: what would come out then?
+
+    `text` is that of its sections (flashlearn.running.edited), somewhere changed. Outputs are all that is
+    told, and that something was raised.
+    """
+
+    text: str
+    seed: int | None = None
+    limit: float = 1.0
+
+
+@dataclass(frozen=True)
 class Far:
     """With tensors that have no memory (device "meta"), the first and the last program of each launch.
 
@@ -98,4 +111,4 @@ class Lowered:
     limit: float = LIMIT
 
 
-Circumstances = Called | Observed | Far | Traced | Compiled | Timed | Lowered
+Circumstances = Called | Observed | Edited | Far | Traced | Compiled | Timed | Lowered

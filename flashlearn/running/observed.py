@@ -21,7 +21,7 @@ from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.unrounded import UnroundedBuilder
 from flashlearn.interpreter.values import Values
 from flashlearn.running import provenance
-from flashlearn.running.circumstances import Far, Observed, Traced
+from flashlearn.running.circumstances import Edited, Far, Observed, Traced
 from flashlearn.running.copies import changed, copies, storage_of, storages
 from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output, SeenRace
@@ -71,6 +71,14 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
         arithmetic=tuple(watch.arithmetic),
         **seen,
     )
+
+
+def outputs(caller: Caller, inputs: Inputs, how: Edited) -> Evidence:
+    """What one call in the observed interpreter returns, and nothing else. Raises what the call raises."""
+    given = copies(inputs)
+    with observing(how.seed), deadline(how.limit), no_forks():
+        returned = caller.call(given)
+    return Evidence(returned=(value := plain(returned)), outputs=tuple(map(Output, as_tuple(value))))
 
 
 def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:

@@ -6,13 +6,14 @@ from flashlearn.compiler.lowering import FrontEndRefusal
 from flashlearn.interpreter import nan_origin, observation, recorder, shadow, values
 from flashlearn.machine.device import GPU
 from flashlearn.outcome import Caution, Place, Status
-from flashlearn.running import answer, circumstances, evidence
+from flashlearn.running import answer, circumstances, edited, evidence
 from flashlearn.running.encoding import register
 
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),
     *(circumstances.Called, circumstances.Observed, circumstances.Far, circumstances.Traced),
     *(circumstances.Compiled, circumstances.Timed, circumstances.Lowered, FrontEndRefusal),
+    *(circumstances.Edited, edited.Section),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.SeenRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic),
     *(nan_origin.Birth, nan_origin.Births, values.Event, values.Site),

@@ -120,6 +120,8 @@ GENERIC_NAMES = (
             "outside the domain",
             "log of zero",
             "review",
+            # a change that was tried, and mends everything
+            "one edit",
         }
     )
 )

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.interpreter.values import Event
-from flashlearn.judging.tolerance import largest_error
-from flashlearn.outcome import Outcome, OutputCheck
+from flashlearn.judging.tolerance import agrees
+from flashlearn.outcome import Outcome
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Observed
 
@@ -47,13 +46,6 @@ class Replay:
         evidence = self.answer.run(self.inputs, how)
         if evidence.raised is not None or evidence.full or len(evidence.outputs) != len(self.outcome.outputs):
             return None
-        right = all(
-            _right(check, out) for check, out in zip(self.outcome.outputs, evidence.values, strict=True)
-        )
+        pairs = zip(self.outcome.outputs, evidence.values, strict=True)
+        right = all(agrees(check, out) for check, out in pairs)
         return evidence.events, right
-
-
-def _right(check: OutputCheck, out: object) -> bool:
-    if not isinstance(out, torch.Tensor) or out.shape != check.expected.shape:
-        return False
-    return largest_error(out, check.expected) <= check.allowed

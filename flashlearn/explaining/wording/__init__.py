@@ -11,6 +11,7 @@ know of a finding is in its facts.
 from flashlearn.explaining.wording import (
     of_combinations,
     of_divergence,
+    of_edits,
     of_faults,
     of_mistakes,
     of_numbers,
@@ -27,6 +28,7 @@ __all__ = [
     "Said",
     "of_combinations",
     "of_divergence",
+    "of_edits",
     "of_faults",
     "of_mistakes",
     "of_numbers",

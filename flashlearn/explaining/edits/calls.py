@@ -1,0 +1,138 @@
+"""Edits of a call: another function, arguments in another order, a conversion, a mask, a filler."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.names import Families
+from flashlearn.explaining.edits.text import Edit, Text
+
+INSTEAD = {
+    "max": "sum",
+    "amax": "sum",
+    "min": "max",
+    "sum": "max",
+    "mean": "sum",
+    "exp": "exp2",
+    "exp2": "exp",
+    "log": "log2",
+    "log2": "log",
+    "maximum": "minimum",
+    "minimum": "maximum",
+    "empty": "zeros",
+    "empty_like": "zeros_like",
+    "atomic_add": "store",
+    "atomic_xchg": "atomic_add",
+    "sqrt": "rsqrt",
+    "rsqrt": "sqrt",
+}
+MADE = ("zeros", "full", "empty", "zeros_like", "empty_like", "full_like", "new_zeros", "new_empty")
+AROUND = ("abs", "sigmoid", "exp", "contiguous", "clone", "detach", "float")
+TURNS = ("trans", "permute", "t", "transpose")
+EXCHANGED = ("where", "outer", "cdiv", "dot")
+
+
+def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterator[Edit]:
+    """Every edit of one call."""
+    name = name_of(node)
+    if name in INSTEAD:
+        head, whole = text.of(node.func), text.of(node)
+        yield text.edit("function", node, head[: -len(name)] + INSTEAD[name] + whole[len(head) :])
+    if name == "float" and node.args and "inf" in text.of(node):
+        other = 'float("inf")' if "-" in text.of(node) else 'float("-inf")'
+        for variant, new in enumerate(("0.0", other)):
+            yield text.edit("filler", node, new, variant)
+    if name in TURNS and (inner := _inner(node)) is not None:
+        yield text.edit("transposed", node, text.of(inner))
+    if name == "to" and isinstance(node.func, ast.Attribute):
+        yield from _converted(text, node, kernel)
+    if name == "cdiv" and len(node.args) == 2:
+        a, b = map(text.of, node.args)
+        yield text.edit("rounded down", node, f"({a}) // ({b})")
+    if name == "dot" and len(node.args) >= 2:
+        yield from _product(text, node)
+    if kernel and name in ("load", "store"):
+        yield from _accessed(text, node, known, name)
+    if name in MADE:
+        yield from _made(text, node, name, kernel)
+    if name in AROUND and (inner := _inner(node)) is not None:
+        yield text.edit("dropped", node, text.of(inner), 1)
+    if name == "range" and len(node.args) > 1:
+        yield text.edit("start", node.args[0], "0")
+    if not _of_library(node) or name in EXCHANGED:
+        yield from _exchanged(text, node)
+
+
+def name_of(node: ast.Call) -> str:
+    """The last part of the name that is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _of_library(node: ast.Call) -> bool:
+    return getattr(getattr(node.func, "value", None), "id", "") in ("tl", "torch", "np", "math", "triton")
+
+
+def _inner(node: ast.Call) -> ast.expr | None:
+    """What a call is made on: its first argument, or the object whose method it is."""
+    if _of_library(node):
+        return node.args[0] if node.args else None
+    return getattr(node.func, "value", None)
+
+
+def _converted(text: Text, node: ast.Call, kernel: bool) -> Iterator[Edit]:
+    yield text.edit("cast", node, text.of(node.func.value), 1)
+    for argument in node.args:
+        if kernel and text.of(argument) != "tl.float32":
+            yield text.edit("narrow", argument, "tl.float32")
+
+
+def _product(text: Text, node: ast.Call) -> Iterator[Edit]:
+    a, b = map(text.of, node.args[:2])
+    for argument, written in zip(node.args[:2], (a, b), strict=True):
+        if "trans" not in written and not written.endswith(".T"):
+            yield text.edit("transposed", argument, f"tl.trans({written})", 1)
+    start, end = text.span(node.args[0])[0], text.span(node.args[1])[1]
+    for variant, new in enumerate((f"tl.trans({b}), {a}", f"{b}, tl.trans({a})")):
+        yield Edit("order", start, end, new, node.lineno, f"{a}, {b}", new, 1 + variant)
+
+
+def _accessed(text: Text, node: ast.Call, known: Families, name: str) -> Iterator[Edit]:
+    """A mask that is missing, or what the masked lanes hold."""
+    whole, keywords = text.of(node)[:-1], {k.arg for k in node.keywords}
+    masked = (
+        "mask" in keywords or len(node.args) > (1 if name == "load" else 2) or "boundary_check" in keywords
+    )
+    if not masked:
+        filler = ", other=0.0" if name == "load" else ""
+        for variant, mask in enumerate(known.masks):
+            yield text.edit("unmasked", node, f"{whole}, mask={mask}{filler})", variant)
+    elif name == "load" and "mask" in keywords and "other" not in keywords:
+        for variant, filler in enumerate(("0.0", 'float("-inf")')):
+            yield text.edit("other", node, f"{whole}, other={filler})", variant)
+    if name == "load":
+        yield text.edit("cast", node, f"{whole}).to(tl.float32)", 0)
+
+
+def _made(text: Text, node: ast.Call, name: str, kernel: bool) -> Iterator[Edit]:
+    """Another dtype, or another value to begin with."""
+    for argument in [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")]:
+        written = text.of(argument)
+        full = "tl.float32" if kernel else "torch.float32"
+        if written != full and ("dtype" in written or "float" in written):
+            yield text.edit("dtype", argument, full, 0 if kernel else 1)
+    if kernel and name == "zeros" and node.args:
+        rest = "".join(f", {text.of(a)}" for a in node.args[1:])
+        rest += "".join(f", {k.arg}={text.of(k.value)}" for k in node.keywords)
+        yield text.edit("start", node, f'tl.full({text.of(node.args[0])}, float("-inf"){rest})')
+
+
+def _exchanged(text: Text, node: ast.Call) -> Iterator[Edit]:
+    """Two neighbouring arguments in each other's place."""
+    for one, other in zip(node.args, node.args[1:], strict=False):
+        a, b = text.of(one), text.of(other)
+        if a == b or isinstance(one, ast.Starred) or isinstance(other, ast.Starred):
+            continue
+        (start, middle), (after, end) = text.span(one), text.span(other)
+        put = b + text.raw[middle:after].decode() + a
+        yield Edit("arguments", start, end, put, one.lineno, f"{a}, {b}", f"{b}, {a}")

@@ -1,0 +1,126 @@
+"""Which names of a function are of one family, so that one may have been written for another."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+STRIDE = re.compile(r"stride|^s_?[a-z]{1,2}$", re.I)
+POINTER = re.compile(r"ptrs?$|^[A-Z][a-zA-Z]?$|^(ptr_|p_)|_pointer$")
+SCALE = re.compile(r"^(a|alpha|beta|c|s)$|scale|alpha", re.I)
+ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
+
+
+@dataclass
+class Families:
+    """Names of one function by what they hold, each in the order in which it comes up.
+
+    `assigned` counts how often each name gets a value.
+    """
+
+    strides: list[str] = field(default_factory=list)
+    pointers: list[str] = field(default_factory=list)
+    scalars: list[str] = field(default_factory=list)
+    scales: list[str] = field(default_factory=list)
+    sizes: list[str] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
+    offsets: list[str] = field(default_factory=list)
+    masks: list[str] = field(default_factory=list)
+    exponentials: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    assigned: Counter[str] = field(default_factory=Counter)
+
+    def others(self, name: str) -> Iterator[str]:
+        """Names that may have been meant where this one is written, the likeliest first."""
+        if name in self.strides:
+            yield from (n for n in self.strides if n != name and _alike(n, name))
+            return
+        families = (self.pointers, self.scalars, self.blocks, self.offsets, self.masks, self.values)
+        for family in families:
+            if name in family:
+                yield from (n for n in family if n != name)
+                return
+
+
+def _alike(one: str, other: str) -> bool:
+    """True for strides of one tensor, or of one axis: names that differ in one letter or part."""
+    if len(one) == len(other):
+        return sum(a != b for a, b in zip(one, other, strict=True)) == 1
+    a, b = one.rsplit("_", 1), other.rsplit("_", 1)
+    return a[0] == b[0] or a[-1] == b[-1]
+
+
+def families(function: ast.FunctionDef) -> Families:
+    """The names of a function's parameters and variables, sorted."""
+    found, addressed = Families(), _addressed(function)
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    for argument in arguments:
+        name, kind = argument.arg, ast.unparse(argument.annotation) if argument.annotation else ""
+        found.assigned[name] += 1
+        if "constexpr" in kind:
+            found.blocks.append(name)
+        elif name in addressed or POINTER.search(name):
+            found.pointers.append(name)
+        elif SCALE.search(name):
+            found.scales.append(name)
+        else:
+            (found.strides if STRIDE.search(name) else found.scalars).append(name)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.assigned[node.id] += 1
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            _sort(node.targets[0], node.value, found)
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            _put(node.target.id, found.scalars)
+    return found
+
+
+def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
+    """Put what is assigned into its family, by what it is made of."""
+    text = ast.unparse(value)
+    if isinstance(target, ast.Tuple) and "shape" in text:
+        for part in target.elts:
+            if isinstance(part, ast.Name):
+                _put(part.id, found.sizes)
+                _put(part.id, found.scalars)
+    if not isinstance(target, ast.Name):
+        return
+    name = target.id
+    if any(name in known for known in (found.strides, found.pointers, found.blocks, found.scales)):
+        return
+    used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    if isinstance(value, ast.Compare) or (
+        isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd | ast.BitOr)
+    ):
+        _put(name, found.masks)
+    elif used & {*found.pointers} and not isinstance(value, ast.Call):
+        _put(name, found.pointers)
+    elif "arange" in text and "load" not in text:
+        _put(name, found.offsets)
+    elif "program_id" in text or "cdiv" in text or ("//" in text and "load" not in text):
+        _put(name, found.scalars)
+    else:
+        _put(name, found.values)
+        if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in ("exp", "exp2"):
+            _put(name, found.exponentials)
+
+
+def _put(name: str, family: list[str]) -> None:
+    if name not in family:
+        family.append(name)
+
+
+def _addressed(function: ast.FunctionDef) -> set[str]:
+    """Names that stand first in the address of a load or store."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ACCESSES and node.args:
+            at = node.args[0]
+            while isinstance(at, ast.BinOp):
+                at = at.left
+            if isinstance(at, ast.Name):
+                found.add(at.id)
+    return found

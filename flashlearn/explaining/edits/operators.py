@@ -1,0 +1,102 @@
+"""Edits within an expression: another operator, another name, another constant, a part more or less."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.names import Families
+from flashlearn.explaining.edits.text import Edit, Text
+
+COMPARED = {
+    ast.Lt: ("<", ("<=", ">", ">=")),
+    ast.LtE: ("<=", ("<", ">=", ">")),
+    ast.Gt: (">", (">=", "<", "<=")),
+    ast.GtE: (">=", (">", "<=", "<")),
+    ast.Eq: ("==", ("!=",)),
+    ast.NotEq: ("!=", ("==",)),
+}
+COMPUTED = {
+    ast.Add: ("+", ("-", "*")),
+    ast.Sub: ("-", ("+",)),
+    ast.Mult: ("*", ("/", "+")),
+    ast.Div: ("/", ("*", "-")),
+    ast.FloorDiv: ("//", ("%",)),
+    ast.Mod: ("%", ("//",)),
+    ast.BitAnd: ("&", ("|",)),
+    ast.BitOr: ("|", ("&",)),
+    ast.MatMult: ("@", ("*",)),
+}
+EITHER = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
+IN_ORDER = ast.Sub | ast.Div | ast.MatMult
+NUMBERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
+
+
+def compared(text: Text, node: ast.Compare) -> Iterator[Edit]:
+    """Another comparison: one index more or less, or the other way round."""
+    old, others = COMPARED.get(type(node.ops[0]), ("", ()))
+    for variant, new in enumerate(others if len(node.ops) == 1 else ()):
+        yield from _operator(text, "comparison", node, node.left, node.comparators[0], old, new, variant)
+
+
+def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
+    """Another operation, its operands in the other order, or only one of them."""
+    old, others = COMPUTED.get(type(node.op), ("", ()))
+    if not old:
+        return
+    left, right = text.of(node.left), text.of(node.right)
+    for variant, new in enumerate(others):
+        yield from _operator(text, "operator", node, node.left, node.right, old, new, variant)
+    yield text.edit("dropped", node, left)
+    if isinstance(node.op, EITHER):
+        yield text.edit("dropped", node, right)
+    if isinstance(node.op, IN_ORDER):
+        yield text.edit("order", node, f"{_bracketed(node.right, right)} {old} {_bracketed(node.left, left)}")
+    if isinstance(node.op, ast.FloorDiv):
+        yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
+
+
+def _operator(
+    text: Text, kind: str, whole: ast.expr, left: ast.expr, right: ast.expr, old: str, new: str, variant: int
+) -> Iterator[Edit]:
+    """The operator between two operands exchanged, told with the whole expression."""
+    (start, end), behind, before = text.span(whole), text.span(left)[1], text.span(right)[0]
+    at = text.raw.find(old.encode(), behind, before)
+    if at >= 0:
+        after = at + len(old)
+        put = (text.raw[start:at] + new.encode() + text.raw[after:end]).decode()
+        yield Edit(kind, start, end, put, whole.lineno, text.of(whole), put, variant)
+
+
+def _bracketed(node: ast.AST, written: str) -> str:
+    return f"({written})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp) else written
+
+
+def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
+    """Another name of the same family."""
+    about = "strides" if node.id in known.strides else ""
+    for variant, other in enumerate(known.others(node.id)):
+        yield text.edit("name", node, other, variant, about)
+
+
+def constant(text: Text, node: ast.Constant, known: Families, kernel: bool) -> Iterator[Edit]:
+    """Another number where one is written."""
+    value, others = node.value, ()
+    if isinstance(value, bool):
+        others = (str(not value),)
+    elif isinstance(value, int):
+        others = tuple(map(str, NUMBERS.get(value, ())))
+        if value >= 16 and not kernel:
+            for size in known.sizes:
+                yield text.edit("size", node, f"triton.next_power_of_2({size})")
+    elif isinstance(value, float):
+        others = tuple(n for n in ("0.0", 'float("-inf")', "1.0", "0.5", "2.0") if n != text.of(node))
+    for variant, new in enumerate(others):
+        yield text.edit("constant", node, new, variant)
+
+
+def subscript(text: Text, node: ast.Subscript) -> Iterator[Edit]:
+    """A vector turned into a row instead of a column, or the other way round."""
+    turned = {":, None": "None, :", "None, :": ":, None"}.get(text.of(node.slice))
+    if turned:
+        yield text.edit("axis", node, f"{text.of(node.value)}[{turned}]")

@@ -1,0 +1,112 @@
+"""Edits of whole statements: one left out, one too many, in the wrong place, or without a part."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.calls import name_of
+from flashlearn.explaining.edits.names import Families
+from flashlearn.explaining.edits.text import Edit, Text
+
+SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
+ASSIGNED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
+INSTEAD = {"+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "="), "/=": ("*=",)}
+BASES = ("0.6931471805599453", "1.4426950408889634")
+
+
+def in_statements(text: Text, function: ast.FunctionDef, known: Families, kernel: bool) -> Iterator[Edit]:
+    """Every edit of the statements of a function."""
+    for loop, body in _bodies(function):
+        for number, statement in enumerate(body):
+            following = body[number + 1] if number + 1 < len(body) else None
+            if isinstance(statement, SIMPLE):
+                yield from _one(text, statement, known, kernel, loop is not None)
+                if isinstance(following, SIMPLE):
+                    yield _swapped(text, statement, following)
+            if isinstance(statement, ast.For | ast.While):
+                yield from _around(text, statement, following)
+
+
+def _bodies(function: ast.FunctionDef) -> Iterator[tuple[ast.stmt | None, list[ast.stmt]]]:
+    """Each block of statements, with the loop that it is the body of."""
+    for node in ast.walk(function):
+        for name in ("body", "orelse"):
+            if isinstance(body := getattr(node, name, None), list):
+                yield (node if isinstance(node, ast.For | ast.While) else None), body
+
+
+def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped: bool) -> Iterator[Edit]:
+    if isinstance(statement, ast.AugAssign):
+        yield from _added(text, statement, known)
+        yield from _parts(text, statement.value, known, kernel)
+    elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        target = statement.targets[0].id
+        if known.assigned[target] > 1:
+            yield text.edit("statement left out", statement, "pass")
+            if kernel and looped:
+                yield text.edit("assignment", statement, f"{target} += {text.of(statement.value)}", 1)
+        uses = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == target)
+        for name in uses if looped else ():
+            for factor in _rescalers(known):
+                yield text.edit("not rescaled", name, f"({target} * {factor})")
+        yield from _parts(text, statement.value, known, kernel)
+    elif kernel and isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call):
+        stored = call.args[1:2] if name_of(call) in ("store", "atomic_add") else ()
+        for value in stored:
+            yield from _parts(text, value, known, kernel)
+
+
+def _added(text: Text, statement: ast.AugAssign, known: Families) -> Iterator[Edit]:
+    """`+=` and its relatives: another one, none, or with the sum so far rescaled."""
+    written, value = text.of(statement.target), text.of(statement.value)
+    yield text.edit("statement left out", statement, "pass")
+    for new in INSTEAD.get(ASSIGNED.get(type(statement.op), ""), ()):
+        yield text.edit("assignment", statement, f"{written} {new} {value}", 0)
+    if isinstance(statement.op, ast.Add):
+        for factor in _rescalers(known):
+            yield text.edit("not rescaled", statement, f"{written} = {written} * {factor} + ({value})")
+
+
+def _parts(text: Text, value: ast.expr, known: Families, kernel: bool) -> Iterator[Edit]:
+    """The value times a number that the function was given, with the other sign, to another base."""
+    written = text.of(value)
+    if isinstance(value, ast.Constant | ast.Compare | ast.Tuple) or "arange" in written:
+        return
+    if kernel and ("stride" in written or "program_id" in written or "_ptr" in written.partition("(")[0]):
+        return
+    used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    for name in known.scales:
+        if name not in used:
+            yield text.edit("factor", value, f"({written}) * {name}")
+    if isinstance(value, ast.Name):
+        return
+    for base in BASES if kernel else ():
+        yield text.edit("factor", value, f"({written}) * {base}", 1)
+    yield text.edit("sign", value, f"-({written})", 1)
+
+
+def _rescalers(known: Families) -> Iterator[str]:
+    """What a sum so far may have to be multiplied by: the variables that an exponential gave."""
+    for name in known.exponentials:
+        yield name
+        yield f"{name}[:, None]"
+
+
+def _swapped(text: Text, one: ast.stmt, other: ast.stmt) -> Edit:
+    (start, middle), (after, end) = text.span(one), text.span(other)
+    put = text.of(other) + text.raw[middle:after].decode() + text.of(one)
+    return Edit("order of lines", start, end, put, one.lineno, text.of(one), text.of(other))
+
+
+def _around(text: Text, loop: ast.For | ast.While, after: ast.stmt | None) -> Iterator[Edit]:
+    """A loop's last statement behind it, and the statement behind it at the loop's end."""
+    last = loop.body[-1]
+    if isinstance(last, SIMPLE) and len(loop.body) > 1:
+        start, end = text.starts[last.lineno - 1], text.span(last)[1]
+        put = " " * loop.col_offset + text.of(last)
+        yield Edit("inside the loop", start, end, put, last.lineno, text.of(last), text.of(last))
+    if isinstance(after, SIMPLE):
+        start, end = text.starts[after.lineno - 1], text.span(after)[1]
+        put = " " * last.col_offset + text.of(after)
+        yield Edit("behind the loop", start, end, put, after.lineno, text.of(after), text.of(after))

@@ -1,0 +1,94 @@
+"""One small change of the learner's text that makes every wrong case right: what it is, and what to ask."""
+
+from __future__ import annotations
+
+from flashlearn.explaining.wording.kinds import Said, joined, kind, said
+from flashlearn.outcome import Finding
+
+LONGEST = 64
+"""Characters of a text that are quoted; of a longer one, what differs."""
+
+STEPS = {
+    "comparison": "Which index is the first, and which the last, that may take part?",
+    "rounded up": "How many blocks does it take if the last one is not full?",
+    "rounded down": "What happens to the last block where the size is no multiple?",
+    "name": "Say aloud what each of the two names stands for.",
+    "arguments": "Compare the order of the arguments with the order of the parameters.",
+    "order": "Write the shapes of both operands beside the product.",
+    "transposed": "Write the shape of each operand beside the product, and what is summed over.",
+    "axis": "Which of the tile's two axes does this vector run along?",
+    "cast": "In which precision should this be computed, and where is it rounded?",
+    "narrow": "In which precision should this be computed, and where is it rounded?",
+    "dtype": "In which precision should this be summed?",
+    "not rescaled": "To which maximum does the sum so far belong?",
+    "other": "What must the idle lanes hold so that they change nothing?",
+    "filler": "What must the idle lanes hold so that they change nothing?",
+    "inside the loop": "What should happen in every round, and what once?",
+    "behind the loop": "What should happen in every round, and what once?",
+    "order of lines": "Which of the two lines needs what the other one makes?",
+    "size": "For which sizes is a fixed number enough?",
+}
+"""A question that leads to the reason, by the kind of the edit."""
+
+WITHOUT = {
+    "statement left out": "Line {line}, `{old}`, is one too many: without it",
+    "inside the loop": "Line {line}, `{old}`, stands in the loop: behind it",
+    "behind the loop": "Line {line}, `{old}`, stands behind the loop: as its last line",
+    "order of lines": "Lines {line} and the next, `{old}` and `{new}`, stand in the wrong order: exchanged",
+}
+INSTEAD = {
+    "comparison": "Line {line} compares `{old}`: with `{new}`",
+    "arguments": "Line {line} hands over `{old}`: in the order `{new}`",
+    "order": "Line {line} takes `{old}`: with `{new}`",
+    "rounded up": "Line {line} rounds down, `{old}`: with `{new}`",
+    "rounded down": "Line {line} rounds up, `{old}`: with `{new}`",
+    "other": "Line {line} leaves open what the masked lanes of a load hold: with `{new}`",
+    "unmasked": "Line {line} has no mask: with `{new}`",
+    "not rescaled": "Line {line} goes on with a sum of the old maximum: with `{new}`",
+    "factor": "Line {line} lacks a factor: with `{new}`",
+    "sign": "A sign is wrong in line {line}: with `{new}`",
+}
+
+
+@kind("one edit")
+def one_edit(edit: str, line: int, old: str, new: str, cases: int, output: str) -> Said:
+    """An edit that was tried, and mends everything, or all that is wrong with one output."""
+    what = "the wrong case comes" if cases == 1 else f"all {cases} wrong cases come"
+    mended = f"{output} comes" if output else what
+    told = WITHOUT.get(edit) or INSTEAD.get(edit) or "Line {line} has `{old}`: with `{new}`"
+    shown, put = (old, new) if edit in WITHOUT else _both(old, new)
+    start = told.format(line=line, old=_one_line(shown), new=_one_line(put))
+    end = f" out right{' everywhere' if output else ''}."
+    return Said(f"{start}, {mended}{end}", STEPS.get(edit, "Why?"))
+
+
+@kind("and one edit")
+def and_one_edit(parts: tuple[Finding, ...]) -> Said:
+    """What came of the mistake, and the edit that mends it."""
+    finding, edit = map(said, parts)
+    return Said(joined(finding.sentence, edit.sentence), edit.next_step or finding.next_step, finding.quotes)
+
+
+def _both(old: str, new: str) -> tuple[str, str]:
+    """Two texts; of long ones the part in which they differ, with a word around it."""
+    if max(len(old), len(new)) <= LONGEST:
+        return old, new
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - same and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    start = max(0, same - 20)
+    start = old.rfind(" ", 0, start) + 1 if start else 0
+    before = "… " if start else ""
+    return tuple(_cut(before + text[start : len(text) - max(0, tail - 14)], tail > 14) for text in (old, new))
+
+
+def _cut(text: str, more: bool) -> str:
+    return f"{text} …" if more else text
+
+
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST]} …"

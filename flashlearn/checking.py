@@ -10,7 +10,9 @@ from typing import Any
 from flashlearn import compiler
 from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose, sayable
+from flashlearn.explaining.edits.trying import one_edit
 from flashlearn.explaining.failures import attempted, log_failure
+from flashlearn.explaining.faults import worst
 from flashlearn.interpreter import printing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
@@ -82,6 +84,8 @@ def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> F
     """What is wrong, where that can be said; the verdict is decided before, and without it."""
     if exercise.kind is Kind.SYMBOLIC:
         finding = attempted(exercise, "symbolic", symbolic.name_mistake, exercise, outcomes)
+        if finding is None and worst(outcomes) is Status.WRONG:
+            finding = attempted(exercise, "edit of a formula", one_edit, exercise, answer, outcomes)
         return sayable(exercise, finding)
     finding = attempted(exercise, "diagnosis", diagnose, exercise, outcomes, answer)
     statuses = {o.status for o in outcomes}

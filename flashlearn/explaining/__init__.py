@@ -15,7 +15,7 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.explaining.edits.open import beside, settled
+from flashlearn.explaining.edits.settled import beside, settled
 from flashlearn.explaining.edits.trying import one_edit
 from flashlearn.explaining.exchanged import named_where_exchanged
 from flashlearn.explaining.experiments import (
@@ -40,6 +40,9 @@ LAUNCHERS = ("launcher", "changed input", "returned input", "stale answer")
 ROUNDED = "rounded inside"
 """A finding that knows its lines: a sum that departs there has departed by rounding."""
 
+ASTRAY = ("out_of_bounds", "besides")
+"""Findings of an access out of bounds that do not say which index was wrong."""
+
 MOSTLY = 0.75
 """Share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
 
@@ -59,6 +62,8 @@ def diagnose(
     if worst(outcomes) is not Status.WRONG:
         finding = attempted(exercise, "status", from_status, exercise, outcomes)
         finding = finding and _besides(exercise, finding, outcomes)
+        if finding is not None and finding.kind in ASTRAY and answer is not None:
+            finding = _mended(exercise, finding, outcomes, answer)
     else:
         finding = _of_numbers(exercise, outcomes, answer)
     return sayable(exercise, finding)
@@ -94,8 +99,13 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     if answer is None:
         return finding
     finding = _with_line(exercise, finding, outcomes, answer)
-    if settled(finding):
-        return finding
+    return finding if settled(finding) else _mended(exercise, finding, outcomes, answer)
+
+
+def _mended(
+    exercise: Exercise, finding: Finding | None, outcomes: list[Outcome], answer: Answer
+) -> Finding | None:
+    """The finding with the one edit that mends everything, if there is one."""
     line = finding.place.line if finding is not None and finding.place is not None else None
     edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line)
     return beside(finding, edit) if edit is not None else finding

@@ -18,10 +18,17 @@ def named_where_exchanged(exercise: Exercise, outcomes: list[Outcome]) -> Findin
     found = []
     for pair in combinations(exercise.outputs, 2):
         turned = [_turned(outcome, *pair) for outcome in outcomes]
-        told = _besides_exchanged(exercise, pair, turned) if None not in turned else None
+        if None in turned or any(map(_spoilt, outcomes, turned)):
+            continue
+        told = _besides_exchanged(exercise, pair, turned)
         if told is not None:
             found.append(told)
     return found[0] if len(found) == 1 else None
+
+
+def _spoilt(outcome: Outcome, turned: Outcome) -> bool:
+    """True for a case that is right as it is, and would not be the other way round."""
+    return outcome.status is Status.PASS and turned.status is not Status.PASS
 
 
 def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], turned: list[Outcome]) -> Finding | None:

@@ -20,10 +20,9 @@ KEPT = "__fl_side"
 
 
 def instrument(definition: ast.FunctionDef) -> None:
-    """Put the calls into a kernel's syntax tree, in place."""
+    """Put the calls into a kernel's syntax tree, in place; new nodes have no lines yet."""
     truth = _TruthOfTiles()
     definition.body = [truth.visit(statement) for statement in definition.body]
-    ast.fix_missing_locations(definition)
 
 
 class _TruthOfTiles(ast.NodeTransformer):

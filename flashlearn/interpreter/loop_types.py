@@ -27,10 +27,12 @@ ENTER, LEAVE, BRANCH, LOCALS = "__fl_enter", "__fl_leave", "__fl_branch", "__fl_
 
 
 def instrument(definition: ast.FunctionDef, constants: Iterable[str]) -> None:
-    """Insert the comparisons into a kernel's syntax tree, in place; `constants` are its constexprs."""
+    """Insert the comparisons into a kernel's syntax tree, in place; `constants` are its constexprs.
+
+    New nodes have no lines yet.
+    """
     parameters = {argument.arg for argument in ast.walk(definition.args) if isinstance(argument, ast.arg)}
     definition.body = _Instrumenter().block(definition.body, _Names(parameters, set(constants)))
-    ast.fix_missing_locations(definition)
 
 
 @dataclass

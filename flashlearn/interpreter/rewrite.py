@@ -72,6 +72,7 @@ def _transformed(function: Callable, values: Values | None = None) -> types.Code
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
+        ast.increment_lineno(tree, first - 1)
     except (OSError, TypeError, SyntaxError):
         return None  # no source (made by exec): run it as it is
     definition = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
@@ -86,13 +87,12 @@ def _transformed(function: Callable, values: Values | None = None) -> types.Code
     definition.args.kw_defaults = [d and ast.Constant(None) for d in definition.args.kw_defaults]
     tree = ASTTransformer().visit(tree)
     if values is not None:
-        values.annotate(definition, first)
-    tree = ast.fix_missing_locations(tree)
-    ast.increment_lineno(tree, first - 1)
+        values.annotate(definition)
     if values is None and not _tritons(function):
         annotations = function.__annotations__.items()
         loop_types.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
     if not _tritons(function):
         elementwise.instrument(definition)
+    ast.fix_missing_locations(tree)
     module = compile(tree, function.__code__.co_filename, "exec")
     return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name)

@@ -98,9 +98,9 @@ class Values:
         """What the rewritten kernel calls, by name."""
         return {NOTE: self._note, ROUND: self._round, LEAVE: self._leave}
 
-    def annotate(self, definition: ast.FunctionDef, first: int) -> None:
-        """Put the calls into a function's tree, whose first line is line `first` of its file."""
-        definition.body = _Annotator(self.sites, first - 1, definition.name).block(definition.body)
+    def annotate(self, definition: ast.FunctionDef) -> None:
+        """Put the calls into a function's tree, which has the line numbers of its file."""
+        definition.body = _Annotator(self.sites, definition.name).block(definition.body)
 
     def _note(self, index: int, value: Any) -> Any:
         if not isinstance(value, tl.tensor) or value.dtype.is_ptr() or self.full:
@@ -164,8 +164,8 @@ def _tensor_like(value: tl.tensor, array: np.ndarray) -> tl.tensor:
 class _Annotator(ast.NodeTransformer):
     """Wraps what is assigned, loaded inside an expression and stored; counts the rounds of loops."""
 
-    def __init__(self, sites: list[Site], shift: int, function: str):
-        self.sites, self.shift, self.function, self.loops = sites, shift, function, 0
+    def __init__(self, sites: list[Site], function: str):
+        self.sites, self.function, self.loops = sites, function, 0
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements with their calls."""
@@ -232,7 +232,7 @@ class _Annotator(ast.NodeTransformer):
         return self.visit(value)
 
     def note(self, name: str, kind: str, node: ast.AST, reads: tuple, value: ast.expr) -> ast.Call:
-        self.sites.append(Site(name, kind, node.lineno + self.shift, reads, self.function))
+        self.sites.append(Site(name, kind, node.lineno, reads, self.function))
         arguments = [ast.Constant(len(self.sites) - 1), value]
         return ast.copy_location(ast.Call(ast.Name(NOTE, ast.Load()), arguments, []), node)
 

@@ -98,6 +98,7 @@ class Here(Answer):
         self.exercise = exercise
         self.elsewhere = self.taken = 0.0
         self.notebook = Notebook()
+        self._sections: tuple[Section, ...] | None = None
 
     def facts(self) -> Facts:
         kernel = hasattr(self.function, "fn") and hasattr(self.function, "run")
@@ -108,10 +109,12 @@ class Here(Answer):
         return call_sentence(name, self.function, arguments)
 
     def sections(self) -> tuple[Section, ...]:
-        try:
-            return tuple(sections(self.function))
-        except (OSError, TypeError, SyntaxError, AttributeError):
-            return ()
+        if self._sections is None:
+            try:
+                self._sections = tuple(sections(self.function))
+            except (OSError, TypeError, SyntaxError, AttributeError):
+                self._sections = ()
+        return self._sections
 
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
         started, clock = time.perf_counter(), Clock()
@@ -144,7 +147,7 @@ class Here(Answer):
 
     def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
         try:
-            with edited.made_from(self.function, how.text) as anew:
+            with edited.made_from(self.function, self.sections(), how.section, how.text) as anew:
                 return observed.outputs(Here(anew, self.exercise)._caller(), inputs, how)
         except BaseException as error:  # the text is the learner's and ours, and may be no program at all
             if by_the_user(error):

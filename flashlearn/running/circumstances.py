@@ -58,12 +58,13 @@ class Observed:
 
 @dataclass(frozen=True)
 class Edited:
-    """In the observed interpreter, and made from another text than its own: what would come out then?
+    """In the observed interpreter, with another text in place of one of its sections: what comes out then?
 
-    `text` is that of its sections (flashlearn.running.edited), somewhere changed. Outputs are all that is
-    told, and that something was raised.
+    `section` counts those of flashlearn.running.edited. Outputs are all that is told, and that something was
+    raised.
     """
 
+    section: int
     text: str
     seed: int | None = None
     limit: float = 1.0

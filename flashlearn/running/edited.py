@@ -74,34 +74,51 @@ def names_used(code: types.CodeType) -> list[str]:
 
 
 @contextlib.contextmanager
-def made_from(function: Callable[..., Any], text: str) -> Iterator[Callable[..., Any]]:
-    """The function that an edited text of another one makes, as long as the block lasts.
+def made_from(
+    function: Callable[..., Any], found: Sequence[Section], number: int, text: str
+) -> Iterator[Callable[..., Any]]:
+    """The function with another text in place of one of its sections `found`, as long as the block lasts.
 
-    The learner's namespace stays as it is: the text runs in a copy of it. Raises whatever the text raises
-    when it is run, and TypeError for a function that holds on to variables of another one.
+    The learner's namespace stays as it is: what is made anew lives in a copy of it. Raises whatever the text
+    raises when it is run, IndexError for a section that there is not, and TypeError for a function that holds
+    on to variables of another one.
     """
     original = inspect.unwrap(function)
     if original.__closure__:
         raise TypeError("a function with a closure cannot be made anew from its text")
-    names, file = dict(original.__globals__), f"<edited {next(_numbers)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    if not 0 <= number < len(found):
+        raise IndexError(f"there is no section {number}")
+    later = found[number + 1 :]
+    names: dict[str, Any] = dict(original.__globals__)
+    files: list[str] = []
     try:
-        exec(compile(text, file, "exec"), names)
-        yield names[original.__name__]
+        _run(text, names, files)
+        for section in later:  # what uses it, perhaps
+            used = original if section is found[-1] else names[section.name]
+            if inspect.isfunction(used) and not used.__closure__:
+                names[section.name] = _rebound(used, names)
+            else:
+                _run(section.text, names, files)
+        yield names[found[-1].name]
     finally:
-        linecache.cache.pop(file, None)
+        for file in files:
+            linecache.cache.pop(file, None)
+
+
+def _run(text: str, names: dict[str, Any], files: list[str]) -> None:
+    """Run a text as a file of its own, so that triton finds its lines."""
+    files.append(file := f"<edited {next(_numbers)}>")
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), names)
+
+
+def _rebound(function: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
+    """The same function in another namespace."""
+    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 def failed(error: BaseException) -> Raised:
     """That something was raised; nobody asks for more of an attempt."""
     return Raised(type(error).__name__, "", Status.CRASHED, "An edited text could not be run.")
-
-
-def original_line(found: Sequence[Section], line: int) -> tuple[Section, int]:
-    """The section in which a line of the joined text stands, and its number in the learner's file."""
-    for section in found[:-1]:
-        count = section.text.count("\n")
-        if line <= count:
-            return section, section.line + line - 1
-        line -= count + BETWEEN.count("\n")
-    return found[-1], found[-1].line + line - 1

@@ -181,7 +181,8 @@ def wrong(exercise: str, says: str, *names: str, title: str = "") -> Callable[[C
         raise ValueError(f"{exercise}: a wrong answer needs a sentence and the names that would say it")
 
     def keep(function: Callable) -> Callable:
-        _wrong.append(Entry(exercise, title or _title(function), function, says, names))
+        if not _loaded:  # afterwards it is an edited text of the same answer that is run
+            _wrong.append(Entry(exercise, title or _title(function), function, says, names))
         return function
 
     return keep
@@ -191,7 +192,8 @@ def right(exercise: str, style: str, *, title: str = "") -> Callable[[Callable],
     """Register the decorated launcher as a right answer in an unusual style."""
 
     def keep(function: Callable) -> Callable:
-        _right.append(Entry(exercise, title or style, function, style))
+        if not _loaded:
+            _right.append(Entry(exercise, title or style, function, style))
         return function
 
     return keep

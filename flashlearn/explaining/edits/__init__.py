@@ -8,26 +8,46 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from flashlearn.explaining.edits.calls import called
-from flashlearn.explaining.edits.names import Families, families
+from flashlearn.explaining.edits.call_edits import called, exchanged
+from flashlearn.explaining.edits.families import Families, families
 from flashlearn.explaining.edits.operators import compared, computed, constant, named, subscript
+from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import in_statements
-from flashlearn.explaining.edits.text import Edit, Text, is_kernel
 
 
 def edits_of(written: str) -> list[Edit]:
-    """Every edit of the functions of a module section, each once. Raises SyntaxError."""
+    """Every edit of the functions of a text, each once. Raises SyntaxError."""
     text, found = Text(written), {}
     for function in text.functions():
         known, kernel = families(function), is_kernel(function)
-        for statement in function.body:
-            for node in ast.walk(statement):
+        for part in _parts(function):
+            about = "address" if kernel and _addresses(part, known) else ""
+            for node in ast.walk(part):
                 for edit in _of_node(text, node, known, kernel):
-                    found.setdefault((edit.start, edit.end, edit.put), edit)
+                    told = replace(edit, about=edit.about or about)
+                    found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
             found.setdefault((edit.start, edit.end, edit.put), edit)
     return list(found.values())
+
+
+def _parts(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Each statement by itself, and of a loop or branch what stands in its first line."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For):
+            yield node.iter
+        elif isinstance(node, ast.While | ast.If):
+            yield node.test
+        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield node
+
+
+def _addresses(part: ast.AST, known: Families) -> bool:
+    """True for a statement that computes addresses."""
+    names = {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return bool(names & {*known.strides, *known.pointers})
 
 
 def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterator[Edit]:
@@ -40,11 +60,13 @@ def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterat
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from named(text, node, known)
     elif isinstance(node, ast.Constant):
-        yield from constant(text, node, known, kernel)
+        yield from constant(text, node)
     elif isinstance(node, ast.Call):
         yield from called(text, node, known, kernel)
     elif isinstance(node, ast.Subscript):
         yield from subscript(text, node)
+    elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:
+        yield from exchanged(text, node.elts)
     elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield text.edit("transposed", node, text.of(node.value))
     elif isinstance(node, ast.IfExp):

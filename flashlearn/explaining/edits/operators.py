@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.names import Families
-from flashlearn.explaining.edits.text import Edit, Text
+from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.source_text import Edit, Text
 
 COMPARED = {
     ast.Lt: ("<", ("<=", ">", ">=")),
@@ -50,10 +50,29 @@ def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
     yield text.edit("dropped", node, left)
     if isinstance(node.op, EITHER):
         yield text.edit("dropped", node, right)
+    yield from _brackets(text, node)
     if isinstance(node.op, IN_ORDER):
         yield text.edit("order", node, f"{_bracketed(node.right, right)} {old} {_bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
         yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
+
+
+def _brackets(text: Text, node: ast.BinOp) -> Iterator[Edit]:
+    """A factor that belongs to one summand taken to both, or the other way round."""
+    sums = ast.Add | ast.Sub
+    for inner, other, first in ((node.left, node.right, True), (node.right, node.left, False)):
+        if not isinstance(inner, ast.BinOp):
+            continue
+        a, b, c = text.of(inner.left), text.of(inner.right), text.of(other)
+        sign = COMPUTED.get(type(inner.op), ("",))[0]
+        if isinstance(node.op, ast.Mult) and isinstance(inner.op, sums):
+            yield text.edit("brackets", node, f"{a} * {c} {sign} {b}")
+            yield text.edit("brackets", node, f"{a} {sign} {b} * {c}")
+        outer = "-" if isinstance(node.op, ast.Sub) else "+"
+        if isinstance(node.op, sums) and isinstance(inner.op, ast.Mult):
+            pair = (b, c) if first else (c, a)
+            kept = a if first else b
+            yield text.edit("brackets", node, f"{kept} * ({pair[0]} {outer} {pair[1]})", 1)
 
 
 def _operator(
@@ -73,22 +92,23 @@ def _bracketed(node: ast.AST, written: str) -> str:
 
 
 def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
-    """Another name of the same family."""
+    """Another name of the same family, or one factor of the product that it stands for."""
     about = "strides" if node.id in known.strides else ""
     for variant, other in enumerate(known.others(node.id)):
         yield text.edit("name", node, other, variant, about)
+    product = known.products.get(node.id)
+    if product is not None and product.lineno < node.lineno:
+        for factor in (product.left, product.right):
+            yield text.edit("factor too many", node, f"({text.of(factor)})")
 
 
-def constant(text: Text, node: ast.Constant, known: Families, kernel: bool) -> Iterator[Edit]:
+def constant(text: Text, node: ast.Constant) -> Iterator[Edit]:
     """Another number where one is written."""
     value, others = node.value, ()
     if isinstance(value, bool):
         others = (str(not value),)
     elif isinstance(value, int):
         others = tuple(map(str, NUMBERS.get(value, ())))
-        if value >= 16 and not kernel:
-            for size in known.sizes:
-                yield text.edit("size", node, f"triton.next_power_of_2({size})")
     elif isinstance(value, float):
         others = tuple(n for n in ("0.0", 'float("-inf")', "1.0", "0.5", "2.0") if n != text.of(node))
     for variant, new in enumerate(others):

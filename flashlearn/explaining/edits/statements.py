@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.calls import name_of
-from flashlearn.explaining.edits.names import Families
-from flashlearn.explaining.edits.text import Edit, Text
+from flashlearn.explaining.edits.call_edits import name_of
+from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.source_text import Edit, Text
 
 SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
 ASSIGNED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}

@@ -1,69 +1,38 @@
-"""One edit that makes every wrong case right, looked for by running the learner's kernel with each.
+"""One edit that makes every wrong case right, looked for by running the learner's function with each.
 
-That an edit mends everything is no guess: it has been seen. How far it is sought is counted in accesses to
-memory, not in seconds, so that a verdict is the same on every machine.
+That an edit mends everything is no guess: it has been seen. How far it is sought is counted in work, not in
+seconds, so that a verdict is the same on every machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Protocol
 
-import torch
-
-from flashlearn.exercise import Exercise, Inputs
+from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
 from flashlearn.explaining.edits.likely import ordered
-from flashlearn.judging.tolerance import agrees
-from flashlearn.outcome import Finding, Outcome, Place, Status
+from flashlearn.explaining.edits.mended import Formulas, Numbers
+from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Edited
-from flashlearn.running.edited import Section, joined, original_line
+from flashlearn.running.edited import Section
 
-PATIENCE = 1_600
-"""Work that a search may take, where making a function from its text counts as much as ACCESSES accesses."""
-
-ACCESSES = 14
-SPARED = 3
-"""So many cases that are right already must remain so."""
+BY_CHANCE = frozenset({"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets"})
+"""Kinds of edits that may mend a single case by chance; two are needed to believe them."""
 
 
-@dataclass
-class Search:
-    """The wrong cases of an answer, quickest first, and how much work is left for trying edits of it."""
+class Trial(Protocol):
+    """What is wrong with an answer, and whether it still is with an edited section.
 
-    exercise: Exercise
-    answer: Answer
-    outcomes: Sequence[Outcome]
-    left: float = PATIENCE
-    inputs: dict[str, Inputs] = field(default_factory=dict)
+    `bad` are the outputs that are wrong somewhere, `left` is how much work may still be done.
+    """
 
-    def __post_init__(self) -> None:
-        self.wrong = sorted((o for o in self.outcomes if o.status is Status.WRONG), key=_cost)
-        right = (o for o in self.outcomes if o.status is Status.PASS and o.outputs)
-        self.right = sorted(right, key=_cost)[:SPARED]
-        self.bad = {c.name for o in self.wrong for c in o.outputs if not c.ok}
+    wrong: Sequence[Outcome]
+    bad: set[str]
+    left: float
 
-    def mended(self, text: str) -> set[str]:
-        """The outputs that are right in every case with this text: all of them, one of several, or none."""
-        good = set(self.bad)
-        for outcome in (*self.wrong, *self.right):
-            good &= self._right(text, outcome)
-            if not good:
-                break
-        return good
-
-    def _right(self, text: str, outcome: Outcome) -> set[str]:
-        self.left -= _cost(outcome)
-        case = outcome.case
-        if case.name not in self.inputs:
-            self.inputs[case.name] = self.exercise.inputs(case, case.generator())
-        evidence = self.answer.run(self.inputs[case.name], Edited(text, case.seed))
-        if evidence.raised is not None or len(evidence.outputs) != len(outcome.outputs):
-            return set()
-        seen = zip(outcome.outputs, evidence.values, strict=True)
-        right = {check.name for check, out in seen if agrees(check, out)}
-        return right if {c.name for c in outcome.outputs} - self.bad <= right else set()
+    def mended(self, section: int, text: str) -> set[str]:
+        """The outputs that are right in every case: all that were wrong, one of several, or none."""
 
 
 def one_edit(
@@ -74,61 +43,34 @@ def one_edit(
     `line` is the learner's line where the values depart first, if that is known. None where nothing was
     found, where finding the line is the exercise, and where outputs cannot be compared.
     """
-    unsolved = exercise.explained.unsolved
-    if (unsolved is not None and unsolved(answer)) or not all(map(_comparable, outcomes)):
+    unsolved, found = exercise.explained.unsolved, answer.sections()
+    if not found or (unsolved is not None and unsolved(answer)):
         return None
-    found, search = answer.sections(), Search(exercise, answer, outcomes)
-    if not found or not search.wrong:
+    trial = (Formulas if exercise.kind is Kind.SYMBOLIC else Numbers)(exercise, answer, outcomes)
+    if not trial.wrong:
         return None
-    text = joined(found)
-    first = search.wrong[0].outputs
-    mends: dict[frozenset[str], Edit] = {}
-    for edit in ordered(edits_of(text), outcomes, _line_in(found, line)):
-        if search.left <= 0:
+    mends: dict[frozenset[str], tuple[int, Edit]] = {}
+    edits = ((i, edit) for i, section in enumerate(found) for edit in edits_of(section.text))
+    near = [line and line - section.line + 1 for section in found]
+    for i, edit in ordered(edits, outcomes, near):
+        if trial.left <= 0:
             break
-        good = frozenset(search.mended(edit.applied(text)))
+        if len(trial.wrong) == 1 and edit.kind in BY_CHANCE:
+            continue
+        good = frozenset(trial.mended(i, edit.applied(found[i].text)))
         if good:
-            mends.setdefault(good, edit)
-        if good == search.bad:
-            return _finding(search, found, edit)
-    parts = [
-        _finding(search, found, mends[frozenset({check.name})], check.name)
-        for check in first
-        if frozenset({check.name}) in mends
-    ]
-    if len(parts) < len(search.bad):
+            mends.setdefault(good, (i, edit))
+        if good == trial.bad:
+            return _finding(trial.wrong, found[i], edit)
+    alone = [(name, *mends[key]) for name in exercise.outputs if (key := frozenset({name})) in mends]
+    if len(alone) < max(2, len(trial.bad)):
         return None
-    return Finding("each output", parts=tuple(parts), fits=len(search.wrong), of=len(search.wrong))
+    parts = tuple(_finding(trial.wrong, found[i], edit, name) for name, i, edit in alone)
+    return Finding("each output", parts=parts, fits=len(trial.wrong), of=len(trial.wrong))
 
 
-def _finding(search: Search, found: Sequence[Section], edit: Edit, output: str = "") -> Finding:
-    count = len(search.wrong)
-    section, line = original_line(found, edit.line)
+def _finding(wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "") -> Finding:
+    count, line = len(wrong), section.line + edit.line - 1
     facts = {"edit": edit.kind, "line": line, "old": edit.old, "new": edit.new, "cases": count}
-    shown = section.text.splitlines()[line - section.line].rstrip()
-    place = Place(section.file, line, shown, section.name)
+    place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
     return Finding("one edit", {**facts, "output": output}, place, count, count)
-
-
-def _line_in(found: Sequence[Section], line: int | None) -> int | None:
-    """A line of the learner's cell as a line of the joined text."""
-    at = 1
-    for section in found:
-        count = section.text.count("\n")
-        if line is not None and section.line <= line < section.line + count:
-            return at + line - section.line
-        at += count + 3
-    return None
-
-
-def _cost(outcome: Outcome) -> float:
-    return ACCESSES + (outcome.observation.accesses if outcome.observation is not None else 0)
-
-
-def _comparable(outcome: Outcome) -> bool:
-    """True for a case that was judged by its numbers."""
-    if outcome.status not in (Status.PASS, Status.WRONG) or outcome.mode != "observed":
-        return False
-    return not outcome.fault and all(
-        isinstance(check.got, torch.Tensor) and not check.problem for check in outcome.outputs
-    )

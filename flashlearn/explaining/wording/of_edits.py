@@ -20,13 +20,13 @@ STEPS = {
     "cast": "In which precision should this be computed, and where is it rounded?",
     "narrow": "In which precision should this be computed, and where is it rounded?",
     "dtype": "In which precision should this be summed?",
+    "brackets": "Multiply the brackets out, and compare with the formula.",
     "not rescaled": "To which maximum does the sum so far belong?",
     "other": "What must the idle lanes hold so that they change nothing?",
     "filler": "What must the idle lanes hold so that they change nothing?",
     "inside the loop": "What should happen in every round, and what once?",
     "behind the loop": "What should happen in every round, and what once?",
     "order of lines": "Which of the two lines needs what the other one makes?",
-    "size": "For which sizes is a fixed number enough?",
 }
 """A question that leads to the reason, by the kind of the edit."""
 

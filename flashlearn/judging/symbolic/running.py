@@ -13,7 +13,7 @@ from flashlearn.exercise import Case, Exercise
 from flashlearn.judging.returned import but_for_figures
 from flashlearn.judging.symbolic import spelling
 from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable, came_back, reject_foreign
-from flashlearn.judging.symbolic.judging import Verdict, judge
+from flashlearn.judging.symbolic.judging import Verdict, equal, judge
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.circumstances import Called
@@ -49,6 +49,15 @@ def run_case(exercise: Exercise, answer: Answer | Callable[..., Any], case: Case
         return _outcome(case, error.status, started, error.sentence, **more)
     checks, verdicts = _check_outputs(exercise, expected, evidence.returned, given)
     return _judged(case, started, checks, verdicts)
+
+
+def agreeing(exercise: Exercise, case: Case, got: Any, seconds: float) -> set[str]:
+    """The outputs for which another value than the learner's would be right in a case, without words."""
+    given = exercise.inputs(case, case.generator())
+    given = {name: given[name] for name in exercise.parameters() if name in given} or given
+    wanted = by_name(exercise, exercise.reference(**copies(given)))
+    answers = by_name(exercise, got) or {}
+    return {n for n, a in answers.items() if equal(wanted[n], a, given, seconds=seconds)}
 
 
 def _outcome(case: Case, status: Status, started: float, message: str = "", **more: Any) -> Outcome:

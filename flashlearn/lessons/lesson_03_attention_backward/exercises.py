@@ -176,6 +176,7 @@ attention_backward = Exercise(
         _matrices(37, 20, 24, seed=6),
         _matrices(8, 5, 4, data="negative alpha", seed=7),
         _matrices(6, 7, 4, data="scores beyond 100", magnitude=12.0, seed=8),
+        _matrices(7, 6, 4, data="negative alpha", magnitude=12.0, seed=9),
     ),
     judged=HowJudged(
         reference=given.backward,

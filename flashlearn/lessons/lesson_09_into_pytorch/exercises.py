@@ -202,6 +202,8 @@ def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
         o = function(*leaves, given["causal"], given["alpha"])
         if given["another_call"]:
             *others, causal, alpha = other_call(*leaves, given["causal"])
+            alike = [t.clone() for t in others]  # what is kept by its form alone is this call's from now on
+            function(*(t.requires_grad_() for t in alike), given["causal"], given["alpha"])
             function(*(t.requires_grad_() for t in others), causal, alpha)
     if not isinstance(o, Tensor) or not o.requires_grad:
         return (o, *(torch.full_like(t, math.nan) for t in leaves))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
-from flashlearn.explaining.edits.names import Families
-from flashlearn.explaining.edits.text import Edit, Text
+from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.source_text import Edit, Text
 
 INSTEAD = {
     "max": "sum",
@@ -28,7 +29,7 @@ INSTEAD = {
     "rsqrt": "sqrt",
 }
 MADE = ("zeros", "full", "empty", "zeros_like", "empty_like", "full_like", "new_zeros", "new_empty")
-AROUND = ("abs", "sigmoid", "exp", "contiguous", "clone", "detach", "float")
+AROUND = ("abs", "sigmoid", "exp", "sqrt", "log", "contiguous", "clone", "detach", "float")
 TURNS = ("trans", "permute", "t", "transpose")
 EXCHANGED = ("where", "outer", "cdiv", "dot")
 
@@ -41,8 +42,7 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield text.edit("function", node, head[: -len(name)] + INSTEAD[name] + whole[len(head) :])
     if name == "float" and node.args and "inf" in text.of(node):
         other = 'float("inf")' if "-" in text.of(node) else 'float("-inf")'
-        for variant, new in enumerate(("0.0", other)):
-            yield text.edit("filler", node, new, variant)
+        yield text.edit("filler", node, other, 1)
     if name in TURNS and (inner := _inner(node)) is not None:
         yield text.edit("transposed", node, text.of(inner))
     if name == "to" and isinstance(node.func, ast.Attribute):
@@ -52,6 +52,8 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield text.edit("rounded down", node, f"({a}) // ({b})")
     if name == "dot" and len(node.args) >= 2:
         yield from _product(text, node)
+    if kernel and name in ("load", "where", "full"):
+        yield from _filled(text, node, name)
     if kernel and name in ("load", "store"):
         yield from _accessed(text, node, known, name)
     if name in MADE:
@@ -61,7 +63,7 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
     if name == "range" and len(node.args) > 1:
         yield text.edit("start", node.args[0], "0")
     if not _of_library(node) or name in EXCHANGED:
-        yield from _exchanged(text, node)
+        yield from exchanged(text, node.args)
 
 
 def name_of(node: ast.Call) -> str:
@@ -111,7 +113,19 @@ def _accessed(text: Text, node: ast.Call, known: Families, name: str) -> Iterato
         for variant, filler in enumerate(("0.0", 'float("-inf")')):
             yield text.edit("other", node, f"{whole}, other={filler})", variant)
     if name == "load":
-        yield text.edit("cast", node, f"{whole}).to(tl.float32)", 0)
+        yield text.edit("cast", node, f"{whole}).to(tl.float32)")
+
+
+def _filled(text: Text, node: ast.Call, name: str) -> Iterator[Edit]:
+    """Another value for what does not exist, or to begin with: −∞, or 0 in its place."""
+    given = {k.arg: k.value for k in node.keywords}
+    at = {"load": [given.get("other")], "where": node.args[2:3], "full": node.args[1:2]}[name]
+    for place in filter(None, at):
+        written = text.of(place)
+        if "inf" in written and name != "full":
+            yield text.edit("filler", place, "0.0")
+        elif "inf" not in written and "load" not in written:
+            yield text.edit("filler", place, 'float("-inf")')
 
 
 def _made(text: Text, node: ast.Call, name: str, kernel: bool) -> Iterator[Edit]:
@@ -127,12 +141,13 @@ def _made(text: Text, node: ast.Call, name: str, kernel: bool) -> Iterator[Edit]
         yield text.edit("start", node, f'tl.full({text.of(node.args[0])}, float("-inf"){rest})')
 
 
-def _exchanged(text: Text, node: ast.Call) -> Iterator[Edit]:
-    """Two neighbouring arguments in each other's place."""
-    for one, other in zip(node.args, node.args[1:], strict=False):
+def exchanged(text: Text, parts: Sequence[ast.expr]) -> Iterator[Edit]:
+    """Two neighbours in each other's place."""
+    for one, other in itertools.pairwise(parts):
         a, b = text.of(one), text.of(other)
         if a == b or isinstance(one, ast.Starred) or isinstance(other, ast.Starred):
             continue
         (start, middle), (after, end) = text.span(one), text.span(other)
         put = b + text.raw[middle:after].decode() + a
-        yield Edit("arguments", start, end, put, one.lineno, f"{a}, {b}", f"{b}, {a}")
+        variant = int("stride" in a + b)
+        yield Edit("arguments", start, end, put, one.lineno, f"{a}, {b}", f"{b}, {a}", variant)

@@ -18,20 +18,20 @@ ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 class Families:
     """Names of one function by what they hold, each in the order in which it comes up.
 
-    `assigned` counts how often each name gets a value.
+    `assigned` counts how often each name gets a value, `products` are those that are set to one.
     """
 
     strides: list[str] = field(default_factory=list)
     pointers: list[str] = field(default_factory=list)
     scalars: list[str] = field(default_factory=list)
     scales: list[str] = field(default_factory=list)
-    sizes: list[str] = field(default_factory=list)
     blocks: list[str] = field(default_factory=list)
     offsets: list[str] = field(default_factory=list)
     masks: list[str] = field(default_factory=list)
     exponentials: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     assigned: Counter[str] = field(default_factory=Counter)
+    products: dict[str, ast.BinOp] = field(default_factory=dict)
 
     def others(self, name: str) -> Iterator[str]:
         """Names that may have been meant where this one is written, the likeliest first."""
@@ -84,11 +84,12 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
     if isinstance(target, ast.Tuple) and "shape" in text:
         for part in target.elts:
             if isinstance(part, ast.Name):
-                _put(part.id, found.sizes)
                 _put(part.id, found.scalars)
     if not isinstance(target, ast.Name):
         return
     name = target.id
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        found.products[name] = value
     if any(name in known for known in (found.strides, found.pointers, found.blocks, found.scales)):
         return
     used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}

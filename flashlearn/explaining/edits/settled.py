@@ -43,6 +43,8 @@ def settled(finding: Finding | None) -> bool:
 
 def beside(finding: Finding | None, edit: Finding) -> Finding:
     """The edit alone, or after a finding that says what came of the mistake."""
+    if finding is not None and finding.kind == "besides":
+        return beside(finding.parts[0], edit)
     if finding is None or finding.partial or edit.kind != "one edit":
         return edit
     if finding.kind == "with its line":

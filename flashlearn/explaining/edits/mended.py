@@ -1,0 +1,121 @@
+"""Whether an edited text gives right answers: in the wrong cases, quickest first, and in some right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.judging.symbolic.running import agreeing
+from flashlearn.judging.tolerance import Truth, agrees
+from flashlearn.outcome import Outcome, Status
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Edited
+from flashlearn.running.evidence import Evidence
+from flashlearn.running.plain import as_tuple
+
+PATIENCE = 1_700
+"""Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
+
+ANEW = 14
+FORMULAS = 60
+"""So many runs of edited formulas."""
+
+SPARED = 3
+"""So many cases that are right already must remain so."""
+
+JUDGED = (Status.PASS, Status.WRONG, Status.OUT_OF_BOUNDS)
+SECONDS = 0.5
+
+
+class Numbers:
+    """Cases that tensors decide. Nothing is wrong with an answer that cannot be judged by them."""
+
+    def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
+        self.exercise, self.answer, self.left = exercise, answer, float(PATIENCE)
+        judged = all(map(_comparable, outcomes))
+        self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
+        self.right = sorted((o for o in outcomes if o.status is Status.PASS), key=_cost)[:SPARED]
+        outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
+        astray = any(not o.outputs for o in self.wrong)
+        self.bad = set(exercise.outputs) if astray else outputs
+        self._inputs: dict[str, Inputs] = {}
+        self._truths: dict[str, Truth] = {}
+
+    def mended(self, section: int, text: str) -> set[str]:
+        """The outputs that are right in every case with this text in place of that section."""
+        good = set(self.bad)
+        for outcome in (*self.wrong, *self.right):
+            good &= self._right(section, text, outcome)
+            if not good:
+                break
+        return good
+
+    def _right(self, section: int, text: str, outcome: Outcome) -> set[str]:
+        self.left -= _cost(outcome)
+        inputs = self._given(outcome.case)
+        evidence = self.answer.run(inputs, Edited(section, text, outcome.case.seed))
+        if evidence.raised is None and self.exercise.judged.read is not None:
+            value = self.exercise.judged.read(evidence.returned, inputs)
+            values = as_tuple(value)
+        else:
+            values = evidence.values
+        if evidence.raised is not None or len(values) != len(self.exercise.outputs):
+            return set()
+        names = self.exercise.outputs
+        right = {name for i, name in enumerate(names) if self._agrees(outcome, i, values[i])}
+        return right if set(names) - self.bad <= right else set()
+
+    def _given(self, case: Case) -> Inputs:
+        if case.name not in self._inputs:
+            self._inputs[case.name] = self.exercise.inputs(case, case.generator())
+        return self._inputs[case.name]
+
+    def _agrees(self, outcome: Outcome, number: int, value: object) -> bool:
+        if outcome.outputs:
+            return agrees(outcome.outputs[number], value)
+        name = outcome.case.name
+        if name not in self._truths:
+            self._truths[name] = Truth(self.exercise, self._given(outcome.case))
+        return self._truths[name].judge(number, value).ok
+
+
+class Formulas:
+    """Cases that symbols decide."""
+
+    def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
+        self.exercise, self.answer, self.left = exercise, answer, float(FORMULAS)
+        self.wrong = [o for o in outcomes if o.status is Status.WRONG]
+        self.right = [o for o in outcomes if o.status is Status.PASS][:SPARED]
+        self.bad = {c.name for o in self.wrong for c in o.outputs if not c.ok}
+
+    def mended(self, section: int, text: str) -> set[str]:
+        """The outputs that are right in every case with this text in place of that section."""
+        good = set(self.bad)
+        for outcome in (*self.wrong, *self.right):
+            self.left -= 1
+            given = self.exercise.inputs(outcome.case, outcome.case.generator())
+            evidence: Evidence = self.answer.run(given, Edited(section, text))
+            if evidence.raised is not None:
+                return set()
+            right = agreeing(self.exercise, outcome.case, evidence.returned, SECONDS)
+            good &= right if set(self.exercise.outputs) - self.bad <= right else set()
+            if not good:
+                break
+        return good
+
+
+def _cost(outcome: Outcome) -> float:
+    return ANEW + (outcome.observation.accesses if outcome.observation is not None else 0)
+
+
+def _comparable(outcome: Outcome) -> bool:
+    """True for a case that was judged by its numbers, or could have been."""
+    if outcome.status not in JUDGED or outcome.mode != "observed":
+        return False
+    if outcome.status is Status.OUT_OF_BOUNDS:
+        return True
+    return not outcome.fault and all(
+        isinstance(check.got, torch.Tensor) and not check.problem for check in outcome.outputs
+    )

@@ -1,0 +1,82 @@
+"""Which edits there are of a text, and what each is told as."""
+
+import pytest
+
+from flashlearn.explaining.edits import edits_of
+
+KERNEL = """@triton.jit
+def f_kernel(x_ptr, y_ptr, n, alpha, stride_xm, stride_xn, stride_ym, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offs <= n
+    x = tl.load(x_ptr + offs * stride_xm, mask=inside)
+    total = tl.zeros((BLOCK,), dtype=tl.float16)
+    for start in range(BLOCK, n, BLOCK):
+        total = tl.max(x, axis=0) + total
+        total += (x - 1) * alpha
+    tl.store(y_ptr + offs * stride_ym, total.to(tl.float16), mask=inside)
+"""
+LAUNCHER = """def f(x, é):
+    y = torch.empty((x.shape[0], 2))
+    f_kernel[(x.shape[0] // 16,)](x, y, len("é"), 2.0, x.stride(0))
+    return y, x
+"""
+
+
+def made(text: str) -> set[tuple[str, str, str]]:
+    return {(edit.kind, edit.old, edit.new) for edit in edits_of(text)}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("comparison", "offs <= n", "offs < n"),
+        ("other", "tl.load(x_ptr + offs * stride_xm, mask=inside)",
+         "tl.load(x_ptr + offs * stride_xm, mask=inside, other=0.0)"),
+        ("dtype", "tl.float16", "tl.float32"),
+        ("start", "BLOCK", "0"),
+        ("function", "tl.max(x, axis=0)", "tl.sum(x, axis=0)"),
+        ("brackets", "(x - 1) * alpha", "x * alpha - 1"),
+        ("assignment", "total += (x - 1) * alpha", "total = (x - 1) * alpha"),
+        ("dropped", "(x - 1) * alpha", "alpha"),
+        ("name", "stride_ym", "stride_xm"),
+        ("statement left out", "total += (x - 1) * alpha", "pass"),
+        ("narrow", "tl.float16", "tl.float32"),
+        ("constant", "0", "1"),
+    ],
+)  # fmt: skip
+def test_a_kernel_has_the_edits_of_common_slips(edit):
+    assert edit in made(KERNEL)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("rounded up", "x.shape[0] // 16", "triton.cdiv(x.shape[0], 16)"),
+        ("arguments", "x, y", "y, x"),
+        ("arguments", "y, x", "x, y"),
+        ("function", "torch.empty((x.shape[0], 2))", "torch.zeros((x.shape[0], 2))"),
+    ],
+)
+def test_a_launcher_has_the_edits_of_common_slips(edit):
+    assert edit in made(LAUNCHER)
+
+
+def test_every_edit_changes_the_text_where_it_says_so():
+    for text in (KERNEL, LAUNCHER):
+        for edit in edits_of(text):
+            after = edit.applied(text)
+            assert after != text
+            assert after.encode()[: edit.start] == text.encode()[: edit.start]
+            assert text.encode()[: edit.start].count(b"\n") + 1 in (edit.line, edit.line + 1)
+
+
+def test_most_edits_are_programs():
+    """An edit may make nonsense, but it is nonsense that Python can read."""
+    for text in (KERNEL, LAUNCHER):
+        for edit in edits_of(text):
+            compile(edit.applied(text), "<edited>", "exec")
+
+
+def test_no_edit_is_made_twice():
+    edits = edits_of(KERNEL)
+    assert len({edit.applied(KERNEL) for edit in edits}) > 0.95 * len(edits)

@@ -1,0 +1,112 @@
+"""One edit that mends everything: found, proved, told; and not where there is none."""
+
+import torch
+import triton
+import triton.language as tl
+
+import flashlearn
+from flashlearn.explaining.edits.trying import one_edit
+from flashlearn.explaining.wording import said
+from flashlearn.judging.cases import run
+from flashlearn.lessons import find
+from flashlearn.running.answer import Here
+from tests.corpus import written
+
+ROW_SUM = find("row_sum")
+
+RIGHT = """
+@triton.jit
+def sums_kernel(x_ptr, s_ptr, columns, stride_row, stride_column, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    total = 0.0
+    for start in range(0, columns, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * stride_row + cols * stride_column, mask=cols < columns, other=0.0)
+        total += tl.sum(x.to(tl.float32), axis=0)
+    tl.store(s_ptr + row, total)
+
+
+def row_sum(x):
+    s = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+    sums_kernel[(x.shape[0],)](x, s, x.shape[1], x.stride(0), x.stride(1), BLOCK=16)
+    return s
+"""
+
+
+def looked_for(text: str):
+    function = written(text)
+    answer = Here(function, ROW_SUM)
+    return one_edit(ROW_SUM, answer, run(ROW_SUM, answer)), function
+
+
+def slipped(old: str, new: str) -> str:
+    assert RIGHT.count(old) == 1
+    return RIGHT.replace(old, new)
+
+
+def test_the_edit_that_takes_a_slip_back_is_found_with_its_line():
+    finding, function = looked_for(slipped("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
+    assert finding.facts["old"] == "BLOCK" and finding.facts["new"] == "0"
+    assert finding.place.text.strip() == "for start in range(BLOCK, columns, BLOCK):"
+    assert finding.place.line == finding.facts["line"] and finding.place.file == function.__code__.co_filename
+    assert finding.fits == finding.of == finding.facts["cases"]
+
+
+def test_a_read_out_of_bounds_is_traced_to_the_edit_that_prevents_it():
+    finding, _ = looked_for(slipped("cols < columns", "cols <= columns"))
+    assert finding.facts["new"] == "cols < columns"
+    assert "compares `cols <= columns`" in said(finding).sentence
+
+
+def test_a_launcher_s_slip_is_found_too():
+    finding, _ = looked_for(slipped("x.stride(0), x.stride(1)", "x.stride(1), x.stride(0)"))
+    assert finding.place.function == "row_sum"
+
+
+def test_nothing_is_said_where_no_single_edit_mends_it():
+    text = slipped("total += tl.sum(x.to(tl.float32), axis=0)", "total += tl.sum(x * x + 3.0 * x, axis=0)")
+    assert looked_for(text)[0] is None
+
+
+def test_nothing_is_tried_of_a_right_answer():
+    assert looked_for(RIGHT)[0] is None
+
+
+def test_a_function_that_holds_on_to_variables_of_another_is_left_alone():
+    offset = torch.tensor(1.0)
+
+    def row_sum(x):
+        return x.sum(1) + offset
+
+    answer = Here(row_sum, ROW_SUM)
+    assert one_edit(ROW_SUM, answer, run(ROW_SUM, answer)) is None
+
+
+def test_the_learner_s_namespace_stays_as_it_was():
+    function = written(slipped("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
+    before = dict(function.__globals__)
+    flashlearn.check("row_sum", function, demo=True)
+    assert function.__globals__ == before
+
+
+def test_a_check_tells_of_it():
+    function = written(slipped("s_ptr + row", "s_ptr + row * stride_row"))
+    report = flashlearn.check("row_sum", function, demo=True)
+    assert report.finding.kind == "and one edit"
+    assert "row * stride_row" in report.sentence and "come out right" in report.sentence
+
+
+def test_a_formula_is_edited_as_well():
+    text = "def lse_identity(s, m, l):\n    lse = sp.exp(m) + sp.log(l)\n    return lse, sp.exp(s[0] - lse)\n"
+    parameters = find("lse_identity").parameters()
+    assert len(parameters) >= 2 and text
+    report = flashlearn.check("matmul_traffic", written(TRAFFIC), demo=True)
+    assert not report.passed and report.finding is not None
+
+
+TRAFFIC = """
+def matmul_traffic(M, N, K, B_M, B_N, B_K, e):
+    return e * (sp.ceiling(N / B_N) * M * K + sp.ceiling(M / B_M) * N * K - M * N)
+"""
+
+assert triton and tl  # the texts above use them

@@ -107,3 +107,12 @@ def test_every_lesson_promises_something_in_points(stem: str):
 def test_a_promise_keeps_its_formulas_and_shows_its_code(tmp_path: Path):
     assert prose(r"*read* $p\,p^\top < 1$ in `a_b`") == r"<i>read</i> $p\,p^\top &lt; 1$ in <code>a_b</code>"
     assert reading.abilities(tmp_path / "nowhere.py") == ()
+
+
+def test_the_level_of_an_exercise_is_shown_where_the_lesson_names_it(course):
+    assert "core" not in str(flashlearn.status()) + flashlearn.status()._repr_html_()
+    path = course.notebooks / "00_tour.ipynb"
+    told = path.read_text(encoding="utf-8").replace("\\n\\nProse.", "\\n\\n### Exercise 1 · core", 1)
+    path.write_text(told, encoding="utf-8")
+    assert re.search(r"program_ids +core  not started", str(flashlearn.status()))
+    assert ">core</span>" in flashlearn.status()._repr_html_()

@@ -258,7 +258,7 @@ pictures.programs_over_vector(n=10, block=4)
 # Change `n` and `block` in the cell and look again. When is the tail not ragged? What if `n` is smaller
 # than `block`?
 #
-# ### Exercise 1: `program_ids`
+# ### Exercise 1: `program_ids` · warm-up
 #
 # Fill a vector so that every element holds the number of the program that owns it. For 10 elements in
 # blocks of 4 that is
@@ -552,7 +552,7 @@ for dtype, start in ((torch.float16, 2048), (torch.bfloat16, 256)):
 # </details>
 
 # %% [markdown]
-# ### Exercise 2: `row_sum`
+# ### Exercise 2: `row_sum` · core
 #
 # For a matrix `x` with `rows` rows and `columns` columns, compute $s_i = \sum_j x_{ij}$: one program per
 # row, the whole row in one block. The launcher is given. What it asks of your kernel:
@@ -585,7 +585,7 @@ flashlearn.check("row_sum", row_sum)
 # %% [markdown]
 # ## 6 · The whole thing
 #
-# ### Exercise 3: `scaled_add`
+# ### Exercise 3: `scaled_add` · core
 #
 # $z = a \cdot x + y$ for two vectors, the operation that since 1979 numerical libraries have called
 # *axpy*. You have seen it done carelessly at the top of this lesson. Now write it well, kernel and

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from flashlearn.lessons.shared.picture_style import GREY, Picture, canvas, cell, colour_of
+from flashlearn.lessons.shared.slider import Slider, slider
 
 
 def programs_over_vector(n: int = 10, block: int = 4) -> Picture:
@@ -23,7 +24,7 @@ def programs_over_vector(n: int = 10, block: int = 4) -> Picture:
             cell(axes, i, pid + 1.5, str(lane), colour_of(pid) if inside else None, ghost=not inside)
     axes.plot([n, n], [-0.15, programs + 1.5], color=GREY, linewidth=1.2, linestyle=":")
     axes.text(n + 0.08, 0.5, f"n = {n}", color=GREY, fontsize=11, va="center")
-    axes.set_xlim(-0.2, max(lanes, n + 1.4) + 0.2)
+    axes.set_xlim(-0.2, max(lanes, n + 1.4, 8) + 0.2)
     axes.set_ylim(programs + 1.7, -0.3)
     axes.set_yticks([0.5, *(pid + 2 for pid in range(programs))])
     axes.set_yticklabels(["vector", *(f"program {pid}" for pid in range(programs))])
@@ -34,6 +35,19 @@ def programs_over_vector(n: int = 10, block: int = 4) -> Picture:
     return Picture(
         figure,
         f"{n} elements in blocks of {block}: {programs} program(s), {beyond} lane(s) beyond the end.",
+    )
+
+
+def sliding_programs() -> Slider:
+    """Programs over a vector, with `n` and `block` to be moved."""
+    return slider(programs_over_vector, {"n": 10, "block": 4}, n=(1, 3, 4, 8, 10, 11, 12), block=(2, 4, 8))
+
+
+def sliding_strides() -> Slider:
+    """A tile of a 3×6 matrix in memory, its strides to be moved: row-major, windows, gaps, transposed."""
+    return slider(
+        lambda strides: tile_in_memory((3, 6), (1, 2), (1, 2, 3, 4), strides),
+        strides=((6, 1), (8, 1), (12, 2), (1, 3), (1, 4)),
     )
 
 

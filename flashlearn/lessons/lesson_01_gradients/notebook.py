@@ -35,6 +35,19 @@ from flashlearn.lessons.lesson_01_gradients import pictures
 from flashlearn.lessons.shared import example
 
 # %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "b", 2: "c", 3: "a"}
+### END SOLUTION
+flashlearn.recall("01", answers)
+
+# %% [markdown]
 # ## 1 · A Jacobian, and a gradient
 #
 # A function with several inputs and several outputs has a derivative for each pair of them. Written as a matrix
@@ -179,7 +192,7 @@ pictures.product_jacobian(M=2, K=3, N=4, by="X")
 #
 # </details>
 #
-# ### Exercise 1: `matmul_jacobian`
+# ### Exercise 1: `matmul_jacobian` · warm-up
 #
 # Write this matrix for any sizes. `X` is a sympy `Matrix` of shape $M \times K$, `W` one of shape $K \times N$; what
 # you return is $MN \times MK$, with rows and columns in row-major order.
@@ -340,7 +353,7 @@ print("dW[a, b] =", dW_ab)
 # %% [markdown]
 # The matrices of a petabyte have become sums over one index: matrix products. Which ones, is for you to read.
 #
-# ### Exercise 2: `matmul_vjp`
+# ### Exercise 2: `matmul_vjp` · core
 #
 # Write both gradients as products of matrices. `X` is $M \times K$, `W` is $K \times N$, `dY` is $M \times N$, all
 # sympy matrices; return the pair `dX, dW`. `*` between matrices is the matrix product, `.T` transposes.
@@ -483,7 +496,7 @@ leaf = example.K.clone().requires_grad_()
 assert torch.allclose(leaf.grad, example.ALPHA * dS.T @ example.Q)
 
 # %% [markdown]
-# ### Exercise 3: `linear_backward`
+# ### Exercise 3: `linear_backward` · core
 #
 # Now with numbers: the backward pass of a linear layer $y = x\,w$ in plain torch, without autograd.
 #
@@ -615,7 +628,7 @@ assert by_second == dYs.T * Xm
 assert one_matrix.diff(Xm) == dYs * Xm + dYs.T * Xm
 
 # %% [markdown]
-# ### Exercise 4: `reduce_and_broadcast_vjp`
+# ### Exercise 4: `reduce_and_broadcast_vjp` · stretch
 #
 # All rules at once, but for the product. From each row of $X$ its mean is subtracted, and a bias is added that all
 # rows share. (This is how layer normalisation begins.)
@@ -712,7 +725,7 @@ pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
 # | $dY_{ij}$ | `dy` | `[BLOCK_M, BLOCK_N]` |
 # | $db_j$, the running sum | `db` | `[BLOCK_N]` |
 #
-# ### Exercise 5: `bias_gradient`
+# ### Exercise 5: `bias_gradient` · core
 #
 # Write the kernel. A launcher is given that fits the picture. What the check will ask of it:
 #

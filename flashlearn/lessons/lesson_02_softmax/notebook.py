@@ -38,6 +38,19 @@ from flashlearn.lessons.lesson_02_softmax import pictures
 from flashlearn.lessons.shared import example
 
 # %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "b", 2: "c", 3: "a"}
+### END SOLUTION
+flashlearn.recall("02", answers)
+
+# %% [markdown]
 # ## 1 · Scores become shares
 #
 # A row of $N$ scores $s_0, \dots, s_{N-1}$ becomes $N$ shares of one whole, also called probabilities:
@@ -201,7 +214,7 @@ J_hand = p3.jacobian(s3).subs(at_hand)
 J_hand
 
 # %% [markdown]
-# ### Exercise 1: `softmax_jacobian`
+# ### Exercise 1: `softmax_jacobian` · warm-up
 #
 # You have every entry. Now write the whole matrix, for any $N$, in terms of the shares alone: no scores, no
 # exponentials.
@@ -452,7 +465,7 @@ ds_entry = sp.refine(sp.diff(loss, s[j]).doit(), j_in_row)
 ds_entry
 
 # %% [markdown]
-# ### Exercise 2: `softmax_vjp`
+# ### Exercise 2: `softmax_vjp` · core
 #
 # Read the two terms above: which parts of them are a $p_j$, and what is the sum in the second? Then write $ds$ in
 # terms of `p` and `dp`, two sympy columns of length $N$, **without building $J$**. (The result is checked, not the
@@ -615,7 +628,7 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 #
 # </details>
 #
-# ### Exercise 3: `softmax_forward`
+# ### Exercise 3: `softmax_forward` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -674,7 +687,7 @@ flashlearn.check("softmax_forward", softmax_forward)
 # **Predict** what the padding must hold this time. Forward it was $-\infty$, which served a maximum and a sum of
 # exponentials. Now there is one reduction, $\sum_j p_{ij}\,dp_{ij}$. What does $-\infty$ do there?
 #
-# ### Exercise 4: `softmax_backward`
+# ### Exercise 4: `softmax_backward` · core
 #
 # Write the kernel; the launcher is given. `p` and `dp` are two tensors with strides of their own, either of which
 # may be a view; `ds` is new and contiguous. Compute in fp32. `p` may contain zeros.

@@ -17,7 +17,7 @@ def memory_kept(
     """Bytes that attention keeps for its backward pass, by its length S: dots counted, lines by formula."""
     figure, (axes,) = canvas(8.4, 3.9)
     lengths = [2**e for e in range(5, 18)]
-    for name, colour, side in zip(counted, (PALETTE[1], PALETTE[0]), (10, -40), strict=True):
+    for name, colour, side in zip(counted, (PALETTE[1], PALETTE[0]), (10, -62), strict=True):
         formula = formulas[name]
         axes.plot(lengths, [formula(S) for S in lengths], color=colour, linewidth=2.2)
         axes.scatter(list(counted[name]), list(counted[name].values()), color=colour, s=42, zorder=3)

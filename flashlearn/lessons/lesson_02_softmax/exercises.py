@@ -1,4 +1,4 @@
-"""Lesson 02, softmax and its Jacobian: two symbolic answers and two kernels, one program per row."""
+"""Lesson 02, softmax and its Jacobian: three symbolic answers and two kernels, one program per row."""
 
 from __future__ import annotations
 
@@ -27,6 +27,18 @@ def vjp_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """p as for the Jacobian, and dp: (1, −2, 0) in "example", symbols otherwise."""
     p = jacobian_inputs(case, generator)["p"]
     return {"p": p, "dp": sp.Matrix([1, -2, 0]) if case.data == "example" else derivatives(p.rows)}
+
+
+def log_vjp_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """p as for the Jacobian, and the gradient by log p: (1, −2, 0) in "example", symbols otherwise."""
+    p = jacobian_inputs(case, generator)["p"]
+    symbols = sp.Matrix(sp.symbols(f"dlog_1:{p.rows + 1}", real=True))
+    return {"p": p, "dlog": sp.Matrix([1, -2, 0]) if case.data == "example" else symbols}
+
+
+def log_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
+    """ds = dlog − p Σ_k dlog_k: ∂ log p_k/∂s_j is 1 − p_j for k = j and −p_j otherwise."""
+    return dlog - p * sum(dlog)
 
 
 def jacobian(p: sp.Matrix) -> sp.Matrix:
@@ -91,6 +103,31 @@ softmax_vjp = Exercise(
         "entry.",
         "`p.multiply_elementwise(dp - …)`, where the dots stand for a column that holds the same number in "
         "every entry: the mean of dp under p.",
+    ),
+)
+
+log_softmax_vjp = Exercise(
+    name="log_softmax_vjp",
+    lesson="02",
+    kind=Kind.SYMBOLIC,
+    title="The gradient through the logarithm of softmax",
+    signature="(p, dlog) -> ds",
+    outputs=("ds",),
+    inputs=log_vjp_inputs,
+    cases=ROWS_OF_SYMBOLS,
+    judged=HowJudged(
+        reference=log_vjp,
+    ),
+    explained=HowExplained(
+        mistakes=mistakes.LOG_VJP,
+    ),
+    hints=(
+        "$\\ell_k = s_k - \\log Z$ is a difference, so differentiate its two terms apart. Which score is in "
+        "the first one, and which scores are in the second?",
+        "$\\partial \\log Z / \\partial s_j = p_j$, the same for every $k$. So $\\ell_k$ hands all of its "
+        "gradient to its own score, and takes $p_j$ times as much from every score $j$. Add up over $k$: "
+        "`sum(dlog)` is one number.",
+        "`dlog - …`: what is taken from score $j$ is its share $p_j$ of the sum of all entries of `dlog`.",
     ),
 )
 

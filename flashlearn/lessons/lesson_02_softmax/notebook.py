@@ -19,7 +19,7 @@
 # rule. A *Jacobian* (lesson 01) is the matrix of a function's derivatives: row $k$ holds the derivatives of output
 # $k$, column $j$ those by input $j$. Of sympy, the ten lines at the beginning of lesson 01's section 3.
 #
-# **It takes** 75 to 90 minutes: two symbolic answers of one line each, two kernels of six and seven lines, three
+# **It takes** 75 to 90 minutes: three symbolic answers of one line each, two kernels of six and seven lines, three
 # questions at the beginning and three at the end.
 
 # %%
@@ -626,6 +626,39 @@ one_hot = sp.Matrix([1 if i == y else 0 for i in range(3)])
 assert vjp(fractions, dp_cross_entropy) == fractions - one_hot
 
 # %% [markdown]
+# ### Exercise 3: `log_softmax_vjp` · stretch
+#
+# Such a loss divides by $p_y$ only to multiply by it again. So nobody computes it from the shares: one computes their
+# logarithms at once, $\ell_k = \log p_k = s_k - \log Z$. (torch calls this `log_softmax`.) Its gradient is simpler than
+# that of softmax, and it is not the same.
+#
+# Given $d\ell = \partial L / \partial \ell$ as `dlog`, and the shares `p`, both columns of length $N$, return $ds$. Begin
+# with $\partial \ell_k / \partial s_j$: again there are two cases. Again there is no need of a matrix.
+
+
+# %% exercise="log_softmax_vjp"
+def log_softmax_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
+    """ds for l = log softmax(s), from p = softmax(s) and dlog = ∂L/∂l: two columns [N, 1] → a column [N, 1]."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO log_softmax_vjp: the gradient by the scores, from p and dlog")
+    return dlog - p * sum(dlog)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("log_softmax_vjp", log_softmax_vjp)
+
+# %%
+# flashlearn.hint("log_softmax_vjp")
+
+# %% [markdown]
+# When it passes, the cross-entropy takes one line: $d\ell$ is $-1$ at $y$ and 0 elsewhere. What does your formula make
+# of it?
+
+# %%
+assert flashlearn.use("log_softmax_vjp", log_softmax_vjp)(fractions, -one_hot) == fractions - one_hot
+
+# %% [markdown]
 # ### What it saves
 #
 # The Jacobian of a row of $N$ has $N^2$ entries. The formula reads $p$ and $dp$ and writes $ds$: $3N$ numbers,
@@ -701,7 +734,7 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 #
 # </details>
 #
-# ### Exercise 3: `softmax_forward` · core
+# ### Exercise 4: `softmax_forward` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -760,7 +793,7 @@ flashlearn.check("softmax_forward", softmax_forward)
 # **Predict** what the padding must hold this time. Forward it was $-\infty$, which served a maximum and a sum of
 # exponentials. Now there is one reduction, $\sum_j p_{ij}\,dp_{ij}$. What does $-\infty$ do there?
 #
-# ### Exercise 4: `softmax_backward` · core
+# ### Exercise 5: `softmax_backward` · core
 #
 # Write the kernel; the launcher is given. `p` and `dp` are two tensors with strides of their own, either of which
 # may be a view; `ds` is new and contiguous. The two share a dtype, fp32, fp16 or bf16, and `ds` has it, too. Compute

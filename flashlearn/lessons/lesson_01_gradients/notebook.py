@@ -881,6 +881,20 @@ flashlearn.check("bias_gradient", bias_gradient)
 #
 # </details>
 #
+# **Something to tune**, with a GPU or without. A taller tile means fewer turns of the loop: with 32 rows at a time
+# 16,384 tokens take 512 turns. Double `BLOCK_M` or `BLOCK_N`, run the check, and unfold *On a GPU* in its report. How
+# few turns can you get by with before the compiler runs out of registers on one of the two GPUs? (A tile lives in
+# registers. What does not fit is *spilled*, to memory, and then your fast kernel waits for itself.)
+#
+# <details><summary>How far we got</summary>
+#
+# With Triton 3.7, $32 \times 64$ takes 32 registers per thread on both GPUs. $64 \times 128$ spills nothing either, but
+# takes 249 of 255 on the H100. $128 \times 128$ is over the edge there: 88 bytes of each thread are spilled. But
+# $128 \times 32$ takes 48, and $256 \times 16$ takes 48 as well: 64 turns in place of 512. Whether that is *faster* is
+# another question, since a narrow tile reads fewer neighbours in memory at a time. Lesson 05 has the means to answer it.
+#
+# </details>
+#
 # ### All three together, against autograd
 #
 # The small example as a layer: $Y = XW + b$ with $X = Q$, $W = \alpha K^\top$ and a bias, and $dO\,V^\top$ as the

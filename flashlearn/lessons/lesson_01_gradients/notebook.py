@@ -301,7 +301,7 @@ W34 = sp.Matrix(3, 4, sp.symbols("W_:3(:4)", real=True))
 vec_Y = sp.Matrix(list(X23 * W34))  # list() of a Matrix goes row by row
 
 differentiated = vec_Y.jacobian(list(X23))
-blocks = flashlearn.use("matmul_jacobian", matmul_jacobian)(X23, W34)
+blocks = sp.Matrix(flashlearn.use("matmul_jacobian", matmul_jacobian)(X23, W34))
 assert differentiated == blocks
 
 # %%
@@ -492,7 +492,7 @@ for matrix, gradient_of_it in zip((Xm, Wm), yours, strict=True):
 
 # %%
 dY24 = sp.Matrix(2, 4, sp.symbols("dY_:2(:4)", real=True))
-dX23, dW34 = flashlearn.use("matmul_vjp", matmul_vjp)(X23, W34, dY24)
+dX23, dW34 = map(sp.Matrix, flashlearn.use("matmul_vjp", matmul_vjp)(X23, W34, dY24))
 
 assert sp.expand(blocks.T * sp.Matrix(list(dY24)) - sp.Matrix(list(dX23))) == sp.zeros(6, 1)
 by_W34 = sp.kronecker_product(X23, sp.eye(4))

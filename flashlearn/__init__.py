@@ -36,6 +36,7 @@ _HOMES = {
     "check": "course.check",
     "hint": "course.hints",
     "observing": "interpreter.route",
+    "recall": "course.recall",
     "reset": "course.resetting",
     "solution": "course.solutions",
     "status": "course.status",

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 EXERCISE_CELL = "ex-"
@@ -23,7 +24,11 @@ SOURCE = "notebook.py"
 PROMISE = "**Afterwards you can**"
 """What stands before the list of what a lesson is for."""
 
+LEVELS = ("warm-up", "core", "stretch")
+"""What an exercise can be. The heading above its cell says it: "### Exercise 2: `row_sum` · core"."""
+
 _EXERCISE = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
+_LEVEL = re.compile(rf"^#{{2,4}} .* · ({'|'.join(LEVELS)})$", re.MULTILINE)
 _TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 
 
@@ -37,23 +42,31 @@ class CourseError(Exception):
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: `stem` is "02_softmax", `exercises` in reading order."""
+    """One lesson: `stem` is "02_softmax", `exercises` in reading order, each one's level in `levels`."""
 
     stem: str
     title: str
     exercises: tuple[str, ...]
+    levels: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def number(self) -> str:
         """The lesson's number as text: "02"."""
         return self.stem.split("_", 1)[0]
 
+    def level(self, exercise: str) -> str:
+        """One of LEVELS; "" where the lesson does not say."""
+        return dict(zip(self.exercises, self.levels, strict=False)).get(exercise, "")
+
 
 def read_source(path: Path, stem: str) -> Lesson:
     """The lesson whose source, in percent format, is at `path`. Raises OSError."""
     text = path.read_text(encoding="utf-8")
     title = _TITLE.search(text)
-    return Lesson(stem, title[1].strip() if title else stem, tuple(_EXERCISE.findall(text)))
+    prose = re.sub(r"^# ", "", text, flags=re.MULTILINE)
+    before = re.split(r'^%%.*\bexercise="\w+".*$', prose, flags=re.MULTILINE)
+    exercises = tuple(_EXERCISE.findall(text))
+    return Lesson(stem, title[1].strip() if title else stem, exercises, _levels(before[:-1]))
 
 
 def read_notebook(path: Path) -> Lesson:
@@ -61,11 +74,12 @@ def read_notebook(path: Path) -> Lesson:
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         exercises, title = exercise_cells(notebook), _title(notebook)
+        levels = _levels(_prose_before_exercises(notebook))
     except (ValueError, AttributeError, OSError) as error:
         raise CourseError(
             f"{path} is damaged: `git checkout -- {path.name}` in its folder brings the lesson back."
         ) from error
-    return Lesson(path.stem, title or path.stem, exercises)
+    return Lesson(path.stem, title or path.stem, exercises, levels)
 
 
 def exercise_cells(notebook: dict) -> tuple[str, ...]:
@@ -83,6 +97,22 @@ def made_from(path: Path) -> str:
         return str(json.loads(path.read_text(encoding="utf-8"))["metadata"]["flashlearn"]["built"])
     except (OSError, ValueError, KeyError, TypeError):  # no notebook, or one that is none of the course's
         return ""
+
+
+def _prose_before_exercises(notebook: dict) -> Iterable[str]:
+    """For each exercise's cell, the Markdown between the one before and itself."""
+    prose: list[str] = []
+    for cell in notebook.get("cells", []):
+        if str(cell.get("id", "")).startswith(EXERCISE_CELL):
+            yield "\n".join(prose)
+            prose = []
+        elif cell.get("cell_type") == "markdown":
+            prose.append("".join(cell.get("source", "")))
+
+
+def _levels(before: Iterable[str]) -> tuple[str, ...]:
+    """The level that the last heading before each exercise names, if one does."""
+    return tuple((_LEVEL.findall(prose) or [""])[-1] for prose in before)
 
 
 def _title(notebook: dict) -> str:

@@ -16,13 +16,14 @@ from flashlearn.course.progress import Progress
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a learner stands with one exercise."""
+    """Where a learner stands with one exercise; `level` is what the lesson calls it: "core"."""
 
     exercise: str
     passed: datetime | None
     attempts: int
     hints: int
     solution_seen: bool = False
+    level: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,14 @@ def survey(course: Course, progress: Progress) -> Overview:
     seen = progress.solutions()
     lessons = {
         lesson: tuple(
-            Standing(name, passed.get(name), attempts.get(name, 0), hints.get(name, 0), name in seen)
+            Standing(
+                name,
+                passed.get(name),
+                attempts.get(name, 0),
+                hints.get(name, 0),
+                name in seen,
+                lesson.level(name),
+            )
             for name in lesson.exercises
         )
         for lesson in course.lessons()

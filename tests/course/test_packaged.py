@@ -9,7 +9,7 @@ import pytest
 
 from flashlearn.course import packaged
 from flashlearn.course.files import Course
-from flashlearn.course.reading import Lesson, read_notebook, read_source
+from flashlearn.course.reading import LEVELS, Lesson, read_notebook, read_source
 from flashlearn.lessons import all_exercises
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +48,38 @@ def test_an_exercise_is_read_off_its_marker_whatever_else_stands_there(tmp_path)
         'exercise="no_marker"\n# %% a title exercise="scaled_add"\n'
     )
     assert read_source(source, "00_tour") == Lesson("00_tour", "A tour", ("row_sum", "scaled_add"))
+
+
+def test_an_exercise_s_level_is_read_off_the_heading_before_its_cell(tmp_path):
+    headings = ("### Exercise 1: `row_sum` · warm-up", "### Patient 7 · stretch", "### Exercise 3 · easy", "")
+    cells = [
+        part
+        for number, heading in enumerate(headings)
+        for part in (
+            {"cell_type": "markdown", "id": f"m{number}", "source": f"# A tour\n\n{heading}\n\nSum · core"},
+            {"cell_type": "code", "id": f"ex-one_{number}", "source": "pass"},
+        )
+    ]
+    notebook, source = tmp_path / "00_tour.ipynb", tmp_path / "notebook.py"
+    notebook.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    source.write_text(
+        "\n".join(
+            f"# %% [markdown]\n# # A tour\n#\n# {heading}\n#\n# Sum · core\n\n"
+            f'# %% exercise="one_{number}"\npass\n'
+            for number, heading in enumerate(headings)
+        ),
+        encoding="utf-8",
+    )
+    for lesson in (read_notebook(notebook), read_source(source, "00_tour")):
+        assert lesson.levels == ("warm-up", "stretch", "", "")
+        assert lesson.level("one_1") == "stretch" and lesson.level("another") == ""
+
+
+@pytest.mark.parametrize("lesson", packaged.lessons(), ids=lambda lesson: lesson.stem)
+def test_every_exercise_has_a_level_and_every_lesson_a_core(lesson):
+    assert len(lesson.levels) == len(lesson.exercises)
+    assert set(lesson.levels) <= set(LEVELS), dict(zip(lesson.exercises, lesson.levels, strict=True))
+    assert "core" in lesson.levels
 
 
 def test_an_empty_folder_gets_the_lessons_and_their_solutions_not_run(two_lessons):

@@ -61,7 +61,9 @@ def test_a_lesson_that_is_complete_is_celebrated_with_what_it_promised(course):
         Progress().attempt(name, Status.PASS, 0.1)
     shown = flashlearn.status()
     page = shown._repr_html_()
-    assert "Lesson 00 is complete" in page and "You can now" in page and page.count("<li>") == 3
+    promised = reading.abilities(packaged.sources()["00_tour"])
+    assert "Lesson 00 is complete" in page and "You can now" in page
+    assert page.count("<li>") == len(promised) >= 3
     assert "Lesson 00 is complete: The <tour>. Both exercises have passed." in str(shown)
 
 
@@ -107,3 +109,12 @@ def test_every_lesson_promises_something_in_points(stem: str):
 def test_a_promise_keeps_its_formulas_and_shows_its_code(tmp_path: Path):
     assert prose(r"*read* $p\,p^\top < 1$ in `a_b`") == r"<i>read</i> $p\,p^\top &lt; 1$ in <code>a_b</code>"
     assert reading.abilities(tmp_path / "nowhere.py") == ()
+
+
+def test_the_level_of_an_exercise_is_shown_where_the_lesson_names_it(course):
+    assert "core" not in str(flashlearn.status()) + flashlearn.status()._repr_html_()
+    path = course.notebooks / "00_tour.ipynb"
+    told = path.read_text(encoding="utf-8").replace("\\n\\nProse.", "\\n\\n### Exercise 1 · core", 1)
+    path.write_text(told, encoding="utf-8")
+    assert re.search(r"program_ids +core  not started", str(flashlearn.status()))
+    assert ">core</span>" in flashlearn.status()._repr_html_()

@@ -11,6 +11,9 @@ The learner's notebook gets the STUB lines instead of the region; the solved one
 with its markers. A line `# INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel` stands for that
 function's source, decorators included; outside an exercise's cell it is shown finished, without markers.
 
+A cell with the tag "recall", questions about earlier lessons, may have a region too: the solved notebook
+answers them, without markers.
+
 The first cell and the last are not in the source: they link to the lessons before and after.
 """
 
@@ -31,6 +34,7 @@ from flashlearn.course.authoring.regions import Line, Problem, text_of
 MARKER = re.compile(r"\s*#\s*%%%*(\s|$)")
 HEADER_FENCE = re.compile(r"#\s*---\s*$")
 FOR_TOOLS = re.compile(r"\s+# (fmt: skip|noqa(: [A-Z0-9, ]+)?)$")  # no business of a reader's
+RECALL = "recall"
 NOT_OURS = ("id", "lines_to_next_cell", "title", "cell_depth")  # what jupytext adds for its own round trip
 
 
@@ -153,6 +157,7 @@ def _magic_or_as_written(parsed: str, written: str) -> str:
 def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) -> Cell:
     """Expand, take the regions out, judge, and name one cell."""
     exercise = raw.metadata.get("exercise", "")
+    recalls = RECALL in raw.metadata.get("tags", ())
     lines, stub = raw.lines, text_of(raw.lines)
     if raw.kind == "code":
         lines = [line for one in raw.lines for line in regions.expand(one, root, problems)]
@@ -164,6 +169,8 @@ def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) 
         stub = "\n".join(stub_lines)
         if exercise and len(problems) == known:  # with a marker wrong, the stub is not what is meant
             regions.judge_exercise(raw.place, exercise, lines, stub, begins, problems)
+        elif recalls:
+            lines = [line for line in lines if not regions.is_marking(line.text)]
         elif not exercise:
             problems += [b.problem("a solution region outside an exercise's cell") for b in begins]
     elif exercise:

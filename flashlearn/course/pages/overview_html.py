@@ -112,6 +112,7 @@ def _exercise(standing: Standing, link: str) -> dict[str, Any]:
     return {
         "name": standing.exercise,
         "state": overview_text.state(standing),
+        "level": standing.level,
         "passed": standing.passed is not None,
         "link": link,
         "edge": edge,

@@ -31,6 +31,7 @@ def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
     yield Line("")
     width = max((len(s.exercise) for s in overview.everything), default=0)
     stems = max((len(lesson.stem) for lesson in overview.lessons), default=0)
+    levels = max((len(s.level) for s in overview.everything), default=0)
     folded = False
     for lesson, standings in overview.lessons.items():
         share = f"{count_passed(standings)} of {len(standings)}" if standings else ""
@@ -38,7 +39,8 @@ def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
         yield Line(f"{mark} {lesson.stem:{stems}}  {share:8} {lesson.title}".rstrip(), style, table=True)
         if unfolded or _is_under_way(overview, lesson):
             yield from (
-                Line(f"      {s.exercise:{width}}  {state(s)}".rstrip(), _style(s)) for s in standings
+                Line(f"      {s.exercise:{width}}  {_level(s, levels)}{state(s)}".rstrip(), _style(s))
+                for s in standings
             )
         else:
             folded = folded or bool(standings)
@@ -123,6 +125,11 @@ def about_older_copies(older: tuple[Lesson, ...]) -> str:
 def _is_under_way(overview: Overview, lesson: Lesson) -> bool:
     upcoming = overview.next is not None and overview.next[0] == lesson
     return upcoming or (overview.is_begun(lesson) and not overview.is_complete(lesson))
+
+
+def _level(standing: Standing, width: int) -> str:
+    """A column of levels, if any lesson names them."""
+    return f"{standing.level:{width}}  " if width else ""
 
 
 def _style(standing: Standing) -> str:

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 
 from flashlearn.lessons.shared.picture_style import GREY, ON_COLOUR, PALETTE, Picture, bare, canvas, cell
 from flashlearn.lessons.shared.printed_numbers import binary, number
+from flashlearn.lessons.shared.slider import Slider, slider
 
 UP, DOWN = PALETTE[0], PALETTE[1]  # positive and negative, everywhere in this lesson
 FLOAT_RANGES = {  # half the smallest positive number (less is rounded to 0), and the largest finite one
@@ -20,6 +21,52 @@ FLOAT_RANGES = {  # half the smallest positive number (less is rounded to 0), an
     "bf16": (2.0**-134, 2.0**128 * (1 - 2.0**-8)),
     "fp32": (2.0**-150, 2.0**128 * (1 - 2.0**-24)),
 }
+
+
+def shares(s: Sequence[float], temperature: float = 1.0, shift: float = 0.0) -> Picture:
+    """A row of scores, divided by a temperature and shifted, and the shares that softmax makes of it."""
+    scores = np.asarray(s, dtype=float) / temperature + shift
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    figure = Figure(figsize=(8.6, 2.9), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for axes in (left, right):
+        bare(axes)
+        axes.set_xticks(range(len(p)), [str(k) for k in range(len(p))])
+        axes.set_xlim(-0.6, len(p) - 0.4)
+        axes.set_yticks([])
+        axes.set_xlabel("key k", color=GREY)
+    left.axhline(0, color=GREY, linewidth=1)
+    for k, value in enumerate(scores):
+        left.plot([k, k], [0, value], color=PALETTE[2], linewidth=3)
+        left.scatter([k], [value], s=40, color=PALETTE[2], zorder=3)
+        _beside(left, k, float(value), digits=2)
+    reach = 1.3 * max(float(np.abs(scores).max()), 0.1)
+    left.set_ylim(min(-0.2 * reach, 1.3 * scores.min()), max(0.2 * reach, 1.3 * scores.max()))
+    left.set_title("s / T + c", color=GREY, fontsize=12)
+    right.bar(range(len(p)), p, width=0.62, color=UP)
+    for k, value in enumerate(p):
+        _beside(right, k, float(value), digits=3)
+    right.set_ylim(0, 1.15)
+    right.set_title("p = softmax(s / T + c)", color=GREY, fontsize=12)
+    told = ", ".join(number(float(v), 3) for v in p)
+    return Picture(figure, f"T = {number(temperature, 2)}, c = {number(shift, 0)}: the shares are {told}.")
+
+
+def sliding_softmax(s: Sequence[float]) -> Slider:
+    """The shares of one row of scores, with the temperature T and the shift c to be moved."""
+    return slider(
+        lambda T, c: shares(s, T, c), {"T": 1, "c": 0}, T=(0.1, 0.25, 0.5, 1, 2, 5, 20), c=(-10, 0, 5)
+    )
+
+
+def _beside(axes: Axes, x: float, y: float, digits: int) -> None:
+    """A value at the end of its bar."""
+    text = number(y, digits)
+    axes.annotate(
+        "≈ 0" if y and text == "0" else text, (x, y), (0, 5 if y >= 0 else -5),
+        textcoords="offset points", ha="center", va="bottom" if y >= 0 else "top", color=GREY, fontsize=10,
+    )  # fmt: skip
 
 
 def exponential_range(formats: Sequence[str] = ("fp16", "bf16", "fp32")) -> Picture:

@@ -126,7 +126,7 @@ assert pairing.diff(W_) == X_.T * dY_
 #
 # </details>
 #
-# ### Exercise 1: `attention_dv_dp`
+# ### Exercise 1: `attention_dv_dp` · warm-up
 #
 # Apply the rule to $O = P\,V$: return the pair $(dV, dP)$.
 #
@@ -226,7 +226,7 @@ pictures.two_sums(P[0].tolist(), dO[0].tolist(), V.tolist())
 # well. **Predict:** what is the sum of one column, $\sum_j P_{ij}\, dO_{id}\, V_{jd}$, if you take out what does not
 # depend on $j$?
 #
-# ### Exercise 2: `delta_identity`
+# ### Exercise 2: `delta_identity` · core
 #
 # Write the same sum in the other order, at any size. Return two expressions:
 #
@@ -374,7 +374,7 @@ lse_by_score
 # %% [markdown]
 # That is $p_j$: a score moves the logarithm of the total by its share of the total.
 #
-# ### Exercise 3: `lse_gradient`
+# ### Exercise 3: `lse_gradient` · stretch
 #
 # For one query, return $ds$ if the loss depends on $p$ *and* on LSE. `p` and `dp` are columns of $N$, as in
 # lesson 02, and `dlse` is one number, $\partial L / \partial\,\mathrm{LSE}$. Two paths lead from a score to the loss;
@@ -446,7 +446,7 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 # immediate. The right one gives the gradient of $K^\top$, and what you want is the gradient of $K$. Take a pencil, name
 # the shapes, and write both.
 #
-# ### Exercise 4: `attention_dq_dk`
+# ### Exercise 4: `attention_dq_dk` · core
 #
 # Return the pair $(dQ, dK)$. `q` is $[S_q, D]$, `k` is $[S_k, D]$, `ds` is $[S_q, S_k]$, and `alpha` is a number.
 
@@ -555,7 +555,7 @@ assert sp.expand(dq_f - covariance) == 0
 # Five matrix products, one of them ($Q K^\top$) repeated from the forward pass, which has two: attention's backward
 # pass is counted as $2.5$ times its forward pass.
 #
-# ### Exercise 5: `attention_backward`
+# ### Exercise 5: `attention_backward` · core
 #
 # Write it in torch, formulas only: matrix products, `torch.softmax`, element-wise operations and sums, but no
 # autograd. All inputs are matrices, `q` and `do` of shape $[S_q, D]$, `k` and `v` of shape $[S_k, D]$, and `alpha`
@@ -743,7 +743,7 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 #
 # </details>
 #
-# ### Exercise 6: `delta_preprocess`
+# ### Exercise 6: `delta_preprocess` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #

@@ -133,7 +133,7 @@ l = sp.Sum(sp.exp(s[j] - m), (j, 0, N - 1))
 assert sp.simplify(sp.exp(s[k] - (m + sp.log(l))) - sp.exp(s[k] - m) / l) == 0
 
 # %% [markdown]
-# ### Exercise 1: `lse_identity`
+# ### Exercise 1: `lse_identity` · warm-up
 #
 # You are given a row `s` (a sympy column), a number `m`, and `l`, the sum of $e^{s_j - m}$. Return two things:
 #
@@ -298,7 +298,7 @@ for quantity in (sum_over, acc_over):
     assert sp.simplify(together - quantity(0, N - 1, m)) == 0
 
 # %% [markdown]
-# ### Exercise 2: `merge_partials`
+# ### Exercise 2: `merge_partials` · core
 #
 # Write the merge. `m_a`, `l_a`, `m_b`, `l_b` are sympy expressions; `acc_a` and `acc_b` are rows, $1 \times D$. Return
 # `m, l, acc`, in units of $e^m$, with $m$ the larger of the two maxima (`sp.Max`).
@@ -413,7 +413,7 @@ print("empty + empty", rounded(merge_as_it_stands(*nothing, *nothing)))
 #
 # </details>
 #
-# ### Exercise 3: `merge_partials_torch`
+# ### Exercise 3: `merge_partials_torch` · stretch
 #
 # The same merge for whole tensors: `m` and `l` of shape `[..., R]`, `acc` of shape `[..., R, D]`, fp32. Any row of
 # either part may be empty, in both at once too; then the result is empty, $(-\infty, 0, 0)$.
@@ -509,7 +509,7 @@ for name, ((_, one_l), (_, other_l)) in pairs.items():
 # | $s_j$ of this block | `x` | `[BLOCK]` |
 # | $m_{\text{new}}$ | `m_new` | one number |
 #
-# ### Exercise 4: `online_logsumexp`
+# ### Exercise 4: `online_logsumexp` · core
 #
 # Write the loop; the launcher is given and sets `BLOCK`, so a row takes several blocks. What the check will ask:
 #
@@ -560,7 +560,7 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 # the row, in any order, in any program. In a backward pass it will be tiles of columns, where no program ever sees a
 # row.
 #
-# ### Exercise 5: `recompute_probabilities`
+# ### Exercise 5: `recompute_probabilities` · core
 #
 # Write the kernel; the launcher is given. Its grid has two dimensions, and program $(a, b)$ owns the tile of rows
 # from $a \cdot$ `BLOCK_M` and columns from $b \cdot$ `BLOCK_N`.

@@ -398,7 +398,7 @@ assert slices[0] + slices[1] == Q * K_t
 sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q * K_t, evaluate=False)
 
 # %% [markdown]
-# ### Exercise 1: `tiled_matmul`
+# ### Exercise 1: `tiled_matmul` · core
 #
 # Write the kernel; the launcher is given. Its blocks, 32 × 64 × 16, are fixed for now. What the check will ask of it:
 #
@@ -457,7 +457,7 @@ flashlearn.check("tiled_matmul", tiled_matmul)
 #
 # What HBM moves in fact lies in between, and L2 decides where.
 #
-# ### Exercise 2: `matmul_traffic`
+# ### Exercise 2: `matmul_traffic` · core
 #
 # Give the *requested* bytes of your kernel as a formula in the sizes $M, N, K$, the blocks $B_M, B_N, B_K$, and $e$.
 # All are sympy symbols (or integers) and positive. Sizes need not be multiples of blocks; `sp.ceiling(x)` rounds up.
@@ -714,7 +714,7 @@ for stages in (1, 2, 3, 4):
 #
 # </details>
 #
-# ### Exercise 3: `budget`
+# ### Exercise 3: `budget` · stretch
 #
 # Write a function that says what a block shape costs, before anything is compiled. It gets plain integers:
 #

@@ -400,7 +400,7 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 # %% [markdown]
 # ## 8 · The kernel
 #
-# ### Exercise 1: `flash_forward`
+# ### Exercise 1: `flash_forward` · core
 #
 # Everything is on the table. The launcher is given, and so are the kernel's first lines: they find the program's
 # head, move the five pointers to it, and name the block's queries `rows`, a tile's keys `keys` (counted from the
@@ -670,7 +670,7 @@ print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 # invisible one.
 
 # %% [markdown]
-# ### Exercise 2: `flash_forward_causal`
+# ### Exercise 2: `flash_forward_causal` · core
 #
 # The same kernel under a causal mask, bottom-right. Begin with your lines from exercise 1; four of them change: the
 # loop's end, the mask, and two guards. The check asks for everything it asked before, and

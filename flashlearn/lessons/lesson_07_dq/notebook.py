@@ -287,7 +287,7 @@ for lse_i in (3.0, -3.0, -120.0):
 #
 # </details>
 #
-# ### Exercise 1: `dq_kernel`
+# ### Exercise 1: `dq_kernel` · core
 #
 # Write the kernel; the launcher is given. It has called `delta_preprocess`, so `delta_ptr` points to $\delta$. What the
 # check will ask of it:
@@ -470,7 +470,7 @@ print("LSE = +inf:", torch.exp(masked - math.inf).item())
 # zero. FlashAttention stores $+\infty$ for such rows in the first place, for this very reason; this course stores
 # $-\infty$, because that is what an empty sum's logarithm is, and what merging needs (lesson 04).
 #
-# ### Exercise 2: `dq_kernel_causal`
+# ### Exercise 2: `dq_kernel_causal` · core
 #
 # Your kernel once more, with three changes: the loop's end, the mask in `s`, the guard for LSE. What the check will
 # ask of it, beyond exercise 1:

@@ -328,7 +328,7 @@ for fault in ("LSE filled with 0", "LSE filled with -inf", "clamped rows", ""):
 # (In lesson 07 the padded index that was summed over was the key's. There $K_j = 0$ saved $dQ$, as $dO_i = 0$ saves $dV$
 # here, until $P$ overflowed.)
 #
-# ### Exercise 1: `dkv_kernel`
+# ### Exercise 1: `dkv_kernel` · core
 #
 # Write the kernel; the launcher is given, and has computed $\delta$. What the check will ask of it:
 #
@@ -414,7 +414,7 @@ for length_q, length_k in ((64, 100), (100, 64)):
         print(f"  program {pid}: first query {first:3}, start {start:3}, {steps} tiles")
 
 # %% [markdown]
-# ### Exercise 2: `dkv_kernel_causal`
+# ### Exercise 2: `dkv_kernel_causal` · core
 #
 # Your kernel once more, with three changes: the loop's start, the mask in `s`, the guard for LSE. What the check will
 # ask of it, beyond exercise 1:

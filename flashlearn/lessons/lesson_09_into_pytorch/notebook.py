@@ -173,7 +173,7 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 #
 # </details>
 #
-# ### Exercise 1: `strided_inputs`
+# ### Exercise 1: `strided_inputs` · warm-up
 #
 # Write a launcher from scratch, around the course's `flash_forward_kernel` (the first kernel of lesson 06, without a
 # mask). `strided_inputs(q, k, v, alpha=None)` returns $O$ and LSE.
@@ -393,7 +393,7 @@ for label, function in (("formula", from_the_formula), ("flash_attention", flash
 #
 # </details>
 #
-# ### Exercise 2: `flash_attention`
+# ### Exercise 2: `flash_attention` · core
 #
 # Write the Function and the function that calls it. `flash_attention(q, k, v, causal=False, alpha=None)` returns $O$, and
 # autograd can go back through it.
@@ -714,7 +714,7 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 #
 # </details>
 #
-# ### Exercise 3: `train_with_your_kernel`
+# ### Exercise 3: `train_with_your_kernel` · core
 #
 # Write the training loop. `train_with_your_kernel(size, start, batches)` returns the losses, one per batch.
 #

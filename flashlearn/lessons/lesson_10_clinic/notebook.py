@@ -262,7 +262,7 @@ for name, right, wrong in (("dQ", dS @ k64, wrong_dS @ k64), ("dK", dS.T @ q64, 
 # which passed.
 
 # %% [markdown]
-# ### Patient 1
+# ### Patient 1 · warm-up
 #
 # *«I ported the backward pass from a paper, in one pass. dQ and dV agree with autograd. dK does not. My unit test on a
 # small case is green, so I do not understand it.»*
@@ -310,7 +310,7 @@ flashlearn.check("clinic_1", clinic_1)
 # </details>
 
 # %% [markdown]
-# ### Patient 2
+# ### Patient 2 · core
 #
 # *«dK changes from run to run, in the third digit, sometimes more. dV never does. On my laptop, in Triton's
 # interpreter, everything is right.»*
@@ -359,7 +359,7 @@ flashlearn.check("clinic_2", clinic_2)
 # </details>
 
 # %% [markdown]
-# ### Patient 3
+# ### Patient 3 · core
 #
 # *«dK and dV point in the right direction: their cosine with autograd's is 1.0000, that is what our regression test
 # looks at. But training needs a four times smaller learning rate than it used to.»*
@@ -416,7 +416,7 @@ flashlearn.check("clinic_3", clinic_3)
 # </details>
 
 # %% [markdown]
-# ### Patient 4
+# ### Patient 4 · core
 #
 # *«Wrong gradients for some batches. It took me a week to see that it is the length: 48 is fine, 64 is fine, 49 is
 # not.»*
@@ -464,7 +464,7 @@ flashlearn.check("clinic_4", clinic_4)
 # </details>
 
 # %% [markdown]
-# ### Patient 5
+# ### Patient 5 · core
 #
 # *«Our causal attention underestimates early tokens. Generation, token by token, is perfect.»*
 #
@@ -533,7 +533,7 @@ def output(shift):
 assert sp.simplify(output(M) - output(m)) == 0  # whatever is subtracted, for any N and any mask
 
 # %% [markdown]
-# ### Patient 6
+# ### Patient 6 · core
 #
 # *«The forward kernel is the fast one, in powers of two, and agrees with SDPA to the last digit. The backward kernel
 # passes its own tests. Together they produce garbage.»*
@@ -578,7 +578,7 @@ flashlearn.check("clinic_6", clinic_6)
 # </details>
 
 # %% [markdown]
-# ### Patient 7
+# ### Patient 7 · core
 #
 # *«All tests pass, with the tolerance that everybody uses. The model trains worse than with SDPA, and I have no idea
 # why.»*
@@ -639,7 +639,7 @@ flashlearn.check("clinic_7", clinic_7)
 # </details>
 
 # %% [markdown]
-# ### Patient 8
+# ### Patient 8 · core
 #
 # *«In fp32 it is perfect. In fp16 it was perfect too, for a year, until a colleague's model came along. Now: inf.»*
 
@@ -688,7 +688,7 @@ flashlearn.check("clinic_8", clinic_8)
 # </details>
 
 # %% [markdown]
-# ### Patient 9
+# ### Patient 9 · warm-up
 #
 # *«Right for prompts of up to 16 tokens, wrong beyond. LSE is always right.»*
 
@@ -729,7 +729,7 @@ flashlearn.check("clinic_9", clinic_9)
 # </details>
 
 # %% [markdown]
-# ### Patient 10
+# ### Patient 10 · core
 #
 # *«Self-attention works. With the encoder's keys it sometimes crashes, and sometimes it does not and is wrong.»*
 
@@ -839,7 +839,7 @@ kill_matrix(
 #
 # </details>
 #
-# ### Exercise: `tests_on_trial`
+# ### Exercise: `tests_on_trial` · stretch
 #
 # Return a list of at most eight trials, S and D at most 64, that together kill all twelve mutants and spare the three
 # right kernels. `q, k, v, do, alpha` are those of the first row above; keep that trial or not. The report has a case

@@ -683,3 +683,14 @@ def test_a_broken_source_on_the_command_line_is_a_sentence_and_no_traceback(cour
         result.stderr.startswith("flashlearn/lessons/lesson_00_tour/notebook.py:22: cannot read")
         and "Traceback" not in result.output
     )
+
+
+def test_a_cell_of_recall_is_open_in_the_learner_s_notebook_and_answered_in_the_solved_one(course):
+    region = '### BEGIN SOLUTION\n# STUB: answers = {1: ""}\nanswers = {1: "b"}\n### END SOLUTION\n'
+    course.edit("# %%\nmath.pi\n", f'# %% tags=["recall"]\n{region}print(answers)\n')
+    course.build()
+    for path, text in ((course.learner, 'answers = {1: ""}'), (course.solved, 'answers = {1: "b"}')):
+        assert notebook.read(path).cells[-2].source == f"{text}\nprint(answers)"
+    course.edit('# %% tags=["recall"]', "# %%")
+    with pytest.raises(SourceError, match="outside an exercise's cell"):
+        course.build()

@@ -1,0 +1,97 @@
+"""`flashlearn.recall`: three questions about earlier lessons, and what each chosen answer is answered with.
+
+    >>> flashlearn.recall("01", {1: "b", 2: "", 3: ""})
+    Before lesson 01: three questions about what came before
+    …
+
+The questions of a lesson are data, `QUESTIONS` in its folder's `recall.py`. Nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flashlearn import lessons
+from flashlearn.course.pages import recalled
+from flashlearn.course.reading import CourseError
+from flashlearn.lessons.shared.question import Question
+
+FORM = 'Answers look like {1: "b", 2: "a", 3: "c"}: a letter for the number of each question.'
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """Questions with the letters that were chosen, "" where none was; shown as a page or as text."""
+
+    lesson: str
+    questions: tuple[Question, ...]
+    chosen: tuple[str, ...]
+
+    @property
+    def right(self) -> int:
+        """How many are answered rightly."""
+        return sum(
+            letter == question.right for question, letter in zip(self.questions, self.chosen, strict=True)
+        )
+
+    def __str__(self) -> str:
+        return recalled.text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return recalled.html(self)
+
+
+def recall(lesson: str, answers: Mapping[int, str] | None = None) -> Recalled:
+    """The questions that lesson `lesson` ("01") begins with, each with what its answer deserves.
+
+    `answers` has a letter for a question's number; an empty one, or none, leaves it open. Raises CourseError
+    where the lesson asks nothing, and for answers that are none.
+    """
+    number = str(lesson).zfill(2)
+    questions = _questions(number)
+    return Recalled(number, questions, _chosen(questions, {} if answers is None else answers))
+
+
+def lessons_that_ask() -> dict[str, tuple[Question, ...]]:
+    """The questions of every lesson that asks some, by its number."""
+    found = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(lessons.__path__)):
+        if module.startswith("lesson_"):
+            name = f"{lessons.__name__}.{module}.recall"
+            if importlib.util.find_spec(name) is not None:
+                found[module.split("_")[1]] = importlib.import_module(name).QUESTIONS
+    return found
+
+
+def _questions(number: str) -> tuple[Question, ...]:
+    asking = lessons_that_ask()
+    if number not in asking:
+        raise CourseError(f"Lesson {number} asks nothing; these do: {', '.join(asking)}.")
+    return asking[number]
+
+
+def _chosen(questions: tuple[Question, ...], answers: Any) -> tuple[str, ...]:
+    if not isinstance(answers, Mapping):
+        raise CourseError(FORM)
+    if strange := [key for key in answers if key not in range(1, len(questions) + 1)]:
+        raise CourseError(f"There is no question {strange[0]!r}. {FORM}")
+    return tuple(
+        _letter(number, question, answers.get(number, "")) for number, question in enumerate(questions, 1)
+    )
+
+
+def _letter(number: int, question: Question, answer: Any) -> str:
+    letter = "" if answer is None else str(answer).strip().strip("().").lower()
+    if letter and (len(letter) > 1 or letter not in question.letters):
+        *most, last = question.letters
+        raise CourseError(
+            f"Question {number} has no choice {answer!r}: it has {', '.join(most)} and {last}. {FORM}"
+        )
+    return letter

@@ -407,8 +407,8 @@ for wide in (False, True):
 # first lines are given. They turn the batch, the head, the rows and the keys into 64-bit numbers, so that whatever
 # you multiply them with is safe.
 #
-# Safe, and not free. A tile of addresses then holds 64-bit numbers, two registers each, and it is built anew in every
-# step. Only the pointer to the head needs the width: inside one head an offset stays below $2^{31}$ until
+# Safe, and not free. All offsets of a tile are then multiplied and added in 64 bits, which takes a GPU several
+# instructions each, and the tile is built anew in every step. Only the pointer to the head needs the width: inside one head an offset stays below $2^{31}$ until
 # $S$ times the row's stride passes it, and a kernel that moves its pointer from tile to tile by a 64-bit number needs
 # no wide tile at all. What that saves was measured on an H200, in the forward pass in fp16 with $B \cdot H = 256$ and
 # $S = 1024$: 243 instead of 274 µs at $D = 64$, and 406 instead of 441 µs at $D = 128$, some 10 %. This lesson takes
@@ -588,7 +588,7 @@ for D_head in (32, 64, 128):
 #
 # - With `m_i` started at 0 nearly everything passes: any $m$ is right. A row whose scores all lie near $-100$ has lost
 #   digits in fp32, since its exponentials are among the last few numbers above 0; below $-104$ all of them are 0, and
-#   $O$ is $0/0$. (Hardware that rounds such tiny numbers to 0 gets there at $-88$.) With $P$ in fp16 digits go from about
+#   $O$ is $0/0$. (Hardware that rounds such tiny numbers to 0 gets there below $-87$.) With $P$ in fp16 digits go from about
 #   $-10$ on, and below $-17$ all of $P$ is 0, with an LSE that is still right. bf16 has fp32's range, and fares as fp32
 #   does.
 # - A $q$ that is scaled in its own dtype is rounded once more, each element by up to $2^{-11}$ or, in bf16, $2^{-8}$

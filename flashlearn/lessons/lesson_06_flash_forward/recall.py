@@ -6,7 +6,7 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 
 QUESTIONS = (
     Question(
-        "00, §5",
+        "00, §6",
         "A row of 5 scores lies in a tile of 8 lanes, and a softmax is to be taken. What must the other "
         "three lanes hold?",
         wrong("0", "As scores, zeros are like any others: exp(0 − m) goes into the sum."),

@@ -337,7 +337,7 @@ for lse_i in (3.0, -3.0, -120.0):
 # - any $S_q$, $S_k$ and $D$: `BLOCK_D` is the next power of two, at least 16, and lanes from $D$ on are padding, like
 #   rows from $S_q$ on and keys from $S_k$ on;
 # - every tensor has strides of its own (`k_row` is not `q_row`); the prologue has moved each pointer to its head, and
-#   `lse` and `delta` are contiguous;
+#   `lse` and `delta` are contiguous; $B \cdot H$ is up to 65535, as in the forward pass;
 # - fp32, fp16 and bf16; `dq` grows in fp32. Pass `input_precision="ieee"` to `tl.dot`, so that fp32 stays fp32;
 # - $\alpha$ may be negative, and scores may be near $-120$.
 

@@ -174,7 +174,8 @@ for name, (operations, moved) in designs.items():
 #
 # ### Lost updates
 #
-# "Adds it to memory" was said easily. Here is the third design, cut down to $dV$. Program (0, 0, 0) owns the queries 0
+# "Adds it to memory" was said easily. Lesson 05 showed with two numbers how such an addition loses one of them. Here is
+# the third design, cut down to $dV$. Program (0, 0, 0) owns the queries 0
 # to 15, program (1, 0, 0) the next sixteen. $P$ is in memory for once, to keep the experiment small. The first variant
 # adds as one would in Python: load, add, store. **Predict** whether the result is right here, in an interpreter that
 # runs one program after the other; and whether it is on a GPU.
@@ -210,9 +211,9 @@ for atomic in (False, True):
     print(races[0].sentence if races else "and no two programs meet without order")
 
 # %% [markdown]
-# The numbers are right, and the kernel is wrong. The interpreter has noticed because it does not look at the result
-# but at who touched which address. On a GPU both programs run at once. Played out by hand for one of the possible
-# orders, with both loads before both stores:
+# The numbers are right, and the kernel is wrong. The interpreter has noticed because it looks at who touched which
+# address, and not at the result. On a GPU both programs run at once. **Predict** what is missing from $dV$ if both load
+# before either stores, and program (1, 0, 0) stores last. Played out by hand:
 
 # %% tags=["nbval-check-output"]
 shares_of_dv = [(p_stored[rows].T @ do_stored[rows]).cpu() for rows in (slice(0, 16), slice(16, 32))]

@@ -14,7 +14,7 @@ QUESTIONS = (
         wrong("dQ alone", "K stands in the same product as Q."),
     ),
     Question(
-        "05, §10",
+        "05, §2",
         "A program of 4 warps keeps an accumulator of 128 × 128 numbers in fp32. How many registers of each "
         "thread does that take?",
         wrong("32", "That would be 4 096 numbers for 128 threads."),

@@ -270,10 +270,10 @@ pictures.requested(counted)
 # <details><summary><b>What to notice</b></summary>
 #
 # - $O$ has $128 \cdot 64 \cdot 4$ bytes, 32 KiB. Before the loop it is read once. In the loop, once per tile of keys:
-#   four times here, 64 times at 4096 keys and tiles of 64. (Beforehand costs something, too: the small kernel reads
-#   $dO$ once more. The bars include it.)
+#   four times here, 64 times at 4096 keys and tiles of 64. (Computing it beforehand costs something, too: the
+#   small kernel reads $dO$ once more. The bars include it.)
 # - The loop's loads all ask for the same tile of $O$. A cache will catch them, and a clever compiler may move them out
-#   of the loop, since nothing in them depends on $j$. In the loop of $dK$ and $dV$ it can not: there each step has
+#   of the loop, since nothing in them depends on $j$. In the loop of $dK$ and $dV$ it cannot: there each step has
 #   other queries.
 # - So: a small kernel of its own computes $\delta$, once for all; both backward kernels read one number per query.
 #
@@ -617,7 +617,7 @@ for causal, (forward, backward) in enumerate(launchers.values()):
 # what is behind it, in torch. Two ways to sum one row of $dQ$, with what goes into the last product rounded to
 # fp16, and a column of $V$ that lifts all $dP_{ij}$ of a row by the same amount:
 
-# %% tags=["nbval-check-output"]
+# %%
 generator = torch.Generator().manual_seed(9)
 p_row = torch.softmax(torch.randn(48, generator=generator), dim=0)
 dp_row, k_rows = torch.randn(48, generator=generator), torch.randn(48, 32, generator=generator)

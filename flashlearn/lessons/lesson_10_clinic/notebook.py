@@ -118,7 +118,7 @@ def patient_zero(q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Te
 # %% [markdown]
 # You may have seen it already. Pretend that you have not; the next patients are less obvious.
 #
-# **Question 1 and 2.** `instruments.inputs` draws inputs, `instruments.errors` compares every output with the fp64 reference. And
+# **Questions 1 and 2.** `instruments.inputs` draws inputs, `instruments.errors` compares every output with the fp64 reference. And
 # the report of a check has a map for every output: one square for one element, and lines between the programs that
 # stored them. (The report itself would name the line, and spoil the examination. Read it at the end of this section.)
 
@@ -544,7 +544,7 @@ assert sp.simplify(output(M) - output(m)) == 0  # whatever is subtracted, for an
 # smaller by $e^{-\text{gap}}$ then, and in half precision $P$ is rounded before it meets $V$. **Predict** from which gap
 # on $O$ loses digits, in fp32, bf16 and fp16.
 
-# %% tags=["nbval-check-output"]
+# %%
 generator = torch.Generator().manual_seed(0)
 visible_s, values = torch.randn(64, generator=generator), torch.randn(64, 16, generator=generator)
 right_o = torch.softmax(visible_s.double(), 0) @ values.double()
@@ -829,7 +829,7 @@ flashlearn.check("clinic_10", clinic_10)
 #
 # ## 6 · Tests on trial
 #
-# Turn it round. Before the court stand fifteen backward kernels, all with the signature of patient 1 (and a causal
+# Now the other way round. Before the court stand fifteen backward kernels, all with the signature of patient 1 (and a causal
 # mask): twelve *mutants*, each right on most inputs, and three right kernels that merely round differently. You write
 # the inputs. A `Trial(q, k, v, do, alpha, causal)` is one test: its tensors are fp32 matrices of any strides,
 # $[S_q, D]$ and $[S_k, D]$; the court computes $O$, LSE and the true gradients, runs a kernel, and kills it if a

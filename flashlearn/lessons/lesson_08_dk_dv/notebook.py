@@ -630,6 +630,10 @@ shapes = (
     (128, 64, 128, 8, 2),
 )
 budgets = {shape: dkv_budget(*shape) for shape in shapes}
+spilled = {shape: made.spill_bytes for shape, made in budgets.items()}
+assert spilled[64, 64, 64, 4, 3] == 0 < spilled[128, 64, 128, 8, 2]
+assert spilled[128, 64, 64, 8, 3] <= spilled[128, 64, 64, 4, 3]  # more warps, and
+assert spilled[128, 64, 32, 4, 3] <= spilled[128, 64, 64, 4, 3]  # fewer keys, leave room
 print("  D  BLOCK_Q  BLOCK_K  warps  stages  the sums  registers  spilled   shared  occupancy")
 for (D, block_q, block_k, warps, stages), made in budgets.items():
     sums = 2 * block_k * D // (32 * warps)

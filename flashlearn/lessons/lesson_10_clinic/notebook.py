@@ -549,6 +549,7 @@ generator = torch.Generator().manual_seed(0)
 visible_s, values = torch.randn(64, generator=generator), torch.randn(64, 16, generator=generator)
 right_o = torch.softmax(visible_s.double(), 0) @ values.double()
 
+in_fp16 = {}
 print("gap  ", "  ".join(f"{str(dtype)[6:]:>8}" for dtype in (torch.float32, torch.bfloat16, torch.float16)))
 for gap in (0, 8, 10, 12, 14, 16, 88, 96, 110):
     p_small = torch.exp(visible_s - visible_s.max() - gap)  # relative to the hidden maximum
@@ -557,7 +558,10 @@ for gap in (0, 8, 10, 12, 14, 16, 88, 96, 110):
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         o_small = (p_small.to(dtype).float() @ values) / torch.where(l_small == 0, 1.0, l_small)  # as guarded
         off.append(float((o_small - right_o).abs().max() / right_o.abs().max()))
+    in_fp16[gap] = off[-1]
     print(f"{gap:3}  ", "  ".join(f"{error:8.1e}" for error in off))
+
+assert in_fp16[8] < 10 * in_fp16[0] and in_fp16[12] > 50 * in_fp16[0]
 
 # %% [markdown]
 # In fp16 the first digits go at a gap of some 10; from 12 on the error is a hundred times what rounding costs

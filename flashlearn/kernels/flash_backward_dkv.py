@@ -77,8 +77,9 @@ def flash_dkv_kernel(
 
 
 def dkv_kernel(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, block: int = 0
-) -> tuple[Tensor, Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """dK and dV, both [B, H, S_k, D] in their input's dtype; o and lse as the forward pass returned them."""
     B, H, S_q, D = q.shape
     S_k = k.shape[2]
@@ -152,8 +153,9 @@ def flash_dkv_causal_kernel(
 
 
 def dkv_kernel_causal(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, block: int = 0
-) -> tuple[Tensor, Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The same where query i saw the keys j ≤ i + S_k − S_q, some of them none (there LSE is −inf)."""
     B, H, S_q, D = q.shape
     S_k = k.shape[2]

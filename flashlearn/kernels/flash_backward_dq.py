@@ -72,8 +72,9 @@ def flash_dq_kernel(
 
 
 def dq_kernel(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, block: int = 0
-) -> Tensor:
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float,
+    block: int | None = None,
+) -> Tensor:  # fmt: skip
     """dQ [B, H, S_q, D] in q's dtype; o and lse are what the forward pass returned."""
     B, H, S_q, D = q.shape
     S_k = k.shape[2]
@@ -142,8 +143,9 @@ def flash_dq_causal_kernel(
 
 
 def dq_kernel_causal(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, block: int = 0
-) -> Tensor:
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float,
+    block: int | None = None,
+) -> Tensor:  # fmt: skip
     """The same where query i saw the keys j ≤ i + S_k − S_q; where that is none LSE is −inf, and dQ = 0."""
     B, H, S_q, D = q.shape
     S_k = k.shape[2]

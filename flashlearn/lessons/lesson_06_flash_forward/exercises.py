@@ -177,12 +177,12 @@ flash_forward = Exercise(
         "`x[:, None]`. Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys "
         'beyond `S_k` become `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`, and all '
         "else is fp32.",
-        'The loop\'s heart: `s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")`, `s = '
-        'tl.where((columns < S_k)[None, :], s, -float("inf"))`, `m_new = tl.maximum(m_i, tl.max(s, '
-        "axis=1))`, `rescale = tl.exp(m_i - m_new)`, `p = tl.exp(s - m_new[:, None])`, `l_i = l_i * rescale "
-        "+ tl.sum(p, axis=1)`, `acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, "
-        'input_precision="ieee")`, `m_i = m_new`. After it, O is `acc / l_i[:, None]` and LSE is `m_i + '
-        "tl.log(l_i)`.",
+        "Line by line: `s` is alpha times `tl.dot` of q and the transposed k, then −inf by `tl.where` in "
+        "the columns that are no keys. `m_new` is the larger of `m_i` and the maximum of s along axis 1. "
+        "`rescale` and `p` are two exponentials relative to `m_new`. `l_i` and `acc` are both multiplied by "
+        "`rescale` before they grow, by a row sum and by a second `tl.dot`; and the last line of the loop "
+        "remembers the maximum. After the loop O is divided by `l_i`, and LSE is a sum of two terms. Every "
+        '`tl.dot` gets `input_precision="ieee"`.',
     ),
 )
 
@@ -224,9 +224,9 @@ flash_forward_causal = Exercise(
         "`columns[None, :] <= (…)[:, None]`, together with `columns < S_k`. The loop's end is a number: one "
         "more than the last key of the block's last query, `S_k` at most (and a negative end is an empty "
         "loop). Where `m_new` is −inf subtract 0 instead; where `l_i` is 0 divide by 1.",
-        "`end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)`; `seen = (columns < "
-        "S_k)[None, :] & (columns[None, :] <= rows[:, None] + S_k - S_q)`; `shift = tl.where(m_new == "
-        '-float("inf"), 0.0, m_new)`, used in place of `m_new` in both exponentials; `o = acc / '
-        "tl.where(l_i == 0.0, 1.0, l_i)[:, None]`.",
+        "The end is `tl.minimum` of S_k and of one more than the last key that query `(pid + 1) * BLOCK_Q - "
+        "1` sees. The mask is `columns < S_k` along the columns and the comparison of the second hint on "
+        "the whole tile, joined by `&`. Two `tl.where` are left: one makes a `shift` of `m_new` that is "
+        "never −inf and stands in both exponentials, the other one is in the division.",
     ),
 )

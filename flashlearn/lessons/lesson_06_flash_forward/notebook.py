@@ -15,11 +15,12 @@
 #   nothing;
 # - name the inputs on which a careless version of each of these goes wrong, and those on which it does not.
 #
-# **You need** lesson 00 (masks, strides), the online recurrence of lesson 04, and `tl.dot` from lesson 05. The
-# lesson stands alone otherwise: what an exercise builds on is in its cell.
+# **You need** lesson 00 (masks, strides), lesson 04 (the online recurrence, merging), and lesson 05 (`tl.dot`,
+# registers, the L2 cache). One proof uses sympy's sums over symbols, which lesson 01 introduces. Of your own code
+# nothing is needed: what an exercise builds on is in its cell.
 #
-# **It takes** 90 minutes: one kernel of some twenty-five lines, a second one that changes four of them, three
-# questions at the end.
+# **It takes** two and a half to three hours: one kernel of some twenty-five lines, a second one that changes four of
+# them, three questions at the end. After section 9 there is a good place for a break.
 
 # %%
 import math
@@ -32,8 +33,23 @@ from torch import Tensor
 
 import flashlearn
 from flashlearn import DEVICE
+from flashlearn.compiler.listing import listing
 from flashlearn.lessons.lesson_06_flash_forward import pictures
 from flashlearn.lessons.shared import example, reference
+from flashlearn.lessons.shared.slider import slider
+
+# %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "c", 2: "b", 3: "a"}
+### END SOLUTION
+flashlearn.recall("06", answers)
 
 # %% [markdown]
 # ## 1 · One row of S per program
@@ -67,6 +83,43 @@ pictures.one_program()
 #   accumulator. Nothing grows with $S_k$.
 #
 # </details>
+#
+# ### One tile, in Triton
+#
+# Here is one step of such a walk, without $V$, for sizes that fill their tiles. The kernel takes one tile of keys and
+# writes what lesson 04 called a partial result: the maximum $m$ of each row of the tile, and
+# $l = \sum_j e^{s_j - m}$. It runs twice, on the keys 0 to 15 and on the keys 16 to 31. **Predict** how the LSE of the
+# whole row comes out of the four numbers $m_0, l_0, m_1, l_1$. The last line does it.
+
+
+# %%
+@triton.jit
+def one_tile_kernel(q_ptr, k_ptr, m_ptr, l_ptr, alpha, start, D: tl.constexpr, BLOCK: tl.constexpr):
+    rows, keys, d = tl.arange(0, BLOCK), start + tl.arange(0, BLOCK), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])  # (BLOCK, D)
+    k = tl.load(k_ptr + keys[:, None] * D + d[None, :])
+    s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK, BLOCK)
+    m = tl.max(s, axis=1)
+    tl.store(m_ptr + rows, m)
+    tl.store(l_ptr + rows, tl.sum(tl.exp(s - m[:, None]), axis=1))
+
+
+generator = torch.Generator().manual_seed(3)
+q_block, all_keys = (torch.randn(n, 16, generator=generator).to(DEVICE) for n in (16, 32))
+partial = []
+for start in (0, 16):
+    m, l = torch.empty(2, 16, device=DEVICE)
+    one_tile_kernel[(1,)](q_block, all_keys, m, l, 0.25, start, D=16, BLOCK=16)
+    partial.append(m + l.log())
+    print(f"keys from {start:2}: m", m[:3].cpu().numpy().round(3), " l", l[:3].cpu().numpy().round(3))
+
+whole_row = torch.logsumexp(0.25 * q_block @ all_keys.mT, dim=1)
+merged = torch.logaddexp(*partial)  # log(e^a + e^b), the merge of lesson 04
+assert torch.allclose(merged, whole_row, atol=1e-5)
+
+# %% [markdown]
+# Two programs could have done the two halves and met afterwards. One program that does one tile after the other can
+# do better: it merges on the way.
 
 # %% [markdown]
 # ## 2 · Tile by tile, by hand
@@ -94,16 +147,17 @@ print(scores.numpy().round(3))
 pictures.online_state(scores[0].tolist(), V.tolist(), block=1)
 
 # %% [markdown]
-# **Predict:** which of the boxes change if the tile holds two keys instead of one? Which do not?
+# **Predict:** which of the boxes change if the tile holds two keys instead of one? Which do not? And with all three keys
+# in one tile?
 
 # %%
-pictures.online_state(scores[0].tolist(), V.tolist(), block=2)
+slider(lambda tile: pictures.online_state(scores[0].tolist(), V.tolist(), tile), {"tile": 2}, tile=(1, 2, 3))
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
 # - After the same keys the state is the same, however they were cut into tiles: $m$, $l$ and $acc$ after key 1 agree
-#   in both pictures, and so does the result.
+#   for tiles of one and of two keys, and the result agrees for all three.
 # - In this row every tile brings a new maximum, so everything from before is multiplied by $e^{-0.707} = 0.493$ each
 #   time. The first rescale is $e^{-\infty} = 0$: there is nothing to keep yet, and no special case is needed.
 # - The largest $p$ of a tile that raises the maximum is 1, by construction. All are at most 1, in every tile.
@@ -138,7 +192,7 @@ for quantity in (l_of, acc_of):
     assert sp.simplify(seen * rescale + tile - quantity(0, n + b - 1, m_new)) == 0
 
 # %% [markdown]
-# Look at what the proof did *not* use: that $m'$ is a maximum. Any number does. The maximum is there for the range of
+# Look at what the proof did *not* use: that $m'$ is a maximum. Any number will do. The maximum is there for the range of
 # the floating-point numbers alone, so that no exponential exceeds 1. Remember this; it decides two questions below.
 #
 # ### The same loop in torch
@@ -213,7 +267,9 @@ for i in range(4):
 # | $l \cdot e^{m - m'} + \sum_j p_j$ | `l_i = l_i * rescale + tl.sum(p, axis=1)` | `(BLOCK_Q,)` |
 # | $acc \cdot e^{m - m'} + P V$ | `acc = acc * rescale[:, None] + tl.dot(…)` | `(BLOCK_Q, BLOCK_D)` |
 #
-# It is the torch loop, with masks still to come. Three things are new.
+# It is the torch loop, with masks still to come. The names of the blocks say what they count: `BLOCK_Q` queries,
+# `BLOCK_K` keys, `BLOCK_D` lanes of the head dimension. (In lesson 05's matrix product `BLOCK_K` was the dimension that
+# is summed over. For $QK^\top$ that is $D$.) Three things are new.
 #
 # - **Precision.** $Q$, $K$ and $V$ may be fp16 or bf16. `tl.dot` multiplies them as they are and sums in fp32; `s`,
 #   `m_i`, `l_i` and `acc` stay in fp32 to the end. For fp32 inputs ask for `input_precision="ieee"`, or a GPU may
@@ -341,13 +397,25 @@ for wide in (False, True):
 # %% [markdown]
 # > **The verdict.** From head 128 on the 32-bit product is negative: $128 \cdot 4096^2 = 2^{31}$ is one more than an
 # > `int` can hold, and it wraps around without a word. The program reads $2^{31}$ elements *before* the tensor, four
-# > gigabytes in half precision. It is one of the few mistakes that no small test can find, the check below included.
+# > gigabytes in half precision. No small test finds this by its result. The check below looks for it in another way:
+# > it launches your kernel once more with the *strides* of a large layer ($B = 32$, $H = 16$, $S = 65536$, $D = 128$)
+# > and no memory behind them, and follows the addresses.
 #
 # FlashAttention never indexes $S$, which is one more thing in its favour. But $B \cdot H \cdot S \cdot D$ passes
 # $2^{31}$ too, somewhat later, and in the usual layout, `[B, S, H, D]` in memory, one *row* is $H \cdot D$ elements
 # from the next. The rule is short: **one factor of 64 bits makes the product 64 bits wide.** In the exercise the
 # first lines are given. They turn the batch, the head, the rows and the keys into 64-bit numbers, so that whatever
 # you multiply them with is safe.
+#
+# Safe, and not free. All offsets of a tile are then multiplied and added in 64 bits, which takes a GPU several
+# instructions each, and the tile is built anew in every step. Only the pointer to the head needs the width: inside one head an offset stays below $2^{31}$ until
+# $S$ times the row's stride passes it, and a kernel that moves its pointer from tile to tile by a 64-bit number needs
+# no wide tile at all. What that saves was measured on an H200, in the forward pass in fp16 with $B \cdot H = 256$ and
+# $S = 1024$: 243 instead of 274 µs at $D = 64$, and 406 instead of 441 µs at $D = 128$, some 10 %. This lesson takes
+# the simple way. Lesson 12 takes the 10 %.
+#
+# One more limit has the same flavour. A grid's second axis ends at 65535, and the launcher puts $B \cdot H$ there. With
+# $B \cdot H = 65536$ nothing is computed wrongly: the launch fails, and says so.
 
 # %% [markdown]
 # ## 7 · A negative alpha
@@ -408,8 +476,11 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 #
 # - $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H, S_k, D]`, each with strides of its own, the last one included; any
 #   $S_q, S_k \ge 1$ and any $D$;
-# - $O$ in the dtype of $Q$; LSE in fp32, natural logarithm, contiguous `[B, H, S_q]`;
-# - fp32, fp16 and bf16; sums in fp32; scores in the hundreds; values around $10^4$ in fp16; $\alpha$ of either sign.
+# - $O$ in the dtype of $Q$; LSE in fp32, natural logarithm, contiguous `[B, H, S_q]`. LSE is held to about $2 \cdot
+#   10^{-6}$ with half-precision inputs too: rounding $P$ does not touch it, so nothing else may, either;
+# - fp32, fp16 and bf16; sums in fp32; scores beyond three thousand; values around $10^4$ in fp16; $\alpha$ of either
+#   sign;
+# - $B \cdot H$ up to 65535, since that is the grid's second axis.
 #
 # Element $(i, e)$ of this head's $Q$ is at `q_ptr + i * q_row + e * q_col`. Useful pieces: `tl.full`, `tl.zeros`,
 # `tl.trans`, `tl.dot(a, b, input_precision="ieee")`, `tl.where`, and `for start in range(0, S_k, BLOCK_K):` with
@@ -453,27 +524,92 @@ torch.testing.assert_close(o[0, 0].cpu().double(), O, rtol=0, atol=1e-6)
 # - no mask on `s`;
 # - `m_i` started at 0;
 # - `acc` started in `q.dtype` (and converted back to it after each step);
+# - `q` multiplied by `alpha` right after its load and rounded back to its dtype, instead of `s` afterwards;
 # - `range(0, S_k // BLOCK_K * BLOCK_K, BLOCK_K)`.
 #
 # Before each, predict *which cases* will notice: how many of them have more than one tile of keys? Ragged keys? Rows
-# far below zero? Values that overflow fp16?
-#
+# far below zero? Values that overflow fp16? Here is what the cases hold that are not ordinary.
+
+# %% tags=["nbval-check-output"]
+largest, lowest = 0.0, 0.0
+for case in flashlearn.lessons.find("flash_forward").cases:
+    if case.gpu:
+        continue
+    given = flashlearn.lessons.find("flash_forward").inputs(case, case.generator())
+    s = reference.attention_scores(given["q"], given["k"], given["alpha"])
+    row_max = s.amax(dim=-1)
+    largest, lowest = max(largest, float(s.max())), min(lowest, float(row_max.min()))
+    if s.abs().max() > 50 or given["v"].abs().max() > 1000:
+        print(
+            f"{case.name:42} scores {float(s.min()):6.0f} to {float(s.max()):5.0f},"
+            f" lowest row maximum {float(row_max.min()):5.0f}"
+        )
+print(f"largest score {largest:.0f}, lowest maximum of a row {lowest:.0f}")
+
+# %% [markdown]
+# Starting `m_i` at 0 is the subtle one. By section 2 any $m$ is right, so where does it go wrong? **Predict** the
+# error of $O$ for a row of two keys with the scores $-s$ and $-s - 0.5$, for $s$ = 5, 20, 80, 100 and 105, in fp32 and
+# with $P$ rounded to fp16. (The smallest number above 0 is $1.4 \cdot 10^{-45} = e^{-103.3}$ in fp32, and
+# $6 \cdot 10^{-8} = e^{-16.6}$ in fp16.)
+
+# %% tags=["nbval-check-output"]
+v_two = torch.tensor([1.0, 3.0])
+for s_both in (5.0, 20.0, 80.0, 100.0, 105.0):
+    p_two = torch.exp(torch.tensor([-s_both, -s_both - 0.5]))  # relative to m = 0
+    right = torch.softmax(torch.tensor([-s_both, -s_both - 0.5]).double(), 0) @ v_two.double()
+    results = {}
+    for dtype in (torch.float32, torch.float16):
+        o_two = (p_two.to(dtype).float() @ v_two) / p_two.sum()
+        results[dtype] = abs(float(o_two / right - 1))
+    print(
+        f"s = {-s_both:5}: O off by {results[torch.float32]:9.2%} in fp32,"
+        f" {results[torch.float16]:9.2%} with P in fp16"
+    )
+
+# %% [markdown]
+# And the scaled $q$. In exact arithmetic $(\alpha q) \cdot k = \alpha\,(q \cdot k)$. **Predict** for which of these
+# head dimensions LSE notices the difference, in fp16 and in bf16.
+
+# %%
+generator = torch.Generator().manual_seed(4)
+for D_head in (32, 64, 128):
+    for dtype in (torch.float16, torch.bfloat16):
+        q_half, k_half = (torch.randn(64, D_head, generator=generator).to(dtype) for _ in range(2))
+        scale = D_head**-0.5
+        exact = torch.logsumexp(scale * q_half.double() @ k_half.double().T, dim=1)
+        late = torch.logsumexp(scale * (q_half.float() @ k_half.float().T), dim=1)
+        q_scaled = scale * q_half  # in half precision, too
+        early = torch.logsumexp(q_scaled.float() @ k_half.float().T, dim=1)
+        off = [float((lse - exact).abs().max()) for lse in (late, early)]
+        assert off[0] < 2e-6 and (off[1] > 2e-5 or D_head == 64)
+        print(
+            f"D {D_head:3}, {str(dtype)[6:]:8}  LSE off by {off[0]:.0e} if s is scaled, {off[1]:.0e} if q is"
+        )
+
+# %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - With `m_i` started at 0 nearly everything passes: any $m$ is right. Only a row whose scores all lie below $-104$
-#   underflows to $0/0$.
+# - With `m_i` started at 0 nearly everything passes: any $m$ is right. A row whose scores all lie near $-100$ has lost
+#   digits in fp32, since its exponentials are among the last few numbers above 0; below $-104$ all of them are 0, and
+#   $O$ is $0/0$. (Hardware that rounds such tiny numbers to 0 gets there below $-87$.) With $P$ in fp16 digits go from about
+#   $-10$ on, and below $-17$ all of $P$ is 0, with an LSE that is still right. bf16 has fp32's range, and fares as fp32
+#   does.
+# - A $q$ that is scaled in its own dtype is rounded once more, each element by up to $2^{-11}$ or, in bf16, $2^{-8}$
+#   of itself. $O$ hardly shows it, since $P$ is rounded as coarsely anyway. LSE does, by fifty to a thousand times
+#   what the check allows. Where $\alpha$ is a power of two, as for $D = 64$, nothing is rounded at all. In fp32 scaling $q$
+#   first is as good as scaling $s$.
 # - In half precision `acc` fails by overflow where $V$ is large, though $O$ itself would fit: `acc` is $l$ times as
 #   large as $O$. With ordinary values it is merely noisier, and a tolerance that was chosen generously would let it
 #   pass.
-# - Dividing by `l_i` at the very end, once, is FlashAttention-2's. The first version kept $O$ normalised after every
-#   tile: right as well, and a division per tile and element more.
+# - FlashAttention-2 divides by `l_i` once, at the very end. The first version kept $O$ normalised after every tile:
+#   right as well, with one more division per tile and element.
 #
 # </details>
 
 # %% [markdown]
 # ## 9 · What it moves
 #
-# The card above says how many bytes the programs asked for. Now predict it. **Predict** for the case `S 128, D 64`
+# The card of the check says how many bytes the programs asked for. Now predict it. **Predict** for the case `S 128, D 64`
 # in fp32 with blocks of 32 queries: how often is each of $Q$, $K$, $V$ read, and $O$ written?
 
 # %% tags=["nbval-check-output"]
@@ -555,8 +691,8 @@ for place in ("before the maximum", "before the exponential", "before the sum", 
 # <details><summary><b>What to notice</b></summary>
 #
 # - After the maximum is early enough: $m$ may then come from a key that the query must not see, but any $m$ is right
-#   (section 2). It is not quite harmless: if the hidden scores are some hundred above the visible ones, every visible
-#   $p$ underflows.
+#   (section 2). It is not quite harmless: if a hidden score lies some hundred above the visible ones, every visible
+#   $p$ underflows, and in fp16 long before that (lesson 10 measures it).
 # - After the sum is too late: the hidden keys are gone from the numerator and still in the denominator. Each row of
 #   $O$ is too small, and the LSE too large. It looks like the leak of section 4, and is the same thing.
 #
@@ -608,13 +744,27 @@ pictures.causal_tiles([(12, 12), (6, 12), (12, 6)])
 
 # %% [markdown]
 # Top-left, the six last keys of the middle panel are never seen by anybody. Bottom-right, it is the six first queries
-# of the right panel that see nothing. Both the mask and the loop's end carry the shift $S_k - S_q$. The block's last query is
-# $i = (\mathrm{pid} + 1) \cdot B_q - 1$, so the loop ends at
+# of the right panel that see nothing. Move the number of queries, with 12 keys: the last row never changes.
+
+# %%
+slider(lambda S_q: pictures.causal_tiles([(S_q, 12)]), {"S_q": 10}, S_q=(1, 4, 8, 10, 12, 14, 16))
+
+# %% [markdown]
+# Where does the loop of program (pid, head, 0) end, then? Write it down with pid, $B_q$, $S_q$ and $S_k$ before you unfold:
+# which is the block's last query, and which is the last key that it sees? What does your formula give for the first
+# program where there are 12 queries, 6 keys, and tiles of 4? And what does Python's `range` make of that?
 #
-# $$\mathrm{end} = \min\bigl(S_k,\; (\mathrm{pid} + 1) \cdot B_q + S_k - S_q\bigr),$$
+# <details><summary>The end, derived</summary>
 #
-# exclusive. In the lower right panel that is $4 + 6 - 12 = -2$ for program 0. `range(0, -2, 4)` is an empty loop, which is
-# just right: there is nothing to see.
+# The block's last query is $(\mathrm{pid} + 1) \cdot B_q - 1$. It sees the keys up to
+# $(\mathrm{pid} + 1) \cdot B_q - 1 + S_k - S_q$, and there are no more than $S_k$. So the loop ends, exclusive, at
+#
+# $$\mathrm{end} = \min\bigl(S_k,\; (\mathrm{pid} + 1) \cdot B_q + S_k - S_q\bigr).$$
+#
+# With 12 queries, 6 keys and tiles of 4 that is $4 + 6 - 12 = -2$ for program (0, 0, 0). `range(0, -2, 4)` is an empty loop, which
+# is just right: there is nothing to see.
+#
+# </details>
 
 # %% [markdown]
 # ## 12 · Rows with nothing to attend to
@@ -648,8 +798,10 @@ print("guarded: p", p_guarded.tolist(), " l", l_guarded.item(), " LSE", (m_next 
 # - Any finite number will do in the guard, since $e^{-\infty - c} = 0$; 0 is the obvious one. With it $p = 0$, $l = 0$,
 #   and the LSE comes out as $-\infty$ by itself.
 # - One more guard is needed: $O = acc / l = 0/0$. Divide by 1 where $l = 0$.
-# - FlashAttention's own kernels store $+\infty$ as the LSE of such a row. That is not a sum of anything; it is
-#   there for the backward pass, where $e^{S - \mathrm{LSE}}$ is then 0 without a guard.
+# - Not everybody stores $-\infty$ here. FlashAttention-2 stores $+\infty$: that is the logarithm of no sum, it is there
+#   for the backward pass, where $e^{S - \mathrm{LSE}}$ is then 0 without a guard. Its split kernels, whose partial
+#   results are merged, store $-\infty$, since a merge needs the identity. FlashAttention-3 stores $-\infty$
+#   throughout, and its backward pass reads 0 in its place. Ask before you mix kernels of two libraries.
 #
 # </details>
 #
@@ -672,8 +824,8 @@ print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 # %% [markdown]
 # ### Exercise 2: `flash_forward_causal` · core
 #
-# The same kernel under a causal mask, bottom-right. Begin with your lines from exercise 1; four of them change: the
-# loop's end, the mask, and two guards. The check asks for everything it asked before, and
+# The same kernel under a causal mask, bottom-right. Begin with your lines from exercise 1; four of them change. The
+# check asks for everything it asked before, and
 #
 # - $S_q < S_k$ and $S_q > S_k$; rows that see nothing have $O = 0$ and $\mathrm{LSE} = -\infty$, whether their whole
 #   block sees nothing or only a part of it;
@@ -738,7 +890,7 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 # - `columns < S_k` is not needed any more: what the last query sees ends with key $S_k - 1$. Taking it out changes no
 #   stored number. (The load's mask is another matter.)
 # - `<` for `<=` leaves query 0 of a square case without any key. Guarded, that is a row of zeros and not a crash: a
-#   guard makes a wrong mask quieter. It is the LSE of $-\infty$ that gives it away.
+#   guard makes a wrong mask quieter. Its LSE of $-\infty$ gives it away.
 #
 # </details>
 
@@ -746,7 +898,7 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 # ### One program, step by step
 #
 # Watch it stop. `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it
-# and use the arrow keys. 128 queries and keys, $D = 64$, blocks of 32, and program (1, 0): queries 32 to 63.
+# and use the arrow keys. 128 queries and keys, $D = 64$, blocks of 32, and program (1, 0, 0): queries 32 to 63.
 # **Predict** how many tiles of $K$ it reads with the causal mask and without, and how often it reads its $Q$.
 
 # %%
@@ -766,14 +918,69 @@ causal_only
 # - $Q$ comes first, once, and stays in registers. Then a tile of $K$ and a tile of $V$ in turn, and at the end $O$ and
 #   the LSE, each once. No step touches anything of the size $S_q \times S_k$.
 # - The causal program stops after two of four tiles, the crossed one included. Programs further down read more:
-#   try `program=(3, 0)`.
+#   try `program=(3, 0)`, which is program (3, 0, 0).
 # - The program itself reads no byte of $K$ twice. *Again* for all programs is not 0: every block of queries
 #   asks for the same keys anew.
 #
 # </details>
 
 # %% [markdown]
-# ## 13 · What you have now
+# ## 13 · One kernel for both
+#
+# Two kernels that share thirty lines drift apart: somebody mends one and forgets the other. Published kernels are one,
+# with a flag. It is a `tl.constexpr`, and that makes the difference: `if IS_CAUSAL:` is decided while the kernel is
+# compiled, as `#if` is in C, and what is not taken is not there. Here is a kernel that counts how many keys each
+# query sees, with your loop's end and your mask. **Predict** for which of the two flags the compiled code is shorter.
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def keys_seen_kernel(count_ptr, S_q, S_k, IS_CAUSAL: tl.constexpr, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    count = tl.zeros((BLOCK,), tl.int32)
+    end = S_k
+    if IS_CAUSAL:
+        end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK + S_k - S_q)
+    for start in range(0, end, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        seen = (columns < S_k)[None, :] & (rows < S_q)[:, None]
+        if IS_CAUSAL:
+            seen = seen & (columns[None, :] <= rows[:, None] + S_k - S_q)
+        count += tl.sum(seen.to(tl.int32), axis=1)
+    tl.store(count_ptr + rows, count, mask=rows < S_q)
+
+
+lines = {}
+for flag in (False, True):
+    count = torch.empty(20, dtype=torch.int32, device=DEVICE)
+    with flashlearn.observing() as (session, _):
+        keys_seen_kernel[(2,)](count, 20, 24, IS_CAUSAL=flag, BLOCK=16)
+    assert torch.equal(count, reference.visible(20, 24, flag, DEVICE).sum(dim=1).int())
+    lines[flag] = listing(session.launches[-1])["ptx"].count(";\n")  # for an H100, which need not be here
+    print(f"IS_CAUSAL={flag!s:5}: query 0 sees {int(count[0])} keys, query 19 sees {int(count[19])}")
+
+print("the causal variant has more instructions:", lines[True] > lines[False])
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - One source, two compiled kernels, each made at its first launch. Who asks for no mask pays for none: neither the
+#   comparison nor the question whether to compare is in that variant. With an ordinary argument in the flag's place
+#   both would be in the one kernel, and every tile would ask.
+# - A constant is part of the kernel's name, so to speak. A flag has two values; a `constexpr` that takes a hundred
+#   values, such as a length, compiles a hundred kernels.
+# - `end` is a number in one branch and a `tl.minimum` in the other. That works because both are 32-bit integers: a
+#   name must have one type after an `if`, whichever way it went.
+#
+# </details>
+#
+# ### Both in one · stretch
+#
+# Make your two kernels one: `flash_forward_kernel` gets `IS_CAUSAL: tl.constexpr`, and each launcher passes its value.
+# Both checks must still pass. Do the two guards belong under the flag? (Lessons 12 and 15 build on such a kernel.)
+
+# %% [markdown]
+# ## 14 · What you have now
 #
 # | | in the kernel | if it is forgotten |
 # |---|---|---|
@@ -782,7 +989,7 @@ causal_only
 # | ragged $S_q$ | mask of load and store | foreign memory |
 # | any $D$ | `d < D` in every mask, `BLOCK_D ≥ 16` | the next row's numbers in this row's product |
 # | strides | four per tensor | right for one head and one layout only |
-# | 64-bit offsets | one wide factor | wrong from $2^{31}$ elements on, and nowhere before |
+# | 64-bit offsets | one wide factor; wide tiles cost some 10 % | wrong from $2^{31}$ elements on, and nowhere before |
 # | $\alpha < 0$ | scale, mask, maximum, in this order | overflow or NaN, for negative $\alpha$ only |
 # | causal | mask with $S_k - S_q$; early end | right only for $S_q = S_k$; twice the work |
 # | rows with nothing | subtract 0 for $-\infty$; divide by 1 for 0 | NaN |

@@ -45,13 +45,13 @@ def one_program(blocks_q: int = 4, tiles_k: int = 5, own: int = 1) -> Picture:
         axes.text(right, y, text, color=colour, fontsize=10.5, va="center", weight="bold")
     axes.set_xlim(-0.2, right + 3.1)
     axes.set_ylim(blocks_q + 1.4, -1.4)
-    axes.set_yticks([i + 0.5 for i in range(blocks_q)], [f"program {i}" for i in range(blocks_q)])
+    axes.set_yticks([i + 0.5 for i in range(blocks_q)], [f"program ({i}, 0, 0)" for i in range(blocks_q)])
     axes.set_xticks([])
-    axes.set_xlabel(f"program {own} walks along its row of S, one tile of keys per step", color=GREY)
+    axes.set_xlabel(f"program ({own}, 0, 0) walks along its row of S, one tile of keys per step", color=GREY)
     return Picture(
         figure,
-        f"S as {blocks_q} × {tiles_k} tiles: program {own} keeps block {own} of Q and scans all {tiles_k} "
-        "tiles of K and V; of S there is one tile at a time.",
+        f"S as {blocks_q} × {tiles_k} tiles: program ({own}, 0, 0) keeps block {own} of Q and scans all "
+        f"{tiles_k} tiles of K and V; of S there is one tile at a time.",
     )
 
 

@@ -70,10 +70,10 @@ dq_kernel = Exercise(
         "transposed tile; the third adds a (BLOCK_Q, BLOCK_D) to `dq`. `lse` and `delta` are one number per "
         "row: `[:, None]`. Padded keys get $s = -\\infty$. Cast `ds` to `k.dtype` for its product; "
         "everything else stays fp32.",
-        'In the loop, after `k` and `v`: `s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")`, '
-        'masked with `tl.where(in_keys[None, :], s, -float("inf"))`; `p = tl.exp(s - lse_i[:, None])`; '
-        '`dp = tl.dot(do, tl.trans(v), input_precision="ieee")`; `ds = p * (dp - delta_i[:, None])`; '
-        '`dq += tl.dot(ds.to(k.dtype), k, input_precision="ieee")`. After the loop: `dq *= alpha`, store.',
+        "In the loop, after `k` and `v`: `s` as in the forward pass, with its mask; `p`, one exponential of "
+        "`s` less `lse_i`; `dp`, a product of `do` with a transposed tile; `ds`, which is P ∘ (dP − δ) with "
+        "one δ per row; and `dq` grows by the product of the cast `ds` with the tile that made `s`. After "
+        "the loop: alpha, and the store.",
     ),
 )
 
@@ -115,9 +115,9 @@ dq_kernel_causal = Exercise(
         "`(tl.program_id(0) + 1) * BLOCK_Q - 1`; one past the last key that it sees is the loop's end, at "
         "most S_k (`tl.minimum`). A query that saw nothing has LSE $= -\\infty$: which other value would "
         "make `exp(s - lse)` zero for every s?",
-        'Before the loop: `lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)` and '
-        "`end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)`. In it: "
-        "`seen = in_keys[None, :] & (columns[None, :] <= rows[:, None] + S_k - S_q)`, then "
-        '`p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])`.',
+        "Before the loop: one `tl.where` that puts +inf where `lse_i` is −inf, and the end, a `tl.minimum` "
+        "of S_k and of the forward pass's expression. In the loop `seen` has two parts, `in_keys` along the "
+        "columns and the comparison of columns with rows, and `s` is −inf where it does not hold. The other "
+        "lines stay as they are.",
     ),
 )

@@ -15,9 +15,10 @@
 # - write both kernels.
 #
 # **You need** lesson 03 ($dS = P \circ (dP - \delta)$ and $dQ = \alpha\, dS\, K$), lesson 04 (LSE) and lesson 06 (the
-# forward kernel, its tiles and its masks). Nothing that you wrote there is needed here.
+# forward kernel, its tiles and its masks). The proof in section 1 uses sympy's sums over symbols, which lesson 01
+# introduces. No code that you wrote there is needed here.
 #
-# **It takes** 60 to 75 minutes: a kernel of some 25 lines, a second one that differs in a handful of them, three
+# **It takes** about two hours: a kernel of some 25 lines, a second one that differs in a handful of them, three
 # questions at the end.
 
 # %%
@@ -37,6 +38,19 @@ from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
 from flashlearn.lessons.lesson_07_dq.faulty_kernels import faulty_dq
 from flashlearn.lessons.shared import backward_pictures as pictures
 from flashlearn.lessons.shared import example, reference
+
+# %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "c", 2: "a", 3: "b"}
+### END SOLUTION
+flashlearn.recall("07", answers)
 
 # %% [markdown]
 # ## 1 · One row of dQ
@@ -78,7 +92,7 @@ by_lesson_03 = (
 assert sp.simplify(sp.expand(by_sympy.doit() - by_lesson_03)) == 0
 
 # %% [markdown]
-# So what lesson 03 assembled from matrices is right in one piece, too:
+# So what lesson 03 put together from matrices comes out in one piece, too:
 #
 # $$dQ_i = \alpha \sum_j dS_{ij}\, K_j, \qquad dS_{ij} = P_{ij}\,(dP_{ij} - \delta_i).$$
 #
@@ -161,6 +175,34 @@ for order in ((0, 2), (2, 0)):
 #
 # </details>
 #
+# The same in Triton, for one tile of 16 queries and 16 keys that is full, so that no mask is needed. The kernel's
+# programs do not own anything yet; each computes one tile of $P$ and writes it, which no real kernel would do.
+# **Predict** what one row of a single tile sums to, and one row of all three tiles together.
+
+
+# %%
+@triton.jit
+def rebuilt_tile_kernel(q_ptr, k_ptr, lse_ptr, p_ptr, alpha, S_k, D: tl.constexpr, BLOCK: tl.constexpr):
+    rows, d = tl.arange(0, BLOCK), tl.arange(0, D)
+    columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
+    k = tl.load(k_ptr + columns[:, None] * D + d[None, :])
+    lse_i = tl.load(lse_ptr + rows)
+    s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK, BLOCK)
+    tl.store(p_ptr + rows[:, None] * S_k + columns[None, :], tl.exp(s - lse_i[:, None]))
+
+
+generator = torch.Generator().manual_seed(7)
+q_block, three_tiles = (torch.randn(n, 16, generator=generator).to(DEVICE) for n in (16, 48))
+lse_block = torch.logsumexp(0.25 * q_block @ three_tiles.mT, dim=1)
+p_tiles = torch.empty(16, 48, device=DEVICE)
+rebuilt_tile_kernel[(3,)](q_block, three_tiles, lse_block, p_tiles, 0.25, 48, D=16, BLOCK=16)
+
+print("row 0, tile by tile:", [round(float(tile[0].sum()), 3) for tile in p_tiles.split(16, dim=1)])
+print("all tiles together: ", [round(float(total), 3) for total in p_tiles.sum(dim=1)[:4]])
+assert torch.allclose(p_tiles, torch.softmax(0.25 * q_block @ three_tiles.mT, dim=1), atol=1e-6)
+
+# %% [markdown]
 # ## 3 · delta, once
 #
 # $\delta_i = \sum_j P_{ij}\, dP_{ij}$ is a sum along the whole row, needed before the first entry of $dS_i$. There are
@@ -172,7 +214,7 @@ for order in ((0, 2), (2, 0)):
 # | in the loop | the same sum, again for every tile of keys | $O$ requested once per *tile*, and as many sums |
 # | without $O$ | $\sum_j P_{ij}\, dP_{ij}$, complete only after the last tile | a second scan, or a fourth product |
 #
-# The third one first, since it looks impossible and is not. Multiply out:
+# Begin with the third, since it looks impossible and is not. Multiply out:
 #
 # $$\frac{dQ_i}{\alpha} = \sum_j P_{ij}\, dP_{ij}\, K_j \;-\; \Bigl(\sum_j P_{ij}\, dP_{ij}\Bigr) \sum_j P_{ij} K_j .$$
 #
@@ -228,10 +270,10 @@ pictures.requested(counted)
 # <details><summary><b>What to notice</b></summary>
 #
 # - $O$ has $128 \cdot 64 \cdot 4$ bytes, 32 KiB. Before the loop it is read once. In the loop, once per tile of keys:
-#   four times here, 64 times at 4096 keys and tiles of 64. (Beforehand costs something, too: the small kernel reads
-#   $dO$ once more. The bars include it.)
+#   four times here, 64 times at 4096 keys and tiles of 64. (Computing it beforehand costs something, too: the
+#   small kernel reads $dO$ once more. The bars include it.)
 # - The loop's loads all ask for the same tile of $O$. A cache will catch them, and a clever compiler may move them out
-#   of the loop, since nothing in them depends on $j$. In the loop of $dK$ and $dV$ it can not: there each step has
+#   of the loop, since nothing in them depends on $j$. In the loop of $dK$ and $dV$ it cannot: there each step has
 #   other queries.
 # - So: a small kernel of its own computes $\delta$, once for all; both backward kernels read one number per query.
 #
@@ -295,7 +337,7 @@ for lse_i in (3.0, -3.0, -120.0):
 # - any $S_q$, $S_k$ and $D$: `BLOCK_D` is the next power of two, at least 16, and lanes from $D$ on are padding, like
 #   rows from $S_q$ on and keys from $S_k$ on;
 # - every tensor has strides of its own (`k_row` is not `q_row`); the prologue has moved each pointer to its head, and
-#   `lse` and `delta` are contiguous;
+#   `lse` and `delta` are contiguous; $B \cdot H$ is up to 65535, as in the forward pass;
 # - fp32, fp16 and bf16; `dq` grows in fp32. Pass `input_precision="ieee"` to `tl.dot`, so that fp32 stays fp32;
 # - $\alpha$ may be negative, and scores may be near $-120$.
 
@@ -353,15 +395,16 @@ for dtype in (torch.float16, torch.bfloat16):
 #
 # ### What it requests
 #
-# Count the bytes on paper before you look: $b$ bytes per element, blocks of $B$ queries and $B$ keys, lengths that
-# are multiples of $B$. Each program reads its block of $Q$ and $dO$ once and writes its block of $dQ$; that is
-# $3\,S_q D\,b$ in all. And each of the $S_q / B$ programs reads all of $K$ and $V$.
+# Count the bytes on paper before you look: $b$ bytes per element, blocks of $B_q$ queries and $B_k$ keys, and lengths
+# that the blocks divide. Each program reads its block of $Q$ and $dO$ once and writes its block of $dQ$; that is
+# $3\,S_q D\,b$ in all. And each of the $S_q / B_q$ programs reads all of $K$ and $V$. **Predict** whether $B_k$ will be
+# in the formula.
 
 # %% tags=["nbval-check-output"]
-S_q, S_k, B, b = sp.symbols("S_q S_k B b", positive=True)
+S_q, S_k, B_q, b = sp.symbols("S_q S_k B_q b", positive=True)
 width = sp.Symbol("D", positive=True)
 
-elements = 3 * S_q * width * b + (S_q / B) * 2 * S_k * width * b
+elements = 3 * S_q * width * b + (S_q / B_q) * 2 * S_k * width * b
 rows = 2 * S_q * 4  # LSE and delta, fp32
 preprocess = 2 * S_q * width * b + S_q * 4
 formula = sp.expand(elements + rows + preprocess)
@@ -373,7 +416,7 @@ print("products:       ", operations, "operations")
 with flashlearn.observing() as (session, _):
     flashlearn.use("dq_kernel", dq_kernel)(q, k, v, o, do, lse, 0.125)
 seen = session.observation()
-sizes = {S_q: 128, S_k: 128, width: 64, b: 4, B: 32}
+sizes = {S_q: 128, S_k: 128, width: 64, b: 4, B_q: 32}
 
 print(f"bytes       formula {int(formula.subs(sizes)):8,}   counted {seen.bytes_requested:8,}")
 print(f"products    formula {int(operations.subs(sizes)):8,}   counted {seen.operations['dot']:8,}")
@@ -382,9 +425,10 @@ print(f"each byte once: {seen.bytes_unique:,}")
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The term with $S_q S_k$ dominates for long sequences: $2\,S_q S_k D\,b / B$. Recomputation does not make the traffic
-#   linear in $N$; it divides the square by the block size, and the caches do the rest. (If the counts of your own
-#   kernel differ from the formula, where do they differ, and why?)
+# - The term with $S_q S_k$ dominates for long sequences: $2\,S_q S_k D\,b / B_q$. Recomputation does not make the
+#   traffic linear in the length; it divides the square by the block of *queries*, and the caches do the rest. The block
+#   of keys only says in how many pieces the same bytes come. (If the counts of your own kernel differ from the formula,
+#   where do they differ, and why?)
 # - Nothing of the size $S_q \times S_k$ is read or written: that, and not the number of bytes, is what makes long
 #   sequences possible at all.
 #
@@ -419,31 +463,45 @@ owner
 # that the last query sees every key. Hidden pairs have $P_{ij} = 0$, hence $dS_{ij} = 0$, and add nothing to $dQ$.
 # Setting their `s` to $-\infty$ is all that the mathematics asks for.
 #
-# But tiles without a visible pair need not be visited at all. The last query of program `pid` is
-# $(\mathrm{pid}+1)\,B - 1$, it sees keys up to $(\mathrm{pid}+1)\,B - 1 + S_k - S_q$, so the loop ends at
+# But tiles without a visible pair need not be visited at all, and the loop ends where the forward pass's does. Write
+# that end down once more, from memory: for program (pid, head, 0), blocks of $B_q$ queries, and any $S_q$ and $S_k$.
 #
-# $$\mathrm{end} = \min\bigl(S_k,\ (\mathrm{pid}+1)\,B + S_k - S_q\bigr).$$
+# <details><summary>The end</summary>
 #
-# Dashed tiles are left out; those marked *mask* are crossed by the diagonal.
+# The program's last query is $(\mathrm{pid}+1)\,B_q - 1$. It sees the keys up to $(\mathrm{pid}+1)\,B_q - 1 + S_k - S_q$, so
+#
+# $$\mathrm{end} = \min\bigl(S_k,\ (\mathrm{pid}+1)\,B_q + S_k - S_q\bigr).$$
+#
+# The size of the other block, $B_k$, is not in it: the loop walks in steps of $B_k$ until it has passed the end.
+#
+# </details>
+#
+# In the picture dashed tiles are left out; those marked *mask* are crossed by the diagonal.
 
 # %%
 pictures.causal_tiles("queries", ((192, 192), (96, 192), (192, 112)))
 
 # %% [markdown]
-# **Predict** the ends for $S_q = 100$, $S_k = 64$ and blocks of 32, for programs 0 to 3. What does a negative end do
-# to `range(0, end, BLOCK_K)`?
+# **Predict** for $S_q = 100$, $S_k = 64$ and blocks of 32 of both, how many tiles each of the four programs visits, and
+# which end your formula gives. What does a negative end do to `range(0, end, BLOCK_K)`? The cell counts visible pairs,
+# and knows no formula.
 
 # %% tags=["nbval-check-output"]
+pairs = reference.visible(100, 64, causal=True)
 for pid in range(4):
-    end = min(64, (pid + 1) * 32 + 64 - 100)
-    last_query = min((pid + 1) * 32, 100) - 1
-    print(f"program {pid}: queries {pid * 32} to {last_query}, end {end:3}, {len(range(0, end, 32))} tiles")
+    block = pairs[32 * pid : 32 * (pid + 1)]
+    tiles = sum(bool(tile.any()) for tile in block.split(32, dim=1))
+    keys = int(block.any(dim=0).sum())
+    print(
+        f"program ({pid}, 0, 0): queries {32 * pid:2} to {32 * pid + len(block) - 1:2},"
+        f" sees {keys:2} keys, visits {tiles} of 2 tiles"
+    )
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Program 0's queries see nothing, its loop has no step, and it stores zeros: the right answer, without a special
-#   case.
+# - The queries of program (0, 0, 0) see nothing. Its end is $-4$, its loop has no step, and it stores zeros: the right
+#   answer, without a special case.
 # - The last program's block is ragged (queries 96 to 99). The formula counts from the block's full length, 128, so it
 #   may promise more keys than the real queries see; `min` with $S_k$ and the mask make it harmless.
 # - With $S_q = S_k$ the shift $S_k - S_q$ is zero, and whoever forgets it passes every such test.
@@ -465,15 +523,38 @@ print("LSE = -inf:", torch.exp(masked - (-math.inf)).item())
 print("LSE = +inf:", torch.exp(masked - math.inf).item())
 
 # %% [markdown]
-# $-\infty + \infty$ is NaN, and one NaN in `p` makes a row of `dq` NaN. The remedy is a line before the loop: where LSE
-# is $-\infty$, take $+\infty$ instead. Then $e^{s - \infty} = 0$ for *every* $s$, masked or not, and the row's $dQ$ is
-# zero. FlashAttention stores $+\infty$ for such rows in the first place, for this very reason; this course stores
-# $-\infty$, because that is what an empty sum's logarithm is, and what merging needs (lesson 04).
+# $-\infty + \infty$ is NaN, and one NaN in `p` makes a row of `dq` NaN. There is more than one remedy. **Predict** which
+# of these three give $P = 0$ for a masked score, and which of them do for a score that was *not* masked, because a
+# kernel leaves its mask away or lanes lie beyond $S_q$.
+
+# %% tags=["nbval-check-output"]
+lse_nothing = torch.tensor(-math.inf)
+for name, s_one in (("masked", torch.tensor(-math.inf)), ("not masked", torch.tensor(0.7))):
+    seen_one = torch.tensor(name != "masked")
+    finite = torch.exp(s_one - torch.where(lse_nothing == -math.inf, 0.0, lse_nothing))
+    infinite = torch.exp(s_one - torch.where(lse_nothing == -math.inf, math.inf, lse_nothing))
+    afterwards = torch.where(seen_one, torch.exp(s_one - lse_nothing), 0.0)
+    print(
+        f"{name:11} LSE → 0: {finite:.2f}   LSE → +inf: {infinite:.2f}   P → 0 afterwards: {afterwards:.2f}"
+    )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - All three are right where every score of the row is masked, and in a kernel that masks its scores that is so. Take
+#   the one that you can explain in a comment. FlashAttention-3 reads 0 in place of $-\infty$.
+# - $+\infty$ is the strongest: $e^{s - \infty} = 0$ for *every* finite $s$, so it also serves rows that no mask covers.
+#   FlashAttention-2 stores $+\infty$ for such rows in the first place. This course stores $-\infty$, because that is the
+#   logarithm of an empty sum, and what merging needs (lesson 04), and puts $+\infty$ in its place in front of the loop.
+# - A `tl.where` after the exponential throws away a NaN that has been computed. It is right, costs one more selection
+#   for each score, and hides a NaN from whoever looks for one.
+#
+# </details>
 #
 # ### Exercise 2: `dq_kernel_causal` · core
 #
-# Your kernel once more, with three changes: the loop's end, the mask in `s`, the guard for LSE. What the check will
-# ask of it, beyond exercise 1:
+# Your kernel once more, with three changes: the loop's end, the mask in `s`, and a guard. What the check will ask of it,
+# beyond exercise 1:
 #
 # - bottom-right alignment for $S_q \ne S_k$, both ways;
 # - rows that see nothing: `dq` is 0, no NaN;
@@ -528,17 +609,49 @@ for causal, (forward, backward) in enumerate(launchers.values()):
     print("equal to autograd's:", torch.allclose(mine, leaf.grad, atol=1e-6))
 
 # %% [markdown]
+# ### dQ without delta · stretch
+#
+# Section 3 said that $\delta$ is a convenience. Write a `dq_kernel` that loads neither $\delta$ nor $O$: one scan, three sums,
+# put together after the loop. `flashlearn.check("dq_kernel", yours, demo=True)` judges it without recording anything.
+# One of its 20 cases will send it back, however right your kernel is. **Predict** which one before you look; here is
+# what is behind it, in torch. Two ways to sum one row of $dQ$, with what goes into the last product rounded to
+# fp16, and a column of $V$ that lifts all $dP_{ij}$ of a row by the same amount:
+
+# %%
+generator = torch.Generator().manual_seed(9)
+p_row = torch.softmax(torch.randn(48, generator=generator), dim=0)
+dp_row, k_rows = torch.randn(48, generator=generator), torch.randn(48, 32, generator=generator)
+for lift in (0.0, 10.0, 100.0):
+    lifted = dp_row + lift
+    true = (p_row * (lifted - p_row @ lifted)).double() @ k_rows.double()
+    usual = (p_row * (lifted - p_row @ lifted)).half().float() @ k_rows
+    apart = (p_row * lifted).half().float() @ k_rows - (p_row @ lifted) * (p_row.half().float() @ k_rows)
+    off = [f"{float((dq_row - true).abs().max()):.0e}" for dq_row in (usual, apart)]
+    print(f"dP + {lift:5}: error {off[0]} with delta subtracted first, {off[1]} with it subtracted last")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $dS$ does not feel the lift: what all $dP_{ij}$ of a row have in common is in $\delta$, and goes. Subtract first, and
+#   small numbers are rounded. Subtract last, and two large rounded numbers are to cancel. That is the case in which one
+#   column of $V$ is 64, in fp16.
+# - In the other half-precision cases your kernel passes, and in fp32 always. How many bytes does it save, and what does
+#   it cost? The report has both counts: look at the products.
+#
+# </details>
+
+# %% [markdown]
 # ## 7 · What you have now
 #
 # | | | remember |
 # |---|---|---|
 # | the shape | a program owns queries, keys come by | as in the forward pass; no two programs write the same place |
 # | $P$ | $e^{S - \mathrm{LSE}}$ | final at once: no maximum, no rescaling |
-# | $\delta$ | $\sum_d dO \circ O$, by a kernel of its own | in the loop it costs $S_k / B$ times the traffic of $O$ |
+# | $\delta$ | $\sum_d dO \circ O$, by a kernel of its own | in the loop it costs $S_k / B_k$ times the traffic of $O$ |
 # | $\alpha$ | in `s`, and once in `dq` | not in `ds` as well |
 # | padded keys | `s` $= -\infty$ | without it harmless, until $e^{-\mathrm{LSE}}$ overflows |
-# | causal | `end = min(S_k, (pid + 1) B + S_k − S_q)` | the shift is invisible for $S_q = S_k$ |
-# | sees nothing | LSE $-\infty \to +\infty$ | then $P = 0$ for every $s$ |
+# | causal | the end depends on $B_q$ and on $S_k - S_q$ | the shift is invisible for $S_q = S_k$ |
+# | sees nothing | LSE $-\infty \to +\infty$, or another guard | then $P = 0$ for every $s$ |
 # | work | 3 products, $6\,S_q S_k D$ operations | half of it causal |
 #
 # ### Questions to yourself
@@ -551,9 +664,13 @@ for causal, (forward, backward) in enumerate(launchers.values()):
 #
 # <details><summary>Answer</summary>
 #
-# $dQ$ is right: `q` is used for $S$ alone, and $dQ = \alpha\,dS\,K$ has no $Q$ in it. (In half precision the product
-# $\alpha q$ is rounded once more, unless $\alpha$ is a power of two.) $dK = \alpha\,dS^\top Q$ does have $Q$ in it: with
-# the scaled `q` it carries $\alpha$ already, and `dk *= alpha` would apply it twice.
+# In exact arithmetic, and in fp32, $dQ$ is right: `q` is used for $S$ alone, and $dQ = \alpha\,dS\,K$ has no $Q$ in it.
+# In half precision `q` is rounded once more, unless $\alpha$ is a power of two. That is one rounding among several,
+# $dS$ is rounded too, and the check of this lesson lets it pass. Lesson 06's check does not let it pass in the forward
+# kernel, since there it shows in LSE, which is held to fp32. One scale, two verdicts: it depends on what is made of it.
+#
+# $dK = \alpha\,dS^\top Q$ does have $Q$ in it: with the scaled `q` it carries $\alpha$ already, and `dk *= alpha` would
+# apply it twice.
 #
 # </details>
 

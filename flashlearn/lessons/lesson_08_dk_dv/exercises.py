@@ -70,10 +70,10 @@ dkv_kernel = Exercise(
         "Four products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K) as before; `dv` gets $P^\\top dO$ and "
         "`dk` gets $dS^\\top Q$, both (BLOCK_K, BLOCK_D), so `tl.trans(...)` of the cast tile comes first. "
         "A padded query must have $P = 0$: which `other=` for LSE makes `exp(s - lse)` zero?",
-        'In the loop: `lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))`; `s` and `p` '
-        'as in lesson 07; `dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")`; `dp` and '
-        '`ds` as in lesson 07; `dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision="ieee")`. After '
-        "the loop: `dk *= alpha`, two stores under `in_keys` and `in_d`.",
+        "In the loop: `q`, `do`, `lse_i` (with the filler that makes P zero) and `delta_i` of this tile of "
+        "queries; `s` and `p` as in lesson 07; `dv` grows by the transposed, cast `p` times one of the two "
+        "tiles; `dp` and `ds` as in lesson 07; `dk` grows by the transposed, cast `ds` times the other one. "
+        "After the loop alpha goes onto one of the two sums, and both are stored under `in_keys` and `in_d`.",
     ),
 )
 
@@ -114,10 +114,8 @@ dkv_kernel_causal = Exercise(
         "$i = j - (S_k - S_q)$, or by query 0 if that is negative. Take the block's first key, and round "
         "down to a multiple of BLOCK_Q. Queries that see nothing have LSE $= -\\infty$, and must add 0 to "
         "both sums.",
-        "`first = tl.maximum(0, tl.program_id(0) * BLOCK_K - (S_k - S_q))`, then "
-        "`for start in range(first // BLOCK_Q * BLOCK_Q, S_q, BLOCK_Q)`. In it: "
-        '`lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)` and '
-        '`p = tl.exp(tl.where(columns[None, :] <= rows[:, None] + S_k - S_q, s, -float("inf")) - '
-        "lse_i[:, None])`.",
+        "`first` is `tl.maximum` of 0 and of the query that first sees key `pid * BLOCK_K`; the range "
+        "starts at `first // BLOCK_Q * BLOCK_Q`. In the loop `lse_i` gets the guard of lesson 07, and `s` "
+        "is −inf where the comparison of columns with rows does not hold.",
     ),
 )

@@ -3,21 +3,23 @@
 #
 # A program that owns queries can finish its block of $dQ$ alone. It cannot finish any block of $dK$ or $dV$: every
 # query has something to add to them. This lesson turns the kernel by 90 degrees, counts what that costs, and settles
-# a question that backward kernels are full of superstition about: what do padded queries do?
+# a question on which backward kernels are rather superstitious: what do padded queries do?
 #
 # **Afterwards you can**
 #
-# - say why no single scan owns all three gradients, and compare the two designs that follow from it, in products,
+# - say why no single scan owns all three gradients, and compare the three designs that follow from it, in products,
 #   bytes and repeatability;
+# - tell a lost update from rounding, and name the line that loses it;
 # - write the kernel that owns keys and scans queries, and say where its two transposes come from;
 # - tell exactly when padded queries leak into $dV$, when they turn it into NaN, and when they do no harm;
-# - find the start of a causal loop for any $S_q$ and $S_k$.
+# - find the start of a causal loop for any $S_q$ and $S_k$;
+# - ask the compiler for which block shapes, warps and stages this kernel runs out of registers.
 #
-# **You need** lesson 07 (the same tiles, turned) and lesson 03 ($dV = P^\top dO$, $dK = \alpha\, dS^\top Q$). Nothing
-# that you wrote there is needed here.
+# **You need** lesson 07 (the same tiles, turned), lesson 03 ($dV = P^\top dO$, $dK = \alpha\, dS^\top Q$), and for
+# section 6 lesson 05 (registers, spilling, stages). No code that you wrote there is needed here.
 #
-# **It takes** 75 to 90 minutes: a kernel of some 30 lines, a second one that differs in a handful of them, three
-# experiments, three questions at the end.
+# **It takes** two to two and a half hours: a kernel of some 30 lines, a second one that differs in a handful of them,
+# five experiments, three questions at the end.
 
 # %%
 import math
@@ -31,6 +33,8 @@ from torch import Tensor
 
 import flashlearn
 from flashlearn import DEVICE
+from flashlearn.compiler import compile_launch
+from flashlearn.kernels import flash_backward_dkv
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
@@ -39,15 +43,28 @@ from flashlearn.lessons.shared import backward_pictures as pictures
 from flashlearn.lessons.shared import example, reference
 
 # %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "a", 2: "b", 3: "c"}
+### END SOLUTION
+flashlearn.recall("08", answers)
+
+# %% [markdown]
 # ## 1 · Two sums over the queries
 #
 # Value $j$ reaches the loss through every query that looked at it, and so does key $j$:
 #
 # $$dV_j = \sum_i P_{ij}\, dO_i, \qquad dK_j = \alpha \sum_i dS_{ij}\, Q_i .$$
 #
-# The sums run over $i$, down a column of $P$ and of $dS$. A matrix product sums along rows, so in matrices a transpose
-# appears: $dV = P^\top dO$ and $dK = \alpha\, dS^\top Q$. Once more at **any size**, as derivatives of the two
-# pairings $\langle dO, PV \rangle$ and $\langle dS, \alpha\,Q K^\top \rangle$:
+# The sums run over $i$, down a column of $P$ and of $dS$. A matrix product sums along the rows of its first factor, so
+# in matrices a transpose appears: $dV = P^\top dO$ and $dK = \alpha\, dS^\top Q$. Once more at **any size**, as
+# derivatives of the two pairings $\langle dO, PV \rangle$ and $\langle dS, \alpha\,Q K^\top \rangle$:
 
 # %%
 S_q, S_k, D = sp.symbols("S_q S_k D", integer=True, positive=True)
@@ -104,48 +121,118 @@ print("sum of the rows of dK", dK.sum(dim=0).abs().numpy().round(4))
 # ## 2 · Nobody owns both
 #
 # Look at the tiles of $S$ again. $dQ$ sums along rows of tiles, $dK$ and $dV$ along columns. A program that walks along
-# a row can own a block of $dQ$; one that walks down a column can own a block of $dK$ and of $dV$. No walk is both.
+# a row can own a block of $dQ$; one that walks down a column can own a block of $dK$ and of $dV$. No walk does both.
 
 # %%
 pictures.parallel_shapes("dq", "dkv", "one pass")
 
 # %% [markdown]
-# So there are two designs.
+# So there are three designs.
 #
 # - **Scan twice.** One kernel owns queries (lesson 07), another owns keys. Each rebuilds $S$, $P$, $dP$ and $dS$ for
 #   itself, so $S$ and $dP$ are computed twice.
-# - **Add across programs.** One kernel owns keys. For each tile it has $dS$ at hand, so it computes that tile's share
-#   of $dQ$ as well and adds it to memory, where other programs add theirs: atomically.
+# - **Own keys, and add to dQ.** For each tile the program has $dS$ at hand, so it computes that tile's share of $dQ$
+#   as well and adds it to memory, where other programs add theirs.
+# - **Own queries, and add to dK and dV.** The same, turned: the program keeps its block of $dQ$, and every tile adds a
+#   share to $dK$ and another to $dV$.
 #
 # Price them. Products first: $S$, $dP$ and $dQ$ are three, $S$, $dV$, $dP$ and $dK$ are four, together seven. In one pass
-# it is five. Then bytes, for $N$ queries and keys, blocks of $B$, $b$ bytes per element; an atomic addition counts as
-# a read and a write of fp32.
+# it is five. Then bytes, for $N$ queries and as many keys, blocks of $B_q$ queries and $B_k$ keys, $b$ bytes per
+# element; an addition to memory counts as a read and a write of fp32. **Predict** which of the two one-pass designs
+# moves more.
 
 # %% tags=["nbval-check-output"]
-N, B, b = sp.symbols("N B b", positive=True)
+N, B_q, B_k, b = sp.symbols("N B_q B_k b", positive=True)
 width = sp.Symbol("D", positive=True)
 
 product = 2 * N**2 * width
-scan_for_dq = 3 * N * width * b + (N / B) * 2 * N * width * b  # Q, dO, dQ once; K, V per block of queries
-scan_for_dkv = 4 * N * width * b + (N / B) * 2 * N * width * b  # K, V, dK, dV once; Q, dO per block of keys
-additions = (N / B) * N * width * 2 * 4  # each block of keys adds to all of dQ
+scan_for_dq = 3 * N * width * b + (N / B_q) * 2 * N * width * b  # Q, dO, dQ once; K, V per block of queries
+scan_for_dkv = 4 * N * width * b + (N / B_k) * 2 * N * width * b  # K, V, dK, dV once; Q, dO per block of keys
+to_dq = (N / B_k) * N * width * 2 * 4  # each block of keys adds to all of dQ
+to_dk_and_dv = (N / B_q) * 2 * N * width * 2 * 4  # each block of queries adds to all of dK and of dV
 
 designs = {
     "scan twice": (7 * product, scan_for_dq + scan_for_dkv),
-    "add across programs": (5 * product, scan_for_dkv + additions),
+    "own keys, add to dQ": (5 * product, scan_for_dkv + to_dq),
+    "own queries, add to dK and dV": (5 * product, scan_for_dq + to_dk_and_dv),
 }
-sizes = {N: 4096, B: 64, width: 64, b: 2}
+sizes = {N: 4096, B_q: 64, B_k: 64, width: 64, b: 2}
 for name, (operations, moved) in designs.items():
-    print(f"{name:20} {float(operations.subs(sizes)) / 1e9:5.1f} G operations", end="")
-    print(f"  {float(moved.subs(sizes)) / 2**20:6.1f} MiB requested per head:", sp.expand(moved))
+    print(f"{name:30} {float(operations.subs(sizes)) / 1e9:5.1f} G operations", end="")
+    print(f"  {float(moved.subs(sizes)) / 2**20:6.1f} MiB requested per head")
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
 # - Scanning twice costs $7/5$ of the arithmetic. (Speeds of backward passes are usually quoted as if five products had
 #   been computed, whichever design ran: credited, not executed, operations.)
-# - Adding across programs asks for more bytes in half precision, since $dQ$ travels in fp32 and in both directions,
-#   once per block of keys. Whether that hurts depends on the caches and on how many programs meet at one address.
+# - Adding to memory asks for more bytes in half precision, since the sums travel in fp32 and in both directions, once
+#   per block. A program that owns queries has two sums to add to, and twice as many additions. FlashAttention-2 owns
+#   keys. Whether the additions hurt depends on the caches and on how many programs meet at one address.
+#
+# </details>
+#
+# ### Lost updates
+#
+# "Adds it to memory" was said easily. Lesson 05 showed with two numbers how such an addition loses one of them. Here is
+# the third design, cut down to $dV$. Program (0, 0, 0) owns the queries 0
+# to 15, program (1, 0, 0) the next sixteen. $P$ is in memory for once, to keep the experiment small. The first variant
+# adds as one would in Python: load, add, store. **Predict** whether the result is right here, in an interpreter that
+# runs one program after the other; and whether it is on a GPU.
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def add_shares_kernel(p_ptr, do_ptr, dv_ptr, S_k, D: tl.constexpr, BLOCK: tl.constexpr, ATOMIC: tl.constexpr):
+    rows, d = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, D)
+    do = tl.load(do_ptr + rows[:, None] * D + d[None, :])  # this program's queries
+    for start in range(0, S_k, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        p = tl.load(p_ptr + rows[:, None] * S_k + columns[None, :])  # (queries, keys)
+        share = tl.dot(tl.trans(p), do, input_precision="ieee")  # (keys, D)
+        dv_tile = dv_ptr + columns[:, None] * D + d[None, :]
+        if ATOMIC:
+            tl.atomic_add(dv_tile, share)
+        else:
+            tl.store(dv_tile, tl.load(dv_tile) + share)
+
+
+generator = torch.Generator().manual_seed(5)
+p_stored = torch.softmax(torch.randn(32, 32, generator=generator), dim=1).to(DEVICE)
+do_stored = torch.randn(32, 16, generator=generator).to(DEVICE)
+
+for atomic in (False, True):
+    dv = torch.zeros(32, 16, device=DEVICE)
+    with flashlearn.observing() as (session, _):
+        add_shares_kernel[(2,)](p_stored, do_stored, dv, 32, D=16, BLOCK=16, ATOMIC=atomic)
+    races = session.memory.races.found
+    print("atomic add:     " if atomic else "load, add, store:", end=" ")
+    print("right here," if torch.allclose(dv, p_stored.T @ do_stored, atol=1e-5) else "wrong here,", end=" ")
+    print(races[0].sentence if races else "and no two programs meet without order")
+
+# %% [markdown]
+# The numbers are right, and the kernel is wrong. The interpreter has noticed because it looks at who touched which
+# address, and not at the result. On a GPU both programs run at once. **Predict** what is missing from $dV$ if both load
+# before either stores, and program (1, 0, 0) stores last. Played out by hand:
+
+# %% tags=["nbval-check-output"]
+shares_of_dv = [(p_stored[rows].T @ do_stored[rows]).cpu() for rows in (slice(0, 16), slice(16, 32))]
+memory = torch.zeros(32, 16)
+loaded_by_0, loaded_by_1 = memory.clone(), memory.clone()  # both load 0
+memory = loaded_by_0 + shares_of_dv[0]  # program (0, 0, 0) stores
+memory = loaded_by_1 + shares_of_dv[1]  # program (1, 0, 0) stores what it had loaded, plus its share
+
+missing = shares_of_dv[0] + shares_of_dv[1] - memory
+print("what is missing is exactly the share of program (0, 0, 0):", torch.allclose(missing, shares_of_dv[0]))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A lost update is no rounding error. A whole share is gone, and on the next run perhaps another one, or none.
+# - `tl.atomic_add` is one step for each address: nobody comes in between. It makes the sum right and leaves the order
+#   open, so the last bits may still change from run to run.
+# - Most runs on a GPU are right by luck, since the moments between load and store are short. A test that compares
+#   numbers needs that bad luck. (Lesson 10 has a patient with this disease, lesson 11 builds both one-pass designs.)
 #
 # </details>
 
@@ -155,8 +242,9 @@ for name, (operations, moved) in designs.items():
 # > **The claim.** Since $dQ$ sums over keys and $dK$ over queries, no kernel can compute both without its programs
 # > overwriting each other's results. Therefore the backward pass *needs* two kernels.
 # >
-# > **The experiment.** Let every block of keys add its share to $dQ$, in torch, in whatever order the programs happen
-# > to run. **Predict** two things: is the result right, and is it the same for every order?
+# > **The experiment.** Let every block of keys add its share to $dQ$, in torch, one whole addition after the other, in
+# > whatever order the programs happen to run. **Predict** two things: is the result right, and is it the same for
+# > every order?
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(0)
@@ -215,8 +303,31 @@ for keys in (tile_k, tile_q):
         print(f"{tile_q}×{keys} tile: refused, {error}")
 
 # %% [markdown]
-# Lesson 01 warned of `dK = dS · Q`, which passes a shape check when $S_q = S_k$. In a kernel it is worse: what has to be
-# square is only the *tile*, and that it usually is.
+# Lesson 01 warned of `dK = dS · Q`, which passes a shape check when $S_q = S_k$. In a kernel it is worse: only the
+# *tile* has to be square, and it usually is.
+#
+# Debuggers of such kernels like an *identity pattern*: $Q = K = I$ with four queries and keys, $D = 4$. Then $S = \alpha I$,
+# and $P$ has only two different numbers, which one can check by eye. It is a good first test, and blind in one eye.
+# **Predict** whether it finds a transpose that was forgotten on $P$, and one that was forgotten on $dS$.
+
+# %% tags=["nbval-check-output"]
+generator = torch.Generator().manual_seed(6)
+identity = torch.eye(4, dtype=torch.float64)
+V_any, dO_any = (torch.randn(4, 4, generator=generator, dtype=torch.float64) for _ in range(2))
+P_id = torch.softmax(0.5 * identity @ identity.T, dim=1)  # alpha = 1/√4
+dP_id = dO_any @ V_any.T
+dS_id = P_id * (dP_id - (P_id * dP_id).sum(dim=1, keepdim=True))
+
+print("P[0]", P_id[0].numpy().round(3))
+for name, forgotten, right in (
+    ("P ", P_id @ dO_any, P_id.T @ dO_any),
+    ("dS", dS_id @ identity, dS_id.T @ identity),
+):
+    print(f"no transpose on {name}:", "not seen" if torch.allclose(forgotten, right) else "seen")
+
+# %% [markdown]
+# With $Q = K$ the scores are symmetric, and here $P$ is, too. What is equal to its transpose cannot show a missing one.
+# $dS$ is not symmetric, since $dO$ and $V$ differ. Take $V = dO = I$ as well, and both are hidden.
 #
 # ## 4 · Padded queries: three experiments
 #
@@ -296,7 +407,7 @@ pictures.padded_tiles(
 )
 
 # %% [markdown]
-# Now the same in a real kernel, one that is right but for the filler, at $S_q = 37$ with tiles of 32: 27 padded rows.
+# Now the same in a real kernel, one that is right except for the filler, at $S_q = 37$ with tiles of 32: 27 padded rows.
 
 # %%
 generator = torch.Generator().manual_seed(2)
@@ -333,7 +444,8 @@ for fault in ("LSE filled with 0", "LSE filled with -inf", "clamped rows", ""):
 # Write the kernel; the launcher is given, and has computed $\delta$. What the check will ask of it:
 #
 # - any $S_q$, $S_k$ and $D$; rows from $S_q$ on, keys from $S_k$ on and lanes from $D$ on are padding;
-# - every tensor with strides of its own;
+# - every tensor with strides of its own; $B \cdot H$ up to 65535, the end of the grid's second axis;
+# - $\alpha$ may be negative, and scores may be near $-120$, where $e^{-\mathrm{LSE}}$ is infinite;
 # - `dk` and `dv` grow in fp32; `p` and `ds` are cast to the dtype of the operand that they meet; dtypes are fp32, fp16
 #   and bf16. Pass `input_precision="ieee"` to `tl.dot`;
 # - $\alpha$ on `dk`, not on `dv`.
@@ -367,8 +479,7 @@ flashlearn.check("dkv_kernel", dkv_kernel)
 # - $dV = P^\top dO$ does not contain $dS$. Whatever is wrong with $\delta$, $dP$ or $dS$ shows in $dK$ and not in $dV$;
 #   whatever is wrong with $P$ shows in both. Lesson 10 makes a method of this.
 # - Two sums of `(BLOCK_K, BLOCK_D)` in fp32 live in registers during the whole loop, where the forward pass and $dQ$
-#   have one. Look at the report's budget: in fp32, without tensor cores, all 255 registers are taken, and some are
-#   spilled.
+#   have one. Look at the report's budget, and then at section 6.
 #
 # </details>
 
@@ -379,13 +490,22 @@ flashlearn.check("dkv_kernel", dkv_kernel)
 #
 # $$i \ge j - (S_k - S_q).$$
 #
-# Early queries do not see late keys, so now the mask cuts off the *beginning* of the loop. The first key of program
-# `pid` is $\mathrm{pid} \cdot B$; the first query that sees it is $\mathrm{pid}\cdot B - (S_k - S_q)$, or 0 if that is
-# negative. Tiles begin at multiples of the block size, so round down:
+# Early queries do not see late keys, so now the mask cuts off the *beginning* of the loop. Where does the loop of
+# program (pid, head, 0) begin, for blocks of $B_k$ keys that it owns and tiles of $B_q$ queries that come by? Two
+# questions lead there: which query is the first that sees the block's first key, and which tile is that query in?
 #
-# $$\mathrm{start} = \left\lfloor \frac{\max(0,\ \mathrm{pid}\cdot B - (S_k - S_q))}{B} \right\rfloor B .$$
+# <details><summary>The start, derived</summary>
 #
-# The same tiles as in lesson 07, of course. Only their owners have changed:
+# The block's first key is $\mathrm{pid} \cdot B_k$. The first query that sees it is $\mathrm{pid}\cdot B_k - (S_k - S_q)$, or
+# query 0 if that is negative. Tiles begin at multiples of $B_q$, so round down to one:
+#
+# $$\mathrm{start} = \left\lfloor \frac{\max(0,\ \mathrm{pid}\cdot B_k - (S_k - S_q))}{B_q} \right\rfloor B_q .$$
+#
+# Two block sizes, at two places. With square tiles whoever confuses them is right all the same.
+#
+# </details>
+#
+# The tiles are those of lesson 07, of course. Only their owners have changed:
 
 # %%
 pictures.causal_tiles("keys", ((192, 192), (96, 192), (192, 112)))
@@ -393,7 +513,7 @@ pictures.causal_tiles("keys", ((192, 192), (96, 192), (192, 112)))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The work is unevenly shared. For $S_q = S_k$ the first program visits all tiles of queries and the last one a single
+# - The work is shared unevenly. For $S_q = S_k$ the first program visits all tiles of queries and the last one a single
 #   tile; for $dQ$ it was the other way round. (Lesson 12 starts the heavy ones first.)
 # - With more queries than keys, the first $S_q - S_k$ queries see nothing; whole tiles of them are never visited, by any
 #   program. The tile where they end is, and there LSE $= -\infty$ must not turn into NaN. $dK$ and $dV$ sum over queries,
@@ -402,22 +522,26 @@ pictures.causal_tiles("keys", ((192, 192), (96, 192), (192, 112)))
 # </details>
 
 # %% [markdown]
-# **Predict** the starts for $S_q = 64$, $S_k = 100$ and blocks of 32. Then for $S_q = 100$, $S_k = 64$.
+# **Predict** the starts for $S_q = 64$, $S_k = 100$ and blocks of 32 keys and 16 queries. Then for $S_q = 100$,
+# $S_k = 64$. The cell asks the mask which tiles hold a visible pair; it knows no formula.
 
 # %% tags=["nbval-check-output"]
 for length_q, length_k in ((64, 100), (100, 64)):
     print(f"S_q = {length_q}, S_k = {length_k}")
-    for pid in range(math.ceil(length_k / 32)):
-        first = max(0, pid * 32 - (length_k - length_q))
-        start = first // 32 * 32
-        steps = len(range(start, length_q, 32))
-        print(f"  program {pid}: first query {first:3}, start {start:3}, {steps} tiles")
+    pairs = reference.visible(length_q, length_k, causal=True)
+    for pid, owned in enumerate(pairs.split(32, dim=1)):
+        first = int(owned.any(dim=1).int().argmax())
+        tiles = [bool(tile.any()) for tile in owned.split(16)]
+        print(
+            f"  program ({pid}, 0, 0): first query {first:2}, start {16 * tiles.index(True):2},"
+            f" {sum(tiles)} of {len(tiles)} tiles"
+        )
 
 # %% [markdown]
 # ### Exercise 2: `dkv_kernel_causal` · core
 #
-# Your kernel once more, with three changes: the loop's start, the mask in `s`, the guard for LSE. What the check will
-# ask of it, beyond exercise 1:
+# Your kernel once more, with three changes: the loop's start, the mask in `s`, and a guard. What the check will ask of
+# it, beyond exercise 1:
 #
 # - bottom-right alignment for $S_q \ne S_k$, both ways;
 # - queries that see nothing add nothing, and make no NaN;
@@ -439,8 +563,8 @@ flashlearn.check("dkv_kernel_causal", dkv_kernel_causal)
 # ### One program, step by step
 #
 # `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it and use the
-# arrow keys. 128 queries and keys, blocks of 32, and program (2, 0): keys 64 to 95. **Predict** which tile of $Q$ it
-# reads first, and which of $Q$, $K$, $V$ and $dO$ stays in registers.
+# arrow keys. 128 queries and keys, blocks of 32, and program (2, 0, 0): keys 64 to 95. **Predict** which tile of $Q$ it
+# reads first, and which of $Q$, $K$, $V$ and $dO$ stay in registers.
 
 # %%
 generator = torch.Generator().manual_seed(4)
@@ -470,7 +594,85 @@ later_keys
 # </details>
 
 # %% [markdown]
-# ## 6 · The whole backward pass
+# ## 6 · Where registers run out
+#
+# This kernel carries two sums of `(BLOCK_K, BLOCK_D)` in fp32 through its loop, where the forward pass and $dQ$ carry
+# one. Beside them there are `k`, `v`, and four tiles of scores. **Predict** with lesson 05's arithmetic, for $D = 128$,
+# blocks of 64 and 4 warps: how many registers of a thread do the two sums take, out of 255?
+#
+# Two options of a launch decide what the compiler makes of the rest: `num_warps`, the warps that share a program's
+# tiles, and `num_stages`, how many tiles of the loop are under way at once. The interpreter has no use for either and
+# only remembers them. The compiler can be asked for an H100 (sm_90) without having one. **Predict** in which of the rows
+# registers run out, before you run the cell.
+
+
+# %%
+def dkv_budget(D, block_q, block_k, warps, stages):
+    """What the compiler says of the course's dK/dV kernel in fp16, for an H100."""
+    q, k, v, do, dk, dv = torch.zeros(6, 1, 1, 16, D, dtype=torch.float16, device=DEVICE)
+    lse = delta = torch.zeros(1, 1, 16, device=DEVICE)
+    strides = [stride for t in (q, k, v, do, dk, dv) for stride in t.stride()]
+    with flashlearn.observing() as (session, _):
+        flash_backward_dkv.flash_dkv_kernel[(1, 1)](
+            q, k, v, do, lse, delta, dk, dv, 1.0, 1, 16, 16, D, *strides,
+            BLOCK_Q=block_q, BLOCK_K=block_k, BLOCK_D=D, num_warps=warps, num_stages=stages,
+        )  # fmt: skip
+    return compile_launch(session.launches[-1], targets=(90,))[0]
+
+
+shapes = (
+    (64, 64, 64, 4, 3),
+    (128, 64, 64, 4, 3),
+    (128, 64, 64, 8, 3),
+    (128, 64, 64, 4, 2),
+    (128, 32, 64, 4, 3),
+    (128, 64, 32, 4, 3),
+    (128, 64, 128, 8, 2),
+)
+budgets = {shape: dkv_budget(*shape) for shape in shapes}
+spilled = {shape: made.spill_bytes for shape, made in budgets.items()}
+assert spilled[64, 64, 64, 4, 3] == 0 < spilled[128, 64, 128, 8, 2]
+assert spilled[128, 64, 64, 8, 3] <= spilled[128, 64, 64, 4, 3]  # more warps, and
+assert spilled[128, 64, 32, 4, 3] <= spilled[128, 64, 64, 4, 3]  # fewer keys, leave room
+print("  D  BLOCK_Q  BLOCK_K  warps  stages  the sums  registers  spilled   shared  occupancy")
+for (D, block_q, block_k, warps, stages), made in budgets.items():
+    sums = 2 * block_k * D // (32 * warps)
+    print(
+        f"{D:3}  {block_q:7}  {block_k:7}  {warps:5}  {stages:6}  {sums:8}  {made.registers:9}"
+        f"  {made.spill_bytes:5} B  {made.shared_bytes // 1024:3} KiB  {made.occupancy:9.1%}"
+    )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The sums take 128 of 255 registers: half of what there is, before a single score is computed. With the compiler of
+#   this course (triton 3.7.1) $D = 64$ fits with room to spare, and $D = 128$ with the same blocks, 4 warps and 3 stages
+#   is the first to spill.
+# - Eight warps share the same tiles among twice as many threads. That leaves room, though not half of the registers:
+#   addresses and masks are wanted in each thread again.
+# - Fewer stages help a little: a tile that is loaded ahead waits in shared memory, and its addresses in registers.
+# - Smaller tiles of *queries* help hardly or not at all. Smaller blocks of *keys* do, for the sums are as long as these.
+# - What spilled is read back from local memory. 24 bytes may sit outside the loop and cost nothing; some hundred bytes
+#   do not. The compiler tells how much; only a clock tells how bad.
+#
+# </details>
+#
+# ### The cheapest shape · stretch
+#
+# By section 2 the loop requests $Q$ and $dO$ once per block of *keys*: twice as large a `BLOCK_K` is half as much traffic.
+# Take $D = 128$. Find a shape with `BLOCK_K=128` that does not spill, by predicting first and asking `dkv_budget` then.
+# Up to 16 warps are worth a thought: how many registers may each of 512 threads have, if a multiprocessor has 65536?
+#
+# <details><summary>Two that fit</summary>
+#
+# `dkv_budget(128, 32, 128, 8, 1)` and `dkv_budget(128, 16, 128, 8, 2)`: the tiles of queries pay for the block of keys.
+# With 16 warps a thread has 128 registers at most, and the sums alone take 64 of them: that spills. Whether half the
+# traffic is worth such short tiles is a question for a GPU, and for lesson 12.
+#
+# </details>
+
+# %% [markdown]
+# ## 7 · The whole backward pass
 #
 # Both kernels together, on the small example, causal and not, beside autograd. With four queries and three keys, the
 # causal mask leaves query 0 with nothing to see.
@@ -519,18 +721,20 @@ for name, function in (("dQ", dq_kernel), ("dK, dV", flashlearn.use("dkv_kernel"
 print(f"together {total:.0f} products")
 
 # %% [markdown]
-# ## 7 · What you have now
+# ## 8 · What you have now
 #
 # | | | remember |
 # |---|---|---|
 # | the shape | a program owns keys, queries come by | the forward pass, turned by 90 degrees |
 # | $dV$ | $P^\top dO$ | no $\alpha$, no $\delta$ |
 # | $dK$ | $\alpha\, dS^\top Q$ | $\alpha$ once, at the end |
-# | two designs | scan twice: 7 products, repeatable | add across programs: 5, atomics, fp32 buffer |
+# | three designs | scan twice: 7 products, repeatable | one pass: 5, atomics, fp32 buffers |
+# | load, add, store | two programs, one address: a share is lost | `tl.atomic_add`, or one owner |
 # | padding | mind the index that is summed over | here queries (LSE $+\infty$); for $dQ$ keys ($s = -\infty$) |
 # | "$P = 1$ leaks" | only if padded `do` is not 0 | $\infty \cdot 0$ is worse, clamping leaks for real |
-# | causal | `start = max(0, pid B − (S_k − S_q)) // B * B` | the mask cuts the loop's beginning |
-# | sees nothing | LSE $-\infty \to +\infty$ | one NaN here costs a whole block of keys |
+# | causal | the start: $B_k$ finds the query, $B_q$ the tile | the mask cuts the loop's beginning |
+# | sees nothing | LSE $-\infty \to +\infty$, or another guard | one NaN here costs a whole block of keys |
+# | registers | two sums per program | smaller blocks of keys, or more warps; ask the compiler |
 #
 # ### Questions to yourself
 #
@@ -568,8 +772,8 @@ print(f"together {total:.0f} products")
 #
 # For $dV$ nothing: `p` is cast for that product in any case. $dS = P \circ (dP - \delta)$ now starts from a rounded
 # factor and is rounded once more before its own product, so $dK$ (and $dQ$, in its kernel) carries two relative errors of
-# $2^{-11}$ instead of one. Rows of $dS$ also no longer sum to zero as well as before, and where keys have a large common
-# part that is what is left over.
+# $2^{-11}$ instead of one. The rows of $dS$ then sum to zero less exactly than before, and where all keys have a large part
+# in common, $dQ$ carries that part times the remainder.
 #
 # </details>
 

@@ -163,10 +163,10 @@ strided_inputs = Exercise(
         "D of q. The kernel wants sixteen strides, four each of q, k, v and o in this order; `*t.stride()` "
         "writes four. o is `torch.empty((B, H, S_q, D), …)`: `empty_like(q)` would copy q's layout. "
         "The grid is `(triton.cdiv(S_q, BLOCK), B * H)`.",
-        "`flash_forward_kernel[(triton.cdiv(S_q, 32), B * H)](q, k, v, o, lse, alpha, H, S_q, S_k, D, "
-        "*q.stride(), *k.stride(), *v.stride(), *o.stride(), BLOCK_Q=32, BLOCK_K=32, BLOCK_D=max(16, "
-        'triton.next_power_of_2(D)))`; and for a misfit, say: `raise ValueError(f"k has shape '
-        '{tuple(k.shape)}, expected {(B, H, k.shape[2], D)}")`.',
+        "The launch passes the five tensors, alpha, H, S_q, S_k, D, then four times `*t.stride()` in the "
+        "order q, k, v, o, then the three blocks by name, `BLOCK_D` with `triton.next_power_of_2` and at "
+        'least 16. A misfit reads like `raise ValueError(f"k has shape {found}, expected {wanted}")`: one '
+        "such line for each kind of misfit, the dtypes with TypeError.",
     ),
 )
 
@@ -301,10 +301,10 @@ flash_attention = Exercise(
         "`ctx.save_for_backward` takes tensors, all in one call: q, k, v, o, lse; `ctx.saved_tensors` gives "
         "them back in this order. What is no tensor is an attribute: `ctx.causal = causal`. A gradient that "
         "does not exist is `None`.",
-        "`forward = flash_forward_causal if causal else flash_forward`, `o, lse = forward(q, k, v, alpha)`; "
-        "backward: `dq = to_dq(q, k, v, o, do, lse, ctx.alpha)`, `dk, dv = to_dkv(q, k, v, o, do, lse, "
-        "ctx.alpha)`, `return dq, dk, dv, None, None`. Last, `if alpha is None: alpha = 1 / "
-        "math.sqrt(q.shape[-1])` and `return FlashAttention.apply(q, k, v, causal, alpha)`.",
+        "`forward` chooses one of two launchers by `causal`, keeps five tensors and two attributes, and "
+        "returns o alone. `backward` unpacks the five, chooses again, calls two launchers with the same "
+        "seven arguments, and returns three gradients and a `None` for each of the other two arguments. In "
+        "`flash_attention` test alpha with `is None`; `apply` takes its arguments by position.",
     ),
 )
 
@@ -392,9 +392,9 @@ train_with_your_kernel = Exercise(
         "`batch[:, :-1]` is what the model reads, `batch[:, 1:]` what it is to predict. `F.cross_entropy` "
         "wants logits of shape (B · S, characters) and targets of shape (B · S,): `.flatten(0, 1)` and "
         "`.flatten()`. Note `loss.detach()`, and `torch.stack` the list in the end.",
-        "`attention = lambda q, k, v: flash_attention(q, k, v, causal=True)`; in the loop `logits = "
-        "model(batch[:, :-1], attention)`, `loss = F.cross_entropy(logits.flatten(0, 1), batch[:, "
-        "1:].flatten())`, `adam.zero_grad()`, `loss.backward()`, `adam.step()`, and "
-        "`losses.append(loss.detach())`.",
+        "Attention is a `lambda q, k, v:` around `flash_attention` with `causal=True`. In the loop: the "
+        "model reads `batch[:, :-1]`; the loss compares the flattened logits with the flattened rest; the "
+        "optimiser clears its gradients, the loss goes backward, the optimiser steps; the list gets the "
+        "detached loss.",
     ),
 )

@@ -14,11 +14,12 @@
 # - train a model with your own attention, and judge whether its loss curve is close enough to another's.
 #
 # **You need** lessons 06 to 08. Their functions are used here: your own where they have passed, the course's where they
-# have not. Of PyTorch: `nn.Module`, `loss.backward()`, an optimiser.
+# have not. Further lesson 02 (softmax and its derivative), lesson 03 ($\delta$), and a little of lesson 01's sympy. Of
+# PyTorch: `nn.Module`, `loss.backward()`, an optimiser.
 #
-# **It takes** 75 to 90 minutes: a launcher with its checks, an autograd.Function of some twelve lines, a training loop
-# of ten, three questions at the end. On a computer without a GPU the training run itself takes one to three minutes
-# of these.
+# **It takes** two and a half to three hours: a launcher with its checks, an autograd.Function of some twelve lines, a
+# training loop of ten, three questions at the end. On a computer without a GPU the training run itself takes one to
+# three minutes of these. After section 3 there is a good place for a break.
 
 # %%
 import inspect
@@ -44,6 +45,19 @@ from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal, flash_forward_kernel
 from flashlearn.lessons.lesson_09_into_pytorch import pictures, training
 from flashlearn.lessons.shared import reference
+
+# %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "b", 2: "c", 3: "a"}
+### END SOLUTION
+flashlearn.recall("09", answers)
 
 # %% [markdown]
 # ## 1 · Whose kernels are these?
@@ -88,9 +102,9 @@ kernels
 # memory alone. Attention's inputs are nearly always views, because nobody computes $Q$, $K$ and $V$ in the layout
 # $[B, H, S, D]$: one linear layer writes a row of $3HD$ numbers for every position, and the heads are cut out of it.
 #
-# Here are four layouts of a tensor with $H = 2$, $S = 3$, $D = 2$. A cell says *s d*, its colour is the head; a dashed one
-# is memory that belongs to somebody else. **Predict** the strides of each before you look: a contiguous tensor; one that a projection left as $[B, S, H, D]$; a $K$ whose
-# memory holds $K^\top$; and one head expanded to two.
+# Here are four layouts of a tensor with $H = 2$, $S = 3$, $D = 2$. A cell says *s d*, and its colour is the head; a dashed
+# one is memory that belongs to somebody else. **Predict** the strides of each before you look: a contiguous tensor; one
+# that a projection left as $[B, S, H, D]$; a $K$ whose memory holds $K^\top$; and one head expanded to two.
 
 # %%
 numbers = torch.arange(12.0).view(1, 2, 3, 2)
@@ -105,8 +119,33 @@ pictures.layouts(views)
 # %% [markdown]
 # All four have the shape $[1, 2, 3, 2]$, and a kernel that is given their strides reads each of them where it lies. A
 # kernel that assumes a layout reads something else: other heads' numbers, or memory beyond the end. Nothing in the shape
-# warns it.
-#
+# warns it. Here is one that copies head 1, three positions of two numbers, with the strides that it is told. **Predict**
+# which of the four copies go wrong if it is told the strides of the contiguous tensor, (12, 6, 2, 1), and whether
+# anything would tell you.
+
+
+# %%
+@triton.jit
+def copy_head_kernel(x_ptr, out_ptr, st_h, st_s, st_d, BLOCK: tl.constexpr):
+    s, d = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    inside = (s < 3)[:, None] & (d < 2)[None, :]
+    x = tl.load(x_ptr + 1 * st_h + s[:, None] * st_s + d[None, :] * st_d, mask=inside, other=0.0)
+    tl.store(out_ptr + s[:, None] * 2 + d[None, :], x, mask=inside)
+
+
+for name, view in views.items():
+    given_strides = []
+    for strides in (view.stride(), (12, 6, 2, 1)):
+        copied = torch.empty(3, 2)
+        try:
+            with flashlearn.observing():
+                copy_head_kernel[(1,)](view, copied, *strides[1:], BLOCK=4)
+            given_strides.append("right" if torch.equal(copied, view[0, 1]) else "wrong")
+        except flashlearn.OutOfBounds:
+            given_strides.append("reads beyond the end")
+    print(f"{name:11} with its own strides: {given_strides[0]:6} with (12, 6, 2, 1): {given_strides[1]}")
+
+# %% [markdown]
 # The easy way out is `.contiguous()`, which copies. **Predict** what it would move, for $Q$, $K$ and $V$ of one layer at
 # $B = 32$, $H = 8$, $S = 1024$, $D = 64$ in 16 bits, and compare with what attention itself must move at least.
 
@@ -118,8 +157,8 @@ print(f"copying q, k and v       {3 * 2 * one / 2**20:4.0f} MiB: each is read an
 print(f"the forward pass itself  {(4 * one + B * H * S * 4) / 2**20:4.0f} MiB at least: q, k, v, o and LSE")
 
 # %% [markdown]
-# So three copies cost more traffic than the attention. That is why your kernels take strides, four for each tensor. Three
-# more places where a layout surprises people. **Predict** each line: is it contiguous, and what are its strides?
+# So three copies cost more traffic than the attention. That is why your kernels take strides, four for each tensor. Here
+# are three more places where a layout surprises people. **Predict** each line: is it contiguous, and what are its strides?
 
 # %% tags=["nbval-check-output"]
 q = torch.randn(1, 3, 2, 4).transpose(1, 2).requires_grad_()  # [1, 2, 3, 4], as a projection leaves it
@@ -192,8 +231,8 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 #     <four strides of q>, <of k>, <of v>, <of o>, BLOCK_Q=…, BLOCK_K=…, BLOCK_D=…)
 # ```
 #
-# One program per block of queries (axis 0) and per head of a batch entry (axis 1). Blocks of 32 will do; `BLOCK_D` is a
-# power of two, at least D and at least 16. The check runs the launcher on ten layouts, and then hands it eleven misfits.
+# Program (i, h, 0) has block i of the queries, of head h counted through all batch entries. Blocks of 32 will do; `BLOCK_D` is a
+# power of two, at least D and at least 16. The check runs the launcher on twelve inputs in ten layouts, and then hands it eleven misfits.
 
 # %% exercise="strided_inputs"
 # INCLUDE: flashlearn/kernels/attention.py:refuse_misfits
@@ -222,7 +261,7 @@ for wrong in (ones[0], ones.half(), ones.expand(3, 2, 8, 16), ones[..., :12]):
 
 # %% [markdown]
 # The exercises that follow are not about this again, so from here on the course's guard stands at the door. (If yours has
-# passed, skip the next cell, and yours does.)
+# passed and you would rather keep it, skip the next cell.)
 
 # %%
 from flashlearn.kernels.attention import refuse_misfits
@@ -230,9 +269,9 @@ from flashlearn.kernels.attention import refuse_misfits
 # %% [markdown]
 # ## 3 · What autograd wants to know
 #
-# `o = flash_forward(q, k, v, alpha)[0]` is a number-crunching call that torch knows nothing about: `o` hangs on no graph,
-# and no gradient passes through it. `torch.autograd.Function` is how a graph gets a node of your own making. It has two
-# static methods:
+# `o = flash_forward(q, k, v, alpha)[0]` is a number-crunching call that torch knows nothing about: `o` is part of no
+# graph, and no gradient passes through it. With `torch.autograd.Function` a graph gets a node of your own making. It has
+# two static methods:
 #
 # - `forward(ctx, *arguments)` computes the result, and puts what the way back will need on `ctx`;
 # - `backward(ctx, *gradients)` gets one gradient per *output* of forward, and returns one per *argument* of forward, in
@@ -259,7 +298,7 @@ s = torch.tensor([[0.0, math.log(2), math.log(3)]], requires_grad=True)
 p = Softmax.apply(s)
 (ds,) = torch.autograd.grad(p, s, torch.tensor([[1.0, -2.0, 0.0]]))
 print("p ", p.detach().numpy().round(4), " ds", ds.numpy().round(4))
-print("hangs on the graph as", type(p.grad_fn).__name__)
+print("its node in the graph:", type(p.grad_fn).__name__)
 
 # %% [markdown]
 # (You computed $ds = (\frac14, -\frac12, \frac14)$ by hand in lesson 02.)
@@ -351,7 +390,7 @@ for length in (128, 1024, 8192, 65536):
 pictures.kept()
 
 # %% [markdown]
-# Believe no formula about memory that you can measure. Autograd tells what it keeps, through `saved_tensors_hooks`.
+# Do not believe a formula about memory where you can measure. Autograd tells what it keeps, through `saved_tensors_hooks`.
 # **Predict** the two lines, for $B = 1$, $H = 2$, $S = 128$, $D = 16$ in fp32: attention from its formula, and one call of
 # the course's `flash_attention`. (A tensor is 16 KiB, $P$ of both heads 128 KiB.)
 
@@ -428,12 +467,10 @@ flashlearn.check("flash_attention", flash_attention)
 #
 # - Without the mask on the way back $P = e^{S - \mathrm{LSE}}$ is computed for hidden keys too. They took no part in the
 #   LSE, so nothing keeps these numbers below 1; where a row sees nothing, LSE is $-\infty$ and they are infinite.
-# - `alpha or …` takes 0.0 for missing. Who would pass 0? Somebody who sweeps over alpha, or a test.
+# - `alpha or …` takes 0.0 for missing. Who would pass 0? Somebody who tries a range of alphas, or a test.
 # - $\delta$ is computed twice here, once in each backward launcher, since each was written to stand alone. It reads $O$ and
 #   $dO$ once more: little beside $K$ and $V$ coming by in every program, and still the first thing to merge when speed
 #   counts.
-# - `ctx.needs_input_grad` tells which gradients somebody wants. If only $Q$ needs one (a frozen encoder's $K$ and $V$),
-#   the kernel for $dK$ and $dV$ need not run. The check does not ask for it.
 #
 # </details>
 
@@ -446,6 +483,24 @@ flash_attention = flashlearn.use("flash_attention", flash_attention)
 print("flash_attention is", "yours" if yours else "the course's")
 if yours:
     print("and calls", kernels, sep="\n")
+
+# %% [markdown]
+# ### Only what is wanted · stretch
+#
+# A frozen encoder's $K$ and $V$ want no gradient. Autograd says so, in `ctx.needs_input_grad`: one truth value per
+# argument of `forward`. How many kernels does a call with its backward pass launch when only $Q$ wants a gradient?
+# **Predict**, then look.
+
+# %%
+leaf, k_frozen, v_frozen = (torch.randn(1, 1, 16, 16, device=DEVICE) for _ in range(3))
+leaf.requires_grad_()
+with flashlearn.observing() as (session, _):
+    flash_attention(leaf, k_frozen, v_frozen).sum().backward()
+print(len(session.launches), "launches:", ", ".join(launch.name for launch in session.launches))
+
+# %% [markdown]
+# Bring the course's five down to three, without a gradient that is missing when somebody does want it:
+# `flashlearn.check("flash_attention", flash_attention)` must still pass. What has to be returned for what nobody wants?
 
 # %% [markdown]
 # ## 4 · Is the gradient right?
@@ -575,15 +630,14 @@ for name, gradient in (("right", gradient_at(torch.float16)), ("wrong", dQ_wrong
 # %% [markdown]
 # **What to compare with instead.** The same formula, written down once more in plain torch, in fp64, differentiated by
 # autograd: `reference.attention_forward` is twelve lines. *That* oracle may be tested by finite differences, in fp64,
-# where they are good to ten digits. Then the question "how close is close enough?", answered by an experiment
-# instead of a number from the air: compute the same thing with torch at the kernel's own precision, see how far *that* is
-# off, and allow the kernel two or three times as much. FlashAttention's own tests do it so, and so do the checks of this
-# course.
+# where they are good to ten digits. "How close is close enough?" is then answered by an experiment, instead of a number
+# out of thin air: compute the same thing with torch at the kernel's own precision, see how far *that* is off, and allow
+# the kernel two or three times as much. FlashAttention's tests do it this way, and so do the checks of this course.
 #
 # ## 5 · Against SDPA
 #
-# torch's own `scaled_dot_product_attention` is the standard to be held to. On a GPU at the sizes of a real layer:
-# $B = 32$, $H = 8$, $D = 64$, $S$ of 128, 500 and 1024, causal and not, in fp16. On a CPU the same at a size that the
+# Compare with torch's own `scaled_dot_product_attention`. On a GPU the cell does so at the sizes of a real layer:
+# $B = 32$, $H = 8$, $D = 64$, $S$ of 128, 500 and 1024, causal and not, in fp16; on a CPU at a size that the
 # interpreter can do. The truth is SDPA in fp32 on the same numbers; both sides' errors are measured against it.
 # **Predict** the last column: is yours nearer to the truth than torch's, or farther?
 
@@ -654,9 +708,9 @@ print(inspect.getsource(training.Block.forward))
 # %% [markdown]
 # `q`, `k` and `v` are three views of one buffer, with last stride 1 and strides of $3HD$ between positions: section 2.
 #
-# How large? In the interpreter a tile costs a few milliseconds whatever its size. A training step costs (batch entries) ×
-# (heads) × (layers) × (tiles) of them, for each kernel, so on a CPU the context is 32: one tile, and one program per head.
-# On a GPU the same code trains a model a hundred times larger:
+# How large can it be? In the interpreter a tile costs a few milliseconds whatever its size. A training step costs (batch
+# entries) × (heads) × (layers) × (tiles) of them, for each kernel, so on a CPU the context is 32: one tile, and one
+# program per head. On a GPU the same code trains a model a hundred times larger:
 
 # %%
 size = training.SIZE
@@ -705,7 +759,7 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 #   pass adds with atomics, in another order each time. The formula differed from it by 0.046, and the course's
 #   kernels by 0.018. In fp32, over 100 steps, all of these were below $10^{-6}$. The drift between right answers is the
 #   yardstick for another one, and it has to be measured in the same setting.
-# - On a small scale you can have it on a CPU. Where the learning rate is too high, steps amplify differences instead of
+# - On a small scale you can see this on a CPU. Where the learning rate is too high, steps amplify differences instead of
 #   damping them: with three times the rate, and a less careful start, two runs of a model of this size were seen to drift
 #   apart by 0.1 within 200 steps, out of rounding alone. "My curve is not exactly yours" proves nothing in itself;
 #   "mine is a thousand times farther off than rounding is" does.
@@ -816,8 +870,8 @@ pictures.loss_curves(with_sdpa.tolist(), with_yours.tolist(), without.tolist(), 
 # ### Weights do not know who trained them
 #
 # The model that SDPA trained, with your kernels doing the reading: each character is drawn from what the model thinks
-# likely, from a context that grows from 1 to its full length. (Expect the look of English, not English. Given a GPU's
-# model, expect Jane Austen on a bad day.)
+# likely, from a context that grows from 1 to its full length. (Expect the look of English, not English. From the larger
+# model that a GPU trains, expect Jane Austen on a bad day.)
 
 # %%
 print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, seed=1))

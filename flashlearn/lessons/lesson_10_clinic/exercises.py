@@ -262,7 +262,8 @@ clinic_1 = _backward(
         "right. Cross out every line that they depend on.",
         "Two lines are left, the one that adds to `dk` and the one that stores it. Divide the wrong dK by "
         "the right one: which number is it, in every element?",
-        "$dK = \\alpha\\, dS^\\top Q$: the store should read `tl.store(dk_ptr + key_tile, alpha * dk, …)`.",
+        "$dK = \\alpha\\, dS^\\top Q$, and $dQ = \\alpha\\, dS\\, K$ has its alpha. One factor is missing, "
+        "and the last line that touches dk is the place for it.",
     ),
 )
 
@@ -278,8 +279,8 @@ clinic_2 = _backward(
         "this program writes?",
         "Programs (j, 0) and (j, 1) own the same block of keys. Both add their half to dK and to dV. "
         "Compare how the two outputs are added to.",
-        "Load, add and store are three steps, and another program may come in between. One step: "
-        "`tl.atomic_add(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])`.",
+        "Load, add and store are three steps, and another program may come in between. `tl.atomic_add` is "
+        "one step, and dV uses it already. It takes the share, not the sum.",
     ),
 )
 
@@ -297,8 +298,8 @@ clinic_3 = _backward(
         "four times?",
         "Four programs share each block of keys. Watch `rows` in programs (0, 0) and (0, 1): do they scan "
         "different queries?",
-        "Part p takes the tiles p, p + PARTS, p + 2·PARTS, …: "
-        "`for start in range(part * BLOCK, S_q, PARTS * BLOCK):`",
+        "Part p takes the tiles p, p + PARTS, p + 2·PARTS, … A `range` can do that by its start and its "
+        "step, both counted in queries.",
     ),
 )
 
@@ -314,8 +315,8 @@ clinic_4 = _backward(
         "edge.",
         "Row numbers beyond the last query are replaced by the last query's. Nothing is read out of bounds, "
         "but what do those rows add to `dv` and `dk`?",
-        "Their P must be 0, and it is their row that says so, not their column: "
-        "`p = tl.where((rows < S_q)[:, None], tl.exp(s - lse_i[:, None]), 0.0)`.",
+        "Their P must be 0, and it is their row that says so, not their column: `tl.where` with a condition "
+        "on `rows`, brought to the shape of the tile.",
     ),
 )
 
@@ -337,8 +338,8 @@ clinic_5 = _forward(
         "of the running quantities is one number per query?",
         "O = acc / l. A factor below 1 means that l is too large: something is counted in it that acc does "
         "not hold. Read the order of the lines.",
-        "Mask before you sum: `p = tl.where(seen, p, 0.0)` comes first, then "
-        "`l_i = l_i * rescale + tl.sum(p, axis=1)`.",
+        "Both lines are right, and they stand in the wrong order: what is hidden must be gone before "
+        "anything is summed.",
     ),
 )
 
@@ -351,7 +352,8 @@ clinic_6 = _forward(
         "it wrong?",
         "The factor is 1.4427 = log2 e. This kernel counts in powers of two: its `m_i` is a maximum of "
         "$s \\log_2 e$, and its logarithm has base 2.",
-        "Convert once, where LSE is stored: `(m_i + tl.log2(l_i)) / log2e`.",
+        "The sum $m + \\log_2 l$ is right, in base 2. Convert it once, as a whole, where LSE is stored: is "
+        "it a product or a quotient that brings a smaller number?",
     ),
 )
 
@@ -366,7 +368,8 @@ clinic_7 = _backward(
         "size of dQ instead, and then line by line with the twin.",
         "s, p and dp agree with the twin, ds does not. A row of dS sums to zero: does it here? And which "
         "loaded value is never used?",
-        "`ds = p * (dp - delta_i[:, None])`",
+        "$dS = P \\circ (dP - \\delta)$: one number per row is subtracted from the tile `dp`, before p is "
+        "multiplied on.",
     ),
 )
 
@@ -380,7 +383,7 @@ clinic_8 = _forward(
         "does not fit.",
         "Before the division acc is about l · V, up to S_k times as large as O. Which dtype does acc have, "
         "and which line decides it?",
-        "`acc = tl.zeros((BLOCK, D), tl.float32)`",
+        "The line that creates `acc` takes its dtype from V. A sum is carried in fp32, whatever is summed.",
     ),
 )
 
@@ -392,8 +395,8 @@ clinic_9 = _forward(
         "LSE is right. Cross out everything that it depends on.",
         "l is right, so `rescale` is. O = acc / l is wrong, so acc is. Compare the lines that update the two "
         "sums.",
-        "When the maximum moves, what has been summed so far changes its unit: "
-        "`acc = acc * rescale[:, None] + pv`.",
+        "When the maximum moves, what has been summed so far changes its unit. `l_i` is multiplied by a "
+        "factor there; `acc` has a row for each number of that factor.",
     ),
 )
 
@@ -408,7 +411,8 @@ clinic_10 = _backward(
         "It depends on nothing but whether S_q and S_k differ. Which lines use S_q, and which use S_k?",
         "Inside the kernel every line uses the right one. So the kernel is told something else than it "
         "thinks. Arguments go by position.",
-        "The kernel's parameters are `alpha, S_q, S_k`, the launch passes `alpha, S_k, S_q`.",
+        "Read the kernel's parameters and the launch's arguments side by side, from `delta` on: at which "
+        "position do the names stop matching?",
     ),
 )
 
@@ -486,8 +490,9 @@ tests_on_trial = Exercise(
         "and a transposed copy for k (`k.T.contiguous().T`). Take S_q > S_k in one trial and S_q < S_k in "
         "another. Large values need trials of their own: they must not drown the rest, nor ask for more "
         "digits than fp32 has.",
-        "Four trials are enough: (20, 40, D 24, alpha 0.4, causal, k by columns), (40, 20, causal), the "
-        "first one with 10·q and 10·k, the first one with 10⁶·do.",
+        "Four trials are enough: one that breaks all assumptions on sizes, alpha, mask and layout at once, "
+        "with S_q < S_k; a causal one with S_q > S_k; the first one with scores around 100; the first one "
+        "with a very large do.",
     ),
 )
 

@@ -552,7 +552,7 @@ TRIALS = {
         ),
     ),
     "a right kernel is condemned": Mistake(
-        "Every mutant is killed, and so are right kernels: a trial asks for more digits than fp32 has. "
+        "Your suite condemns right kernels: a trial asks for more digits than fp32 has. "
         "Scores of 10⁷ have rounding errors of about 1, and a difference of nearly equal numbers keeps few "
         "digits.",
         "Large values are fair as long as a careful kernel gets them right: find the trial and tone it down.",

@@ -10,14 +10,15 @@
 # - go from a complaint to a line of code by measuring and crossing out, not by staring;
 # - use the error map, watch the tiles of one program from inside, and compare them with a twin in torch line by
 #   line;
-# - use the dependency argument («dQ is right, so dS, P, dP and delta are right»), and say when it fails;
+# - use the dependency argument ("dQ is right, so dS, P, dP and delta are right"), and say when it fails;
 # - name ten diseases of attention kernels, and for each the test that does not see it;
 # - write tests for what they can show, and not for how many there are.
 #
-# **You need** lessons 03 to 08: the formulas of both passes, and what each line of a kernel is for.
+# **You need** lessons 03 to 08: the formulas of both passes, and what each line of a kernel is for. Two proofs use
+# sympy's matrix symbols and sums, which lesson 01 introduces.
 #
-# **It takes** two or three sittings of an hour. A patient takes 5 to 15 minutes, and they can be treated in any
-# order.
+# **It takes** four to five hours, in several sittings: sections 1 to 3 are one, the patients two or three more, the
+# trial the last. A patient takes 10 to 25 minutes, and they can be treated in any order.
 
 # %%
 import matplotlib.pyplot as plt
@@ -34,6 +35,19 @@ from flashlearn.lessons.lesson_10_clinic.instruments import Trial, draw
 from flashlearn.lessons.shared import example, reference
 
 # %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "b", 2: "c", 3: "c"}
+### END SOLUTION
+flashlearn.recall("10", answers)
+
+# %% [markdown]
 # ## 1 · The ward round
 #
 # Four questions, in this order. Each is cheap, and each halves what is left.
@@ -48,13 +62,12 @@ from flashlearn.lessons.shared import example, reference
 # Reading the source comes *after* these. Whoever begins with reading finds what they expect to find.
 #
 # All patients are small: one head, contiguous $[S, D]$ matrices, blocks of $16 \times 16$, $D$ a power of two. Names
-# are those of the earlier lessons. The instruments of `flashlearn.lessons.lesson_10_clinic.instruments` run kernels in the observed interpreter,
-# wherever you are.
+# are those of the earlier lessons. The instruments run kernels in the observed interpreter, with a GPU as without.
 #
 # ## 2 · Patient zero, together
 #
 # A backward kernel in one pass: a program owns 16 keys and scans the queries; what a tile has to say about $dQ$ it
-# adds atomically. The complaint: «dQ and dK are nonsense. The loss goes down for a while, then it does not.»
+# adds atomically. The complaint: "dQ and dK are nonsense. The loss goes down for a while, then it does not."
 
 
 # %%
@@ -105,7 +118,7 @@ def patient_zero(q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Te
 # %% [markdown]
 # You may have seen it already. Pretend that you have not; the next patients are less obvious.
 #
-# **Question 1 and 2.** `instruments.inputs` draws inputs, `instruments.errors` compares every output with the fp64 reference. And
+# **Questions 1 and 2.** `instruments.inputs` draws inputs, `instruments.errors` compares every output with the fp64 reference. And
 # the report of a check has a map for every output: one square for one element, and lines between the programs that
 # stored them. (The report itself would name the line, and spoil the examination. Read it at the end of this section.)
 
@@ -138,10 +151,10 @@ pictures.dependencies(right={"dv"}, suspects=left)
 # %% [markdown]
 # Three lines of thirty. **Question 4** picks one of them. `instruments.watch` runs the kernel and looks at one program from
 # inside: for each round of its loop, what every tile held, under the kernel's own name. `instruments.twin` computes the
-# same quantities in torch, and `.tile(i, j)` cuts out the block of queries $i$ and of keys $j$. Program 1 in round 2
-# is at tile $(2, 1)$.
+# same quantities in torch, and `.tile(i, j)` cuts out the block of queries $i$ and of keys $j$. Program (1, 0, 0) in
+# round 2 is at tile (2, 1).
 #
-# **Predict** which of the four lines agree.
+# **Predict** which of the lines for $S$, $P$, $dP$ and $dS$ agree.
 
 # %% tags=["nbval-check-output"]
 given = instruments.inputs("clinic_1", S_q=40, S_k=56)
@@ -151,8 +164,9 @@ print(len(seen), "rounds; names:", ", ".join(name for name in seen[2] if seen[2]
 instruments.line_by_line(seen[2], instruments.twin(given).tile(2, 1))
 
 # %% [markdown]
-# The first line that differs is the sick one: what comes after it only inherits. Here it is `dp`. Both tiles side by
-# side, and the small example of the course, whose $dP$ you know by heart: its row 0 is $(1, -2, 0)$.
+# The first line that differs is the sick one: what comes after it only inherits. Here it is `dp`. Next come `p` and
+# `ds` of both sides as pictures, and then the small example of the course, whose $dP$ you know by now: its row 0 is
+# $(1, -2, 0)$.
 
 # %%
 tile = instruments.twin(given).tile(2, 1)
@@ -172,15 +186,15 @@ for name in ("p", "dp", "ds"):
 #   $dO_0 K^\top$ with $dO_0 = (1, -1)$: the kernel multiplies with K where V belongs. `dp = tl.dot(do, tl.trans(v), …)`.
 # - The complaint spoke of $dQ$ and $dK$, the fault is in neither of their lines. Complaints name where it hurts.
 # - We have read one line of source, and it was the right one. The check finds it, too: put `report` into a cell of its
-#   own. Of the patients below it keeps the line to itself as long as nothing has been mended.
+#   own. For the patients below, the check keeps the line to itself as long as you have mended nothing.
 #
 # </details>
 #
 # ## 3 · How far the argument carries
 #
-# > **The claim.** «dQ is right, so dS, P, dP and delta are right. Look at what is left.»
+# > **The claim.** "dQ is right, so dS, P, dP and delta are right. Look at what is left."
 # >
-# > It is a good argument, and it rests on two assumptions that nobody says aloud.
+# > It is a good argument, and it rests on two assumptions that are seldom said aloud.
 #
 # **First: that there is one $dS$.** In a one-pass kernel there is. With two kernels, one for $dQ$ and one for $dK$ and
 # $dV$, each rebuilds $P$ and $dS$ from $Q$, $K$, LSE and delta *by itself*. A right $dQ$ acquits the lines of the kernel
@@ -202,7 +216,7 @@ print(
 examine("clinic_4", instruments.patient("clinic_4"), given)
 
 # %% [markdown]
-# «dQ is right, so P is right, so dV = Pᵀ dO can only be wrong in that one product.» The conclusion is false: the product
+# "dQ is right, so P is right, so dV = Pᵀ dO can only be wrong in that one product." The conclusion is false: the product
 # is in perfect health, and the second kernel's $P$ is not.
 #
 # **Second: that a right $dQ$ needs a right $dS$.** $dQ = \alpha\, dS\, K$ is a product, and products lose information.
@@ -218,9 +232,9 @@ assert ((dS_ + Z_).T * Q_).expand() == dS_.T * Q_ + Z_.T * Q_  # and dK by alpha
 
 # %% [markdown]
 # Does such a $Z$ exist? Each row of $Z$ has to be orthogonal to the $D$ columns of $K$. A row has $S_k$ numbers, so there
-# is one whenever $S_k > D$, that is, nearly always: with 4096 keys and $D = 64$, there are 4032 independent directions
-# in which $dS$ may be wrong and $dQ$ right. In the small example $S_k - D = 1$, and sympy finds the one direction.
-# (This cell is about the **small example** only.)
+# is one whenever $S_k > D$, that is, nearly always: with 4096 keys and $D = 64$, each row of $dS$ may be wrong in 4032
+# independent directions (at least), and $dQ$ stays right. In the small example $S_k - D = 1$, and sympy finds the one
+# direction. (This cell is about the **small example** only.)
 
 # %% tags=["nbval-check-output"]
 exact = example.symbolic()
@@ -264,10 +278,10 @@ for name, right, wrong in (("dQ", dS @ k64, wrong_dS @ k64), ("dK", dS.T @ q64, 
 # %% [markdown]
 # ### Patient 1 · warm-up
 #
-# *«I ported the backward pass from a paper, in one pass. dQ and dV agree with autograd. dK does not. My unit test on a
-# small case is green, so I do not understand it.»*
+# *"I ported the backward pass from a paper, in one pass. dQ and dV agree with autograd. dK does not. My unit test on a
+# small case is green, so I do not understand it."*
 #
-# The unit test uses `alpha = 1`, «to keep things simple»:
+# The unit test uses `alpha = 1`, "to keep things simple":
 
 
 # %% tags=["nbval-check-output"]
@@ -303,17 +317,18 @@ flashlearn.check("clinic_1", clinic_1)
 #
 # - `instruments.suspects(right={"dq", "dv"}, wrong={"dk"})` leaves `dk` alone. The ratio of wrong to right is 4 in every
 #   element, and $1/\alpha = \sqrt{16} = 4$. That is the whole diagnosis: which output, and by which factor.
-# - $\alpha = 1$ makes every mistake with the scale invisible, as do a scale that is applied twice and one applied in
-#   the wrong place. It is the worst value to test with. So is $1/\sqrt D$, if it is the only one.
-# - Putting $\alpha$ into $dS$ «mends» $dK$ and breaks $dQ$, which had its own. Look at *all* outputs after a cure.
+# - With $\alpha = 1$ no mistake with the scale is visible: not a scale that is missing, not one that is applied twice,
+#   not one in the wrong place. There is no worse value to test with. $1/\sqrt D$ alone is not enough either: it does not
+#   show a kernel that computes $1/\sqrt D$ itself and ignores its argument.
+# - Putting $\alpha$ into $dS$ "mends" $dK$ and breaks $dQ$, which had its own. Look at *all* outputs after a cure.
 #
 # </details>
 
 # %% [markdown]
 # ### Patient 2 · core
 #
-# *«dK changes from run to run, in the third digit, sometimes more. dV never does. On my laptop, in Triton's
-# interpreter, everything is right.»*
+# *"dK changes from run to run, in the third digit, sometimes more. dV never does. On my laptop, in Triton's
+# interpreter, everything is right."*
 #
 # To use more of the GPU, two programs share a block of keys, and each scans half of the queries. The test in the
 # interpreter:
@@ -322,18 +337,10 @@ flashlearn.check("clinic_1", clinic_1)
 examine("clinic_2", instruments.patient("clinic_2"), instruments.inputs("clinic_2", S_q=40, S_k=56))
 
 # %% [markdown]
-# The interpreter runs one program after another, so nobody can come in between. What may happen on a GPU, to one
-# element that holds 0, when one program has 3 to add and the other 5:
-#
-# | program (j, 0) | program (j, 1) | memory |
-# |---|---|---|
-# | loads 0 | | 0 |
-# | | loads 0 | 0 |
-# | stores 0 + 3 | | 3 |
-# | | stores 0 + 5 | **5** |
-#
-# The check does not wait for bad luck: it knows which program has touched which address, and says when two of them
-# are not ordered.
+# The interpreter runs one program after another, so nobody can come in between. On a GPU somebody can. Take one element
+# of dK that holds 0, program (j, 0, 0) that has 3 to add, and program (j, 1, 0) that has 5. In which order of loads and
+# stores is the sum not 8? (Lesson 08 played one such order out.) The check does not wait for bad luck: it knows which
+# program has touched which address, and says when two of them are not ordered.
 
 # %% exercise="clinic_2"
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_2_kernel
@@ -350,19 +357,21 @@ flashlearn.check("clinic_2", clinic_2)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - «Changes from run to run» is a diagnosis of its own: arithmetic does not do that, only order does. Ask who else
+# - One such order: (j, 0, 0) loads 0, (j, 1, 0) loads 0, (j, 0, 0) stores 3, (j, 1, 0) stores 5. The 3 is lost.
+# - "Changes from run to run" is a diagnosis of its own: arithmetic does not do that, only order does. Ask who else
 #   writes there.
 # - After the cure the last bits may still change from run to run, since $a + b + c$ depends on the order in floating
 #   point. That is the price of atomics (lesson 11 pays it back). A share that is *lost* is no rounding.
-# - Each element that belongs to one program needs no atomic. Two programs per tile need one, in *every* output.
+# - An element that belongs to one program needs no atomic. Where two programs share a tile, *every* output of that tile
+#   needs one.
 #
 # </details>
 
 # %% [markdown]
 # ### Patient 3 · core
 #
-# *«dK and dV point in the right direction: their cosine with autograd's is 1.0000, that is what our regression test
-# looks at. But training needs a four times smaller learning rate than it used to.»*
+# *"dK and dV point in the right direction: their cosine with autograd's is 1.0000, that is what our regression test
+# looks at. But training needs a four times smaller learning rate than it used to."*
 #
 # This kernel shares a block of keys among four programs. It does use atomics.
 
@@ -382,13 +391,12 @@ cosines("clinic_3", given)
 examine("clinic_3", instruments.patient("clinic_3"), given)
 
 # %% [markdown]
-# Compare two programs of one block: `instruments.watch(instruments.patient("clinic_3"), given, program=(0, 1))[0]["rows"]`, and
-# the same for `(0, 0)`. **Predict** before you do.
+# Compare two programs of one block of keys, (0, 0, 0) and (0, 1, 0). **Predict** which queries each of them scans.
 
 # %% tags=["nbval-check-output"]
 for program in ((0, 0), (0, 1)):
     rounds = instruments.watch(instruments.patient("clinic_3"), given, program=program)
-    print(program, "scans the queries from", [int(r["rows"][0]) for r in rounds])
+    print(f"program {(*program, 0)} scans the queries from", [int(r["rows"][0]) for r in rounds])
 
 # %% exercise="clinic_3"
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_3_kernel
@@ -411,15 +419,15 @@ flashlearn.check("clinic_3", clinic_3)
 #   old bug of CUDA kernels as well, where every warp of a block adds the block's tile.
 # - Dividing by 4 gives the right numbers. The check does not take it: each program would still do the work of all.
 #   (`PARTS = 1` is right as well, and gives up what the four programs were there for.)
-# - A cosine, a correlation, a loss that goes down: measures that do not see a factor do not see this patient.
+# - A cosine, a correlation, a loss that goes down: none of them sees a factor, so none of them sees this disease.
 #
 # </details>
 
 # %% [markdown]
 # ### Patient 4 · core
 #
-# *«Wrong gradients for some batches. It took me a week to see that it is the length: 48 is fine, 64 is fine, 49 is
-# not.»*
+# *"Wrong gradients for some batches. It took me a week to see that it is the length: 48 is fine, 64 is fine, 49 is
+# not."*
 #
 # Instead of masking its loads, this kernel lets row numbers stop at the last query, so that every load is legal.
 # No memory is read that should not be.
@@ -430,8 +438,8 @@ for length in (48, 49, 56):
     examine("clinic_4", instruments.patient("clinic_4"), instruments.inputs("clinic_4", S_q=length, S_k=56))
 
 # %% [markdown]
-# Lesson 08 asked when padded queries leak. This is one of the ways that really do. Look at the rows of `p` that no
-# query belongs to; the small example has four queries in a tile of 16, so there are plenty:
+# Lesson 08 asked when padded queries leak. Look at the rows of `p` that no query belongs to; the small example has four
+# queries in a tile of 16, so there are plenty. **Predict** what stands in them.
 
 # %% tags=["nbval-check-output"]
 seen = instruments.watch(instruments.patient("clinic_4"), instruments.example())
@@ -456,9 +464,9 @@ flashlearn.check("clinic_4", clinic_4)
 # - Line by line the patient agrees with the twin: a twin has no padding. Comparing what exists cannot find what
 #   should not exist. When all lines agree and the sum is wrong, look at the lanes that you did not compare.
 # - With loads masked to zero the padded rows of $P$ would be harmless for $dV$, since $dO$ is zero there (lesson 08).
-#   Here $dO$ is the last query's, once more for each missing row. A rule like «P of 1 leaks» depends on the filler.
-# - Which axis a mask belongs to is said by what is summed: $dV$ and $dK$ sum over *queries*, so it is the query that
-#   must exist. The columns of keys that do not exist end in rows that are never stored.
+#   Here $dO$ is the last query's, once more for each missing row. A rule like "P of 1 leaks" depends on the filler.
+# - The sum tells to which axis a mask belongs: $dV$ and $dK$ sum over *queries*, so the query must exist. The columns
+#   of keys that do not exist end in rows that are never stored.
 # - Lengths of 16, 32, 64, 128 are what one types without thinking. They are all multiples of a block.
 #
 # </details>
@@ -466,7 +474,7 @@ flashlearn.check("clinic_4", clinic_4)
 # %% [markdown]
 # ### Patient 5 · core
 #
-# *«Our causal attention underestimates early tokens. Generation, token by token, is perfect.»*
+# *"Our causal attention underestimates early tokens. Generation, token by token, is perfect."*
 #
 # A test of generation has one query that sees all keys, and a cache of 64 of them:
 
@@ -489,8 +497,8 @@ for i in (0, 1, 10, 62, 63):
     print(f"query {i:2}   O: {ratio}   exp(LSE): {float((lse - right_lse)[i].exp()):.3f}")
 
 # %% [markdown]
-# One factor per query, the same for all components, and LSE is off by exactly its inverse. What is one number per
-# query, divides $O$, and is in LSE?
+# One factor per query, the same for all components, and $e^{\mathrm{LSE}}$ is off by exactly its inverse. What is one
+# number per query, divides $O$, and is in LSE?
 
 # %% exercise="clinic_5"
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/forward_patients.py:clinic_5_kernel
@@ -509,11 +517,10 @@ flashlearn.check("clinic_5", clinic_5)
 #
 # - $l$ was the sum over all keys, $acc$ that over the visible ones. $O$ was the right answer times the share of the
 #   softmax that falls on visible keys.
-# - In the cure, the *maximum* is still taken over hidden keys. That is harmless: any number may be subtracted, as the
-#   next cell shows for **every** set of visible keys. The hidden keys may raise $m$, and $m$ cancels.
-# - Harmless in exact arithmetic. If a hidden score is larger than all visible ones by 104, every visible exponential
-#   is 0 in fp32 and $O$ is 0/0; in fp16, where $P$ is rounded before it meets $V$, a few units cost digits. Masking
-#   $s$ itself, before the maximum, has no such limit, and needs a guard for rows that see nothing (lesson 06).
+# - In the cure, the *maximum* is still taken over hidden keys. In exact arithmetic that is harmless: any number may be
+#   subtracted, as the next cell shows for **every** set of visible keys. The hidden keys may raise $m$, and $m$ cancels.
+# - In floating point it has a limit, and the cell after the next finds it. Masking $s$ itself, before the maximum, has
+#   no such limit, and needs a guard for rows that see nothing (lesson 06).
 #
 # </details>
 
@@ -533,10 +540,40 @@ def output(shift):
 assert sp.simplify(output(M) - output(m)) == 0  # whatever is subtracted, for any N and any mask
 
 # %% [markdown]
+# Now with rounding. Let the largest hidden score lie so and so far above the largest visible one. Every visible $p$ is
+# smaller by $e^{-\text{gap}}$ then, and in half precision $P$ is rounded before it meets $V$. **Predict** from which gap
+# on $O$ loses digits, in fp32, bf16 and fp16.
+
+# %%
+generator = torch.Generator().manual_seed(0)
+visible_s, values = torch.randn(64, generator=generator), torch.randn(64, 16, generator=generator)
+right_o = torch.softmax(visible_s.double(), 0) @ values.double()
+
+in_fp16 = {}
+print("gap  ", "  ".join(f"{str(dtype)[6:]:>8}" for dtype in (torch.float32, torch.bfloat16, torch.float16)))
+for gap in (0, 8, 10, 12, 14, 16, 88, 96, 110):
+    p_small = torch.exp(visible_s - visible_s.max() - gap)  # relative to the hidden maximum
+    l_small = p_small.sum()
+    off = []
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        o_small = (p_small.to(dtype).float() @ values) / torch.where(l_small == 0, 1.0, l_small)  # as guarded
+        off.append(float((o_small - right_o).abs().max() / right_o.abs().max()))
+    in_fp16[gap] = off[-1]
+    print(f"{gap:3}  ", "  ".join(f"{error:8.1e}" for error in off))
+
+assert in_fp16[8] < 10 * in_fp16[0] and in_fp16[12] > 50 * in_fp16[0]
+
+# %% [markdown]
+# In fp16 the first digits go at a gap of some 10; from 12 on the error is a hundred times what rounding costs
+# otherwise, and beyond 16 hardly anything is left of $P$. bf16 and fp32 hold out until their exponents end, near 90. At
+# 110 every visible exponential is 0 even in fp32. Without a guard $O$ would be 0/0; this kernel divides by 1 where $l$ is
+# 0, so $O$ is 0 and LSE is $-\infty$: a query that sees a great deal is treated as one that sees nothing.
+
+# %% [markdown]
 # ### Patient 6 · core
 #
-# *«The forward kernel is the fast one, in powers of two, and agrees with SDPA to the last digit. The backward kernel
-# passes its own tests. Together they produce garbage.»*
+# *"The forward kernel is the fast one, in powers of two, and agrees with SDPA to the last digit. The backward kernel
+# passes its own tests. Together they produce garbage."*
 
 # %% tags=["nbval-check-output"]
 given = instruments.inputs("clinic_6", S_q=40, S_k=56)
@@ -572,7 +609,7 @@ flashlearn.check("clinic_6", clinic_6)
 # - Two healthy kernels, and a disease between them: one writes in powers of two, the other reads in powers of $e$.
 #   Neither convention is wrong. What was missing is one sentence that says which one is stored, and a test that
 #   checks the thing that is handed over.
-# - «The rows of $P$ sum to 1» is a test without a reference, and takes one line. It finds this, and patient 5.
+# - "The rows of $P$ sum to 1" is a test without a reference, and takes one line. It finds this, and patient 5.
 # - Constants to know by sight: $1.4427 = \log_2 e$, $0.6931 = \ln 2$, $2.0814 = (\log_2 e)^2$.
 #
 # </details>
@@ -580,10 +617,10 @@ flashlearn.check("clinic_6", clinic_6)
 # %% [markdown]
 # ### Patient 7 · core
 #
-# *«All tests pass, with the tolerance that everybody uses. The model trains worse than with SDPA, and I have no idea
-# why.»*
+# *"All tests pass, with the tolerance that everybody uses. The model trains worse than with SDPA, and I have no idea
+# why."*
 #
-# > **The claim.** «The largest difference is below 5e-3, so the kernel is right.»
+# > **The claim.** "The largest difference is below 5e-3, so the kernel is right."
 # >
 # > **The experiment.** Their test: 128 queries and keys, $D = 64$, values uniform in $[-\frac12, \frac12]$. The bar is
 # > 0.005. **Predict** how large $dQ$ itself is.
@@ -606,7 +643,7 @@ print(f"largest entry of dQ {size:.4f}: off by {100 * error / size:.0f} % of it"
 
 # %% [markdown]
 # > **The verdict.** A bar without a unit says nothing. 0.005 is more than half of the largest entry of this $dQ$, and
-# > five times the error of a kernel that lacks a whole term. Compare with the size of the right answer, or, as this
+# > several times the error of a kernel that lacks a whole term. Compare with the size of the right answer, or, as this
 # > course does, with what plain torch achieves at the same precision.
 #
 # So $dQ$ is wrong. Line by line, then:
@@ -641,7 +678,7 @@ flashlearn.check("clinic_7", clinic_7)
 # %% [markdown]
 # ### Patient 8 · core
 #
-# *«In fp32 it is perfect. In fp16 it was perfect too, for a year, until a colleague's model came along. Now: inf.»*
+# *"In fp32 it is perfect. In fp16 it was perfect too, for a year, until a colleague's model came along. Now: inf."*
 
 # %% tags=["nbval-check-output"]
 for dtype, data in (
@@ -690,7 +727,7 @@ flashlearn.check("clinic_8", clinic_8)
 # %% [markdown]
 # ### Patient 9 · warm-up
 #
-# *«Right for prompts of up to 16 tokens, wrong beyond. LSE is always right.»*
+# *"Right for prompts of up to 16 tokens, wrong beyond. LSE is always right."*
 
 # %% tags=["nbval-check-output"]
 for length in (16, 17, 56):
@@ -731,7 +768,7 @@ flashlearn.check("clinic_9", clinic_9)
 # %% [markdown]
 # ### Patient 10 · core
 #
-# *«Self-attention works. With the encoder's keys it sometimes crashes, and sometimes it does not and is wrong.»*
+# *"Self-attention works. With the encoder's keys it sometimes crashes, and sometimes it does not and is wrong."*
 
 # %% tags=["nbval-check-output"]
 for S_q_, S_k_ in ((40, 40), (80, 48)):
@@ -768,8 +805,8 @@ flashlearn.check("clinic_10", clinic_10)
 # <details><summary><b>What to notice</b></summary>
 #
 # - The kernel is healthy. Every line of it is right, and it was told a wrong story: arguments go by position.
-# - $S_q > S_k$ with full blocks is the dangerous half: nothing crashes, a third of the queries is silently missing.
-#   On a GPU, reading a little beyond a tensor often does not crash either.
+# - $S_q > S_k$ with full blocks is the dangerous half: nothing crashes, and for 80 queries and 48 keys the last 32
+#   queries are silently missing. On a GPU, reading a little beyond a tensor often does not crash either.
 # - Square tests cannot tell rows from columns, $S_q$ from $S_k$, $A$ from $A^\top$, top-left from bottom-right. If you
 #   change one thing in your tests after this course, let it be this one.
 #
@@ -791,12 +828,12 @@ flashlearn.check("clinic_10", clinic_10)
 # | 9 | acc not rescaled | several tiles, a maximum that moves | one tile, or equal scores |
 # | 10 | $S_q$ and $S_k$ swapped | $S_q \ne S_k$ | square matrices |
 #
-# None of the tests on the right is foolish. Each is what one writes first. What they share is that their data
-# satisfies an assumption that the code makes too.
+# None of the tests in the last column is foolish. Each is what one writes first. In all of them the data satisfies an
+# assumption that the code makes, too.
 #
 # ## 6 · Tests on trial
 #
-# Turn it round. Before the court stand fifteen backward kernels, all with the signature of patient 1 (and a causal
+# Now the other way round. Before the court stand fifteen backward kernels, all with the signature of patient 1 (and a causal
 # mask): twelve *mutants*, each right on most inputs, and three right kernels that merely round differently. You write
 # the inputs. A `Trial(q, k, v, do, alpha, causal)` is one test: its tensors are fp32 matrices of any strides,
 # $[S_q, D]$ and $[S_k, D]$; the court computes $O$, LSE and the true gradients, runs a kernel, and kills it if a
@@ -832,10 +869,11 @@ kill_matrix(
 # <details><summary><b>What to notice</b></summary>
 #
 # - The second test kills nobody whom the first had spared: twice the tests, the same two dead. The third differs from
-#   the first in one number, and finds another. The number of tests means nothing, the number of *different
-#   assumptions* that they break does.
-# - The last one kills all, the innocent too. Scores of $10^7$ have rounding errors near 1 in fp32: no kernel can be
-#   right. A test that right code fails gets switched off, and then it protects nobody.
+#   the first in one number, and kills one more. What counts is not the number of tests, but the number of *different
+#   assumptions* that they break.
+# - The last one kills eleven of the twelve, and all three innocents. Scores of some millions have rounding errors of
+#   a half and more in fp32: no kernel can be right. A test that right code fails gets switched off, and then it protects
+#   nobody.
 #
 # </details>
 #
@@ -902,8 +940,8 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 #
 # Answer before you unfold.
 #
-# **1.** In a two-kernel backward pass $dQ$ is right, and $dK$ and $dV$ are both wrong. Somebody crosses out $P$, «because
-# $dQ$ is right». What would you say, and what is the cheapest next measurement?
+# **1.** In a two-kernel backward pass $dQ$ is right, and $dK$ and $dV$ are both wrong. Somebody crosses out $P$, "because
+# $dQ$ is right". What would you say, and what is the cheapest next measurement?
 #
 # <details><summary>Answer</summary>
 #

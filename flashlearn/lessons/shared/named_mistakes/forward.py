@@ -82,8 +82,9 @@ def common(formula: Ways) -> dict[str, Mistake]:
             **formula("m never updated"),
         ),
         "m starts at 0": Mistake(
-            "m_i starts at 0 instead of −inf. Any m gives the right answer in exact arithmetic, but where "
-            "all of a row's scores lie below −104 every exp(s − 0) is 0, and 0/0 is NaN.",
+            "m_i starts at 0 instead of −inf. Any m gives the right answer in exact arithmetic, but exp(s − "
+            "0) loses digits where all of a row's scores lie below some −90, and below −104 it is 0 even in "
+            "fp32, and 0/0 is NaN.",
             'Start m_i at -float("inf"), the neutral element of a maximum.',
             **formula("m from 0"),
         ),

@@ -182,8 +182,12 @@ def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
             **formula("delta of the first head"),
         ),
         "dS cast to fp16": Mistake(
-            "dS goes through fp16 whatever the inputs are: in fp32 and bf16 it loses digits, or range.",
-            "Cast to the dtype of the operand that it meets, ds.to(q.dtype), and to nothing else.",
+            "dS is rounded to fp16 whatever dtype the inputs have. In fp32 it loses digits there, and in "
+            "bf16 what is too small for fp16.",
+            either(
+                "Cast ds once, to the dtype of the tile that it is multiplied with: ds.to(k.dtype).",
+                "Cast ds once, to the dtype of the tile that it is multiplied with: ds.to(q.dtype).",
+            ),
             **formula("dS in fp16"),
         ),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
-from tests.corpus import edited, wrong
+from tests.corpus import edited, right, wrong
 
 for half in ("tl.float16", "tl.bfloat16"):
     for name, function in (("dq_kernel", dq_kernel), ("dq_kernel_causal", dq_kernel_causal)):
@@ -35,5 +35,15 @@ wrong(
             f"{HIDDEN}\n        p = tl.where(columns[None, :] <= rows[:, None], p, 0.0)",
         ),
         title="P masked twice",
+    )
+)
+
+# The text of lesson 07 calls this right, and lesson 06 calls the same line wrong, for LSE shows it there.
+right("dq_kernel", "q is scaled right after its load, in its own dtype: one rounding more")(
+    edited(
+        dq_kernel,
+        ("    do = tl.load(do_ptr + ", "    q = (q * alpha).to(q.dtype)\n    do = tl.load(do_ptr + "),
+        ("s = alpha * tl.dot(", "s = tl.dot("),
+        title="q = (q * alpha).to(q.dtype)",
     )
 )

@@ -60,7 +60,7 @@ def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterat
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from named(text, node, known)
     elif isinstance(node, ast.Constant):
-        yield from constant(text, node)
+        yield from constant(text, node, known, kernel)
     elif isinstance(node, ast.Call):
         yield from called(text, node, known, kernel)
     elif isinstance(node, ast.Subscript):

@@ -30,6 +30,8 @@ INSTEAD = {
 }
 MADE = ("zeros", "full", "empty", "zeros_like", "empty_like", "full_like", "new_zeros", "new_empty")
 AROUND = ("abs", "sigmoid", "exp", "sqrt", "log", "contiguous", "clone", "detach", "float")
+AROUND += ("nan_to_num", "clamp", "relu", "softmax", "where", "maximum", "minimum", "round", "expand", "flip")
+RESHAPED = ("reshape", "view", "permute")
 TURNS = ("trans", "permute", "t", "transpose")
 EXCHANGED = ("where", "outer", "cdiv", "dot")
 
@@ -50,6 +52,7 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
     if name == "cdiv" and len(node.args) == 2:
         a, b = map(text.of, node.args)
         yield text.edit("rounded down", node, f"({a}) // ({b})")
+        yield text.edit("number of tiles", node, f"({text.of(node)} * {b})")
     if name == "dot" and len(node.args) >= 2:
         yield from _product(text, node)
     if kernel and name in ("load", "where", "full"):
@@ -60,6 +63,8 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield from _made(text, node, name, kernel)
     if name in AROUND and (inner := _inner(node)) is not None:
         yield text.edit("dropped", node, text.of(inner), 1)
+    if name in RESHAPED and not kernel and isinstance(node.func, ast.Attribute):
+        yield text.edit("transposed", node, f"{text.of(node.func.value)}.T")
     if name == "range" and len(node.args) > 1:
         yield text.edit("start", node.args[0], "0")
     if not _of_library(node) or name in EXCHANGED:

@@ -21,6 +21,7 @@ class Families:
     `assigned` counts how often each name gets a value, `products` are those that are set to one.
     """
 
+    parameters: list[str] = field(default_factory=list)
     strides: list[str] = field(default_factory=list)
     pointers: list[str] = field(default_factory=list)
     scalars: list[str] = field(default_factory=list)
@@ -57,9 +58,11 @@ def families(function: ast.FunctionDef) -> Families:
     """The names of a function's parameters and variables, sorted."""
     found, addressed = Families(), _addressed(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    given = [argument.arg for argument in arguments]
     for argument in arguments:
         name, kind = argument.arg, ast.unparse(argument.annotation) if argument.annotation else ""
         found.assigned[name] += 1
+        found.parameters.append(name)
         if "constexpr" in kind:
             found.blocks.append(name)
         elif name in addressed or POINTER.search(name):
@@ -67,7 +70,7 @@ def families(function: ast.FunctionDef) -> Families:
         elif SCALE.search(name):
             found.scales.append(name)
         else:
-            (found.strides if STRIDE.search(name) else found.scalars).append(name)
+            (found.strides if _is_stride(name, given) else found.scalars).append(name)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.assigned[node.id] += 1
@@ -76,6 +79,14 @@ def families(function: ast.FunctionDef) -> Families:
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             _put(node.target.id, found.scalars)
     return found
+
+
+def _is_stride(name: str, given: list[str]) -> bool:
+    """True for "stride_qm", and for "q_row" where there is a "q_ptr" or a "Q"."""
+    tensor = name.rpartition("_")[0]
+    return bool(STRIDE.search(name)) or bool(
+        tensor and {f"{tensor}_ptr", f"{tensor}_pointer", tensor.upper(), tensor} & {*given}
+    )
 
 
 def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from flashlearn.explaining.edits.source_text import Edit
-from flashlearn.explaining.scope import kind_of
 from flashlearn.outcome import Outcome, Status
 
 ODDS: Mapping[str, Sequence[float]] = {
@@ -29,8 +28,10 @@ ODDS: Mapping[str, Sequence[float]] = {
     "cast": (5.0, 2.2),
     "transposed": (3.0, 1.6),
     "operator": (2.5, 0.6),
-    "dropped": (2.6, 2.0),
+    "dropped": (2.6, 1.5),
     "arguments": (4.0, 1.0),
+    "strides": (4.0,),
+    "number of tiles": (4.0,),
     "factor too many": (2.0,),
     "brackets": (3.0, 2.0),
     "factor": (2.5, 1.4),
@@ -45,7 +46,7 @@ ODDS: Mapping[str, Sequence[float]] = {
 BY_TAG: Mapping[str, Mapping[str, float]] = {
     "half": {"cast": 20.0, "dtype": 30.0, "narrow": 30.0},
     "S_q ≠ S_k": {"name": 3.0, "comparison": 2.0, "operator": 2.0},
-    "strided": {"strides": 10.0, "address": 4.0},
+    "strided": {"strides": 12.0, "address": 4.0},
     "ragged": {"comparison": 4.0, "rounded up": 4.0, "other": 4.0, "unmasked": 4.0, "filler": 3.0},
     "padded D": {"comparison": 4.0, "name": 2.0, "unmasked": 3.0},
 }
@@ -58,11 +59,20 @@ EVERYWHERE: Mapping[str, float] = {
 }
 """The same where every case is wrong: what only halves or ragged sizes would show is unlikely there."""
 
+STRAY: Mapping[str, float] = {
+    **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
+    **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name"), 2.5),
+}
+"""The same where an access went out of bounds."""
+
 OTHERWISE = 0.5
 """And how much less likely all others are there."""
 
 ADDRESS = 0.4
 """How much less likely an edit is that concerns an address, where nothing went out of bounds."""
+
+FEW = 0.4
+"""A tag says something of the wrong cases where less than this share of the right ones has it."""
 
 NEAR = 8.0
 """How much likelier it is in the line where the values depart first."""
@@ -75,14 +85,10 @@ def ordered(
 
     `near` has for each section the line where the values of the kernel depart, if that is known.
     """
-    wrong = {o.case.name for o in outcomes if o.status is not Status.PASS}
-    shared = kind_of(wrong, outcomes)
-    weights = BY_TAG.get(shared.tag, {}) if shared is not None and shared.kind == "only with" else {}
-    rest = OTHERWISE if weights else 1.0
-    if len(wrong) == len(outcomes):
-        weights = EVERYWHERE
-
     astray = any(o.status is Status.OUT_OF_BOUNDS for o in outcomes)
+    everywhere = all(o.status is not Status.PASS for o in outcomes)
+    weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(_shared(outcomes), {})
+    rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:
         known = ODDS[edit.kind]
@@ -93,3 +99,16 @@ def ordered(
         return likely * (NEAR if edit.line == near[section] else 1.0)
 
     return sorted(edits, key=lambda one: -odds(*one))
+
+
+def _shared(outcomes: Sequence[Outcome]) -> str:
+    """The tag that all wrong cases have, and few of the right ones; nothing if there is none."""
+    wrong = [o.case.tags for o in outcomes if o.status is not Status.PASS]
+    right = [o.case.tags for o in outcomes if o.status is Status.PASS]
+    shares = {
+        tag: sum(tag in tags for tags in right) / len(right)
+        for tag in BY_TAG
+        if all(tag in tags for tags in wrong)
+    }
+    tag = min(shares, key=lambda tag: shares[tag], default="")
+    return tag if shares.get(tag, 1.0) < FEW else ""

@@ -18,8 +18,8 @@ from flashlearn.running.plain import as_tuple
 PATIENCE = 1_700
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
-ANEW = 14
-FORMULAS = 60
+ANEW = 11
+FORMULAS = 120
 """So many runs of edited formulas."""
 
 SPARED = 3

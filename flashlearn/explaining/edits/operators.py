@@ -55,6 +55,7 @@ def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
         yield text.edit("order", node, f"{_bracketed(node.right, right)} {old} {_bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
         yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
+        yield text.edit("number of tiles", node, f"({left} {old} {right} * {right})")
 
 
 def _brackets(text: Text, node: ast.BinOp) -> Iterator[Edit]:
@@ -102,8 +103,8 @@ def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
             yield text.edit("factor too many", node, f"({text.of(factor)})")
 
 
-def constant(text: Text, node: ast.Constant) -> Iterator[Edit]:
-    """Another number where one is written."""
+def constant(text: Text, node: ast.Constant, known: Families, kernel: bool) -> Iterator[Edit]:
+    """Another number where one is written, or one of the function's parameters."""
     value, others = node.value, ()
     if isinstance(value, bool):
         others = (str(not value),)
@@ -113,6 +114,9 @@ def constant(text: Text, node: ast.Constant) -> Iterator[Edit]:
         others = tuple(n for n in ("0.0", 'float("-inf")', "1.0", "0.5", "2.0") if n != text.of(node))
     for variant, new in enumerate(others):
         yield text.edit("constant", node, new, variant)
+    if not kernel and isinstance(value, int | float) and not isinstance(value, bool):
+        for name in known.parameters:
+            yield text.edit("constant", node, name, 3)
 
 
 def subscript(text: Text, node: ast.Subscript) -> Iterator[Edit]:

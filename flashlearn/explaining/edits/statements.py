@@ -21,11 +21,49 @@ def in_statements(text: Text, function: ast.FunctionDef, known: Families, kernel
         for number, statement in enumerate(body):
             following = body[number + 1] if number + 1 < len(body) else None
             if isinstance(statement, SIMPLE):
+                yield from _laid_out(text, statement, known)
                 yield from _one(text, statement, known, kernel, loop is not None)
                 if isinstance(following, SIMPLE):
                     yield _swapped(text, statement, following)
             if isinstance(statement, ast.For | ast.While):
                 yield from _around(text, statement, following)
+
+
+def _laid_out(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:
+    """The strides of one tensor taken for those of another, throughout a statement."""
+    names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in known.strides]
+    tensors = {name: _tensor_of(name) for name in known.strides}
+    for one in dict.fromkeys(tensors[n.id] for n in names):
+        mine = [n for n in names if tensors[n.id] == one]
+        for other in dict.fromkeys(tensors.values()) if len(mine) > 1 else ():
+            new = {n.id: _of_tensor(n.id, one, other) for n in mine}
+            if other != one and set(new.values()) <= {*known.strides}:
+                yield text.edit("strides", statement, _renamed(text, statement, mine, new))
+
+
+def _tensor_of(name: str) -> str:
+    """The tensor whose stride a name is of: "stride_qm" and "stride_qk" have q, "do_row" has do."""
+    if "stride" in name:
+        rest = name.replace("stride", "").strip("_")
+        return rest.rsplit("_", 1)[0] if "_" in rest else rest[:-1]
+    return name.rsplit("_", 1)[0]
+
+
+def _of_tensor(name: str, one: str, other: str) -> str:
+    head, _, tail = name.rpartition(one)
+    return head + other + tail
+
+
+def _renamed(text: Text, statement: ast.stmt, names: list[ast.Name], new: dict[str, str]) -> str:
+    """The statement's text with some of its names exchanged."""
+    begin, end = text.span(statement)
+    raw = text.raw
+    parts, at = [], begin
+    for name in sorted(names, key=lambda n: text.span(n)[0]):
+        start, stop = text.span(name)
+        parts += [raw[at:start].decode(), new[name.id]]
+        at = stop
+    return "".join([*parts, raw[at:end].decode()])
 
 
 def _bodies(function: ast.FunctionDef) -> Iterator[tuple[ast.stmt | None, list[ast.stmt]]]:
@@ -50,11 +88,21 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
         for name in uses if looped else ():
             for factor in _rescalers(known):
                 yield text.edit("not rescaled", name, f"({target} * {factor})")
+        yield from _summands(text, statement.value, known)
         yield from _parts(text, statement.value, known, kernel)
     elif kernel and isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call):
         stored = call.args[1:2] if name_of(call) in ("store", "atomic_add") else ()
         for value in stored:
             yield from _parts(text, value, known, kernel)
+
+
+def _summands(text: Text, value: ast.expr, known: Families) -> Iterator[Edit]:
+    """One of two summands brought to another unit."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        for side in (value.left, value.right):
+            for factor in _rescalers(known):
+                if factor.partition("[")[0] not in text.of(side):
+                    yield text.edit("not rescaled", side, f"({text.of(side)}) * {factor}")
 
 
 def _added(text: Text, statement: ast.AugAssign, known: Families) -> Iterator[Edit]:

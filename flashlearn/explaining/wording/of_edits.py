@@ -20,6 +20,8 @@ STEPS = {
     "cast": "In which precision should this be computed, and where is it rounded?",
     "narrow": "In which precision should this be computed, and where is it rounded?",
     "dtype": "In which precision should this be summed?",
+    "strides": "Whose strides are these, and whose pointer do they move?",
+    "number of tiles": "Is this a number of tiles, or of elements?",
     "brackets": "Multiply the brackets out, and compare with the formula.",
     "not rescaled": "To which maximum does the sum so far belong?",
     "other": "What must the idle lanes hold so that they change nothing?",

@@ -32,6 +32,9 @@ STEPS = {
 }
 """A question that leads to the reason, by the kind of the edit."""
 
+WHY = "Why?"
+"""What to ask where nothing more is known of the reason."""
+
 WITHOUT = {
     "statement left out": "Line {line}, `{old}`, is one too many: without it",
     "inside the loop": "Line {line}, `{old}`, stands in the loop: behind it",
@@ -61,14 +64,14 @@ def one_edit(edit: str, line: int, old: str, new: str, cases: int, output: str) 
     shown, put = (old, new) if edit in WITHOUT else _both(old, new)
     start = told.format(line=line, old=_one_line(shown), new=_one_line(put))
     end = f" out right{' everywhere' if output else ''}."
-    return Said(f"{start}, {mended}{end}", STEPS.get(edit, "Why?"))
+    return Said(f"{start}, {mended}{end}", STEPS.get(edit, WHY))
 
 
 @kind("and one edit")
 def and_one_edit(parts: tuple[Finding, ...]) -> Said:
     """What came of the mistake, and the edit that mends it."""
     finding, edit = map(said, parts)
-    return Said(joined(finding.sentence, edit.sentence), edit.next_step or finding.next_step, finding.quotes)
+    return Said(joined(finding.sentence, edit.sentence), edit.next_step)
 
 
 def _both(old: str, new: str) -> tuple[str, str]:

@@ -27,8 +27,8 @@ def named_where_exchanged(exercise: Exercise, outcomes: list[Outcome]) -> Findin
 
 
 def _spoilt(outcome: Outcome, turned: Outcome) -> bool:
-    """True for a case that is right as it is, and would not be the other way round."""
-    return outcome.status is Status.PASS and turned.status is not Status.PASS
+    """True for a case whose numbers are right as they are, and would not be the other way round."""
+    return all(check.ok for check in outcome.outputs) and turned.status is not Status.PASS
 
 
 def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], turned: list[Outcome]) -> Finding | None:

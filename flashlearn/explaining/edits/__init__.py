@@ -24,9 +24,11 @@ def edits_of(written: str) -> list[Edit]:
         known, kernel = families(function), is_kernel(function)
         for part in _parts(function):
             about = "address" if kernel and _addresses(part, known) else ""
+            masks = _in_comparisons(part)
             for node in ast.walk(part):
+                where = "mask" if kernel and node in masks else about
                 for edit in _of_node(text, node, known, kernel):
-                    told = replace(edit, about=edit.about or about)
+                    told = replace(edit, about=edit.about or where)
                     found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
             found.setdefault((edit.start, edit.end, edit.put), edit)
@@ -42,6 +44,15 @@ def _parts(function: ast.FunctionDef) -> Iterator[ast.AST]:
             yield node.test
         elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
             yield node
+
+
+def _in_comparisons(part: ast.AST) -> set[ast.AST]:
+    """The nodes of all comparisons, and of what joins them."""
+    found = [n for n in ast.walk(part) if isinstance(n, ast.Compare)]
+    joins = {
+        n for n in ast.walk(part) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.BitAnd | ast.BitOr)
+    }
+    return joins | {inner for one in found for inner in ast.walk(one)}
 
 
 def _addresses(part: ast.AST, known: Families) -> bool:

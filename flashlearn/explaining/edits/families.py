@@ -18,7 +18,8 @@ ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 class Families:
     """Names of one function by what they hold, each in the order in which it comes up.
 
-    `assigned` counts how often each name gets a value, `products` are those that are set to one.
+    `assigned` counts how often each name gets a value, `counted` are those of loops, `products`
+    those that are set to one.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -32,6 +33,7 @@ class Families:
     exponentials: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     assigned: Counter[str] = field(default_factory=Counter)
+    counted: list[str] = field(default_factory=list)
     products: dict[str, ast.BinOp] = field(default_factory=dict)
 
     def others(self, name: str) -> Iterator[str]:
@@ -43,7 +45,9 @@ class Families:
         for family in families:
             if name in family:
                 yield from (n for n in family if n != name)
-                return
+                break
+        if name in self.blocks or name in self.scalars:  # a tile's size for the whole one's
+            yield from self.scalars if name in self.blocks else self.blocks
 
 
 def _alike(one: str, other: str) -> bool:
@@ -78,6 +82,7 @@ def families(function: ast.FunctionDef) -> Families:
             _sort(node.targets[0], node.value, found)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             _put(node.target.id, found.scalars)
+            _put(node.target.id, found.counted)
     return found
 
 

@@ -31,7 +31,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "dropped": (2.6, 1.5),
     "arguments": (4.0, 1.0),
     "strides": (4.0,),
-    "number of tiles": (4.0,),
+    "number of tiles": (4.0, 3.0),
     "factor too many": (2.0,),
     "brackets": (3.0, 2.0),
     "factor": (2.5, 1.4),
@@ -46,7 +46,7 @@ ODDS: Mapping[str, Sequence[float]] = {
 BY_TAG: Mapping[str, Mapping[str, float]] = {
     "half": {"cast": 20.0, "dtype": 30.0, "narrow": 30.0},
     "S_q ≠ S_k": {"name": 3.0, "comparison": 2.0, "operator": 2.0},
-    "strided": {"strides": 12.0, "address": 4.0},
+    "strided": {"strides": 12.0},
     "ragged": {"comparison": 4.0, "rounded up": 4.0, "other": 4.0, "unmasked": 4.0, "filler": 3.0},
     "padded D": {"comparison": 4.0, "name": 2.0, "unmasked": 3.0},
 }
@@ -61,15 +61,18 @@ EVERYWHERE: Mapping[str, float] = {
 
 STRAY: Mapping[str, float] = {
     **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
-    **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name"), 2.5),
+    **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
 }
 """The same where an access went out of bounds."""
 
 OTHERWISE = 0.5
 """And how much less likely all others are there."""
 
-ADDRESS = 0.4
-"""How much less likely an edit is that concerns an address, where nothing went out of bounds."""
+ABOUT: Mapping[str, float] = {"address": 0.4, "strides": 0.4, "mask": 1.5}
+ABOUT_STRAY: Mapping[str, float] = {"address": 1.0, "strides": 2.0, "mask": 6.0}
+ABOUT_STRIDED: Mapping[str, float] = {"address": 2.0, "strides": 4.0}
+"""How much likelier an edit is by what it concerns: in general, where an access went out of bounds, and where
+only views came out wrong."""
 
 FEW = 0.4
 """A tag says something of the wrong cases where less than this share of the right ones has it."""
@@ -87,15 +90,15 @@ def ordered(
     """
     astray = any(o.status is Status.OUT_OF_BOUNDS for o in outcomes)
     everywhere = all(o.status is not Status.PASS for o in outcomes)
-    weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(_shared(outcomes), {})
+    tag = _shared(outcomes)
+    weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})
+    about = ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:
         known = ODDS[edit.kind]
         likely = known[min(edit.variant, len(known) - 1)] / (1 + max(0, edit.variant - len(known) + 1))
-        likely *= weights.get(edit.kind, weights.get(edit.about, rest))
-        if edit.about and not astray and edit.about not in weights:
-            likely *= ADDRESS
+        likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0)
         return likely * (NEAR if edit.line == near[section] else 1.0)
 
     return sorted(edits, key=lambda one: -odds(*one))

@@ -13,7 +13,6 @@ from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
 from flashlearn.running.evidence import Evidence
-from flashlearn.running.plain import as_tuple
 
 PATIENCE = 1_700
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
@@ -34,7 +33,7 @@ class Numbers:
 
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(PATIENCE)
-        judged = all(map(_comparable, outcomes))
+        judged = exercise.judged.read is None and all(map(_comparable, outcomes))
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
         self.right = sorted((o for o in outcomes if o.status is Status.PASS), key=_cost)[:SPARED]
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
@@ -56,11 +55,7 @@ class Numbers:
         self.left -= _cost(outcome)
         inputs = self._given(outcome.case)
         evidence = self.answer.run(inputs, Edited(section, text, outcome.case.seed))
-        if evidence.raised is None and self.exercise.judged.read is not None:
-            value = self.exercise.judged.read(evidence.returned, inputs)
-            values = as_tuple(value)
-        else:
-            values = evidence.values
+        values = evidence.values
         if evidence.raised is not None or len(values) != len(self.exercise.outputs):
             return set()
         names = self.exercise.outputs

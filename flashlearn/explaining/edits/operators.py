@@ -97,6 +97,8 @@ def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
     about = "strides" if node.id in known.strides else ""
     for variant, other in enumerate(known.others(node.id)):
         yield text.edit("name", node, other, variant, about)
+    for block in known.blocks if node.id in known.counted else ():
+        yield text.edit("number of tiles", node, f"({node.id} * {block})", 1)
     product = known.products.get(node.id)
     if product is not None and product.lineno < node.lineno:
         for factor in (product.left, product.right):

@@ -13,7 +13,8 @@ class Edit:
 
     `kind` says what is done, `old` and `new` what stood there and what stands there then, as the learner
     would read it; `line` counts from 1. Of one kind, a smaller `variant` is likelier; `about` says of what
-    it is: "strides" for their names, "address" where an address is computed.
+    it is: "strides" for their names, "address" where an address is
+    computed, "mask" where a comparison is.
     """
 
     kind: str

@@ -37,8 +37,15 @@ def _laid_out(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit
         mine = [n for n in names if tensors[n.id] == one]
         for other in dict.fromkeys(tensors.values()) if len(mine) > 1 else ():
             new = {n.id: _of_tensor(n.id, one, other) for n in mine}
-            if other != one and set(new.values()) <= {*known.strides}:
+            if other != one and set(new.values()) <= {*known.strides} and _may_be_of(other, statement, known):
                 yield text.edit("strides", statement, _renamed(text, statement, mine, new))
+
+
+def _may_be_of(tensor: str, statement: ast.stmt, known: Families) -> bool:
+    """False for a statement with pointers, none of which is the tensor's."""
+    pointers = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in known.pointers}
+    own = {tensor, tensor.upper(), f"{tensor}_ptr", f"{tensor}_ptrs", f"{tensor}_pointer"}
+    return not pointers or bool(pointers & own)
 
 
 def _tensor_of(name: str) -> str:

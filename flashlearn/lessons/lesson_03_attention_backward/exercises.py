@@ -108,7 +108,8 @@ lse_gradient = Exercise(
         "s_j$.",
         "$\\partial\\,\\mathrm{LSE} / \\partial s_j = p_j$, so the second path contributes `dlse * p`, a "
         "column. The first contributes `p.multiply_elementwise(...)` of a column.",
-        "`delta = p.dot(dp)`; then `p.multiply_elementwise(dp - sp.ones(p.rows, 1) * (delta - dlse))`.",
+        "The first path: `p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))`. Add the second "
+        "path's column to it.",
     ),
 )
 
@@ -277,7 +278,7 @@ delta_preprocess = Exercise(
         "likewise with its own strides. `tl.sum(..., axis=1)` leaves `[BLOCK_S]`, and delta's element is "
         "`bh * S + i`.",
         "With `in_tile = (i < S)[:, None] & (d < D)[None, :]`: `o = tl.load(o_ptr + b * o_b + h * o_h + "
-        "i[:, None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`, do likewise; store "
-        "`tl.sum(o * do, axis=1)` with `mask=i < S`.",
+        "i[:, None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`. Three lines are left "
+        "for you: do with its own strides, one sum, and one store under `i < S`.",
     ),
 )

@@ -371,7 +371,8 @@ P = torch.softmax(example.ALPHA * example.Q @ example.K.T, dim=-1)
 @pytest.mark.parametrize(
     "picture, says",
     [
-        (pictures.passes(), "dK = α dSᵀ Q"),
+        (pictures.passes(labelled=True), "dK = α dSᵀ Q"),
+        (pictures.passes(), "to be found"),
         (pictures.collected(P.tolist(), example.dO.tolist()), "over the queries i: 1.029"),
         (pictures.two_sums(P[0].tolist(), example.dO[0].tolist(), example.V.tolist()), "all to −0.428"),
         (pictures.blind_bar([0.5, 1, 2], [1e-3, 1e-2, 1], [1e-2, 0.1, 2], 5e-3), "for values in ±0.5."),

@@ -169,9 +169,9 @@ row_sum = Exercise(
         "`j = tl.arange(0, BLOCK)` are the columns, shape `[BLOCK]`, and $x_{ij}$ lies at `x_ptr + i * "
         "stride_row + j * stride_column`. `tl.sum(…, axis=0)` turns `[BLOCK]` into one number, which "
         "goes to `s_ptr + i`. Convert to fp32 before the sum.",
-        "`x = tl.load(x_ptr + i * stride_row + j * stride_column, mask=j < columns, other=0.0)`, then "
-        "the sum of `x.to(tl.float32)`, then one `tl.store` without a mask: a program writes exactly one "
-        "element.",
+        "`x = tl.load(x_ptr + i * stride_row + j * stride_column, mask=j < columns, other=…)`, then the sum "
+        "of `x.to(tl.float32)`, then one `tl.store` without a mask: a program writes exactly one element. "
+        "What stands in place of the dots adds nothing.",
     ),
 )
 
@@ -234,8 +234,8 @@ scaled_add = Exercise(
         "stride_x`, `y[i]` at `y_ptr + i * stride_y`. Both loads and the store take the mask. The "
         "launcher needs `torch.empty(n, dtype=…, device=…)`, the grid `(triton.cdiv(n, BLOCK),)`, and "
         "the strides, `x.stride(0)` and `y.stride(0)`.",
-        "`x = tl.load(x_ptr + offsets * stride_x, mask=offsets < n).to(tl.float32)`, y likewise, then "
-        "`tl.store(z_ptr + offsets, a * x + y, mask=offsets < n)`. The launch is "
-        "`scaled_add_kernel[grid](a, x, y, z, n, x.stride(0), y.stride(0), BLOCK=BLOCK)`.",
+        "`x = tl.load(x_ptr + offsets * stride_x, mask=offsets < n).to(tl.float32)`, y likewise with its own "
+        "stride, and one store of the sum under the same mask: `z` is contiguous. The launch is "
+        "`scaled_add_kernel[grid](…, BLOCK=BLOCK)`, with the kernel's other arguments in their order.",
     ),
 )

@@ -7,6 +7,7 @@
 #
 # **Afterwards you can**
 #
+# - say what this course is for, in one picture and two numbers;
 # - say which elements a program owns, given nothing but its number, and draw it;
 # - load and store blocks of numbers through pointers, strides and masks, and give a reason for every mask;
 # - write a kernel and the function that launches it, and read what the check says about them.
@@ -14,8 +15,8 @@
 # **You need** Python, and of PyTorch what a tensor, its shape and its dtype are. No CUDA, and no GPU:
 # everything here works on a laptop.
 #
-# **It takes** 60 to 90 minutes: ten small experiments of two minutes each, three exercises of three to
-# fifteen lines, three questions at the end.
+# **It takes** 60 to 90 minutes: a look ahead, ten small experiments of two minutes each, three exercises of
+# three to fifteen lines, three questions at the end.
 #
 # The lesson is a notebook. Click into a cell and press Shift+Enter to run it; run them from the top. Where
 # a cell says TODO, it is yours to fill in.
@@ -29,7 +30,8 @@ from torch import Tensor
 import flashlearn
 from flashlearn import DEVICE
 from flashlearn.course import environment
-from flashlearn.lessons.lesson_00_tour import pictures
+from flashlearn.kernels.attention import flash_attention
+from flashlearn.lessons.lesson_00_tour import first_look, pictures
 
 # %% [markdown]
 # ## 1 · Is everything in place?
@@ -56,11 +58,69 @@ for item in environment.report():
 # their tensors there.
 
 # %% [markdown]
-# ## 2 · A cell that breaks on purpose
+# ## 2 · What you will have written
 #
-# Before you write a kernel, see one fail: you will know the picture when it is yours. The one below is
-# meant to compute `z = a·x + y` for vectors of any length. Do not try to understand every line yet. Notice
-# only that it is told how long the vectors are, `n`, and never looks at it.
+# Begin at the end. A language model reads a text by *attention*: each character looks at the others,
+# decides how much each of them matters, and takes a weighted mean of what they have to say. For $S$
+# characters that is $S \times S$ weights. The formula is one line of PyTorch, and the plain way to compute
+# it writes all these weights to memory. *FlashAttention* gives the same result and never writes them down:
+# not on the way forward, and not when the gradients come back.
+#
+# Here is a model of one layer. It is asked for every next character of a short text, and the loss is sent
+# back through it: once with the plain formula, and once with `flash_attention`, the course's own, which is
+# a handful of Triton kernels and a few lines around them.
+#
+# **Predict:** do the two losses agree? The gradients? And which of the two keeps more memory?
+
+# %%
+text = "to be, or not to be: that is the question"
+with_plain = first_look.one_step(text, first_look.plain, DEVICE)
+with_flash = first_look.one_step(text, flash_attention, DEVICE)
+
+for name, step in (("plain", with_plain), ("flash", with_flash)):
+    print(f"{name}: loss {step.loss:.4f}, attention keeps {step.kept:,} bytes for the way back")
+print("gradients agree:", torch.allclose(with_plain.gradient, with_flash.gradient, atol=1e-5))
+assert torch.allclose(with_plain.gradient, with_flash.gradient, atol=1e-5)
+
+# %% [markdown]
+# Same loss, same gradients, three quarters of the memory. For forty characters, that is hardly worth a
+# course. So let the text grow. The next cell counts what one head keeps at four lengths, and holds the
+# counts against two formulas, in bytes, for rows of $D = 64$ numbers in fp32:
+#
+# $$\text{plain:}\quad 4\,(S^2 + 3SD) \qquad\qquad \text{flash:}\quad 4\,(4SD + S)$$
+
+# %%
+D = 64
+formulas = {"plain": lambda S: 4 * (S * S + 3 * S * D), "flash": lambda S: 4 * (4 * S * D + S)}
+ways = {"plain": first_look.plain, "flash": flash_attention}
+counted = {
+    name: {S: first_look.kept_bytes(attention, S, D, DEVICE) for S in (32, 64, 128, 256)}
+    for name, attention in ways.items()
+}
+assert all(kept == formulas[name](S) for name in ways for S, kept in counted[name].items())
+
+pictures.memory_kept(counted, formulas)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - One curve has a square in it, and the other has not. At 64 characters they meet: had the two been
+#   compared there and nowhere else, nobody would have heard of FlashAttention.
+# - At 65,536, a long document, the plain way keeps 16 GiB. That is *one* head; models have dozens, in
+#   dozens of layers, and an H100 has 80 GB in all. The other way keeps 64 MiB.
+# - What flash keeps is its inputs, its output, and one number for each row. From these the backward pass
+#   computes the weights again, a tile at a time. Why that number is enough, and why computing twice can be
+#   *faster* than storing once, is what you are about to learn.
+#
+# </details>
+#
+# In lesson 09 you put this function together, and every kernel in it will be yours. There are a few things
+# to learn before; the first is what happens when a kernel goes wrong.
+#
+# ## 3 · A cell that breaks on purpose
+#
+# The kernel below is meant to compute `z = a·x + y` for vectors of any length. Do not try to understand
+# every line yet. Notice only that it is told how long the vectors are, `n`, and never looks at it.
 
 
 # %%
@@ -84,10 +144,11 @@ flashlearn.check("scaled_add", careless_add, demo=True)
 # %% [markdown]
 # That is a *report*. Its first sentence names the program, the tensor, and the element that the program
 # reached for; below it stands the line of the cell above where that happened. The kernel works on blocks
-# of 256 places, which the report calls *lanes*. The vector of the first case has 1000 elements, and the
-# fourth block, that of program 3, begins at 768 and would end at 1023: its last 24 lanes have no element.
-# (The three numbers in *program (3, 0, 0)* are there because a grid may have three dimensions. Ours has
-# one; read the first number.)
+# of 256 places, which the report calls *lanes*. The vector of the first case has 1000 elements. The fourth
+# block begins at 768 and would end at 1023: its last 24 lanes have no element. It belongs to program
+# (3, 0, 0). (Programs are counted from 0, and they have three numbers because they may be laid out in
+# three dimensions. Ours lie in a line, so the first number is the one that counts. This is how a program is
+# written everywhere in this course.)
 #
 # `demo=True` says that this is a demonstration: nothing is recorded, and no case counts against you.
 #
@@ -108,7 +169,7 @@ except flashlearn.OutOfBounds as error:
     print(error)
 
 # %% [markdown]
-# ## 3 · Programs and blocks
+# ## 4 · Programs and blocks
 #
 # The rest of the lesson alternates between experiments and exercises. An experiment is a kernel of a few
 # lines and a launch. Do each in this order:
@@ -143,8 +204,8 @@ print(out.tolist())
 # <details><summary><b>What to notice</b></summary>
 #
 # - There is no loop over programs. The grid is the loop, and on a GPU its turns run side by side.
-# - Each program knew only its number and found its slot from that: number in, piece of the data out. Every
-#   kernel of this course begins so.
+# - Each program knew only its number, and found its slot from that: a number goes in, a piece of the data
+#   comes out. Every kernel of this course begins like this.
 # - Nobody wrote the last two slots. They are 0 because `torch.zeros` made them so; with `torch.empty` they
 #   would hold anything. A check fills outputs beforehand with values that no right answer contains, so
 #   that a slot nobody wrote cannot look right.
@@ -179,9 +240,10 @@ print(out.tolist())
 #
 # - `out_ptr + lanes` is a pointer plus a block of numbers: a block of eight addresses, one per lane.
 #   `tl.store` writes to all eight.
-# - `BLOCK` is marked `tl.constexpr`: it is fixed when the kernel is compiled, as the sizes of all blocks
-#   must be, since they decide how many registers (the GPU's fastest and scarcest memory) a program takes. For a new value of `BLOCK` the kernel is
-#   compiled anew. Other arguments, such as a vector's length, may differ from launch to launch.
+# - `BLOCK` is marked `tl.constexpr`: it is fixed when the kernel is compiled. The sizes of all blocks must
+#   be, since they decide how many registers (the GPU's fastest and scarcest memory) a program takes. For a
+#   new value of `BLOCK` the kernel is compiled anew. Other arguments, such as a vector's length, may differ
+#   from launch to launch.
 # - Try `BLOCK=4`: the second half stays 0.
 #
 # </details>
@@ -245,18 +307,18 @@ print(out.tolist())
 #
 # $$p \cdot \text{BLOCK} + \ell \qquad \text{for the lanes} \qquad \ell = 0,\; 1,\; \dots,\; \text{BLOCK} - 1,$$
 #
-# as far as they exist. Here are 10 elements and blocks of 4:
+# as far as they exist. Here are 10 elements and blocks of 4. Run the cell, and you can move both numbers:
 
 # %%
-pictures.programs_over_vector(n=10, block=4)
+pictures.sliding_programs()
 
 # %% [markdown]
 # Three programs are needed, not two: $10 / 4$ is *rounded up*, which in Python is `triton.cdiv(10, 4)`.
-# Two elements are left for the last program, the *ragged tail* of the vector, and its other two lanes lie
-# beyond the end. The dashed lanes are the ones that the careless kernel did not keep back.
+# Two elements are left for program (2, 0, 0): they are the *ragged tail* of the vector. Its other two lanes
+# lie beyond the end. The dashed lanes are the ones that the careless kernel did not keep back.
 #
-# Change `n` and `block` in the cell and look again. When is the tail not ragged? What if `n` is smaller
-# than `block`?
+# Move `n` and `block`. When is the tail not ragged? What if `n` is smaller than `block`? How many dashed
+# lanes can there be at most?
 #
 # ### Exercise 1: `program_ids` · warm-up
 #
@@ -268,6 +330,9 @@ pictures.programs_over_vector(n=10, block=4)
 # The launcher is given: it allocates the output, rounds the number of programs up, and launches. The
 # vector `x` is there only for its length and its device; its values do not matter. Write the kernel: three
 # lines.
+#
+# (A heading says what kind of exercise follows. *Warm-up*: a few minutes, to get your hands on something.
+# *Core*: later lessons build on it. *Stretch*: it goes further, and nothing later waits for it.)
 #
 # Run the cell and the check below it **before** you change anything.
 
@@ -285,8 +350,8 @@ flashlearn.check("program_ids", program_ids)
 # failure: nothing is wrong, there is only nothing yet.
 #
 # Now replace the line with `tl.static_assert` by your three lines, run both cells, and read what the
-# report says. Wrong answers are welcome: the report tries to name the mistake, and an attempt costs
-# nothing.
+# report says. Wrong answers are welcome here: the report tries to name the mistake, and an attempt costs
+# nothing. (All of us have forgotten a mask. Some of us before lunch.)
 #
 # If you are stuck for more than a few minutes, ask for a hint. There are three for every exercise: the
 # first gives the concept, the second the shape of the answer, the third nearly the line. Remove the `#`
@@ -306,7 +371,7 @@ flashlearn.status()
 # without opening it.)
 
 # %% [markdown]
-# ## 4 · Addresses
+# ## 5 · Addresses
 #
 # So far everything was a vector. A matrix lies in memory as a vector too: one row after the other, which
 # is called *row-major*. What turns an index pair into a place is the pair of *strides*:
@@ -391,20 +456,18 @@ print(out.tolist())
 # below.
 
 # %%
-pictures.tile_in_memory(shape=(3, 6), rows=(1, 2), columns=(1, 2, 3, 4), strides=(6, 1))
+pictures.sliding_strides()
 
 # %% [markdown]
-# And the same tile of a matrix that is stored column by column, as a transposed one is:
-
-# %%
-pictures.tile_in_memory(shape=(3, 6), rows=(1, 2), columns=(1, 2, 3, 4), strides=(1, 3))
-
-# %% [markdown]
-# In both pictures the kernel is `copy_tile`, given other strides. On a GPU the difference is one of speed:
-# memory is fetched in runs of neighbouring bytes, so lanes that read side by side share a fetch. Lesson 05
-# measures it.
+# Move the strides: `(8, 1)` is a window of a matrix with 8 columns, `(12, 2)` takes every second column of
+# one with 12, and `(1, 3)` is a matrix that is stored column by column, as a transposed one is. Elements
+# that the view does not have are dashed. Which of these layouts keep the four numbers of a tile's row side
+# by side?
 #
-# ## 5 · Reductions and fillers
+# The kernel is `copy_tile` in all of them. On a GPU the difference is one of speed: memory is fetched in
+# runs of neighbouring bytes, so lanes that read side by side share a fetch. Lesson 05 measures it.
+#
+# ## 6 · Reductions and fillers
 #
 # A *reduction* turns a block into something smaller: a sum, a maximum. In Triton, `tl.sum(tile, axis=…)`
 # and `tl.max(tile, axis=…)`. Attention's softmax needs both.
@@ -522,7 +585,7 @@ print(out.item())
 #   within a lane does not.
 # - The loop runs inside one program, which carries its sums from turn to turn. The programs of a grid
 #   cannot pass anything on like that: none of them waits for another. This loop, with a maximum and a sum
-#   carried along it, is the heart of FlashAttention (lessons 04 and 06).
+#   carried along, is the heart of FlashAttention (lessons 04 and 06).
 #
 # </details>
 
@@ -578,21 +641,24 @@ flashlearn.check("row_sum", row_sum)
 # flashlearn.hint("row_sum")
 
 # %% [markdown]
-# When it passes, break it on purpose, one thing at a time, and read what the check makes of it:
-# `other=1.0`; `j <= columns`; `i * columns` for `i * stride_row`; no conversion to fp32. Half of debugging
-# is knowing which symptom belongs to which cause, and this is the cheapest place to learn it.
+# When it passes: well done, that is the skeleton of every row-wise kernel to come. Now break it on purpose,
+# one thing at a time, and read what the check makes of it: `other=1.0`; `j <= columns`; `i * columns` for
+# `i * stride_row`; no conversion to fp32. Half of debugging is knowing which symptom belongs to which cause,
+# and this is the cheapest place to learn it.
 
 # %% [markdown]
-# ## 6 · The whole thing
+# ## 7 · The whole thing
 #
-# ### Exercise 3: `scaled_add` · core
+# ### Exercise 3: `scaled_add` · stretch
 #
 # $z = a \cdot x + y$ for two vectors, the operation that since 1979 numerical libraries have called
 # *axpy*. You have seen it done carelessly at the top of this lesson. Now write it well, kernel and
-# launcher, without looking back.
+# launcher, without looking back. (It is a stretch because the launcher is yours, too; from here to lesson
+# 09 launchers are given.)
 #
-# - `x` and `y` have `n` elements, `n` any positive number; `a` is a Python float. `z` is new, contiguous,
-#   and has the dtype of `x`. Compute in fp32.
+# - `x` and `y` have `n` elements, `n` any positive number; `a` is a Python float, positive or negative.
+# - `x` and `y` share a dtype: fp32, fp16 or bf16. `z` is new and contiguous, and has that dtype, too.
+#   Compute in fp32.
 # - `x` and `y` may be *strided*: `x[::2]` is every second element of a longer vector, and its stride is 2.
 #   There are two honest ways to deal with that, and the check accepts both. You can pass `x.stride(0)` and
 #   multiply the offsets by it: one multiplication per address, no extra memory. Or the launcher can call
@@ -616,8 +682,8 @@ flashlearn.check("scaled_add", scaled_add)
 # %% [markdown]
 # ### Reading a whole report
 #
-# Here is the report on a right `scaled_add`: yours if it has passed, the course's own otherwise. (That is
-# what `flashlearn.use` is for. You will meet it in later lessons, which build on earlier exercises.)
+# Here is the report on a right `scaled_add`: yours if it has passed, and the course's own otherwise. (That
+# is what `flashlearn.use` is for. You will meet it again wherever a lesson builds on an earlier exercise.)
 
 # %%
 report = flashlearn.check("scaled_add", flashlearn.use("scaled_add", scaled_add), demo=True)
@@ -638,10 +704,10 @@ report
 #   remains if every byte counts *once*: less than that no kernel can move. Where the two are far apart,
 #   programs read the same data again and again, and caches decide what that costs.
 # - **On a GPU**, the budget: your kernel, as the real compiler translates it for an A100 (sm_80) and an
-#   H100 (sm_90), which takes no such GPU, for the types and constants that stand beside it. *Registers* are per thread, at most 255; *spilled* is what did
-#   not fit into them and goes to slow memory, and should be nothing; *shared memory* and *occupancy* say
-#   how full one multiprocessor can be kept. Lesson 05 explains them; until then it is enough that nothing
-#   is spilled.
+#   H100 (sm_90), for the types and constants that stand beside it. No such GPU is needed for that.
+#   *Registers* are per thread, at most 255. *Spilled* is what did not fit into them and goes to slow memory;
+#   it should be nothing. *Shared memory* and *occupancy* say how full one multiprocessor can be kept.
+#   Lesson 05 explains them; until then it is enough that nothing is spilled.
 #
 # **Predict:** the first case has 1000 elements in fp32, four bytes each. How many bytes does a right
 # kernel load and store?
@@ -664,7 +730,7 @@ print("requested:", observation.bytes_requested, " unique:", observation.bytes_u
 # </details>
 
 # %% [markdown]
-# ## 7 · What you have now
+# ## 8 · What you have now
 #
 # | | in Triton | remember |
 # |---|---|---|
@@ -685,8 +751,8 @@ print("requested:", observation.bytes_requested, " unique:", observation.bytes_u
 #
 # <details><summary>Answer</summary>
 #
-# $\lceil 1000 / 256 \rceil = 4$ programs, $4 \cdot 256 - 1000 = 24$ idle lanes, all in program 3. Rounded
-# down there are three programs, and the elements 768 to 999 are never written: they hold whatever was in
+# $\lceil 1000 / 256 \rceil = 4$ programs, $4 \cdot 256 - 1000 = 24$ idle lanes, all in program (3, 0, 0).
+# Rounded down there are three programs, and the elements 768 to 999 are never written: they hold whatever was in
 # that memory. With `n` a multiple of 256 the mistake does not show.
 #
 # </details>

@@ -1,13 +1,48 @@
-"""The pictures of lesson 00: programs over a vector, a tile in memory, lanes under a mask."""
+"""The pictures of lesson 00: memory by length, programs over a vector, a tile in memory, masked lanes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from flashlearn.lessons.shared.picture_style import GREY, Picture, canvas, cell, colour_of
+from flashlearn.lessons.shared.picture_style import GREY, PALETTE, Picture, canvas, cell, colour_of
+from flashlearn.lessons.shared.printed_numbers import binary
 from flashlearn.lessons.shared.slider import Slider, slider
+
+
+def memory_kept(
+    counted: Mapping[str, Mapping[int, int]], formulas: Mapping[str, Callable[[int], int]], far: int = 65536
+) -> Picture:
+    """Bytes that attention keeps for its backward pass, by its length S: dots counted, lines by formula."""
+    figure, (axes,) = canvas(8.4, 3.9)
+    lengths = [2**e for e in range(5, 18)]
+    for name, colour, side in zip(counted, (PALETTE[1], PALETTE[0]), (10, -62), strict=True):
+        formula = formulas[name]
+        axes.plot(lengths, [formula(S) for S in lengths], color=colour, linewidth=2.2)
+        axes.scatter(list(counted[name]), list(counted[name].values()), color=colour, s=42, zorder=3)
+        axes.annotate(
+            f"{name}: {_whole(formula(far))} at S = {far:,}", (far, formula(far)), (-10, side),
+            textcoords="offset points", ha="right", color=colour, fontsize=11, weight="bold",
+        )  # fmt: skip
+        axes.scatter([far], [formula(far)], color="none", edgecolor=colour, linewidth=2, s=60, zorder=3)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xticks([2**e for e in (5, 8, 11, 14, 17)], ["32", "256", "2048", "16,384", "131,072"])
+    axes.set_yticks([2.0**e for e in (10, 20, 30)], ["1 KiB", "1 MiB", "1 GiB"])
+    axes.minorticks_off()
+    axes.set_xlabel("length of the text, S      (dots are counted, lines are formulas)")
+    axes.set_ylabel("kept per head")
+    return Picture(
+        figure,
+        f"At S = {far}: " + "; ".join(f"{name} keeps {_whole(f(far))}" for name, f in formulas.items()),
+    )
+
+
+def _whole(count: int) -> str:
+    """A number of bytes without decimals: 16 GiB."""
+    size, unit = binary(count).split()
+    return f"{float(size):.0f} {unit}"
 
 
 def programs_over_vector(n: int = 10, block: int = 4) -> Picture:
@@ -27,7 +62,7 @@ def programs_over_vector(n: int = 10, block: int = 4) -> Picture:
     axes.set_xlim(-0.2, max(lanes, n + 1.4, 8) + 0.2)
     axes.set_ylim(programs + 1.7, -0.3)
     axes.set_yticks([0.5, *(pid + 2 for pid in range(programs))])
-    axes.set_yticklabels(["vector", *(f"program {pid}" for pid in range(programs))])
+    axes.set_yticklabels(["vector", *(f"program ({pid}, 0, 0)" for pid in range(programs))])
     axes.set_xticks([pid * block + 0.5 for pid in range(programs)])
     axes.set_xticklabels([str(pid * block) for pid in range(programs)])
     axes.set_xlabel(f"element = program · {block} + lane      (a lane's number is in its square)")

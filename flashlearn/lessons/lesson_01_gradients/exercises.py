@@ -96,7 +96,8 @@ matmul_jacobian = Exercise(
         "A block that is not zero has the $N$ outputs of a row of $Y$ as its rows and the $K$ inputs of a "
         "row of $X$ as its columns: entry $(j, l)$ is $\\partial Y_{ij} / \\partial X_{il} = W_{lj}$. "
         "`sp.diag(A, B, …)` puts matrices on a diagonal, and `[A] * 3` is a list of three of them.",
-        "`return sp.diag(*[W.T] * X.rows)`",
+        "`sp.diag(*[…] * X.rows)`: the same block for every row of X. Which block? Its rows are outputs, its "
+        "columns inputs, so it has $N$ rows and $K$ columns.",
     ),
 )
 
@@ -121,7 +122,8 @@ matmul_vjp = Exercise(
         "second.",
         "dX is $M \\times K$ and made of dY ($M \\times N$) and W ($K \\times N$); dW is $K \\times N$ and "
         "made of X ($M \\times K$) and dY. In each product one factor has to be transposed: `.T`.",
-        "`return dY * W.T, X.T * dY`",
+        "dY stands first in one product and last in the other: `dY * …` is dX and `… * dY` is dW. Each gap "
+        "holds one factor, transposed, and only one of the two has a shape that fits.",
     ),
 )
 
@@ -195,7 +197,8 @@ linear_backward = Exercise(
         "`dy @ w.mT` works for any number of leading dimensions (`.mT` transposes the last two). For dw turn "
         "x and dy into matrices of $B \\cdot M$ rows first: `t.flatten(0, -2)` does that for 2 dimensions "
         "and for 3.",
-        "`return dy @ w.mT, x.flatten(0, -2).mT @ dy.flatten(0, -2)`",
+        "`dx = dy @ w.mT`. For dw, write `rows_of_x = x.flatten(0, -2)` and the same for dy: these two are "
+        "the $X$ and the $dY$ of `matmul_vjp`.",
     ),
 )
 
@@ -230,8 +233,8 @@ reduce_and_broadcast_vjp = Exercise(
         "Backwards, a sum hands out and a handing out sums. The second term: sum dY along each row (that is "
         "$[M, 1]$), multiply by −1/N, hand the number to the whole row ($[M, N]$). Then add the two "
         "gradients of X. `dY * sp.ones(N, 1)` sums rows, `v * sp.ones(1, N)` hands a column out.",
-        "`row_means = dY * sp.ones(dY.cols, 1) / dY.cols`, then `return dY - row_means * sp.ones(1, "
-        "dY.cols), sp.ones(1, dY.rows) * dY`",
+        "`row_means = dY * sp.ones(dY.cols, 1) / dY.cols` has one number for each row. Hand it to the whole "
+        "row and subtract it from dY: that is dX. For db put the ones on the other side of dY.",
     ),
 )
 
@@ -341,8 +344,8 @@ bias_gradient = Exercise(
         "pointer block and a mask of shape `[BLOCK_M, BLOCK_N]` made of `i[:, None]` and `j[None, :]`, and "
         "`tl.sum(…, axis=0)`, which turns `[BLOCK_M, BLOCK_N]` into `[BLOCK_N]`. The store comes after the "
         "loop, under `j < N`.",
-        "`for start in range(0, M, BLOCK_M):` then `i = start + tl.arange(0, BLOCK_M)`, `dy = tl.load(dy_ptr "
-        "+ i[:, None] * dy_row + j[None, :] * dy_col, mask=(i < M)[:, None] & (j < N)[None, :], other=0.0)` "
-        "and `db += tl.sum(dy.to(tl.float32), axis=0)`.",
+        "`for start in range(0, M, BLOCK_M):` then `i = start + tl.arange(0, BLOCK_M)`, and `dy = tl.load("
+        "dy_ptr + i[:, None] * dy_row + j[None, :] * dy_col, …)` under the mask `(i < M)[:, None] & "
+        "(j < N)[None, :]`. What is left is to add this tile's column sums to `db`, in fp32, and the store.",
     ),
 )

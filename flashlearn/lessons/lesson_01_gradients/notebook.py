@@ -9,17 +9,18 @@
 # **Afterwards you can**
 #
 # - say what a Jacobian is, and draw the one of a matrix product: where its blocks are, and where they are not;
-# - send a gradient back through $Y = XW$ with two matrix products, $dX = dY\,W^\top$ and $dW = X^\top dY$;
+# - send a gradient back through $Y = XW$ with two matrix products, and say where the transposes go and why;
 # - name the five rules (product, element-wise product, scaling, reduction, broadcast), and say what happens to
 #   something that is used $k$ times;
 # - use shapes as a check on every formula that you write, and say when that check is worth nothing;
 # - write the backward pass of a linear layer in torch without autograd, and the gradient of its bias as a kernel.
 #
 # **You need** lesson 00, above all tiles with `[:, None]`, masks and `other=`. Of mathematics, matrix products and
-# partial derivatives.
+# partial derivatives. Of *sympy*, the library that does algebra in Python, nothing: section 3 begins with the ten
+# lines of it that this course uses.
 #
 # **It takes** 75 to 90 minutes: three symbolic answers and a function of one or two lines each, a kernel of eight
-# lines, three questions at the end.
+# lines, three questions at the beginning and three at the end.
 
 # %%
 import matplotlib.pyplot as plt
@@ -48,7 +49,56 @@ answers = {1: "b", 2: "c", 3: "a"}
 flashlearn.recall("01", answers)
 
 # %% [markdown]
-# ## 1 · A Jacobian, and a gradient
+# ## 1 · A kernel, nudged
+#
+# Before any theory, an experiment. The kernel below adds a bias $b$ to every row of a matrix, $Y_{ij} = X_{ij} + b_j$.
+# The loss is a weighted sum of the result, $L = \sum_{ij} w_{ij} Y_{ij}$, with weights that somebody has given us.
+#
+# **Predict:** by how much does $L$ change when $b_1$, and nothing else, grows by 1? The weights are in the cell.
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def add_bias(x_ptr, b_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    i, j = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N)
+    inside = (i < M)[:, None] & (j < N)[None, :]
+    place = i[:, None] * N + j[None, :]
+    x = tl.load(x_ptr + place, mask=inside)
+    b = tl.load(b_ptr + j, mask=j < N)
+    tl.store(y_ptr + place, x + b[None, :], mask=inside)
+
+
+weights = torch.tensor([[1.0, -2.0, 0.0], [0.0, 2.0, 1.0], [2.0, 0.0, 2.0], [1.0, 2.0, 2.0]], device=DEVICE)
+
+
+def loss_of(b: Tensor) -> float:
+    x = torch.zeros(4, 3, device=DEVICE)
+    y = torch.empty_like(x)
+    add_bias[(1,)](x, b, y, 4, 3, BLOCK_M=4, BLOCK_N=4)
+    return (weights * y).sum().item()
+
+
+before = loss_of(torch.zeros(3, device=DEVICE))
+for j in range(3):
+    nudged = torch.zeros(3, device=DEVICE)
+    nudged[j] = 1.0
+    print(f"b_{j} + 1: the loss changes by {loss_of(nudged) - before}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The change for $b_1$ is 2: column 1 of the weights is $(-2, 2, 0, 2)$, and *all four* count. The kernel used $b_1$
+#   in four rows, so there are four ways from $b_1$ to the loss.
+# - You have just measured a gradient, $\partial L / \partial b$, with one launch for each of its entries. For the
+#   parameters of a real model that would be some billions of launches for one step of training. A backward pass gets
+#   all of them at the price of about two.
+# - Forward, the kernel *hands out* one number to a column. What has to be done with a column of gradients on the way
+#   back? In section 8 you write the kernel that does it.
+#
+# </details>
+
+# %% [markdown]
+# ## 2 · A Jacobian, and a gradient
 #
 # A function with several inputs and several outputs has a derivative for each pair of them. Written as a matrix
 # they are its *Jacobian*:
@@ -123,7 +173,35 @@ print("autograd", leaf.grad.tolist())
 #
 # </details>
 #
-# ## 2 · A matrix as a function of a matrix
+# ## 3 · A matrix as a function of a matrix
+#
+# ### Ten lines of sympy
+#
+# What follows is proved for matrices of *every* size. On paper one writes $\sum_{i=0}^{n-1} x_i^2$ and never says what
+# $n$ is. Sympy can do that as well, and these are all of its words that you need to read the proofs:
+
+# %% tags=["nbval-check-output"]
+n = sp.Symbol("n", integer=True, positive=True)  # a size, never fixed
+i, b = sp.symbols("i b", integer=True)  # two indices
+x = sp.IndexedBase("x", real=True)  # has entries: x[i], for any index
+
+total = sp.Sum(x[i] ** 2, (i, 0, n - 1))  # written down, not added up: from 0 to n − 1
+slope = sp.diff(total, x[b])  # by one entry: each term that is x[b] counts
+print(slope)
+
+done = slope.doit()  # do it: carry the sum out, as far as that is possible
+print(done)
+
+b_is_an_index = sp.Q.ge(b, 0) & sp.Q.le(b, n - 1)  # what we know and sympy does not: 0 ≤ b ≤ n − 1
+print(sp.refine(done, b_is_an_index))
+
+# %% [markdown]
+# Read the three lines. `KroneckerDelta(b, i)` is 1 where $b = i$ and 0 elsewhere: of all terms of the sum, one depends
+# on $x_b$. `Piecewise` says "$2x_b$ if there is such an entry at all, and 0 otherwise". `sp.refine` is told that there
+# is, and what remains is what you would have written at once. Apart from that, `sp.Matrix` is a matrix with as many
+# entries as you give it, `.T` its transpose, and `.subs({x: 2})` puts a number in for a symbol.
+#
+# ### The example of this course
 #
 # Attention is made of matrix products, so from now on inputs and outputs are matrices. Here is the small example
 # that runs through the whole course: four queries, three keys, two numbers each.
@@ -136,7 +214,7 @@ print("dO:          ", example.dO.tolist())
 print("scores Q Kᵀ: ", (example.Q @ example.K.T).tolist())
 
 # %% [markdown]
-# $S_q = 4$, $S_k = 3$ and $D = 2$ are three different numbers, and that is no accident (section 5). Attention's
+# $S_q = 4$, $S_k = 3$ and $D = 2$ are three different numbers, and that is no accident (section 6). Attention's
 # scores are $S = \alpha\, Q K^\top$ with $\alpha = 1/\sqrt D$, so row 0 of $S$ is $(1, 2, 3)/\sqrt 2$. $V$ and $dO$
 # wait for later lessons.
 #
@@ -178,19 +256,11 @@ by_X
 # **Predict:** how many of the 48 entries are not zero, and which shape do they form?
 
 # %%
-pictures.product_jacobian(M=2, K=3, N=4, by="X")
+pictures.product_jacobian(M=2, K=3, N=4, by="X", labels=False)
 
 # %% [markdown]
-# <details><summary><b>What to notice</b></summary>
-#
-# - The matrix is *block-diagonal*: one block for each row of $X$, nothing outside. Rows of $X$ know nothing of each
-#   other, so neither do their derivatives.
-# - All blocks are the same, and each is $W^\top$, not $W$: the outputs run down, the inputs run across, and
-#   $\partial Y_{ij} / \partial X_{il}$ is $W_{lj}$ with the indices in the other order.
-# - In one symbol, $\partial\, \mathrm{vec}(Y) / \partial\, \mathrm{vec}(X) = I_M \otimes W^\top$. The *Kronecker
-#   product* $A \otimes B$ puts $A_{ij} B$ where $A$ has $A_{ij}$.
-#
-# </details>
+# The matrix is *block-diagonal*: one block for each row of $X$, and nothing outside. Rows of $X$ know nothing of each
+# other, so neither do their derivatives. What stands in the coloured squares is yours to find.
 #
 # ### Exercise 1: `matmul_jacobian` · warm-up
 #
@@ -198,8 +268,8 @@ pictures.product_jacobian(M=2, K=3, N=4, by="X")
 # you return is $MN \times MK$, with rows and columns in row-major order.
 #
 # Useful pieces: `W.T` is the transposed matrix; `X.rows` is $M$; `sp.diag(A, B)` puts two matrices on a diagonal,
-# and `sp.diag(*matrices)` a whole list of them; `sp.eye(n)` is the identity, and `sp.kronecker_product(A, B)` is
-# $A \otimes B$.
+# and `sp.diag(*matrices)` a whole list of them; `sp.eye(n)` is the identity. The *Kronecker product* $A \otimes B$,
+# `sp.kronecker_product(A, B)`, puts $A_{ij} B$ where $A$ has $A_{ij}$.
 #
 # The check calls your function with numbers first, then with symbols, and shows a counterexample worked out in
 # small numbers if it finds one.
@@ -221,9 +291,9 @@ flashlearn.check("matmul_jacobian", matmul_jacobian)
 # flashlearn.hint("matmul_jacobian")
 
 # %% [markdown]
-# The picture was drawn from a formula, and so is your function. What does sympy find when it is given the eight
-# outputs and the six inputs and differentiates each by each? This proves the claim for $2 \times 3 \cdot 3 \times 4$
-# only; the cell above had all sizes.
+# Your function is a formula. What does sympy find when it is given the eight outputs and the six inputs and
+# differentiates each by each? This proves the claim for $2 \times 3 \cdot 3 \times 4$ only; the cell above had all
+# sizes. Once your check has passed, look at the picture again, this time with what is in it.
 
 # %%
 X23 = sp.Matrix(2, 3, sp.symbols("X_:2(:3)", real=True))
@@ -232,9 +302,20 @@ vec_Y = sp.Matrix(list(X23 * W34))  # list() of a Matrix goes row by row
 
 differentiated = vec_Y.jacobian(list(X23))
 blocks = flashlearn.use("matmul_jacobian", matmul_jacobian)(X23, W34)
-
 assert differentiated == blocks
-assert differentiated == sp.kronecker_product(sp.eye(2), W34.T)
+
+# %%
+pictures.product_jacobian(M=2, K=3, N=4, by="X")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b>, once your check has passed</summary>
+#
+# - All blocks are the same, and each is $W^\top$, not $W$: the outputs run down, the inputs run across, and
+#   $\partial Y_{ij} / \partial X_{il}$ is $W_{lj}$ with the indices in the other order.
+# - In one symbol, $\partial\, \mathrm{vec}(Y) / \partial\, \mathrm{vec}(X) = I_M \otimes W^\top$. Take
+#   `sp.kronecker_product` and try.
+#
+# </details>
 
 # %% [markdown]
 # ### By the other factor
@@ -270,9 +351,9 @@ columns_of_Y = sp.Matrix(list((X23 * W34).T))  # row by row of the transpose: co
 assert columns_of_Y.jacobian(list(W34.T)) == sp.diag(X23, X23, X23, X23)
 
 # %% [markdown]
-# > ### Sources corrected: ∂S/∂Q = α Kᵀ
+# > ### A claim to test: ∂S/∂Q = α Kᵀ
 # >
-# > **The claim**, found in a derivation of attention's backward pass: since $S = \alpha\,QK^\top$, the derivative is
+# > **The claim.** One sometimes reads: since $S = \alpha\,QK^\top$, the derivative is
 # > $\partial S / \partial Q = \alpha K^\top$, as it would be for numbers.
 # >
 # > **The experiment.** Count. Take the example's sizes. **Predict** how many entries $\partial S / \partial Q$ has,
@@ -290,12 +371,12 @@ print("I ⊗ K, times alpha:", torch.equal(as_matrix, torch.kron(torch.eye(4), e
 # > **The verdict.** The derivative of a $4 \times 3$ matrix by a $4 \times 2$ matrix has four indices and 96 entries.
 # > As a matrix it is $\alpha\,(I \otimes K)$: your Jacobian with $W = K^\top$, so its blocks are $W^\top = K$, and
 # > not $K^\top$. What the claim means is half of a VJP, $dQ = dS \cdot \partial S / \partial Q$, and read as that it
-# > comes out as $\alpha\,dS\,K^\top$, whose shapes do not fit: $[4 \times 3] \cdot [2 \times 3]$. Section 4 derives
-# > the right one. A derivative of a matrix by a matrix is never "the other factor"; only its *product with a
-# > gradient* is that simple.
+# > comes out as $\alpha\,dS\,K^\top$, whose shapes do not fit: $[4 \times 3] \cdot [2 \times 3]$. Section 5 derives
+# > the right one. A derivative of a matrix by a matrix is not "the other factor"; only its *product with a gradient* is
+# > nearly that simple.
 
 # %% [markdown]
-# ## 3 · Nobody builds it
+# ## 4 · Nobody builds it
 #
 # In the small example the Jacobian is $12 \times 8$. Now a real layer: one of the matrices in the feed-forward part
 # of a 7-billion-parameter language model has $K = 4096$ inputs and $N = 11008$ outputs. Send a sequence of 4096
@@ -314,6 +395,9 @@ matrices = {
 for name, (rows, columns) in matrices.items():
     print(f"{name}  {rows:>10,} × {columns:<10,}  {pictures.in_words(rows * columns * size):>8}")
 
+bytes_of_X, bytes_of_W = tokens * features_in * size, features_in * features_out * size
+assert 2 * bytes_of_X < bytes_of_W < 3 * bytes_of_X
+
 # %%
 pictures.sizes(M=4096, K=4096, N=11008)
 
@@ -325,11 +409,15 @@ pictures.sizes(M=4096, K=4096, N=11008)
 #   $\partial Y / \partial X$ is not zero, and in the blocks the same $W^\top$ stands 4096 times.
 # - What a backward pass needs of $\partial Y / \partial X$ is in $W$, and what it needs of $\partial Y / \partial W$
 #   is in $X$. Those two are at hand: the forward pass has just used them. This is why training keeps the
-#   *activations* $X$ of every layer until the backward pass comes by, and it is the largest part of its memory.
+#   *activations* $X$ of every layer until the backward pass comes by.
+# - How much of its memory that is, depends. $X$ has a row for every token of the batch, and $W$ has not: with one
+#   sequence $W$ is the larger one here, with three sequences $X$ is (the cell asserts both). Per weight, training keeps
+#   a gradient and the optimiser's numbers besides. With short sequences these are most of the memory, and with long
+#   ones the activations are.
 #
 # </details>
 #
-# ## 4 · The product with the Jacobian
+# ## 5 · The product with the Jacobian
 #
 # So multiply first and look at what remains. $dX_{ab} = \sum_{ij} dY_{ij}\, \partial Y_{ij} / \partial X_{ab}$, and
 # the derivative is $\delta_{ai} W_{bj}$. Sum over $i$: the delta picks $i = a$, and a single sum is left. For
@@ -351,7 +439,8 @@ print("dX[a, b] =", dX_ab)
 print("dW[a, b] =", dW_ab)
 
 # %% [markdown]
-# The matrices of a petabyte have become sums over one index: matrix products. Which ones, is for you to read.
+# The matrices of a petabyte have become sums over one index. Sums over one index are matrix products; read off which
+# ones.
 #
 # ### Exercise 2: `matmul_vjp` · core
 #
@@ -381,15 +470,22 @@ flashlearn.check("matmul_vjp", matmul_vjp)
 # The same once more with whole matrices, again for **every $M$, $K$, $N$**. For the sake of differentiation a loss
 # may be replaced by $\sum_{ij} dY_{ij} Y_{ij}$ with $dY$ held constant: it has the same gradient by $Y$, hence by
 # everything before $Y$. That sum is a trace, $\mathrm{tr}(dY^\top Y)$, and sympy can differentiate traces. It is
-# the quickest test there is of a formula for a gradient; remember the line.
+# the quickest test there is of a formula for a gradient; remember the line. Run it once your check has passed: it
+# prints what sympy finds, and holds it against yours at $2 \times 3 \cdot 3 \times 4$.
 
 # %%
 Xm, Wm = sp.MatrixSymbol("X", M, K), sp.MatrixSymbol("W", K, N)
 dYm = sp.MatrixSymbol("dY", M, N)
 pretend_loss = sp.Trace(dYm.T * Xm * Wm)
 
-assert pretend_loss.diff(Xm) == dYm * Wm.T
-assert pretend_loss.diff(Wm) == Xm.T * dYm
+small = {M: 2, K: 3, N: 4}
+X_, W_, dY_ = (sp.Matrix(symbol.subs(small).as_explicit()) for symbol in (Xm, Wm, dYm))
+yours = flashlearn.use("matmul_vjp", matmul_vjp)(X_, W_, dY_)
+
+for matrix, gradient_of_it in zip((Xm, Wm), yours, strict=True):
+    found = pretend_loss.diff(matrix)
+    print(f"d{matrix} =", found)
+    assert sp.expand(sp.Matrix(found.subs(small).as_explicit()) - sp.Matrix(gradient_of_it)).is_zero_matrix
 
 # %% [markdown]
 # And it is $J^\top dY$, as it must be. Your two functions against each other, at $2 \times 3 \cdot 3 \times 4$:
@@ -403,7 +499,7 @@ by_W34 = sp.kronecker_product(X23, sp.eye(4))
 assert sp.expand(by_W34.T * sp.Matrix(list(dY24)) - sp.Matrix(list(dW34))) == sp.zeros(12, 1)
 
 # %% [markdown]
-# <details><summary><b>What to notice</b></summary>
+# <details><summary><b>What to notice</b>, once your check has passed</summary>
 #
 # - Read $dX_{ab} = \sum_j dY_{aj} W_{bj}$ as a sentence: *every output that used $X_{ab}$ reports what it is worth,
 #   times the weight with which it used it.* Nothing else is in the formula.
@@ -414,7 +510,7 @@ assert sp.expand(by_W34.T * sp.Matrix(list(dY24)) - sp.Matrix(list(dW34))) == sp
 #
 # </details>
 #
-# ## 5 · Shape-checking, a habit
+# ## 6 · Shape-checking, a habit
 #
 # $dX$ has the shape of $X$. With nothing but that, and the two matrices that must be in it, how much is left to
 # guess? The next cell tries all eight products of $dY$ and $W$, each transposed or not, in both orders, and prints
@@ -456,13 +552,13 @@ for m, k, n in ((4, 2, 3), (4, 3, 3), (3, 3, 3)):
 # </details>
 
 # %% [markdown]
-# > ### Sources corrected: dK = dS · Q
+# > ### A claim to test: dK = dS · Q
 # >
-# > **The claim**, in a derivation that otherwise checks its shapes: with $S = \alpha\,QK^\top$, the gradient by the
-# > keys is $dK = dS \cdot Q$. Its sequence has as many queries as keys.
+# > **The claim.** One sometimes reads: with $S = \alpha\,QK^\top$, the gradient by the keys is $dK = dS \cdot Q$. It is
+# > easily believed where there are as many queries as keys.
 # >
-# > **The experiment.** First with four queries and *four* keys, as in the source. **Predict** whether torch objects,
-# > and whether the numbers are right. Then with the example's three keys.
+# > **The experiment.** First with four queries and *four* keys. **Predict** whether torch objects, and whether the
+# > numbers are right. Then with the example's three keys.
 
 # %% tags=["nbval-check-output"]
 four_keys = torch.cat([example.K, torch.tensor([[2.0, -1.0]], dtype=torch.float64)])  # (4, 2)
@@ -481,19 +577,23 @@ except RuntimeError as error:
     print("three keys:", error)
 
 # %% [markdown]
-# > **The verdict.** Wrong in two places, and with $S_q = S_k$ no shape gives it away. From the rule with
-# > $X = Q$ and $W = K^\top$: $dW = X^\top dY$ becomes $d(K^\top) = \alpha\,Q^\top dS$, and transposed,
+# > **The verdict.** Wrong in two places, and with $S_q = S_k$ no shape gives it away. At $4 \times 3$ the first mistake
+# > cannot be made: `dS @ Q` does not exist. The second, $\alpha$, no shape ever tells. Choose sizes that differ, in
+# > derivations, in tests, and in your head.
 # >
-# > $$dK = \alpha\, dS^\top Q.$$
-# >
-# > Row $j$ of $dK$ collects from all queries that looked at key $j$: that is *column* $j$ of $dS$, hence the
-# > transpose. And $\alpha$ is missing, which shapes never tell. At $4 \times 3$ the first mistake cannot be made:
-# > `dS @ Q` does not exist. Choose sizes that differ, in derivations, in tests, and in your head.
+# > Which formula is right? Row $j$ of $dK$ collects from all queries that looked at key $j$. Lesson 03 asks you for it,
+# > but your `matmul_vjp` knows it already: take $X = Q$ and $W = K^\top$, and remember that $d(K^\top)$ is $dK$
+# > transposed.
 
 # %%
+numbers = example.symbolic()
+dY_scaled = numbers.alpha * numbers.dO * numbers.V.T  # S = alpha Y, so dY = alpha dS
+_, dK_transposed = flashlearn.use("matmul_vjp", matmul_vjp)(numbers.Q, numbers.K.T, dY_scaled)
+
 leaf = example.K.clone().requires_grad_()
 (example.ALPHA * example.Q @ leaf.T).backward(dS)
-assert torch.allclose(leaf.grad, example.ALPHA * dS.T @ example.Q)
+from_yours = torch.tensor(sp.Matrix(dK_transposed).T.evalf().tolist(), dtype=torch.float64)
+assert torch.allclose(leaf.grad, from_yours)
 
 # %% [markdown]
 # ### Exercise 3: `linear_backward` · core
@@ -504,6 +604,7 @@ assert torch.allclose(leaf.grad, example.ALPHA * dS.T @ example.Q)
 #   `[B, M, N]`;
 # - return `dx` in the shape of `x` and `dw` in the shape of `w`, whatever the batch. (How often is an entry of `w`
 #   used?);
+# - the three share a dtype, fp32, fp16 or bf16, and `dx` and `dw` have it, too;
 # - `x` and `dy` may be views whose memory is in another order: `.reshape` and `.flatten` can take that, `.view`
 #   cannot.
 #
@@ -534,12 +635,12 @@ flashlearn.check("linear_backward", linear_backward)
 # - $X^\top dY = \sum_m X_m^\top dY_m$, a sum over rows: each token adds what it has to say about $w$. A batch
 #   dimension is more rows, nothing else. If yours came out as `[B, K, N]`, the last sum was missing.
 # - `torch.nn.Linear` stores its weight as `[N, K]` and computes $x\,w^\top$. Then $dx = dy\,w$ and
-#   $dw = dy^\top x$. Same rule, other letters: it is no use remembering formulas with their transposes, when the
-#   shapes give them back.
+#   $dw = dy^\top x$. It is the same rule with other letters: do not learn the transposes by heart, the shapes give them
+#   back.
 #
 # </details>
 #
-# ## 6 · Five rules
+# ## 7 · Five rules
 #
 # The matrix product was the hard one. Every backward pass in this course is made of five kinds of steps, drawn here
 # with $M = 4$, $K = 2$, $N = 3$. Forward is on the left, backward on the right; a gradient has the shape and the
@@ -692,11 +793,11 @@ print("db", list(db_hand))
 # </details>
 
 # %% [markdown]
-# ## 7 · The gradient of a bias, as a kernel
+# ## 8 · The gradient of a bias, as a kernel
 #
 # A linear layer with a bias, $Y = XW + b$, has three gradients. Two are matrix products; the third is the broadcast
-# rule, $db_j = \sum_i dY_{ij}$: the sum of every column. $M$ is the number of tokens in the batch, whatever it
-# happens to be, so it is rarely a multiple of anything.
+# rule, $db_j = \sum_i dY_{ij}$: the sum of every column, which you measured in section 1. $M$ is the number of tokens
+# in the batch, whatever it happens to be, so it is rarely a multiple of anything.
 #
 # In lesson 00 a program took a whole row. A column of a batch is much longer, 4096 or a million, so it will not fit
 # into a block. Instead, a program takes a block of columns and walks down the rows, one tile after another, and
@@ -711,7 +812,7 @@ pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
 #
 # <details><summary>Answer</summary>
 #
-# Two programs, one for each block of columns, with three turns each. In the last tile of program 1 there are
+# Two programs, one for each block of columns, with three turns each. In the last tile of program (1, 0, 0) there are
 # $2 \cdot 3$ numbers, so 10 of its 16 lanes are padding; they must hold 0, which adds nothing to a sum. Each entry
 # of `db` is written once, after the loop.
 #
@@ -760,9 +861,10 @@ flashlearn.check("bias_gradient", bias_gradient)
 #
 # - The first three pass on $64 \times 64$: whole tiles, nothing to round. Only the mean fails, by a factor of 64.
 # - Without `.to(tl.float32)` the case *fp16, cancelling* fails: its last row takes back the sum of all others, numbers
-#   beyond a thousand, where fp16 numbers lie a whole unit apart. The small rest that should remain is lost. Gradients are like that: large contributions of both signs.
+#   beyond a thousand, where fp16 numbers lie a whole unit apart. The small rest that should remain is lost. Gradients
+#   are like that: large contributions of both signs.
 # - The programs never meet: each owns its columns. That makes the result the same on every run, and it leaves most
-#   of a GPU idle: 4096 columns are 64 programs, and an H100 can run more than that at once, each at a long column.
+#   of a GPU idle: 4096 columns are 64 programs, and an H100 has 132 multiprocessors that wait for something to do.
 #   One program per tile keeps all of it busy, but then many programs add to the same `db`. With `tl.atomic_add`
 #   that is correct, and the order of additions, hence the last digits, changes from run to run. With a load and a
 #   store it is a race, even if it looks right on your machine. Lesson 08 meets this choice again, where it matters:
@@ -795,7 +897,7 @@ for name, ours, leaf in zip(("dx", "dw", "db"), (dx, dw, db), leaves, strict=Tru
 assert all(torch.allclose(ours, leaf.grad) for ours, leaf in zip((dx, dw, db), leaves, strict=True))
 
 # %% [markdown]
-# ## 8 · What you have now
+# ## 9 · What you have now
 #
 # | | formula | remember |
 # |---|---|---|
@@ -859,8 +961,8 @@ assert all(torch.allclose(ours, leaf.grad) for ours, leaf in zip((dx, dw, db), l
 #
 # All functions of this lesson acted on matrices by sums and products. Softmax does not: every output of a row
 # depends on every input of it, through a quotient. Lesson 02 finds its Jacobian, which is full, and a VJP that needs
-# no matrix all the same. Lesson 03 then goes backwards through attention with the five rules and that one formula:
-# $dV = P^\top dO$ and $dK = \alpha\,dS^\top Q$ are the products that you have just learned to write.
+# no matrix all the same. Lesson 03 then goes backwards through attention with the five rules and that one formula;
+# four of its five steps are the products that you have just learned to write.
 #
 # **Sources.** Vectorisation and the Kronecker product, $\mathrm{vec}(AXB)$: J. Magnus, H. Neudecker, *Matrix
 # Differential Calculus with Applications in Statistics and Econometrics*, 3rd edition, Wiley 2019, chapters 2 and 9

@@ -14,7 +14,7 @@ Box = tuple[int, int, str, str]  # rows, columns, label, colour
 IN, WEIGHT, OUT = PALETTE[0], PALETTE[2], PALETTE[1]  # X-like, W-like and Y-like matrices
 
 
-def product_jacobian(M: int = 2, K: int = 3, N: int = 4, by: str = "X") -> Picture:
+def product_jacobian(M: int = 2, K: int = 3, N: int = 4, by: str = "X", labels: bool = True) -> Picture:
     """∂ vec(X W) / ∂ vec(X or W), vec row by row: each entry that is not zero, coloured by the row of Y."""
     outputs = [(i, j) for i in range(M) for j in range(N)]
     inputs = [(a, b) for a in range(M if by == "X" else K) for b in range(K if by == "X" else N)]
@@ -25,7 +25,7 @@ def product_jacobian(M: int = 2, K: int = 3, N: int = 4, by: str = "X") -> Pictu
             text = _product_entry(i, j, a, b, by)
             filled += bool(text)
             if text:
-                cell(axes, x, y, text, colour_of(i))
+                cell(axes, x, y, text if labels else "", colour_of(i))
             else:
                 axes.text(x + 0.5, y + 0.5, "0", color=GREY, fontsize=10, ha="center", va="center_baseline")
     for x in range(0, len(inputs) + 1, K if by == "X" else N):  # between the rows of X or W
@@ -194,7 +194,7 @@ def column_walk(M: int = 10, N: int = 7, block_m: int = 4, block_n: int = 4) -> 
         [0.5, M - 0.5, bottom + 0.5], ["row 0", f"row {M - 1}", "db"]
     )  # fmt: skip
     middles = [p * block_n + block_n / 2 for p in range(programs)]
-    axes.set_xticks(middles, [f"program {p}" for p in range(programs)])
+    axes.set_xticks(middles, [f"program ({p}, 0, 0)" for p in range(programs)])
     axes.xaxis.tick_top()
     axes.set_xlabel(
         f"dY, {M}×{N}, in tiles of {block_m}×{block_n}; a number is the turn of the loop", labelpad=8

@@ -6,7 +6,7 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 
 QUESTIONS = (
     Question(
-        "00, §3",
+        "00, §4",
         "A vector of 100 elements, blocks of 32. How many programs does it take, and how many lanes of the "
         "last one have no element?",
         wrong("3 programs, no idle lane", "Three blocks end at element 95. Who writes the last four?"),
@@ -18,7 +18,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "00, §5",
+        "00, §6",
         "A kernel takes the *maximum* of a row of 37 numbers in a block of 64. What must the 27 idle lanes "
         "hold?",
         wrong("0", "Then a row of negative numbers has the maximum 0, which is not among them."),
@@ -29,7 +29,7 @@ QUESTIONS = (
         right("−∞", "It loses against every number, so it changes no maximum: the neutral element."),
     ),
     Question(
-        "00, §5",
+        "00, §6",
         "`x` is a block of shape [2, 4]. What is the shape of `tl.sum(x, axis=0)`?",
         right("[4]", "The axis that you name is the one that disappears."),
         wrong("[2]", "That is what is left of the other axis."),

@@ -1,4 +1,4 @@
-"""Lesson 02, softmax and its Jacobian: two symbolic answers and two kernels, one program per row."""
+"""Lesson 02, softmax and its Jacobian: three symbolic answers and two kernels, one program per row."""
 
 from __future__ import annotations
 
@@ -27,6 +27,18 @@ def vjp_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """p as for the Jacobian, and dp: (1, −2, 0) in "example", symbols otherwise."""
     p = jacobian_inputs(case, generator)["p"]
     return {"p": p, "dp": sp.Matrix([1, -2, 0]) if case.data == "example" else derivatives(p.rows)}
+
+
+def log_vjp_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """p as for the Jacobian, and the gradient by log p: (1, −2, 0) in "example", symbols otherwise."""
+    p = jacobian_inputs(case, generator)["p"]
+    symbols = sp.Matrix(sp.symbols(f"dlog_1:{p.rows + 1}", real=True))
+    return {"p": p, "dlog": sp.Matrix([1, -2, 0]) if case.data == "example" else symbols}
+
+
+def log_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
+    """ds = dlog − p Σ_k dlog_k: ∂ log p_k/∂s_j is 1 − p_j for k = j and −p_j otherwise."""
+    return dlog - p * sum(dlog)
 
 
 def jacobian(p: sp.Matrix) -> sp.Matrix:
@@ -63,7 +75,8 @@ softmax_jacobian = Exercise(
         "$J$ is a diagonal matrix minus an outer product, $N \\times N$ both. `sp.diag(*p)` builds the "
         "first from a column's entries; for a column $p$, `p * p.T` is a matrix (and `p.T * p` is one "
         "number).",
-        "`return sp.diag(*p) - p * p.T`",
+        "`sp.diag(*p) - …`: what is taken away is $p_k p_j$ in row $k$, column $j$, on the diagonal and off "
+        "it. A column times a row has these entries.",
     ),
 )
 
@@ -88,7 +101,33 @@ softmax_vjp = Exercise(
         "`ds` is a column of $N$: each entry is $p_j$ times a difference, $dp_j$ minus one number that all "
         "entries share. `p.dot(dp)` is such a number, `p.multiply_elementwise(...)` the product entry by "
         "entry.",
-        "`return p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))`",
+        "`p.multiply_elementwise(dp - …)`, where the dots stand for a column that holds the same number in "
+        "every entry: the mean of dp under p.",
+    ),
+)
+
+log_softmax_vjp = Exercise(
+    name="log_softmax_vjp",
+    lesson="02",
+    kind=Kind.SYMBOLIC,
+    title="The gradient through the logarithm of softmax",
+    signature="(p, dlog) -> ds",
+    outputs=("ds",),
+    inputs=log_vjp_inputs,
+    cases=ROWS_OF_SYMBOLS,
+    judged=HowJudged(
+        reference=log_vjp,
+    ),
+    explained=HowExplained(
+        mistakes=mistakes.LOG_VJP,
+    ),
+    hints=(
+        "$\\ell_k = s_k - \\log Z$ is a difference, so differentiate its two terms apart. Which score is in "
+        "the first one, and which scores are in the second?",
+        "$\\partial \\log Z / \\partial s_j = p_j$, the same for every $k$. So $\\ell_k$ hands all of its "
+        "gradient to its own score, and takes $p_j$ times as much from every score $j$. Add up over $k$: "
+        "`sum(dlog)` is one number.",
+        "`dlog - …`: what is taken from score $j$ is its share $p_j$ of the sum of all entries of `dlog`.",
     ),
 )
 
@@ -230,9 +269,9 @@ softmax_forward = Exercise(
         "and `tl.sum` with `axis=0`). Row `i`, column `j` of `s` is at `s_ptr + i * s_row + j * s_col`; the "
         'padding of a maximum is `-float("inf")`, and `exp` turns it into 0. Load and store need the '
         "mask `j < N`.",
-        "The load: `s = tl.load(s_ptr + i * s_row + j * s_col, mask=j < N, "
-        'other=-float("inf")).to(tl.float32)`. Then `e = tl.exp(s - tl.max(s, axis=0))`, and `e / '
-        "tl.sum(e, axis=0)` is what to store at `p_ptr + i * p_row + j * p_col`, under the same mask.",
+        "The load: `s = tl.load(s_ptr + i * s_row + j * s_col, mask=j < N, other=…).to(tl.float32)`. Then "
+        "`e = tl.exp(s - tl.max(s, axis=0))`, and each share is its `e` over the sum of all of them. The "
+        "store goes to `p_ptr + i * p_row + j * p_col`, under the same mask.",
     ),
 )
 
@@ -269,7 +308,8 @@ softmax_backward = Exercise(
         "Two loads with their own strides, `p_row, p_col` and `dp_row, dp_col`, under the mask `j < N`, "
         "padding 0; a `tl.sum` over `axis=0` gives one number; `ds` is a block of `BLOCK` lanes, stored "
         "under the mask.",
-        "After the loads (each with `.to(tl.float32)`): `ds = p * (dp - tl.sum(p * dp, axis=0))`, stored at "
-        "`ds_ptr + i * ds_row + j * ds_col` with `mask=j < N`.",
+        "After the loads (each with `.to(tl.float32)`): `inner = tl.sum(p * dp, axis=0)`, and every lane of "
+        "ds is its p times what its dp has beyond `inner`. Store at `ds_ptr + i * ds_row + j * ds_col` with "
+        "`mask=j < N`.",
     ),
 )

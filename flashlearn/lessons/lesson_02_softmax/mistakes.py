@@ -1,6 +1,6 @@
 """The named mistakes of lesson 02: what people get wrong about softmax, and what to say to them.
 
-In sympy for the two symbolic answers, in torch for the two kernels; where torch cannot say it, the
+In sympy for the symbolic answers, in torch for the two kernels; where torch cannot say it, the
 mistake is one of faulty_kernels.
 """
 
@@ -114,6 +114,53 @@ VJP = {
         "formula belongs to that one loss; here dp may be anything.",
         "Multiply out (diag(p) − p pᵀ) dp for a general dp.",
         wrong=lambda p, dp: p.multiply_elementwise(dp) - p,
+    ),
+}
+
+
+LOG_VJP = {
+    "softmax's own formula": Mistake(
+        "You returned p ∘ (dlog − ⟨p, dlog⟩): the gradient through softmax. Here the gradient arrives at the "
+        "logarithms of the shares.",
+        "Differentiate log p_k = s_k − log Z, not p_k.",
+        wrong=lambda p, dlog: p.multiply_elementwise(dlog - sp.ones(p.rows, 1) * p.dot(dlog)),
+    ),
+    "log Z forgotten": Mistake(
+        "You returned dlog as it came: what the term s_k contributes. The term −log Z is missing.",
+        "Every score is part of Z: what is ∂ log Z/∂s_j?",
+        wrong=lambda p, dlog: dlog,
+    ),
+    "weighted by p": Mistake(
+        "You subtracted p times the mean of dlog under p. Every logarithm hands −p_j of its gradient to "
+        "score j, whatever its own share: the sum of dlog is the plain one.",
+        "Write out Σ_k dlog_k ∂ log p_k/∂s_j for N = 2. Where does p_k come in?",
+        wrong=lambda p, dlog: dlog - p * p.dot(dlog),
+    ),
+    "the sum without p": Mistake(
+        "You subtracted the sum of dlog from every entry. Each score j takes its share of that sum, p_j.",
+        "∂ log Z/∂s_j is not 1. Check: the entries of ds must sum to 0.",
+        wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * sum(dlog),
+    ),
+    "plain mean": Mistake(
+        "You subtracted the plain mean of dlog. That is right only where all shares are equal.",
+        "∂ log Z/∂s_j is p_j, and 1/N only in a row of equal scores.",
+        wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * sum(dlog) / p.rows,
+    ),
+    "J in place of its transpose": Mistake(
+        "You multiplied J by dlog, and not its transpose: ⟨p, dlog⟩ is subtracted from every entry. This "
+        "Jacobian is not symmetric, unlike that of softmax.",
+        "ds_j = Σ_k dlog_k J_kj: the sum runs over outputs, down a column of J.",
+        wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * p.dot(dlog),
+    ),
+    "plus p": Mistake(
+        "You added p times the sum of dlog where it must be subtracted.",
+        "log p_k is s_k minus log Z. If all of dlog is the same number and so are all shares, ds must be 0.",
+        wrong=lambda p, dlog: dlog + p * sum(dlog),
+    ),
+    "the sign of ds": Mistake(
+        "Every entry has the opposite sign: p Σ dlog − dlog.",
+        "Raising a score raises the logarithm of its own share.",
+        wrong=lambda p, dlog: p * sum(dlog) - dlog,
     ),
 }
 

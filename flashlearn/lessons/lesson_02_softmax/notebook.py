@@ -7,20 +7,20 @@
 #
 # **Afterwards you can**
 #
-# - derive $\partial p_k / \partial s_j$ for $k = j$ and for $k \ne j$, and say what each of the two terms of
-#   $J = \mathrm{diag}(p) - p\,p^\top$ does;
+# - derive $\partial p_k / \partial s_j$ for $k = j$ and for $k \ne j$, write all of them as one matrix, and say what
+#   each of its two terms does;
 # - explain why every row of $J$ sums to zero, and why subtracting the maximum is therefore free: it changes neither
 #   the value nor the gradient;
-# - send a gradient back through a softmax with three rows of numbers instead of a matrix,
-#   $ds = p \circ (dp - \langle p, dp \rangle)$, and read that formula as a sentence;
+# - send a gradient back through a softmax with three rows of numbers instead of a matrix, and read the formula as a
+#   sentence;
 # - write softmax, forward and backward, as kernels with one program per row.
 #
 # **You need** lesson 00, above all its `row_sum`: one program per row, masks, `other=`. Of calculus, the quotient
 # rule. A *Jacobian* (lesson 01) is the matrix of a function's derivatives: row $k$ holds the derivatives of output
-# $k$, column $j$ those by input $j$.
+# $k$, column $j$ those by input $j$. Of sympy, the ten lines at the beginning of lesson 01's section 3.
 #
-# **It takes** 75 to 90 minutes: two symbolic answers of one line each, two kernels of six and seven lines, three
-# questions at the end.
+# **It takes** 75 to 90 minutes: three symbolic answers of one line each, two kernels of six and seven lines, three
+# questions at the beginning and three at the end.
 
 # %%
 import math
@@ -63,6 +63,29 @@ flashlearn.recall("02", answers)
 # With one row we can follow everything by hand. Take the scores $0, \log 2, \log 3$. Their exponentials are
 # $1, 2, 3$, their sum is 6, and the shares are $\frac16, \frac13, \frac12$.
 #
+# Three scores in a block of four leave one lane idle. **Predict** what the kernel below finds for $Z$ if that lane
+# holds $-\infty$, and if it holds 0.
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def sum_of_exponentials(s_ptr, z_ptr, N, OTHER: tl.constexpr, BLOCK: tl.constexpr):
+    l = tl.arange(0, BLOCK)
+    s = tl.load(s_ptr + l, mask=l < N, other=OTHER)
+    tl.store(z_ptr, tl.sum(tl.exp(s), axis=0))
+
+
+three = torch.tensor([0.0, math.log(2), math.log(3)], device=DEVICE)
+for other in (-float("inf"), 0.0):
+    Z_found = torch.empty((), device=DEVICE)
+    sum_of_exponentials[(1,)](three, Z_found, 3, OTHER=other, BLOCK=4)
+    print(f"other = {other:4}: Z = {Z_found.item():.4f}")
+
+# %% [markdown]
+# An idle lane that holds 0 is a fourth key with a perfectly good score: its exponential is $e^0 = 1$, and a seventh of
+# the whole would go to nobody. With $-\infty$ its exponential is 0, and the sum is right. You will need this again in
+# section 8, where you write the whole softmax as a kernel.
+#
 # **Predict:** what becomes of the shares if 5 is added to every score? And if every score is multiplied by 10?
 
 
@@ -86,6 +109,12 @@ for label, row in (("s", s_hand), ("s + 5", s_hand + 5), ("10 s", 10 * s_hand)):
 #   why attention scales its scores by $\alpha = 1/\sqrt{D}$ before the softmax.
 #
 # </details>
+#
+# Dividing all scores by a number $T$ is known as softmax at the *temperature* $T$. Move $T$ and a shift $c$, and watch
+# who gets what. Which of the two sliders do the shares not mind at all? Where does each $T$ lead in the end?
+
+# %%
+pictures.sliding_softmax(s_hand.tolist())
 
 # %% [markdown]
 # ## 2 · It overflows
@@ -142,8 +171,8 @@ for start in (0.0, 1000.0, -1000.0):
 
 # %% [markdown]
 # This costs a pass over the row, and it leaves a question that is easy to overlook. We want to *differentiate*
-# softmax, and $m$ depends on the scores as well. Does it add a term to the derivative? Keep the question; section 5
-# answers it.
+# softmax, and $m$ depends on the scores as well. Does it add a term to the derivative? Keep this question in mind;
+# section 5 answers it.
 #
 # ## 3 · One derivative, two cases
 #
@@ -157,9 +186,8 @@ for start in (0.0, 1000.0, -1000.0):
 #
 # $$\frac{\partial p_k}{\partial s_j} = -\frac{e^{s_k}\, e^{s_j}}{Z^2} = -\,p_k\, p_j .$$
 #
-# **$k = j$.** Both move, $u' = e^{s_k}$:
-#
-# $$\frac{\partial p_k}{\partial s_k} = \frac{e^{s_k}}{Z} - \frac{e^{s_k} e^{s_k}}{Z^2} = p_k - p_k\, p_k = p_k\,(1 - p_k).$$
+# **$k = j$** is yours. Both move this time, $u' = e^{s_k}$. Write the result as $p_k$ times something, and keep the
+# paper.
 #
 # Now let sympy do the same. In the next cell $N$ is a symbol and the sum is never written out, so what it shows
 # holds for **every $N$**. The only thing we tell sympy is that $j$ is one of the row's indices.
@@ -181,15 +209,13 @@ entry
 
 # %% [markdown]
 # $\delta_{jk}$ is Kronecker's delta: 1 if $j = k$, 0 otherwise. It stands exactly where the pencil needed two
-# cases. Put in 0 and 1, and compare with the results above (still for every $N$; an `assert` that holds prints
-# nothing):
+# cases. Put in 0, and the first case must come out (still for every $N$; an `assert` that holds prints nothing):
 
 # %%
 delta = sp.KroneckerDelta(j, k)
 different, same = entry.subs(delta, 0), entry.subs(delta, 1).subs(k, j)
 
 assert sp.simplify(different - (-p_at(k) * p_at(j))) == 0
-assert sp.simplify(same - p_at(j) * (1 - p_at(j))) == 0
 
 # %% [markdown]
 # <details><summary><b>If you try this yourself: a trap in sympy</b></summary>
@@ -216,8 +242,8 @@ J_hand
 # %% [markdown]
 # ### Exercise 1: `softmax_jacobian` · warm-up
 #
-# You have every entry. Now write the whole matrix, for any $N$, in terms of the shares alone: no scores, no
-# exponentials.
+# You have every entry: one case from above, the other on your paper. Now write the whole matrix, for any $N$, in terms
+# of the shares alone: no scores, no exponentials.
 #
 # `p` is a sympy column, an $N \times 1$ `Matrix`; what you return is $N \times N$. Useful pieces: `sp.diag(*p)` is
 # a diagonal matrix with the entries of `p`; `p.T` is the transposed matrix; `*` between matrices is the matrix
@@ -246,10 +272,17 @@ flashlearn.check("softmax_jacobian", softmax_jacobian)
 # %% [markdown]
 # ## 4 · What the matrix says
 #
-# Both cases share $-p_k\,p_j$; the diagonal has $p_k$ on top. In one line,
+# *(Read on when your check has passed: from here on your result is taken apart.)*
+#
+# $\partial p_k / \partial s_k$ is $p_k - p_k\,p_k = p_k\,(1 - p_k)$. So both cases share $-p_k\,p_j$, and the diagonal
+# has $p_k$ on top. In one line,
 #
 # $$J = \mathrm{diag}(p) - p\,p^\top .$$
-#
+
+# %%
+assert sp.simplify(same - p_at(j) * (1 - p_at(j))) == 0
+
+# %% [markdown]
 # Here it is for $p = (\frac16, \frac13, \frac12)$. Row $k$ is a share, column $j$ a score; blue is positive, orange
 # negative.
 
@@ -301,6 +334,42 @@ nudged[1] += step
 change = (torch.softmax(nudged, dim=0) - p_hand) / step
 print("measured", rounded(change))
 print("column 1", rounded(J_hand[:, 1]))
+
+# %% [markdown]
+# ### Beside a sigmoid
+#
+# You may know a smaller relative. The *sigmoid* $\sigma(x) = 1 / (1 + e^{-x})$ turns one score into one share, and its
+# derivative is $\sigma\,(1 - \sigma)$. That is what stands on the diagonal of $J$, and no accident: a softmax of *two*
+# scores is a sigmoid of their difference.
+#
+# **Predict** the whole $2 \times 2$ matrix $J$, in terms of $\sigma' = \sigma(1 - \sigma)$ at $s_0 - s_1$.
+
+# %%
+x = sp.Symbol("x", real=True)
+sigmoid = 1 / (1 + sp.exp(-x))
+slope = sigmoid * (1 - sigmoid)
+assert sp.simplify(sp.diff(sigmoid, x) - slope) == 0
+
+s2 = sp.symbols("s_0:2", real=True)
+p2 = sp.Matrix([sp.exp(score) for score in s2]) / sum(sp.exp(score) for score in s2)
+difference_of_scores = {x: s2[0] - s2[1]}
+assert sp.simplify(p2[0] - sigmoid.subs(difference_of_scores)) == 0
+
+as_a_switch = slope.subs(difference_of_scores) * sp.Matrix([[1, -1], [-1, 1]])
+assert (p2.jacobian(s2) - as_a_switch).applyfunc(sp.simplify) == sp.zeros(2, 2)
+
+# %% [markdown]
+# So with two scores there is one number, and what one share gains the other loses. With $N$ scores, hold all but $s_k$:
+# $p_k$ is a sigmoid of $s_k$ again, hence $p_k\,(1 - p_k)$. Then what is the difference between a softmax and $N$
+# sigmoids side by side? The Jacobian of $N$ sigmoids is diagonal. Nobody pays for anybody's gain, and the shares need not
+# sum to 1. **The entries off the diagonal are what makes it a softmax.**
+
+# %%
+one_by_one = torch.autograd.functional.jacobian(torch.sigmoid, s_hand)
+assert torch.equal(one_by_one, torch.diag(one_by_one.diag()))
+
+z_of_others = s_hand[1].exp() + s_hand[2].exp()
+assert torch.allclose(torch.sigmoid(s_hand[0] - z_of_others.log()), p_hand[0])
 
 # %% [markdown]
 # ## 5 · Rows that sum to zero
@@ -391,10 +460,10 @@ for factor in (0, 1, 5, 20, 80):
 # </details>
 
 # %% [markdown]
-# > ### Sources corrected: rows written as rows
+# > ### A claim to test: rows written as rows
 # >
-# > **The claim**, found in notes on attention's backward pass: with $P_i$ for row $i$ of $P$, the Jacobian of that
-# > row's softmax is $\mathrm{diag}(P_i) - P_i P_i^\top$.
+# > **The claim.** One sometimes reads: with $P_i$ for row $i$ of $P$, the Jacobian of that row's softmax is
+# > $\mathrm{diag}(P_i) - P_i P_i^\top$.
 # >
 # > **The experiment.** A row of a matrix is a row: its shape is $[1, N]$. Take the formula at its word. **Predict**
 # > the shape of `P_i @ P_i.T`, and whether the second line raises an error.
@@ -408,7 +477,8 @@ print(at_its_word)
 print("rows sum to", rounded(at_its_word.sum(dim=1)))
 
 # %% [markdown]
-# > **The verdict.** The formula is right for columns and wrong for rows. For a row, $P_i P_i^\top$ is a single
+# > **The verdict.** The formula is right where $P_i$ is a column, as many authors agree to write it, and wrong where it
+# > is the row that it looks like in code. For a row, $P_i P_i^\top$ is a single
 # > number, $\sum_k p_k^2$; torch broadcasts it over the matrix and says nothing. Sympy, stricter, would have
 # > refused: `ShapeError`. Written for rows it is
 # >
@@ -420,11 +490,11 @@ print("rows sum to", rounded(at_its_word.sum(dim=1)))
 # %% [markdown]
 # ## 6 · A gradient is not a Jacobian
 #
-# > ### Sources corrected: the derivative of softmax is a matrix, so its gradient is one
+# > ### A claim to test: the derivative of softmax is a matrix, so its gradient is one
 # >
-# > **The claim**, from a learner's journal, and worth taking seriously because it is half right: softmax has $N$
-# > inputs and $N$ outputs, its derivative is an $N \times N$ matrix. So in the backward pass $dS$ holds a matrix
-# > for every row of $S$.
+# > **The claim.** Softmax has $N$ inputs and $N$ outputs, so its derivative is an $N \times N$ matrix. So in the
+# > backward pass $dS$ holds a matrix for every row of $S$. (The first sentence is right, and most of us have believed
+# > the second for an afternoon.)
 # >
 # > **The experiment.** Let torch say what it computes. **Predict** the two shapes.
 
@@ -446,9 +516,10 @@ print("Jᵀ dp   ", tuple((J_torch.T @ dp_hand).shape), rounded(J_torch.T @ dp_h
 # >
 # > $$ds_j = \sum_k \frac{\partial L}{\partial p_k} \frac{\partial p_k}{\partial s_j} = \sum_k dp_k\, J_{kj}, \qquad\text{that is,}\qquad ds = J^\top dp .$$
 # >
-# > The journal's matrix exists. It is only never the answer, and, as you will see now, not even a step on the way.
+# > The matrix exists. But it is never what the backward pass hands on, and, as you will see now, it is not even a step
+# > on the way.
 #
-# So it was in lesson 01: $dX$ always means $\partial L / \partial X$ and has the shape of $X$, and the product
+# It was the same in lesson 01: $dX$ always means $\partial L / \partial X$ and has the shape of $X$, and the product
 # $J^\top dp$ is a *vector–Jacobian product*, VJP; every backward pass is made of them.
 #
 # ### The product without the matrix
@@ -493,6 +564,8 @@ flashlearn.check("softmax_vjp", softmax_vjp)
 
 # %% [markdown]
 # ## 7 · Reading the formula
+#
+# *(Read on when your check has passed.)* This is what you wrote, or a form of it:
 #
 # $$ds = p \circ (dp - \langle p, dp \rangle), \qquad\text{entry by entry}\qquad ds_j = p_j \bigl(dp_j - \mathrm{E}_p[dp]\bigr).$$
 #
@@ -553,6 +626,39 @@ one_hot = sp.Matrix([1 if i == y else 0 for i in range(3)])
 assert vjp(fractions, dp_cross_entropy) == fractions - one_hot
 
 # %% [markdown]
+# ### Exercise 3: `log_softmax_vjp` · stretch
+#
+# Such a loss divides by $p_y$ only to multiply by it again. So nobody computes it from the shares: one computes their
+# logarithms at once, $\ell_k = \log p_k = s_k - \log Z$. (torch calls this `log_softmax`.) Its gradient is simpler than
+# that of softmax, and it is not the same.
+#
+# Given $d\ell = \partial L / \partial \ell$ as `dlog`, and the shares `p`, both columns of length $N$, return $ds$. Begin
+# with $\partial \ell_k / \partial s_j$: again there are two cases. Again there is no need of a matrix.
+
+
+# %% exercise="log_softmax_vjp"
+def log_softmax_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
+    """ds for l = log softmax(s), from p = softmax(s) and dlog = ∂L/∂l: two columns [N, 1] → a column [N, 1]."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO log_softmax_vjp: the gradient by the scores, from p and dlog")
+    return dlog - p * sum(dlog)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("log_softmax_vjp", log_softmax_vjp)
+
+# %%
+# flashlearn.hint("log_softmax_vjp")
+
+# %% [markdown]
+# When it passes, the cross-entropy takes one line: $d\ell$ is $-1$ at $y$ and 0 elsewhere. What does your formula make
+# of it?
+
+# %%
+assert flashlearn.use("log_softmax_vjp", log_softmax_vjp)(fractions, -one_hot) == fractions - one_hot
+
+# %% [markdown]
 # ### What it saves
 #
 # The Jacobian of a row of $N$ has $N^2$ entries. The formula reads $p$ and $dp$ and writes $ds$: $3N$ numbers,
@@ -575,7 +681,7 @@ for heads in (1, 32):
 # %% [markdown]
 # The structure is what makes it possible: $J$ is a diagonal matrix plus one of *rank one*, and each of the two can
 # be multiplied with a vector without being written down. (Even $3N$ per row is too much in the end: FlashAttention
-# keeps none of the three rows in memory. How, is the subject of lessons 03 to 08.)
+# keeps none of the three rows in memory. Lessons 03 to 08 show how.)
 
 # %% [markdown]
 # ## 8 · The forward kernel
@@ -605,8 +711,8 @@ S = example.ALPHA * Q @ K.T  # (4, 3)
 print(S.cpu().numpy().round(3))
 
 # %% [markdown]
-# What does the padding lane do to the first row? Here is every lane of program 0, line by line, with two different
-# fillers. **Predict** before you look at the second picture: which lines go wrong with `other=0.0`, and is the
+# What does the padding lane do to the first row? Here is every lane of program (0, 0, 0), line by line, with two
+# different fillers. **Predict** before you look at the second picture: which lines go wrong with `other=0.0`, and is the
 # maximum one of them?
 
 # %%
@@ -628,7 +734,7 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 #
 # </details>
 #
-# ### Exercise 3: `softmax_forward` · core
+# ### Exercise 4: `softmax_forward` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -687,10 +793,11 @@ flashlearn.check("softmax_forward", softmax_forward)
 # **Predict** what the padding must hold this time. Forward it was $-\infty$, which served a maximum and a sum of
 # exponentials. Now there is one reduction, $\sum_j p_{ij}\,dp_{ij}$. What does $-\infty$ do there?
 #
-# ### Exercise 4: `softmax_backward` · core
+# ### Exercise 5: `softmax_backward` · core
 #
 # Write the kernel; the launcher is given. `p` and `dp` are two tensors with strides of their own, either of which
-# may be a view; `ds` is new and contiguous. Compute in fp32. `p` may contain zeros.
+# may be a view; `ds` is new and contiguous. The two share a dtype, fp32, fp16 or bf16, and `ds` has it, too. Compute
+# in fp32 from the loads to the store. `p` may contain zeros.
 
 # %% exercise="softmax_backward"
 # INCLUDE: flashlearn/kernels/softmax.py:softmax_backward_kernel

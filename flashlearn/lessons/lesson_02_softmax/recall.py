@@ -6,7 +6,7 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 
 QUESTIONS = (
     Question(
-        "01, §1",
+        "01, §2",
         "A function takes 4 numbers to 3. What is the shape of its Jacobian, and what does row 2 hold?",
         wrong(
             "4 × 3; the derivatives by input 2",
@@ -16,14 +16,14 @@ QUESTIONS = (
         wrong("3 × 4; the derivatives by input 2", "The shape fits. But inputs are counted along a row."),
     ),
     Question(
-        "01, §1",
+        "01, §2",
         "`x` has 5 numbers and goes through a function to the loss L. What is the shape of `dx`?",
         wrong("5 × 5", "That is the shape of a Jacobian from 5 numbers to 5. L is *one* number."),
         wrong("a single number, like L", "L changes by so much for each of the 5 numbers of x."),
         right("5, the shape of x", "dX always has the shape of X: one derivative of L for each entry."),
     ),
     Question(
-        "01, §6",
+        "01, §7",
         "In the forward pass a bias `b` of shape [N] is added to every one of M rows. What is `db`, given "
         "`dC`?",
         right(

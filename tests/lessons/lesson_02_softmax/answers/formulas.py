@@ -1,4 +1,4 @@
-"""Lesson 02: answers to `softmax_jacobian` and `softmax_vjp`."""
+"""Lesson 02: answers to `softmax_jacobian`, `softmax_vjp` and `log_softmax_vjp`."""
 
 from __future__ import annotations
 
@@ -88,3 +88,49 @@ def vjp_without_p_in_front(p, dp):
 @wrong("softmax_vjp", "A row came back where a column was asked for.", "wrong shape", "transposed")
 def vjp_as_a_row(p, dp):
     return (p.multiply_elementwise(dp) - p.dot(dp) * p).T
+
+
+# log_softmax_vjp -----------------------------------------------------------------------------------
+
+
+@right("log_softmax_vjp", "the transposed Jacobian of the logarithms")
+def log_vjp_by_the_matrix(p, dlog):
+    J = sp.eye(p.rows) - sp.ones(p.rows, 1) * p.T
+    return J.T * dlog
+
+
+@right("log_softmax_vjp", "through softmax, with dp = dlog / p")
+def log_vjp_through_softmax(p, dlog):
+    dp = sp.Matrix([d / q for d, q in zip(dlog, p, strict=True)])
+    return p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))
+
+
+@right("log_softmax_vjp", "a list, entry by entry")
+def log_vjp_as_a_list(p, dlog):
+    total = sum(dlog)
+    return [d - q * total for d, q in zip(dlog, p, strict=True)]
+
+
+@wrong("log_softmax_vjp", "That is the gradient through softmax itself.", "softmax's own formula")
+def log_vjp_by_softmax_s_matrix(p, dlog):
+    return (sp.diag(*p) - p * p.T) * dlog
+
+
+@wrong("log_softmax_vjp", "The Jacobian has to be transposed.", "J in place of its transpose")
+def log_vjp_not_transposed(p, dlog):
+    return (sp.eye(p.rows) - sp.ones(p.rows, 1) * p.T) * dlog
+
+
+@wrong("log_softmax_vjp", "The sum of dlog is not weighted by p.", "weighted by p")
+def log_vjp_with_an_inner_product(p, dlog):
+    return sp.Matrix([dlog[j] - p[j] * (p.T * dlog)[0] for j in range(p.rows)])
+
+
+@wrong("log_softmax_vjp", "The share p_j in front of the sum is missing.", "the sum without p")
+def log_vjp_without_the_share(p, dlog):
+    return sp.Matrix([d - sum(dlog) for d in dlog])
+
+
+@wrong("log_softmax_vjp", "A row came back where a column was asked for.", "wrong shape", "transposed")
+def log_vjp_as_a_row(p, dlog):
+    return (dlog - p * sum(dlog)).T

@@ -603,7 +603,8 @@ flashlearn.check("attention_backward", attention_backward)
 
 # %% [markdown]
 # The running example to the end, and autograd's word on it. These are the numbers that lessons 07 to 10 come back to.
-# The picture of section 1 has its labels now, if all of it has passed.
+# (Six lines, and you have done by hand what `loss.backward()` does before your finger is off the key.) The picture of
+# section 1 has its labels now, if the exercise has passed.
 
 # %% tags=["nbval-check-output"]
 by_hand = flashlearn.use("attention_backward", attention_backward)
@@ -720,9 +721,9 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 # ### Inputs that can be read
 #
 # A third kind of test chooses the inputs so that a result *is* a matrix that you want to see. With $V = 1$, the identity,
-# $O = P$. The design notes of a CUDA kernel test with $4 \times 4$ matrices of which $Q$ and $K$ are the identity, too:
-# then everything has two different numbers, and can be checked in the head. **Predict:** does that test notice a $dV$
-# that was computed without its transpose? And a $dK$?
+# $O = P$. The design notes of a CUDA kernel test with $4 \times 4$ matrices, $Q$ and $K$ like the identity. If $V$ and $dO$
+# are so as well, each result has two different numbers in it, and can be checked in the head. **Predict:** does such a
+# test notice a $dV$ that was computed without its transpose? And a $dK$?
 
 
 # %% tags=["nbval-check-output"]

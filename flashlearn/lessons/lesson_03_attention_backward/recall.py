@@ -7,8 +7,7 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 QUESTIONS = (
     Question(
         "02, §7",
-        "$ds = p \\circ (dp - \\langle p, dp\\rangle)$. What happens to `ds` if 5 is added to every entry "
-        "of `dp`?",
+        "`ds = p ∘ (dp − ⟨p, dp⟩)`. What happens to `ds` if 5 is added to every entry of `dp`?",
         wrong(
             "5 is added to every entry of ds", "The bracket has a second term, and it feels the 5 as well."
         ),
@@ -16,7 +15,7 @@ QUESTIONS = (
         right("nothing", "The mean under p grows by 5 too, and what counts is the distance from it."),
     ),
     Question(
-        "01, §6",
+        "01, §7",
         "A matrix is used four times in the forward pass, each time in another way. What is its gradient?",
         right("the sum of four gradients", "Used k times, k gradients add. This lesson lives on it."),
         wrong("the mean of four gradients", "Nobody divides by four: each use moves the loss in full."),
@@ -26,7 +25,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "00, §5",
+        "00, §6",
         "A row of 6 scores lies in a block of 8 lanes, and its maximum is wanted. What must the other two "
         "lanes hold?",
         wrong("0", "And if all six scores are negative?"),

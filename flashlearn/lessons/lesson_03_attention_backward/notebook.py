@@ -18,7 +18,7 @@
 # $ds = p \circ (dp - \langle p, dp\rangle)$). For the kernels, lesson 00.
 #
 # **It takes** about two and a half hours, well in two sittings (sections 1 to 5, then the rest): four symbolic
-# answers of one or two lines, one backward pass of six lines in torch, one kernel of eight, three questions at the
+# answers of one or two lines, two functions in torch of six to nine lines, one kernel of eight, three questions at the
 # end. Section 10 holds the proofs for any size, to be read by those who want them.
 
 # %%
@@ -34,6 +34,7 @@ from torch import Tensor
 import flashlearn
 from flashlearn import DEVICE
 from flashlearn.lessons.lesson_03_attention_backward import pictures
+from flashlearn.lessons.lesson_03_attention_backward.one_walk import OneWalk, Tiles
 from flashlearn.lessons.shared import example
 from flashlearn.lessons.shared.in_numbers import in_numbers
 
@@ -247,8 +248,8 @@ except RuntimeError as error:
 #
 # $\delta_i$ is harmless on paper and a nuisance in a kernel. It is a sum over *all* keys, and it is needed before
 # the *first* entry of $dS_i$ can be computed. A kernel that sees one tile of keys at a time and wants $dS$, as the
-# gradient of $K$ does, would have to walk through all of them once for $\delta$, and then again for $dS$. (For $dQ$
-# alone one walk is enough, at a price: section 6 does it.)
+# gradient of $K$ does, would have to walk through all of them once for $\delta$, and then again for $dS$. (Does $dQ$ need
+# that, too? Section 6 comes back to it.)
 #
 # Write out what is being summed. $dP_{ij} = \sum_d dO_{id} V_{jd}$, so
 #
@@ -342,7 +343,7 @@ lse_by_score
 # %% [markdown]
 # That is $p_j$: a score moves the logarithm of the total by its share of the total.
 #
-# ### Exercise 3: `lse_gradient` · stretch
+# ### Exercise 3: `lse_gradient` · core
 #
 # For one query, return $ds$ if the loss depends on $p$ *and* on LSE. `p` and `dp` are columns of $N$, as in
 # lesson 02, and `dlse` is one number, $\partial L / \partial\,\mathrm{LSE}$. Two paths lead from a score to the loss;
@@ -502,27 +503,49 @@ covariance = mean(dp_[k] * moved) - mean(dp_[k]) * mean(moved)
 assert sp.expand(dq_f - covariance) == 0
 
 # %% [markdown]
-# ### One walk is enough for $dQ$
+# ### Is one walk enough?
 #
-# A covariance can be had in one walk over the data: carry the sum of the products, and the two sums beside it, and
-# subtract at the end. So $dQ_i$ needs no $\delta_i$ in advance. With $P$ from the scores and their LSE, tile after tile,
-# three sums are enough: $\sum_j P_{ij}\, dP_{ij}\, K_j$, $\sum_j P_{ij} K_j$ and $\sum_j P_{ij}\, dP_{ij}$.
+# Section 4 said that $dS$ needs $\delta_i$ before its first entry, and so does $dK$, whose rows collect entries of $dS$
+# from many queries. It is tempting to say the same of $dQ_i$. But $dQ_i$ is a sum along *one* row, and a covariance can
+# be had in one walk over the data, as every pocket calculator does it.
+#
+# ### Exercise 5: `dq_in_one_walk` · stretch
+#
+# Compute $dQ$ in torch without $\delta$ and without $O$. `tiles` is a walk over the keys and values, tile by tile:
+# `for k, v in tiles:` gives `[block, D]` of each, the last tile may be smaller, and each tile comes once. It is gone when
+# the next one comes, as in a kernel: what you want to keep of it you have to add up. Besides you have `q` and `do` of
+# shape $[S_q, D]$, `lse` of shape $[S_q]$, by which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$, and the number `alpha`.
+
+
+# %% exercise="dq_in_one_walk"
+def dq_in_one_walk(q: Tensor, do: Tensor, lse: Tensor, tiles, alpha: float) -> Tensor:
+    """dQ [S_q, D] from one walk over tiles (k, v) of the keys and values."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO dq_in_one_walk: P and dP of each tile, three sums, then dQ")
+    worth_of_keys, keys = torch.zeros_like(q), torch.zeros_like(q)  # Σ P dP K, and Σ P K
+    delta = torch.zeros_like(q[:, :1])  # Σ P dP
+    for k, v in tiles:
+        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        worth = p * (do @ v.T)
+        worth_of_keys += worth @ k
+        keys += p @ k
+        delta += worth.sum(dim=1, keepdim=True)
+    return alpha * (worth_of_keys - delta * keys)
+    ### END SOLUTION
 
 
 # %%
-def dq_in_one_walk(q, k, v, do, alpha, block=16):
-    """dQ from one walk over tiles of keys, δ not known before."""
-    lse = torch.logsumexp(alpha * q @ k.T, dim=-1, keepdim=True)  # the forward pass's note
-    with_worth, weighted_keys, delta = torch.zeros_like(q), torch.zeros_like(q), torch.zeros_like(lse)
-    for k_tile, v_tile in zip(k.split(block), v.split(block), strict=True):
-        p = torch.exp(alpha * q @ k_tile.T - lse)  # a tile of P
-        worth = p * (do @ v_tile.T)  # P ∘ dP
-        with_worth += worth @ k_tile
-        weighted_keys += p @ k_tile
-        delta += worth.sum(dim=-1, keepdim=True)
-    return alpha * (with_worth - delta * weighted_keys)
+flashlearn.check("dq_in_one_walk", dq_in_one_walk)
+
+# %%
+# flashlearn.hint("dq_in_one_walk")
+
+# %% [markdown]
+# How good is it? Against autograd, with your function if it has passed: in fp64, in fp32, and in fp32 with keys that all
+# lie around 30. **Predict** what the last one does to a difference of two sums.
 
 
+# %%
 def drawn(dtype, offset=0.0):
     generator = torch.Generator().manual_seed(0)
     q, k, v, do = torch.randn(4, 64, 32, generator=generator, dtype=torch.float64)
@@ -530,28 +553,35 @@ def drawn(dtype, offset=0.0):
 
 
 def by_autograd(q, k, v, do, alpha):
-    q.requires_grad_()
+    q = q.clone().requires_grad_()
     return torch.autograd.grad(torch.softmax(alpha * q @ k.T, dim=-1) @ v, q, grad_outputs=do)[0]
+
+
+def in_tiles(q, k, v, do, alpha, block=16):
+    lse = torch.logsumexp(alpha * q @ k.T, dim=-1)
+    walked = flashlearn.use("dq_in_one_walk", dq_in_one_walk)
+    return walked(q, do, lse, OneWalk(Tiles(k, v, block), q.dtype), alpha)
 
 
 scale = 1 / math.sqrt(32)
 for dtype, offset in ((torch.float64, 0.0), (torch.float32, 0.0), (torch.float32, 30.0)):
     inputs = drawn(dtype, offset)
     truth = by_autograd(*drawn(torch.float64, offset), scale)
-    one, two = (f(*inputs, scale).detach().double() for f in (dq_in_one_walk, by_autograd))
+    one, two = (f(*inputs, scale).double() for f in (in_tiles, by_autograd))
     errors = [float((x - truth).abs().max() / truth.abs().max()) for x in (one, two)]
     name = str(dtype).removeprefix("torch.")
     print(f"{name}, keys around {offset:2.0f}: one walk {errors[0]:.0e}, autograd {errors[1]:.0e}")
     assert errors[0] < 1e-14 or dtype == torch.float32
 
 # %% [markdown]
-# <details><summary><b>What to notice</b></summary>
+# <details><summary><b>What to notice</b> (when exercise 5 has passed)</summary>
 #
-# - In fp64 one walk and autograd, which knows $\delta$ first, agree to rounding. So "$\delta$ must be known before the loop" is true of $dS$, and of $dK$, whose
-#   rows collect entries of $dS$ from many queries. It is not true of $dQ$, a sum along one row.
-# - The price: a second sum of the size of $dQ$ in registers, a second matrix product in the loop ($P K$), and a
-#   difference of two large numbers at the end, which costs digits when the keys have a common offset. With
-#   $\delta = \sum_d dO\, O$ at hand, nobody pays it.
+# - $dQ_i = \alpha\,\bigl(\sum_j P_{ij}\,dP_{ij}\,K_j - \delta_i \sum_j P_{ij} K_j\bigr)$: $\delta_i$ stands outside both
+#   sums, and may come last. In fp64 that agrees with autograd, which knows $\delta$ first, to rounding. So "$\delta$ must
+#   be known before the loop" is true of $dS$ and $dK$, and not of $dQ$.
+# - The price: a second sum of the size of $dQ$ in registers, a further matrix product in the loop, and a difference of
+#   two large numbers at the end, which costs digits when the keys have a common offset. With $\delta$ at hand before the
+#   loop, from $O$ and $dO$, nobody pays it.
 #
 # </details>
 #
@@ -572,7 +602,7 @@ for dtype, offset in ((torch.float64, 0.0), (torch.float32, 0.0), (torch.float32
 # Five matrix products, one of them ($Q K^\top$) repeated from the forward pass, which has two: attention's backward
 # pass is counted as $2.5$ times its forward pass.
 #
-# ### Exercise 5: `attention_backward` · core
+# ### Exercise 6: `attention_backward` · core
 #
 # Write it in torch, formulas only: matrix products, `torch.softmax`, element-wise operations and sums, but no
 # autograd. All inputs are matrices, `q` and `do` of shape $[S_q, D]$, `k` and `v` of shape $[S_k, D]$, and `alpha`
@@ -805,7 +835,7 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 #
 # </details>
 #
-# ### Exercise 6: `delta_preprocess` · core
+# ### Exercise 7: `delta_preprocess` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -891,7 +921,7 @@ print(f"arithmetic +{float((sums / products).subs(sizes)):.1%}")
 # > block of *keys*, $N/B$ times in all: $\Theta(N^2 D / B)$ bytes to save $N$ numbers. (These are bytes requested;
 # > caches catch some of them.) On the chip the tile of $O$ takes room, too. Computed once in a small kernel of its own,
 # > $\delta$ costs $2ND$ reads. A kernel for $dQ$ owns its queries and may compute it before its loop at the same price,
-# > or, as section 6 has shown, do without.
+# > or, as exercise 5 has shown, do without.
 
 # %% [markdown]
 # ## 10 · The proofs, for any size

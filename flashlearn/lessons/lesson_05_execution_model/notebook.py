@@ -1156,12 +1156,18 @@ for shape, warps, stages in shapes:
 #
 # </details>
 
+# %%
+spilled, roomy = measured["matmul"][(128, 256, 32), 4], measured["matmul"][(128, 256, 32), 8]
+print(f"{measured['device']}, n = {measured['n']}, blocks 128×256×32, 2 stages:")
+print(f"8 warps {roomy / 1e12:.0f} TFLOP/s; 4 warps, which spill, {spilled / 1e12:.0f}")
+print(f"that is {roomy / spilled:.1f} times slower")
+
 # %% [markdown]
 # > ### Sources corrected: "256 registers per thread"
 # >
 # > **The claim**, in an introduction to the GPU: a thread may have up to 256 registers.
 # >
-# > **The experiment.** The last row of the table is made for it: an accumulator of 256 registers per thread. **Predict**
+# > **The experiment.** The last row of the table above is made for it: an accumulator of 256 registers per thread. **Predict**
 # > what the compiler does if a thread may have 256, and what it does if not.
 
 # %%
@@ -1171,12 +1177,6 @@ for made in budgets_of((128, 256, 32), warps=4, stages=2):
 # %% [markdown]
 # > **The verdict.** 255, on either GPU. An instruction has eight bits for the number of a register, and the last of the
 # > 256 names does not stand for one: it is `RZ`, the constant zero.
-
-# %%
-spilled, roomy = measured["matmul"][(128, 256, 32), 4], measured["matmul"][(128, 256, 32), 8]
-print(f"{measured['device']}, n = {measured['n']}, blocks 128×256×32, 2 stages:")
-print(f"8 warps {roomy / 1e12:.0f} TFLOP/s; 4 warps, which spill, {spilled / 1e12:.0f}")
-print(f"that is {roomy / spilled:.1f} times slower")
 
 # %% [markdown]
 # > ### Sources corrected: hoisting an index saves registers

@@ -163,7 +163,7 @@ S = alpha * Q @ K.T  # (4, 3)
 
 by_row = [in_numbers(identity, row[:, None], row.max(), (row - row.max()).exp().sum()) for row in S]
 LSE = torch.stack([lse_row for lse_row, _ in by_row])  # (4,)
-P = torch.cat([p_row for _, p_row in by_row], dim=1).T  # (4, 3)
+P = torch.stack([p_row.flatten() for _, p_row in by_row])  # (4, 3)
 
 print("LSE", LSE.numpy().round(4))
 print("P\n", P.numpy().round(4))
@@ -325,7 +325,16 @@ flashlearn.check("merge_partials", merge_partials)
 # if it has passed; one column of $V$ stands for all of them, and $m_b$ lies below, at, or above $m_a$.
 
 # %%
-merge = flashlearn.use("merge_partials", merge_partials)
+your_merge = flashlearn.use("merge_partials", merge_partials)
+
+
+def merge(one, other):
+    """Both parts together; acc as a row, in whatever form it came."""
+    found = your_merge(*one, *other)
+    m, l, acc = (found[name] for name in ("m", "l", "acc")) if isinstance(found, dict) else found
+    return m, l, sp.Matrix([list(sp.Matrix(acc))])
+
+
 v = sp.IndexedBase("v", real=True)  # one column of V
 m_a, gap = sp.Symbol("m_a", real=True), sp.Symbol("gap", positive=True)
 
@@ -336,7 +345,7 @@ def partial(first, last, unit):
 
 
 for m_b in (m_a - gap, m_a, m_a + gap):
-    unit, l_both, acc_both = merge(*partial(0, t - 1, m_a), *partial(t, N - 1, m_b))
+    unit, l_both, acc_both = merge(partial(0, t - 1, m_a), partial(t, N - 1, m_b))
     _, l_all, acc_all = partial(0, N - 1, unit)
     assert sp.simplify(l_both - l_all) == 0 and sp.simplify(acc_both[0] - acc_all[0]) == 0
 
@@ -359,15 +368,26 @@ def any_part(name):
 
 
 def same(one, other):
-    return all(sp.expand(x - y) in (sp.S.Zero, sp.zeros(1, 2)) for x, y in zip(one, other, strict=True))
+    gaps = [gap for x, y in zip(one, other, strict=True) for gap in sp.Matrix([x]) - sp.Matrix([y])]
+    gaps = [sp.expand(gap) for gap in gaps]
+    return all(gap == 0 or vanishes(gap) for gap in gaps)
+
+
+def vanishes(gap):
+    """For answers by cases, which sympy cannot always compare: at a hundred draws of numbers."""
+    names = sorted(gap.free_symbols, key=str)
+    value = sp.lambdify(names, gap, "math")
+    return all(
+        abs(value(*draw.tolist())) < 1e-12 for draw in torch.rand(100, len(names), dtype=torch.float64)
+    )
 
 
 a, b, c = any_part("a"), any_part("b"), any_part("c")
 empty = (-sp.oo, sp.S.Zero, sp.zeros(1, 2))
 
-assert same(merge(*merge(*a, *b), *c), merge(*a, *merge(*b, *c)))
-assert same(merge(*a, *b), merge(*b, *a))
-assert merge(*a, *empty) == a and merge(*empty, *a) == a
+assert same(merge(merge(a, b), c), merge(a, merge(b, c)))
+assert same(merge(a, b), merge(b, a))
+assert same(merge(a, empty), a) and same(merge(empty, a), a)
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
@@ -410,8 +430,11 @@ for name, (m_part, l_part, acc_part) in (("keys 0, 1", first), ("key 2", second)
 # %% tags=["nbval-check-output"]
 ordinary = (sp.Integer(2), sp.Integer(3), sp.Matrix([[1, 4]]))
 
-print("part + empty ", merge(*ordinary, *empty))
-print("empty + empty", merge(*empty, *empty))
+print("part + empty ", merge(ordinary, empty))
+try:
+    print("empty + empty", your_merge(*empty, *empty))
+except TypeError as error:
+    print("empty + empty", error)
 print("in torch      −inf − (−inf) =", float(torch.tensor(-math.inf) - torch.tensor(-math.inf)))
 
 # %% [markdown]

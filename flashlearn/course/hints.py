@@ -1,4 +1,4 @@
-"""Three hints per exercise, one at a time: the concept, the shape of the answer, the line.
+"""Three hints per exercise, one at a time: the concept, the shape of the answer, nearly the line.
 
 >>> hint("softmax_forward")          # as the last line of a cell: shown, and recorded
 Hint 1 of 3 for softmax_forward (the concept): ...
@@ -16,7 +16,7 @@ from flashlearn.course.progress import Progress
 if TYPE_CHECKING:
     from flashlearn.exercise import Exercise
 
-STEPS = ("the concept", "the shape", "the line")
+STEPS = ("the concept", "the shape", "nearly the line")
 
 _unrecorded: dict[tuple[Path, str], int] = {}
 """Steps shown while the progress file could not be written: the next call still goes on."""

@@ -104,7 +104,7 @@ pictures.memory_kept(counted, formulas)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One curve has a square in it, and the other has not. At 64 characters they meet: had the two been
+# - One formula has a square in it, and the other does not. At 64 characters they meet: had the two been
 #   compared there and nowhere else, nobody would have heard of FlashAttention.
 # - At 65,536, a long document, the plain way keeps 16 GiB. That is *one* head; models have dozens, in
 #   dozens of layers, and an H100 has 80 GB in all. The other way keeps 64 MiB.
@@ -506,7 +506,7 @@ print("axis=1:", over_1.tolist())
 # %% [markdown]
 # ### Experiment 8: what the idle lanes hold
 #
-# A masked *load* has a question that a masked store has not. The lanes whose mask is false do not read
+# A masked *load* raises a question that a masked store does not. The lanes whose mask is false do not read
 # memory, but they exist, and a reduction will include them. What do they hold? You say it with `other=`.
 #
 # **Predict:** the vector is $[-3, -1, -2, -5, -4]$ in a block of 8. What is its maximum with `other=0.0`,
@@ -691,8 +691,8 @@ report
 
 # %% [markdown]
 # On top stand the verdict, one sentence and what comes next; after a pass, one figure to be proud of. Every
-# case is run, also after one has failed: the sentence is about what has to be mended first. All the rest is
-# folded beneath. Click on each part:
+# case is run, even after one has failed, and the sentence is about what has to be mended first. Everything
+# else is folded beneath. Click on each part:
 #
 # - **Cases**, a dot for each: what was special about it, the largest error, and how much error is allowed.
 #   The bound is not a constant: it comes from how far plain PyTorch at the same precision strays from the

@@ -301,7 +301,7 @@ W34 = sp.Matrix(3, 4, sp.symbols("W_:3(:4)", real=True))
 vec_Y = sp.Matrix(list(X23 * W34))  # list() of a Matrix goes row by row
 
 differentiated = vec_Y.jacobian(list(X23))
-blocks = flashlearn.use("matmul_jacobian", matmul_jacobian)(X23, W34)
+blocks = sp.Matrix(flashlearn.use("matmul_jacobian", matmul_jacobian)(X23, W34))
 assert differentiated == blocks
 
 # %%
@@ -410,10 +410,10 @@ pictures.sizes(M=4096, K=4096, N=11008)
 # - What a backward pass needs of $\partial Y / \partial X$ is in $W$, and what it needs of $\partial Y / \partial W$
 #   is in $X$. Those two are at hand: the forward pass has just used them. This is why training keeps the
 #   *activations* $X$ of every layer until the backward pass comes by.
-# - How much of its memory that is, depends. $X$ has a row for every token of the batch, and $W$ has not: with one
-#   sequence $W$ is the larger one here, with three sequences $X$ is (the cell asserts both). Per weight, training keeps
-#   a gradient and the optimiser's numbers besides. With short sequences these are most of the memory, and with long
-#   ones the activations are.
+# - Which of the two takes more memory depends on the batch. $X$ has a row for every token, and $W$ does not: with one
+#   sequence of this length $W$ is the larger one, with three sequences $X$ is (the cell asserts both). Besides, training
+#   keeps a gradient and the optimiser's numbers for every weight. With few tokens these are most of the memory; with
+#   many tokens the activations are.
 #
 # </details>
 #
@@ -492,7 +492,7 @@ for matrix, gradient_of_it in zip((Xm, Wm), yours, strict=True):
 
 # %%
 dY24 = sp.Matrix(2, 4, sp.symbols("dY_:2(:4)", real=True))
-dX23, dW34 = flashlearn.use("matmul_vjp", matmul_vjp)(X23, W34, dY24)
+dX23, dW34 = map(sp.Matrix, flashlearn.use("matmul_vjp", matmul_vjp)(X23, W34, dY24))
 
 assert sp.expand(blocks.T * sp.Matrix(list(dY24)) - sp.Matrix(list(dX23))) == sp.zeros(6, 1)
 by_W34 = sp.kronecker_product(X23, sp.eye(4))
@@ -683,7 +683,7 @@ print("scaling:             ", gradient(alpha * A[i, j], A[a, b]))
 
 # %% [markdown]
 # Reduction and broadcast are a pair: each is the other's backward pass. **Predict** both results before you run the
-# cell: of which indices is the gradient by $A_{ab}$ made, and of which the gradient by $b_b$?
+# cell: on which indices does the gradient by $A_{ab}$ depend, and on which the gradient by $b_b$?
 
 # %% tags=["nbval-check-output"]
 ds, bias = sp.IndexedBase("ds", real=True), sp.IndexedBase("b", real=True)
@@ -712,7 +712,7 @@ print("broadcast: db[b]    =", db_b)
 # </details>
 
 # %% [markdown]
-# The last sentence, on an example that deserves it. Let one matrix be both factors: $Y = X X^\top$, where queries
+# Here is that sentence about $k$ uses at work, on an example that deserves it. Let one matrix be both factors: $Y = X X^\top$, where queries
 # and keys are the same. **Predict** $dX$ for **every size**. Then see how it is done: name the two uses
 # differently, send the gradient back to each, add.
 
@@ -763,25 +763,32 @@ flashlearn.check("reduce_and_broadcast_vjp", reduce_and_broadcast_vjp)
 # flashlearn.hint("reduce_and_broadcast_vjp")
 
 # %% [markdown]
-# For **every $M$ and $N$**, and then on numbers: the gradient $dO\,V^\top$ of the running example, whose row 0 is
-# $(1, -2, 0)$. **Predict** row 0 of $dX$, and the sum of each row.
+# Has your check passed? Then let sympy derive the same for **every $M$ and $N$**, and hold it against yours at
+# $2 \times 3$. After that come numbers: the gradient $dO\,V^\top$ of the running example, whose row 0 is $(1, -2, 0)$.
+# **Predict** row 0 of $dX$, and the sum of each row.
 
 # %% tags=["nbval-check-output"]
+centred = flashlearn.use("reduce_and_broadcast_vjp", reduce_and_broadcast_vjp)
+
 Y_centred = A[i, j] - s_i / N + bias[j]
 by_A = sp.refine(sp.diff(Y_centred, A[a, b]).doit(), at_a_b)
 through_both = collapse(collapse(dC[i, j] * by_A, j, N, at_a_b), i, M, at_a_b)
-assert sp.expand(through_both - (dC[a, b] - sp.Sum(dC[a, j], (j, 0, N - 1)) / N)) == 0
+print("dX[a, b] =", sp.expand(through_both))
+
+dX_yours = sp.Matrix(centred(sp.Matrix(2, 3, lambda row, column: dC[row, column]))[0])
+for row in range(2):
+    for column in range(3):
+        derived = through_both.subs({N: 3, a: row, b: column}).doit()
+        assert sp.expand(derived - dX_yours[row, column]) == 0
 
 numbers = example.symbolic()
-dX_hand, db_hand = flashlearn.use("reduce_and_broadcast_vjp", reduce_and_broadcast_vjp)(
-    numbers.dO * numbers.V.T
-)
+dX_hand, db_hand = map(sp.Matrix, centred(numbers.dO * numbers.V.T))
 print("row 0 of dX", list(dX_hand[0, :]))
 print("sums of its rows", [sum(dX_hand[row, :]) for row in range(4)])
 print("db", list(db_hand))
 
 # %% [markdown]
-# <details><summary><b>What to notice</b></summary>
+# <details><summary><b>What to notice</b>, once your check has passed</summary>
 #
 # - $dX = dY$ minus its row means: centring a row forward is centring its gradient backward. The mean of
 #   $(1, -2, 0)$ is $-\frac13$.
@@ -871,6 +878,20 @@ flashlearn.check("bias_gradient", bias_gradient)
 #   for $dK$ and $dV$.
 # - It reads $MN$ numbers, adds as many, writes $N$. Memory is the limit. (And in which direction neighbours in
 #   memory are read makes a difference of its own: lesson 05.)
+#
+# </details>
+#
+# **Something to tune**, with a GPU or without. A taller tile means fewer turns of the loop: with 32 rows at a time
+# 16,384 tokens take 512 turns. Double `BLOCK_M` or `BLOCK_N`, run the check, and unfold *On a GPU* in its report. How
+# few turns can you get by with before the compiler runs out of registers on one of the two GPUs? (A tile lives in
+# registers. What does not fit is *spilled*, to memory, and then your fast kernel waits for itself.)
+#
+# <details><summary>How far we got</summary>
+#
+# With Triton 3.7, $32 \times 64$ takes 32 registers per thread on both GPUs. $64 \times 128$ spills nothing either, but
+# takes 249 of 255 on the H100. $128 \times 128$ is over the edge there: 88 bytes of each thread are spilled. But
+# $128 \times 32$ takes 48, and $256 \times 16$ takes 48 as well: 64 turns in place of 512. Whether that is *faster* is
+# another question, since a narrow tile reads fewer neighbours in memory at a time. Lesson 05 has the means to answer it.
 #
 # </details>
 #

@@ -91,7 +91,7 @@ VJP = {
     ),
     "p on dp alone": Mistake(
         "You returned p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
-        "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
+        "Both terms carry a p_j. Which of yours has none?",
         wrong=lambda p, dp: p.multiply_elementwise(dp) - sp.ones(p.rows, 1) * p.dot(dp),
     ),
     "only the diagonal of J": Mistake(
@@ -289,12 +289,12 @@ BACKWARD = {
     ),
     "p in front forgotten": Mistake(
         "You stored dp − ⟨p, dp⟩, without the factor p in front.",
-        "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
+        "Both terms carry a p_j. Which of yours has none?",
         **made(softmax_vjp, "no p in front"),
     ),
     "p on dp alone": Mistake(
         "You stored p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
-        "Both terms carry a p_j: ds_j = p_j (dp_j − ⟨p, dp⟩).",
+        "Both terms carry a p_j. Which of yours has none?",
         **made(softmax_vjp, "p on dp alone"),
     ),
     "only the diagonal of J": Mistake(

@@ -623,7 +623,7 @@ for dp_row in ((1, -2, 0), (7, 7, 7), (8, 5, 7)):
 y = 1
 dp_cross_entropy = sp.Matrix([-1 / fractions[i] if i == y else 0 for i in range(3)])
 one_hot = sp.Matrix([1 if i == y else 0 for i in range(3)])
-assert vjp(fractions, dp_cross_entropy) == fractions - one_hot
+assert sp.Matrix(vjp(fractions, dp_cross_entropy)) == fractions - one_hot
 
 # %% [markdown]
 # ### Exercise 3: `log_softmax_vjp` · stretch
@@ -656,7 +656,8 @@ flashlearn.check("log_softmax_vjp", log_softmax_vjp)
 # of it?
 
 # %%
-assert flashlearn.use("log_softmax_vjp", log_softmax_vjp)(fractions, -one_hot) == fractions - one_hot
+log_vjp = flashlearn.use("log_softmax_vjp", log_softmax_vjp)
+assert sp.Matrix(log_vjp(fractions, -one_hot)) == fractions - one_hot
 
 # %% [markdown]
 # ### What it saves

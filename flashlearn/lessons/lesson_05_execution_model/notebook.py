@@ -79,7 +79,7 @@ flashlearn.recall("05", answers)
 #   shared memory, too). A thread has at most 255 of them, 4 bytes each.
 # - **Shared memory**: a scratchpad in each SM, seen by all threads of one block. The same SRAM serves as the L1
 #   cache; what a kernel does not claim as shared memory caches its loads.
-# - **L2**: one cache for the whole chip. Everything on its way to or from device memory passes through it.
+# - **L2**: a cache for the whole chip, in two halves. Everything on its way to or from device memory passes through it.
 # - **HBM**: device memory, beside the chip. Your tensors.
 #
 # **Predict**, for one SM: which is larger, all its registers together or its shared memory?
@@ -727,8 +727,8 @@ for gpu in GPUS.values():
           f"time to read one from HBM {1e6 * attainable(gpu, 0, k_and_v, half=True):.1f} µs")  # fmt: skip
 
 # %% [markdown]
-# As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM once or twice, however often
-# they are requested. It is why the bytes that FlashAttention requests, which the next section counts, do not become its
+# As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM hardly more than once, however
+# often they are requested. It is why the bytes that FlashAttention requests, which the next section counts, do not become its
 # HBM traffic. The order in which programs start, lowest `program_id(0)` first, is therefore something to think about.
 
 # %% [markdown]

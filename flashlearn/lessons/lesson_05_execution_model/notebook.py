@@ -14,8 +14,8 @@
 # - say what threads, warps, warpgroups, blocks, clusters and the grid are, what they share and how they wait, and
 #   what a Triton program is in these terms;
 # - read in compiled code what `tl.sum`, a masked load and a tile cost: shuffles, barriers, wide and narrow loads;
-# - write a tiled matrix product with ragged edges in all three dimensions;
-# - put a kernel on the roofline, once at the bytes it requests and once at those it cannot do without;
+# - write a tiled matrix product with ragged edges in all three dimensions, and put it on the roofline, once at the bytes
+#   it requests and once at those it cannot do without;
 # - count the bytes of an attention that stores $P$ and of one that rebuilds it, and say for a given GPU when more
 #   arithmetic is the faster choice, and when it is not;
 # - work out shared memory, registers and occupancy of a block shape in your head, near enough;

@@ -109,7 +109,7 @@ for gpu in GPUS.values():
 # (`flashlearn.machine.device.GPUS` says which). Shared memory delivers 32 banks × 4 bytes per clock to each SM. What no
 # data sheet says is *latency*, how long one load takes if you have to wait for it, and what L2 delivers. For that
 # one measures: a *chase*, where each load's address is what the load before it brought, and a *stream*, where as
-# many loads as possible are under way at once. (L2's figure is the best that a stream or a tiled product reached.)
+# many loads as possible are under way at once.
 # `flashlearn/lessons/lesson_05_execution_model/probes.py` has all of them; they take some ten seconds on a GPU. Without
 # one you see what they gave on an H200, which is an H100's chip with faster memory.
 
@@ -662,8 +662,8 @@ traffic_pictures.roofline(h100, points)
 
 # %% [markdown]
 # And now with a clock. Same kernel, same matrices, on the GPU named below, which is yours if you have one. Each pair
-# of points has one height, the measured rate. The dotted slope is a lower bound for L2's bandwidth: the most that anything
-# here got out of it. **Predict** before you look: may a filled point lie above the solid slope?
+# of points has one height, the measured rate. The dotted slope is L2's bandwidth by the stream of section 1, in which every
+# program reads bytes of its own, with wide loads past L1. **Predict** before you look: may a filled point lie above the solid slope?
 
 # %%
 here = probes.data_sheet(measured["device"])
@@ -677,6 +677,10 @@ traffic_pictures.roofline(here, timed, l2=measured["bandwidth"]["L2"])
 # %%
 print(f"{measured['device']}, n = {measured['n']}, 16 bit")
 print(f"HBM, by data sheet: {here.bandwidth / 1e12:.2f} TB/s")
+own, shared = (measured["bandwidth"][name] / 1e12 for name in ("L2", "L2, shared"))
+print(
+    f"L2, streamed: {own:.1f} TB/s of bytes of their own; {shared:.1f} TB/s where two neighbours read the same"
+)
 for name, by_requested, by_unique, rate in timed:
     print(
         f"{name:11} {rate / 1e12:4.0f} TFLOP/s, {rate / here.half:4.0%} of peak;"
@@ -704,10 +708,11 @@ print(Counter(re.findall(r"\b(?:cp\.async\.c[ag]|ld\.global)", ptx)))
 #   second than HBM delivers; their unique bytes would take less than a tenth of it.
 # - No roof in the picture is *the* limit of a kernel. By unique bytes all of them could reach the peak; by requested
 #   bytes from L2 the small blocks could not.
-# - The dotted slope goes through 64 × 64, and not by chance: its requests, some 10 TB/s, are the most that anybody has
-#   got out of this L2 here, so they set the bound. (A probe that only streams got less: a measurement of a bandwidth
-#   tells what was reached, not what could be.) The largest blocks stay below both roofs: something else is in the way
-#   (lesson 12).
+# - 64 × 64 asks for 10 TB/s and comes close to the dotted slope. But the slope is no wall: where two neighbouring programs
+#   read the same bytes at the same time, the stream got half as much again, as it seems because requests that meet on
+#   their way are answered together. (NVIDIA's profiler has a name for the unit that joins them: L2 request coalescer.)
+#   Neighbours in a tiled product do read the same tiles, so a point above the dotted slope would be no error either.
+# - The largest blocks stay below both roofs: something else is in the way (lesson 12).
 # - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a quarter of what L2 does. Its loop
 #   has so little in it that it waits: latency, and too few bytes under way.
 #

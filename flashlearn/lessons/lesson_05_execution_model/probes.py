@@ -52,11 +52,13 @@ def shared_chase_kernel(out_ptr, hops, ASM: tl.constexpr):
 
 
 @triton.jit
-def stream_kernel(x_ptr, out_ptr, tiles, rounds, TILE: tl.constexpr, UNROLL: tl.constexpr):
-    # each round reads UNROLL tiles, 16 bytes per load and thread, past L1 (.cg); programs never meet
-    pid, step, lane = tl.program_id(0), tl.num_programs(0), tl.arange(0, TILE)
+def stream_kernel(
+    x_ptr, out_ptr, tiles, rounds, GROUP: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr
+):
+    # each round reads UNROLL tiles, 16 bytes per load, past L1 (.cg); GROUP neighbours read the same
+    pid, step, lane = tl.program_id(0), tl.num_programs(0) // GROUP, tl.arange(0, TILE)
     acc = tl.zeros((TILE,), tl.float32)
-    at = pid
+    at = pid // GROUP
     for _ in range(rounds):
         for u in tl.static_range(UNROLL):
             tile = ((at + u * step) % tiles).to(tl.int64)
@@ -93,30 +95,33 @@ def shared_latency() -> float:
     return _nanoseconds(lambda: shared_chase_kernel[(1,)](out, hops, ASM=_SHARED_CHASE, num_warps=1)) / hops
 
 
-def bandwidth(size: int) -> float:
+def bandwidth(size: int, group: int = 1) -> float:
     """Bytes per second of reading `size` bytes over and over, from every SM at once, past L1.
 
-    Several shapes are tried, and the best counts: what one of them does not reach, another does.
+    With a `group`, so many neighbouring programs read the same bytes at the same time. Several shapes are
+    tried, and the best counts: what one of them does not reach, another does.
     """
-    return max(_streamed(size, *shape) for shape in STREAMS)
+    return max(_streamed(size, group, *shape) for shape in STREAMS)
 
 
 STREAMS = ((4, 16, 4, 4), (8, 16, 4, 4), (4, 32, 2, 4), (16, 16, 2, 2))
 """Warps, numbers per thread, loads unrolled, programs per multiprocessor."""
 
 
-def _streamed(size: int, warps: int, per_thread: int, unroll: int, per_sm: int) -> float:
+def _streamed(size: int, group: int, warps: int, per_thread: int, unroll: int, per_sm: int) -> float:
     tile = warps * 32 * per_thread
-    programs = torch.cuda.get_device_properties(0).multi_processor_count * per_sm
-    if programs * tile * 4 > size:  # programs would meet on the same bytes
+    programs = torch.cuda.get_device_properties(0).multi_processor_count * per_sm // group * group
+    if programs // group * tile * 4 > size:  # programs would meet on the same bytes
         return 0.0
     x, out = torch.ones(size // 4, device="cuda"), torch.empty(programs, device="cuda")
     rounds = 16 * GIB // (programs * tile * 4 * unroll)
-    grid, tiles, options = (programs,), x.numel() // tile, {"num_warps": warps, "num_stages": 1}
-    stream_kernel[grid](x, out, tiles, rounds, TILE=tile, UNROLL=unroll, **options)
-    ns = _nanoseconds(
-        lambda: stream_kernel[grid](x, out, tiles, rounds, TILE=tile, UNROLL=unroll, **options), flush=False
-    )
+    blocks = {"GROUP": group, "TILE": tile, "UNROLL": unroll, "num_warps": warps, "num_stages": 1}
+
+    def stream() -> None:
+        stream_kernel[(programs,)](x, out, x.numel() // tile, rounds, **blocks)
+
+    stream()  # a first run brings the bytes in
+    ns = _nanoseconds(stream, flush=False)
     return programs * rounds * unroll * tile * 4 / (ns * 1e-9)
 
 
@@ -140,15 +145,6 @@ def matmul_rate(n: int, block: tuple[int, int, int], **options: int) -> float | 
     return 2 * n**3 / (ns * 1e-9)
 
 
-def requested_by_product(n: int, block: tuple[int, int, int], rate: float, size: int = 2) -> float:
-    """Bytes per second that a tiled n × n × n product requests at this rate, of elements of `size` bytes.
-
-    Its loads leave L1 out (cp.async.cg), so L2 delivers at least that much.
-    """
-    loads = sum(-(-n // side) for side in block[:2])
-    return rate * size * n * n * (loads + 1) / (2 * n**3)
-
-
 def measure(n: int = 4096) -> dict[str, Any]:
     """All probes on this GPU: what `SAVED` holds from another one. Rates by (block shape, warps)."""
     rates = {
@@ -156,13 +152,15 @@ def measure(n: int = 4096) -> dict[str, Any]:
     }
     rates = {key: rate for key, rate in rates.items() if rate}
     a, b = torch.randn(2, n, n, device="cuda", dtype=torch.float16).unbind(0)
-    streamed = bandwidth(16 * MIB)
-    by_products = [requested_by_product(n, block, rate) for (block, _), rate in rates.items()]
     return {
         "device": torch.cuda.get_device_name(),
         "triton": triton.__version__,
         "latency": {"shared": shared_latency(), **{k: latency(size) for k, size in LEVELS.items()}},
-        "bandwidth": {"L2": max(streamed, *by_products), "stream": streamed, "HBM": bandwidth(2 * GIB)},
+        "bandwidth": {
+            "L2": max(bandwidth(16 * MIB), bandwidth(32 * MIB)),
+            "L2, shared": bandwidth(16 * MIB, group=2),
+            "HBM": bandwidth(2 * GIB),
+        },
         "strided": {s: strided_bandwidth(s) for s in (1, 2, 4, 8, 16, 32)},
         "n": n,
         "matmul": rates,
@@ -186,7 +184,7 @@ SAVED: dict[str, Any] = {
     "device": "NVIDIA H200",
     "triton": "3.6.0",
     "latency": {"shared": 11.7, "L1": 25.4, "L2": 153.0, "HBM": 341.0},
-    "bandwidth": {"L2": 1.002e13, "HBM": 4.47e12},
+    "bandwidth": {"L2": 1.04e13, "L2, shared": 1.61e13, "HBM": 4.43e12},
     "strided": {1: 3.73e12, 2: 2.07e12, 4: 1.09e12, 8: 5.61e11, 16: 2.81e11, 32: 2.30e11},
     "n": 4096,
     "matmul": {
@@ -201,7 +199,7 @@ SAVED: dict[str, Any] = {
     },
     "torch": 7.18e14,
 }
-"""What `measure` gave on one NVIDIA H200 with triton 3.6.0, to three digits; L2's by the 64 × 64 product."""
+"""What `measure` gave on one NVIDIA H200 with triton 3.6.0, to three digits."""
 
 H200 = replace(GPUS["H100"], name="H200", bandwidth=4.8e12)
 """The GPU of `SAVED`: an H100's chip with faster memory (NVIDIA H200 Tensor Core GPU data sheet)."""

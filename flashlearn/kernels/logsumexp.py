@@ -5,7 +5,7 @@
 
 Inputs may be strided (a slice, a transposed view); results are contiguous. A row of nothing but −inf has
 lse = −inf and p = 0. The lines between BEGIN and END SOLUTION are lesson 04's exercises; the last two
-kernels are what it counts and times: the sum of each row of P, once from P in memory and once from
+kernels are what lesson 05 counts and times: the sum of each row of P, once from P in memory and once from
 Q, K and lse.
 """
 

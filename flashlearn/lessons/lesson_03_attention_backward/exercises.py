@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, HowTimed, Kind
-from flashlearn.lessons.lesson_03_attention_backward import given, mistakes
+from flashlearn.lessons.lesson_03_attention_backward import given, mistakes, one_walk
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Called
@@ -108,7 +108,8 @@ lse_gradient = Exercise(
         "s_j$.",
         "$\\partial\\,\\mathrm{LSE} / \\partial s_j = p_j$, so the second path contributes `dlse * p`, a "
         "column. The first contributes `p.multiply_elementwise(...)` of a column.",
-        "`delta = p.dot(dp)`; then `p.multiply_elementwise(dp - sp.ones(p.rows, 1) * (delta - dlse))`.",
+        "The first path: `p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))`. Add the second "
+        "path's column to it.",
     ),
 )
 
@@ -134,6 +135,54 @@ attention_dq_dk = Exercise(
         "$[S_q, D]$: the query is summed away, so $dS$ has to be turned. Where does alpha go?",
         "`dq = alpha * ds * k`. One line is left for you: `dk`, with the query as the summed index, and "
         "alpha.",
+    ),
+)
+
+# ---------------------------------------------------------------- torch: dQ in one walk
+
+
+def _walked(S_q: int, S_k: int, D: int, block: int, **more: Any) -> Case:
+    name = f"{_shape(S_q, S_k, D)}, tiles of {block}" + (f", {more['data']}" if "data" in more else "")
+    return Case(name, {"S_q": S_q, "S_k": S_k, "D": D, "block": block}, **more)
+
+
+dq_in_one_walk = Exercise(
+    name="dq_in_one_walk",
+    lesson="03",
+    kind=Kind.TORCH,
+    title="dQ without delta in advance",
+    signature="(q, do, lse, tiles, alpha) -> dq",
+    outputs=("dq",),
+    inputs=one_walk.inputs,
+    cases=(
+        _walked(7, 6, 4, 2, seed=1),
+        Case("the running example, tiles of 1", {**EXAMPLE_SIZES, "block": 1}, data="example"),
+        _walked(5, 9, 3, 4, seed=2),
+        _walked(1, 4, 2, 3, seed=4),
+        _walked(4, 1, 2, 3, seed=5),
+        _walked(37, 20, 24, 8, seed=6),
+        _walked(8, 5, 4, 2, data="negative alpha", seed=7),
+        _walked(6, 7, 4, 3, data="scores beyond 100", magnitude=12.0, seed=8),
+    ),
+    judged=HowJudged(
+        reference=one_walk.dq,
+        twins=(one_walk.dq_with_delta_first,),
+        gradient=True,
+        call=one_walk.call,
+    ),
+    explained=HowExplained(
+        mistakes=mistakes.ONE_WALK,
+    ),
+    points=2,
+    hints=(
+        "$dQ_i = \\alpha \\sum_j P_{ij}\\,(dP_{ij} - \\delta_i)\\,K_j$. Multiply the bracket out: which of "
+        "the two sums needs $\\delta_i$, and where can it stand in that sum?",
+        "$\\delta_i$ does not depend on $j$, so it can wait in front of its sum until the walk is over. "
+        "Three sums are carried: $\\sum P\\,dP\\,K$ and $\\sum P K$, both $[S_q, D]$, and $\\sum P\\,dP$, "
+        "$[S_q, 1]$.",
+        "In the loop: `p = torch.exp(alpha * q @ k.T - lse[:, None])`, `worth = p * (do @ v.T)`, and three "
+        "sums of `worth @ k`, `p @ k` and `worth.sum(dim=1, keepdim=True)`. What you return is left for "
+        "you.",
     ),
 )
 
@@ -278,7 +327,7 @@ delta_preprocess = Exercise(
         "likewise with its own strides. `tl.sum(..., axis=1)` leaves `[BLOCK_S]`, and delta's element is "
         "`bh * S + i`.",
         "With `in_tile = (i < S)[:, None] & (d < D)[None, :]`: `o = tl.load(o_ptr + b * o_b + h * o_h + "
-        "i[:, None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`, do likewise; store "
-        "`tl.sum(o * do, axis=1)` with `mask=i < S`.",
+        "i[:, None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`. Three lines are left "
+        "for you: do with its own strides, one sum, and one store under `i < S`.",
     ),
 )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_03_attention_backward import faulty_kernels as broken
+from flashlearn.lessons.lesson_03_attention_backward import one_walk
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, made
 from flashlearn.lessons.shared.faulty_formulas.sums import delta
 
@@ -234,6 +235,48 @@ DQ_DK = {
         "You divided by alpha. The factor of the forward pass is the factor of the backward pass.",
         "The derivative of alpha · x by x is alpha, not 1/alpha.",
         **made(dq_dk, "divided"),
+    ),
+}
+
+# ---------------------------------------------------------------- torch: dQ in one walk
+
+ONE_WALK = {
+    "delta forgotten": Mistake(
+        "You returned alpha Σ P dP K: what delta takes away is missing.",
+        "dS = P ∘ (dP − delta). Multiply it out, and sum both parts in the same walk.",
+        **made(one_walk.dq, "no delta"),
+    ),
+    "delta so far": Mistake(
+        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the "
+        "last one.",
+        "Take delta out of the sum over the keys: what remains beside it can be summed without knowing it.",
+        **made(one_walk.dq, "delta so far"),
+    ),
+    "delta of the tile alone": Mistake(
+        "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
+        "Sum P dP over all tiles, and subtract once, when the walk is over.",
+        **made(one_walk.dq, "delta of the tile"),
+    ),
+    "delta not multiplied in": Mistake(
+        "You subtracted Σ P K as it is. It has to be multiplied by delta first.",
+        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
+        **made(one_walk.dq, "delta is 1"),
+    ),
+    "only the last tile": Mistake(
+        "dQ holds the last tile alone: each tile replaces what was summed.",
+        "Add: start the three sums from zero before the loop.",
+        **made(one_walk.dq, "last tile only"),
+    ),
+    "tiles kept": Mistake(
+        "dq is NaN wherever there is more than one tile: you kept tiles, and computed with them later. A "
+        "tile is gone when the next one comes.",
+        "What you need of a tile has to be added up while it is there.",
+        **made(one_walk.dq, "tiles kept"),
+    ),
+    "alpha forgotten": Mistake(
+        "dQ lacks the factor alpha. The scores have theirs.",
+        "alpha stands in S once, so once in the derivative of S by Q.",
+        **made(one_walk.dq, "no alpha"),
     ),
 }
 

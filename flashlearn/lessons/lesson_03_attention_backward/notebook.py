@@ -2,24 +2,24 @@
 # # Attention, backward, by hand
 #
 # Attention is three lines: scores, softmax, a mean of values. Its backward pass is five, and every FlashAttention
-# kernel of this course is an arrangement of those five lines. Here you derive each of them, put numbers in, and
+# kernel of this course is an arrangement of those five lines. Here you find each of them, put numbers in, and
 # meet the one that is not just the chain rule: the *delta trick*, which makes a backward pass in tiles possible.
 #
 # **Afterwards you can**
 #
 # - write down $dV$, $dP$, $dS$, $dQ$ and $dK$ without looking anything up, and say for each where its transpose
 #   comes from and whether it has an $\alpha$;
-# - prove that $\sum_j P_{ij}\, dP_{ij} = \sum_d dO_{id}\, O_{id}$, and say why that matters to a kernel that sees
-#   only a tile at a time;
+# - prove the delta identity, and say which gradients need it in a kernel that sees only a tile at a time;
 # - extend the backward pass to a loss that uses the logsumexp as well;
-# - test a backward pass by properties that need no reference;
+# - test a backward pass by properties that need no reference, and by inputs that make its matrices readable;
 # - write the first kernel of the backward pass, `delta_preprocess`.
 #
 # **You need** lesson 01 (gradients of matrix products) and lesson 02 (the softmax and its VJP,
-# $ds = p \circ (dp - \langle p, dp\rangle)$). For the kernel, lesson 00.
+# $ds = p \circ (dp - \langle p, dp\rangle)$). For the kernels, lesson 00.
 #
-# **It takes** 80 to 90 minutes: four symbolic answers of one or two lines, one backward pass of six lines in torch,
-# one kernel of eight, three questions at the end.
+# **It takes** about two and a half hours, well in two sittings (sections 1 to 5, then the rest): four symbolic
+# answers of one or two lines, two functions in torch of six to nine lines, one kernel of eight, three questions at the
+# end. Section 10 holds the proofs for any size, to be read by those who want them.
 
 # %%
 import math
@@ -34,7 +34,22 @@ from torch import Tensor
 import flashlearn
 from flashlearn import DEVICE
 from flashlearn.lessons.lesson_03_attention_backward import pictures
+from flashlearn.lessons.lesson_03_attention_backward.one_walk import OneWalk, Tiles, dq
 from flashlearn.lessons.shared import example
+from flashlearn.lessons.shared.in_numbers import in_numbers
+
+# %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "c", 2: "a", 3: "b"}
+### END SOLUTION
+flashlearn.recall("03", answers)
 
 # %% [markdown]
 # ## 1 · Forward, in three lines
@@ -65,70 +80,69 @@ for name, value in (("√2 · S", math.sqrt(2) * S), ("P", P), ("O", O)):
 # $dO = \partial L / \partial O$. As in lessons 01 and 02, $dX$ always means $\partial L/\partial X$ and always has the
 # shape of $X$. That last half sentence is the most useful tool of this lesson: call it the **shape rule**.
 #
-# The way back visits the same three lines in reverse order. This is the whole of it; do not try to memorise it,
-# you are about to derive it.
+# The way back visits the same three lines in reverse order. These are its stations; what to compute on each arrow
+# is for you to find.
 
 # %%
 pictures.passes()
 
 # %% [markdown]
-# ## 2 · Back through O = P V
+# ### A kernel to begin with
 #
-# ### Where the transpose comes from
-#
-# How does $V_{jd}$ reach the loss? Through component $d$ of *every* query's output, each time with the factor
-# $P_{ij}$: $O_{id} = \sum_j P_{ij} V_{jd}$. What is used several times collects several gradients, and they add:
-#
-# $$dV_{jd} = \sum_i \frac{\partial L}{\partial O_{id}}\,\frac{\partial O_{id}}{\partial V_{jd}} = \sum_i P_{ij}\, dO_{id}.$$
-#
-# Forward, the sum ran over $j$, along a *row* of $P$: a query collects from the keys. Backward, it runs over $i$,
-# along a *column* of $P$: a value collects from the queries what it has given to them. A matrix product sums along
-# the rows of its left factor. To sum along columns, the matrix has to be turned first. That is all that the
-# transpose says:
-#
-# $$dV = P^\top dO .$$
+# One program per query computes a row of $P$ and a row of $O$. It also keeps a tally: what its query gave to each key
+# is added to `given`, one number per key. `tl.atomic_add(pointers, values)` adds to memory in one step, which no other
+# program can interrupt. **Predict** what stands in `given` when all four programs have run, what its sum is, and why the
+# tally needs such a step where the store of $O$ does not.
+
 
 # %%
-pictures.collected(P.tolist(), dO.tolist(), j=1, d=0)
+@triton.jit
+def attend_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, given_ptr, alpha, S_k, D: tl.constexpr, BLOCK: tl.constexpr
+):  # fmt: skip
+    i = tl.program_id(0)  # this program's query
+    j, d = tl.arange(0, BLOCK), tl.arange(0, D)
+    in_keys = j < S_k
+    q = tl.load(q_ptr + i * D + d)  # [D]
+    k = tl.load(k_ptr + j[:, None] * D + d[None, :], mask=in_keys[:, None], other=0.0)  # [BLOCK, D]
+    v = tl.load(v_ptr + j[:, None] * D + d[None, :], mask=in_keys[:, None], other=0.0)
+    s = tl.where(in_keys, alpha * tl.sum(k * q[None, :], axis=1), -float("inf"))  # [BLOCK]
+    e = tl.exp(s - tl.max(s, axis=0))
+    p = e / tl.sum(e, axis=0)  # row i of P
+    tl.store(o_ptr + i * D + d, tl.sum(p[:, None] * v, axis=0))  # row i of O: nobody else's
+    tl.atomic_add(given_ptr + j, p, mask=in_keys)  # every program adds to every key
+
+
+q32, k32, v32, do32 = example.tensors(DEVICE)
+o32, given = torch.empty_like(q32), torch.zeros(3, device=DEVICE)
+attend_kernel[(4,)](q32, k32, v32, o32, given, alpha, 3, D=2, BLOCK=4)
+
+assert torch.allclose(o32.cpu().double(), O, atol=1e-6)
+assert torch.allclose(given.cpu().double(), P.sum(dim=0), atol=1e-6)
+print("given to each key:", given.cpu().numpy().round(3), "  in all:", round(float(given.sum()), 3))
 
 # %% [markdown]
-# ### The order rule
+# <details><summary><b>What to notice</b></summary>
 #
-# The same argument works for both factors of any matrix product $Y = X W$, as you know from lesson 01:
-#
-# $$dX = dY\, W^\top, \qquad dW = X^\top dY .$$
-#
-# To have it at hand, read it as a rule of order. *Each factor keeps its side, and the other factor is transposed.*
-# $X$ stands on the left, so in $dX$ the factor $W^\top$ stays on the right; $W$ stands on the right, so in $dW$ the
-# factor $X^\top$ stays on the left. Matrix products do not commute, and as long as the three sizes differ there is no
-# other order in which the shapes fit.
-#
-# Lesson 01's proof, for **any size**, with the sizes that attention has: in place of the loss
-# $\langle dY, Y \rangle = \sum_{id} dY_{id} Y_{id}$ with $dY$ held constant, since it has the same derivatives by $Y$.
-# Written with matrices, that sum is a trace: $\mathrm{tr}(dY^\top Y)$.
-
-# %%
-S_q, S_k, D = sp.symbols("S_q S_k D", integer=True, positive=True)
-X_, W_, dY_ = sp.MatrixSymbol("X", S_q, S_k), sp.MatrixSymbol("W", S_k, D), sp.MatrixSymbol("dY", S_q, D)
-
-pairing = sp.Trace(dY_.T * X_ * W_)  # ⟨dY, X W⟩
-
-assert pairing.diff(X_) == dY_ * W_.T
-assert pairing.diff(W_) == X_.T * dY_
-
-# %% [markdown]
-# <details><summary><b>If you try this yourself: a trap in sympy</b></summary>
-#
-# Derivatives by a `MatrixSymbol` are reliable for sums and products of matrices. They are not for a softmax: with
-# `x = sp.MatrixSymbol("x", 3, 1)`, differentiating `x.applyfunc(sp.exp)` divided by the sum of its entries returns
-# the diagonal part alone. The competition, $-p\,p^\top$, is silently gone. So we go through the softmax row by
-# row, with indexed sums, as in lesson 02.
+# - A *row* of $P$ belongs to a program, and so does the row of $O$ that is made of it. A *column* of $P$ belongs to
+#   nobody: every query has one entry of it. `given` holds the sums of the columns, and they add up to 4, one for each
+#   query.
+# - Four programs add to the same three numbers. A plain load, addition and store would lose some of them as soon as
+#   two programs do it at the same time. Lesson 05 shows such a loss.
+# - Whatever the backward pass computes *for a key* will be collected along a column. That is the whole difficulty of
+#   lesson 08, and you have met it in a kernel of ten lines.
 #
 # </details>
 #
+# ## 2 · Back through O = P V
+#
+# In lesson 01 you found the gradients of both factors of a matrix product $Y = XW$. Here is such a product with other
+# names, and with three sizes that differ, so that there is only one order in which the factors fit. Take a pencil,
+# write the shape of each matrix under its name, and use the shape rule.
+#
 # ### Exercise 1: `attention_dv_dp` · warm-up
 #
-# Apply the rule to $O = P\,V$: return the pair $(dV, dP)$.
+# Return the pair $(dV, dP)$ of $O = P\,V$.
 #
 # `p` is $[S_q, S_k]$, `v` is $[S_k, D]$, `do` is $[S_q, D]$, all of them sympy matrices: `*` is the matrix product,
 # `.T` the transpose. The sizes differ from case to case.
@@ -150,15 +164,32 @@ flashlearn.check("attention_dv_dp", attention_dv_dp)
 # flashlearn.hint("attention_dv_dp")
 
 # %% [markdown]
-# In numbers. **Predict** row 0 of $dP$ by hand: it is $dO_0 = (1, -1)$ times each value, $V_0 = (1, 0)$,
-# $V_1 = (0, 2)$ and $V_2 = (1, 1)$.
+# In numbers, with your answer if it has passed. **Predict** row 0 of $dP$ by hand, from $dO_0 = (1, -1)$ and the values
+# $V_0 = (1, 0)$, $V_1 = (0, 2)$ and $V_2 = (1, 1)$.
 
 # %% tags=["nbval-check-output"]
-dV = P.T @ dO  # (3, 2)
-dP = dO @ V.T  # (4, 3)
+dV, dP = in_numbers(flashlearn.use("attention_dv_dp", attention_dv_dp), P, V, dO)  # (3, 2), (4, 3)
 print(f"dV\n{dV.numpy().round(3)}\ndP\n{dP.numpy()}")
 
 # %% [markdown]
+# <details><summary><b>Where the transpose comes from</b> (when exercise 1 has passed)</summary>
+#
+# How does $V_{jd}$ reach the loss? Through component $d$ of *every* query's output, each time with the factor
+# $P_{ij}$: $O_{id} = \sum_j P_{ij} V_{jd}$. What is used several times collects several gradients, and they add:
+#
+# $$dV_{jd} = \sum_i \frac{\partial L}{\partial O_{id}}\,\frac{\partial O_{id}}{\partial V_{jd}} = \sum_i P_{ij}\, dO_{id}.$$
+#
+# Forward, the sum ran over $j$, along a *row* of $P$: a query collects from the keys. Backward, it runs over $i$,
+# along a *column* of $P$: a value collects from the queries what it has given to them, as `given` did. A matrix product
+# sums along the rows of its left factor. To sum along columns, the matrix has to be turned first. That is all that the
+# transpose says: $dV = P^\top dO$.
+#
+# To have it at hand for any product, read it as a rule of order. *Each factor keeps its side, and the other factor is
+# transposed.* $P$ stands on the left, so in $dP = dO\,V^\top$ the factor $V^\top$ stays on the right; $V$ stands on the
+# right, so in $dV$ the factor $P^\top$ stays on the left. Section 10 proves it for any size.
+#
+# </details>
+#
 # <details><summary><b>What to notice</b></summary>
 #
 # - Row 0 of $dP$ is $(1, -2, 0)$, the row from lesson 02. $dP_{ij} = \langle dO_i, V_j\rangle$ asks: if query $i$
@@ -167,7 +198,15 @@ print(f"dV\n{dV.numpy().round(3)}\ndP\n{dP.numpy()}")
 # - $dP$ is an $S_q \times S_k$ matrix, like $S$ and $P$: the size that FlashAttention never writes to memory.
 #
 # </details>
-#
+
+# %% [markdown]
+# One entry of $dV$, drawn. (The picture appears when exercise 1 has passed and the cell is run again.)
+
+# %%
+solved = flashlearn.use("attention_dv_dp", attention_dv_dp) is attention_dv_dp
+pictures.collected(P.tolist(), dO.tolist(), j=1, d=0) if solved else "after exercise 1"
+
+# %% [markdown]
 # ## 3 · Back through the softmax, row by row
 #
 # Each row of $P$ is the softmax of the same row of $S$, and of no other. So this is lesson 02's formula, once per
@@ -208,8 +247,9 @@ except RuntimeError as error:
 # ## 4 · The delta trick
 #
 # $\delta_i$ is harmless on paper and a nuisance in a kernel. It is a sum over *all* keys, and it is needed before
-# the *first* entry of $dS_i$ can be computed. A kernel that sees one tile of keys at a time would have to walk
-# through all of them once for $\delta$, and then again for $dS$.
+# the *first* entry of $dS_i$ can be computed. A kernel that sees one tile of keys at a time and wants $dS$, as the
+# gradient of $K$ does, would have to walk through all of them once for $\delta$, and then again for $dS$. (Does $dQ$ need
+# that, too? Section 6 comes back to it.)
 #
 # Write out what is being summed. $dP_{ij} = \sum_d dO_{id} V_{jd}$, so
 #
@@ -257,113 +297,42 @@ flashlearn.check("delta_identity", delta_identity)
 # flashlearn.hint("delta_identity")
 
 # %% [markdown]
-# So the column of the table is $dO_{id}\, O_{id}$, and
+# <details><summary><b>What you have found, and what to notice</b> (when exercise 2 has passed)</summary>
+#
+# The column of the table is $dO_{id}\, O_{id}$, and
 #
 # $$\delta_i = \sum_j P_{ij}\, dP_{ij} = \sum_d dO_{id}\, O_{id} .$$
-#
-# The executed proof, for **any number of keys and any $D$**: both sides are written as one double sum, and sympy is
-# asked to reorder it.
-
-# %%
-p, v, do = (sp.IndexedBase(name, real=True) for name in ("P", "V", "dO"))
-i, j, d = sp.symbols("i j d", integer=True)
-
-by_rows = sp.Sum(p[i, j] * do[i, d] * v[j, d], (d, 0, D - 1), (j, 0, S_k - 1))  # Σ_j P_ij dP_ij
-by_columns = sp.Sum(do[i, d] * p[i, j] * v[j, d], (j, 0, S_k - 1), (d, 0, D - 1))  # Σ_d dO_id O_id
-
-assert by_rows != by_columns
-assert by_rows.reorder((d, j)) == by_columns
-
-# %% [markdown]
-# The same in matrices, again at **any size**. $\sum_j P_{ij}\, dP_{ij}$ is entry $(i, i)$ of $P\, dP^\top$, and
-# $\sum_d O_{id}\, dO_{id}$ is entry $(i, i)$ of $O\, dO^\top$. But these two matrices are the same one, with
-# brackets in different places:
-#
-# $$P\,dP^\top = P\,(dO\,V^\top)^\top = P\,(V\,dO^\top) = (P\,V)\,dO^\top = O\,dO^\top .$$
-#
-# The delta trick is the associativity of the matrix product, seen on the diagonal.
-
-# %%
-P_, V_, dO_ = sp.MatrixSymbol("P", S_q, S_k), sp.MatrixSymbol("V", S_k, D), sp.MatrixSymbol("dO", S_q, D)
-assert (P_ * (dO_ * V_.T).T).doit() == ((P_ * V_) * dO_.T).doit()
-
-# %% [markdown]
-# And once entry by entry, where nothing is hidden in notation, at two **concrete sizes**: 2 queries and 3 keys, 3
-# queries and 4 keys. Every entry is a symbol of its own, and nothing is assumed about it: the rows of $P$ need not
-# even sum to one.
-
-# %%
-for queries, keys, width in ((2, 3, 2), (3, 4, 2)):
-    P_s = sp.Matrix(queries, keys, lambda i, j: sp.Symbol(f"P_{i}{j}"))
-    V_s = sp.Matrix(keys, width, lambda j, d: sp.Symbol(f"V_{j}{d}"))
-    dO_s = sp.Matrix(queries, width, lambda i, d: sp.Symbol(f"dO_{i}{d}"))
-    O_s, dP_s = P_s * V_s, dO_s * V_s.T
-    for row in range(queries):
-        assert sp.expand(P_s.row(row).dot(dP_s.row(row)) - dO_s.row(row).dot(O_s.row(row))) == 0
-
-# %% [markdown]
-# In numbers:
-
-# %% tags=["nbval-check-output"]
-print("Σ_j P dP ", (P * dP).sum(dim=-1).numpy().round(6))
-print("Σ_d dO O ", (dO * O).sum(dim=-1).numpy().round(6))
-
-# %% [markdown]
-# <details><summary><b>What to notice</b></summary>
 #
 # - The right-hand side has no $j$ in it. $O$ and $dO$ lie in memory, both $[S_q, D]$; no $P$, no $dP$, no walk along
 #   the keys. Each query's $\delta_i$ can be had before the kernel proper starts.
 # - The sum has $D$ terms instead of $S_k$: 64 or 128 instead of thousands.
 # - It has a price: $O$ must be kept from the forward pass. It is kept anyway, as the next layer's input.
+# - In matrices: $\sum_j P_{ij}\, dP_{ij}$ is entry $(i, i)$ of $P\, dP^\top$, and $\sum_d O_{id}\, dO_{id}$ is entry
+#   $(i, i)$ of $O\, dO^\top$. These two matrices are one, with brackets in different places: $P\,dP^\top =
+#   P\,(dO\,V^\top)^\top = (P\,V)\,dO^\top = O\,dO^\top$. The delta trick is the associativity of the matrix product,
+#   seen on the diagonal.
+#
+# Section 10 runs all of this for any number of keys and any $D$.
 #
 # </details>
-
-# %% [markdown]
-# > ### Sources corrected: delta recomputed in the inner loop, as if free
-# >
-# > **The claim.** Since $\delta_i$ is now a one-liner, a kernel for $dK$ and $dV$ may as well compute it where it
-# > is used: load the tile of $O$ beside the tile of $dO$ and sum their product, in every step of the loop.
-# >
-# > **The experiment.** Count. Such a kernel owns a block of $B$ keys and walks over all blocks of $B$ queries. For
-# > each it must load tiles of $Q$ and $dO$, $B \cdot D$ numbers of $b$ bytes each, and one fp32 LSE per query; then
-# > either one fp32 $\delta$ per query, or a tile of $O$. **Predict** by how much the second grows the traffic, at
-# > $D = 64$ in fp16, and by how much the arithmetic.
-
-# %% tags=["nbval-check-output"]
-B, b = sp.symbols("B b", positive=True)
-N = sp.Symbol("N", positive=True)
-steps = (N / B) ** 2  # pairs of blocks, for N queries and N keys
-
-common = 2 * B * D * b + 4 * B  # Q, dO, LSE
-with_delta = sp.expand(steps * (common + 4 * B))
-with_o = sp.expand(steps * (common + B * D * b))
-products, sums = steps * 4 * 2 * B * B * D, steps * 2 * B * D  # S, dP, dV, dK; and Σ dO O
-
-sizes = {N: 4096, B: 64, D: 64, b: 2}
-print("bytes with delta:", with_delta, "=", with_delta.subs(sizes) / 2**20, "MiB per head")
-print("bytes with O:    ", with_o, "=", with_o.subs(sizes) / 2**20, "MiB per head")
-print(f"traffic +{float((with_o / with_delta).subs(sizes) - 1):.0%}, ", end="")
-print(f"arithmetic +{float((sums / products).subs(sizes)):.1%}")
-
-# %% [markdown]
-# > **The verdict.** Nearly free in arithmetic, and half as much again in traffic, because $O$ is asked for once per
-# > block of *keys*, $N/B$ times in all: $\Theta(N^2 D / B)$ bytes to save $N$ numbers. (These are bytes requested;
-# > caches catch some of them.) In shared memory the tile of $O$ takes room, too. Computed once in a small kernel of
-# > its own, $\delta$ costs $2ND$ reads. In a kernel for $dQ$, which owns its queries, one may compute it before the
-# > loop at the same price. And $\sum_j P_{ij}\,dP_{ij}$ can never be had inside the loop: there it is complete only
-# > after the last tile.
 #
 # ## 5 · One line more: a loss that also uses LSE
 #
-# The forward kernels of this course return a second result, $\mathrm{LSE}_i = \log \sum_j e^{S_{ij}}$, the
-# logarithm of each row's denominator (lesson 04 shows why). Usually it is a note from the forward pass to the
-# backward pass. But sometimes a loss depends on it: when partial results over parts of the keys are merged by their
-# LSE, or when a penalty keeps logits small. Then a gradient $d\mathrm{LSE}_i$ arrives together with $dO_i$.
+# The forward kernels of this course return a second result, one number per query: the logarithm of the denominator
+# of its softmax,
 #
-# LSE depends on the scores, and its derivative is an old friend. For **every $S_k$**:
+# $$\mathrm{LSE}_i = \log \sum_j e^{S_{ij}} ,$$
+#
+# *log-sum-exp*. Lesson 04 is about it; here its definition is all you need. Usually it is a note from the forward pass
+# to the backward pass. But sometimes a loss depends on it: when partial results over parts of the keys are merged by
+# their LSE, or when a penalty keeps the scores small. Then a gradient $d\mathrm{LSE}_i$ arrives together with $dO_i$.
+#
+# LSE depends on the scores, and its derivative is an old friend. For **every $S_k$** (the `refine` tells sympy that $j$
+# is one of the keys that are summed over):
 
 # %% tags=["nbval-check-output"]
-k, l = sp.symbols("k l", integer=True)
+S_k, D = sp.symbols("S_k D", integer=True, positive=True)
+j, k, l = sp.symbols("j k l", integer=True)
 s = sp.IndexedBase("s", real=True)  # one query's scores
 Z = sp.Sum(sp.exp(s[l]), (l, 0, S_k - 1))
 j_in_row = sp.Q.ge(j, 0) & sp.Q.le(j, S_k - 1)
@@ -374,7 +343,7 @@ lse_by_score
 # %% [markdown]
 # That is $p_j$: a score moves the logarithm of the total by its share of the total.
 #
-# ### Exercise 3: `lse_gradient` · stretch
+# ### Exercise 3: `lse_gradient` · core
 #
 # For one query, return $ds$ if the loss depends on $p$ *and* on LSE. `p` and `dp` are columns of $N$, as in
 # lesson 02, and `dlse` is one number, $\partial L / \partial\,\mathrm{LSE}$. Two paths lead from a score to the loss;
@@ -398,43 +367,32 @@ flashlearn.check("lse_gradient", lse_gradient)
 # flashlearn.hint("lse_gradient")
 
 # %% [markdown]
-# The two paths have a factor $p_j$ in common, so they share one bracket:
-#
-# $$dS_{ij} = P_{ij}\,(dP_{ij} - \delta_i) + P_{ij}\, d\mathrm{LSE}_i = P_{ij}\,\bigl(dP_{ij} - (\delta_i - d\mathrm{LSE}_i)\bigr).$$
-#
-# For **every $S_k$**, by sympy from the loss itself, $\sum_k dP_k\, p_k + d\mathrm{LSE} \cdot \mathrm{LSE}$:
-
-# %%
-dp_, dlse_ = sp.IndexedBase("dP", real=True), sp.Symbol("dLSE", real=True)
-delta_ = sp.Sum(dp_[k] * sp.exp(s[k]), (k, 0, S_k - 1)) / Z  # Σ_k p_k dP_k
-loss = delta_ + dlse_ * sp.log(Z)
-
-ds_both = sp.refine(sp.diff(loss, s[j]).doit(), j_in_row)
-assert sp.expand(ds_both - sp.exp(s[j]) / Z * (dp_[j] - (delta_ - dlse_))) == 0
-
-# %% [markdown]
-# What a pleasant result for kernels: **nothing in them changes.** Hand them $\delta - d\mathrm{LSE}$ in place of
-# $\delta$, one subtraction of $S_q$ numbers, and they compute the gradient of the richer loss. Against autograd, with
-# the loss $\langle dO, O\rangle + \sum_i d\mathrm{LSE}_i\, \mathrm{LSE}_i$ for some $d\mathrm{LSE}$:
+# With your answer if it has passed, query by query, against autograd, for the loss
+# $\langle dO, O\rangle + \sum_i d\mathrm{LSE}_i\, \mathrm{LSE}_i$ and some $d\mathrm{LSE}$. **Predict** what the rows of
+# $dS$ sum to now.
 
 # %% tags=["nbval-check-output"]
-dLSE = torch.tensor([[2.0], [-1.0], [0.5], [0.0]], dtype=torch.float64)  # (4, 1)
+dLSE = torch.tensor([2.0, -1.0, 0.5, 0.0], dtype=torch.float64)  # (4,)
 
 leaf = S.clone().requires_grad_()
-rich_loss = (dO * (torch.softmax(leaf, dim=-1) @ V)).sum() + (
-    dLSE[:, 0] * torch.logsumexp(leaf, dim=-1)
-).sum()
+rich_loss = (dO * (torch.softmax(leaf, dim=-1) @ V)).sum() + (dLSE * torch.logsumexp(leaf, dim=-1)).sum()
 (dS_torch,) = torch.autograd.grad(rich_loss, leaf)
 
-dS_rich = P * (dP - (delta - dLSE))
+rich = flashlearn.use("lse_gradient", lse_gradient)
+rows = [in_numbers(rich, P[i, :, None], dP[i, :, None], dLSE[i]) for i in range(4)]
+dS_rich = torch.stack([torch.cat([part.flatten() for part in row]) for row in rows])  # (4, 3)
 print("equal to autograd's:", torch.allclose(dS_rich, dS_torch))
 print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 
 # %% [markdown]
-# <details><summary><b>What to notice</b></summary>
+# <details><summary><b>What to notice</b> (when exercise 3 has passed)</summary>
 #
-# The rows no longer sum to zero, but to $d\mathrm{LSE}_i$. Shift invariance is gone for a good reason: adding $c$ to
-# a row of scores leaves $P$ as it was and adds $c$ to LSE.
+# - The two paths have a factor $p_j$ in common, so they share one bracket:
+#   $dS_{ij} = P_{ij}\,(dP_{ij} - \delta_i) + P_{ij}\, d\mathrm{LSE}_i = P_{ij}\,\bigl(dP_{ij} - (\delta_i - d\mathrm{LSE}_i)\bigr)$.
+# - What a pleasant result for kernels: **nothing in them changes.** Hand them $\delta - d\mathrm{LSE}$ in place of
+#   $\delta$, one subtraction of $S_q$ numbers, and they compute the gradient of the richer loss.
+# - The rows no longer sum to zero, but to $d\mathrm{LSE}_i$. Shift invariance is gone for a good reason: adding $c$ to
+#   a row of scores leaves $P$ as it was and adds $c$ to LSE.
 #
 # </details>
 #
@@ -442,9 +400,9 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 #
 # ### Sides and scale
 #
-# Once more the order rule, with left factor $Q$ and right factor $K^\top$, and a number in front. The left one is
-# immediate. The right one gives the gradient of $K^\top$, and what you want is the gradient of $K$. Take a pencil, name
-# the shapes, and write both.
+# Once more a product of two factors, $Q$ on the left and $K^\top$ on the right, with a number in front. The left factor
+# is as before. The right factor is $K^\top$, and what you want is the gradient of $K$. Take a pencil, name the shapes,
+# and write both.
 #
 # ### Exercise 4: `attention_dq_dk` · core
 #
@@ -467,29 +425,30 @@ flashlearn.check("attention_dq_dk", attention_dq_dk)
 # flashlearn.hint("attention_dq_dk")
 
 # %% [markdown]
-# With the pencil: $dQ = \alpha\, dS\, (K^\top)^\top = \alpha\, dS\, K$; the gradient of $K^\top$ is $\alpha\, Q^\top dS$, and
-# $dK$ is its transpose, $\alpha\, dS^\top Q$. Sympy, at **any size**:
+# Your answer in numbers, and a question that costs nothing: every row of $dS$ sums to zero. **Predict** the sum of all
+# rows of $dK$.
 
 # %% tags=["nbval-check-output"]
-alpha_ = sp.Symbol("alpha", real=True)
-Q_, K_ = sp.MatrixSymbol("Q", S_q, D), sp.MatrixSymbol("K", S_k, D)
-dS_ = sp.MatrixSymbol("dS", S_q, S_k)
-
-pairing = alpha_ * sp.Trace(dS_.T * Q_ * K_.T)  # ⟨dS, S⟩
-
-print("dQ =", pairing.diff(Q_))
-print("dK =", pairing.diff(K_))
+dQ, dK = in_numbers(flashlearn.use("attention_dq_dk", attention_dq_dk), Q, K, dS, alpha)  # (4, 2), (3, 2)
+print(f"dQ\n{dQ.numpy().round(4)}\ndK\n{dK.numpy().round(4)}")
+print("rows of dK add up to zero:", bool(dK.sum(dim=0).abs().max() < 1e-12))
 
 # %% [markdown]
+# <details><summary><b>With the pencil</b> (when exercise 4 has passed)</summary>
+#
+# $dQ = \alpha\, dS\, (K^\top)^\top = \alpha\, dS\, K$; the gradient of $K^\top$ is $\alpha\, Q^\top dS$, and $dK$ is its
+# transpose, $\alpha\, dS^\top Q$.
+#
 # In words, row by row, for a training step, which goes *against* the gradient. $dQ_i = \alpha \sum_j dS_{ij} K_j$: a
 # query is pulled towards the keys that it should have attended to more (their $dS_{ij}$ is negative), and away from
 # the others. $dK_j = \alpha \sum_i dS_{ij} Q_i$: a key is pulled towards the queries that should have attended more to
-# it. Again the forward pass sums over keys, and what belongs to a *key* sums over
-# *queries*: hence $dS^\top$.
+# it. Again the forward pass sums over keys, and what belongs to a *key* sums over *queries*: hence $dS^\top$.
 #
 # **Where alpha goes.** $\alpha$ stands in $S$ once, so in each derivative of $S$ once: in $dQ$ and in $dK$. Not in
 # $dV$, $dP$ or $\delta$, which lie behind the softmax, and not in $dS$, which is the derivative by the *scaled*
 # scores.
+#
+# </details>
 
 # %% [markdown]
 # **From memory.** Lesson 01 took two claims about this product apart: that
@@ -511,16 +470,22 @@ print("dK =", pairing.diff(K_))
 #
 # ### For the curious: a query's gradient is a covariance
 #
+# <details><summary>When exercise 4 has passed</summary>
+#
 # Put the last two steps together for one query: $dq_f = \alpha \sum_j p_j (dP_j - \delta)\, K_{jf}$. Both
 # $\delta = \mathrm E_p[dP]$ and the weights are those of one distribution, so this is
-# $\alpha\,\bigl(\mathrm E_p[dP\, K_f] - \mathrm E_p[dP]\,\mathrm E_p[K_f]\bigr)$: $\alpha$ times the *covariance*,
-# under the query's own attention, of what a key was worth and where it lies. If all attended keys were worth the
-# same, or lay in the same place, the query has nothing to learn. Derived from $q$ itself, in one go, for **every
-# $S_k$ and every $D$**:
+# $\alpha\,\bigl(\mathrm E_p[dP\, K_f] - \mathrm E_p[dP]\,\mathrm E_p[K_f]\bigr)$. If all attended keys were worth the
+# same, or lay in the same place, the query has nothing to learn.
+#
+# </details>
+#
+# Derived from $q$ itself, in one go, for **every $S_k$ and every $D$**: $\alpha$ times the covariance, under the query's
+# own attention, of what each key was worth and where it lies.
 
 # %%
 e, f = sp.symbols("e f", integer=True)
-q_, key = sp.IndexedBase("q", real=True), sp.IndexedBase("K", real=True)
+alpha_ = sp.Symbol("alpha", real=True)
+q_, key, dp_ = (sp.IndexedBase(name, real=True) for name in ("q", "K", "dP"))
 
 
 def weighted(term):  # Σ_k exp(S_k) · term, S_k = alpha ⟨q, K_k⟩
@@ -538,24 +503,112 @@ covariance = mean(dp_[k] * moved) - mean(dp_[k]) * mean(moved)
 assert sp.expand(dq_f - covariance) == 0
 
 # %% [markdown]
+# ### Is one walk enough?
+#
+# Section 4 said that $dS$ needs $\delta_i$ before its first entry, and so does $dK$, whose rows collect entries of $dS$
+# from many queries. It is tempting to say the same of $dQ_i$. But $dQ_i$ is a sum along *one* row, and a covariance can
+# be had in one walk over the data, as every pocket calculator does it.
+#
+# ### Exercise 5: `dq_in_one_walk` · stretch
+#
+# Compute $dQ$ in torch without $\delta$ and without $O$. `tiles` is a walk over the keys and values, tile by tile:
+# `for k, v in tiles:` gives `[block, D]` of each, the last tile may be smaller, and each tile comes once. It is gone when
+# the next one comes, as in a kernel: what you want to keep of it you have to add up. Besides you have `q` and `do` of
+# shape $[S_q, D]$, `lse` of shape $[S_q]$, by which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$, and the number `alpha`.
+
+
+# %% exercise="dq_in_one_walk"
+def dq_in_one_walk(q: Tensor, do: Tensor, lse: Tensor, tiles, alpha: float) -> Tensor:
+    """dQ [S_q, D] from one walk over tiles (k, v) of the keys and values."""
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO dq_in_one_walk: P and dP of each tile, three sums, then dQ")
+    worth_of_keys, keys = torch.zeros_like(q), torch.zeros_like(q)  # Σ P dP K, and Σ P K
+    delta = torch.zeros_like(q[:, :1])  # Σ P dP
+    for k, v in tiles:
+        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        worth = p * (do @ v.T)
+        worth_of_keys += worth @ k
+        keys += p @ k
+        delta += worth.sum(dim=1, keepdim=True)
+    return alpha * (worth_of_keys - delta * keys)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("dq_in_one_walk", dq_in_one_walk)
+
+# %%
+# flashlearn.hint("dq_in_one_walk")
+
+# %% [markdown]
+# How good is it? Against autograd, with your function if it has passed: in fp64, in fp32, and in fp32 with keys that all
+# lie around 30. **Predict** what the last one does to a difference of two sums.
+
+
+# %%
+def drawn(dtype, offset=0.0):
+    generator = torch.Generator().manual_seed(0)
+    q, k, v, do = torch.randn(4, 64, 32, generator=generator, dtype=torch.float64)
+    return [t.to(dtype) for t in (q, k + offset, v, do)]
+
+
+def by_autograd(q, k, v, do, alpha):
+    q = q.clone().requires_grad_()
+    return torch.autograd.grad(torch.softmax(alpha * q @ k.T, dim=-1) @ v, q, grad_outputs=do)[0]
+
+
+def in_tiles(q, k, v, do, alpha, walked):
+    lse = torch.logsumexp(alpha * q @ k.T, dim=-1)
+    return walked(q, do, lse, OneWalk(Tiles(k, v, block=16), q.dtype), alpha)
+
+
+def error(got, truth):
+    return float((got.double() - truth).abs().max() / truth.abs().max())
+
+
+scale = 1 / math.sqrt(32)
+for dtype, offset in ((torch.float64, 0.0), (torch.float32, 0.0), (torch.float32, 30.0)):
+    inputs = drawn(dtype, offset)
+    truth = by_autograd(*drawn(torch.float64, offset), scale)
+    one = error(in_tiles(*inputs, scale, flashlearn.use("dq_in_one_walk", dq_in_one_walk)), truth)
+    two = error(by_autograd(*inputs, scale), truth)
+    print(f"{dtype!s:13}, keys around {offset:2.0f}: one walk {one:.0e}, autograd {two:.0e}")
+
+inputs = drawn(torch.float64)
+assert (
+    error(in_tiles(*inputs, scale, dq), by_autograd(*inputs, scale)) < 1e-14
+)  # the course's own: to rounding
+
+# %% [markdown]
+# <details><summary><b>What to notice</b> (when exercise 5 has passed)</summary>
+#
+# - $dQ_i = \alpha\,\bigl(\sum_j P_{ij}\,dP_{ij}\,K_j - \delta_i \sum_j P_{ij} K_j\bigr)$: $\delta_i$ stands outside both
+#   sums, and may come last. In fp64 that agrees with autograd, which knows $\delta$ first, to rounding. So "$\delta$ must
+#   be known before the loop" is true of $dS$ and $dK$, and not of $dQ$.
+# - The price: a second sum of the size of $dQ$ in registers, a further matrix product in the loop, and a difference of
+#   two large numbers at the end, which costs digits when the keys have a common offset. With $\delta$ at hand before the
+#   loop, from $O$ and $dO$, nobody pays it.
+#
+# </details>
+#
 # ## 7 · The whole backward pass
 #
-# Everything so far, in the order in which it is computed:
+# Everything so far, in the order in which it is computed. Fill in the formulas, on paper:
 #
-# | step | formula | shape | needs |
+# | step | gives | shape | needs |
 # |---|---|---|---|
-# | again | $P = \mathrm{softmax}(\alpha\, Q K^\top)$ | $[S_q, S_k]$ | $Q, K$ |
-# | values | $dV = P^\top dO$ | $[S_k, D]$ | $P, dO$ |
-# | probabilities | $dP = dO\, V^\top$ | $[S_q, S_k]$ | $dO, V$ |
-# | one number per query | $\delta_i = \sum_j P_{ij}\, dP_{ij} = \sum_d dO_{id}\, O_{id}$ | $[S_q]$ | $P, dP$, or $O, dO$ |
-# | scores | $dS = P \circ (dP - \delta)$ | $[S_q, S_k]$ | $P, dP, \delta$ |
-# | queries | $dQ = \alpha\, dS\, K$ | $[S_q, D]$ | $dS, K$ |
-# | keys | $dK = \alpha\, dS^\top Q$ | $[S_k, D]$ | $dS, Q$ |
+# | again | $P$ | $[S_q, S_k]$ | $Q, K, \alpha$ |
+# | values | $dV$ | $[S_k, D]$ | $P, dO$ |
+# | probabilities | $dP$ | $[S_q, S_k]$ | $dO, V$ |
+# | one number per query | $\delta$ | $[S_q]$ | $P, dP$, or $O, dO$ |
+# | scores | $dS$ | $[S_q, S_k]$ | $P, dP, \delta$ |
+# | queries | $dQ$ | $[S_q, D]$ | $dS, K, \alpha$ |
+# | keys | $dK$ | $[S_k, D]$ | $dS, Q, \alpha$ |
 #
 # Five matrix products, one of them ($Q K^\top$) repeated from the forward pass, which has two: attention's backward
 # pass is counted as $2.5$ times its forward pass.
 #
-# ### Exercise 5: `attention_backward` · core
+# ### Exercise 6: `attention_backward` · core
 #
 # Write it in torch, formulas only: matrix products, `torch.softmax`, element-wise operations and sums, but no
 # autograd. All inputs are matrices, `q` and `do` of shape $[S_q, D]$, `k` and `v` of shape $[S_k, D]$, and `alpha`
@@ -586,6 +639,8 @@ flashlearn.check("attention_backward", attention_backward)
 
 # %% [markdown]
 # The running example to the end, and autograd's word on it. These are the numbers that lessons 07 to 10 come back to.
+# (Six lines, and you have done by hand what `loss.backward()` does before your finger is off the key.) The picture of
+# section 1 has its labels now, if the exercise has passed.
 
 # %% tags=["nbval-check-output"]
 by_hand = flashlearn.use("attention_backward", attention_backward)
@@ -597,6 +652,9 @@ expected = torch.autograd.grad(out, leaves, grad_outputs=dO)
 
 for name, got, want in zip(("dQ", "dK", "dV"), (dQ, dK, dV), expected, strict=True):
     print(f"{name}, equal to autograd's: {torch.allclose(got, want)}\n{got.numpy().round(4)}")
+
+# %%
+pictures.passes(labelled=by_hand is attention_backward)
 
 # %% [markdown]
 # ## 8 · Tests that see, and one that does not
@@ -653,14 +711,8 @@ pictures.blind_bar(scales, errors_dQ, sizes_dQ, bar=5e-3)
 # 2. $Q^\top dQ = \alpha\, Q^\top dS\, K$ and $K^\top dK = \alpha\, K^\top dS^\top Q$ are **transposes of each other**.
 #    A scale that is missing on one side only, or a $dK$ without its transpose, breaks it.
 # 3. The rows of $P$ sum to one, so $\sum_j dV_j = \sum_i dO_i$: **$dV$ and $dO$ have the same column sums.**
-
-# %%
-dQ_, dK_ = alpha_ * dS_ * K_, alpha_ * dS_.T * Q_
-ones_k, ones_q = sp.OneMatrix(S_k, 1), sp.OneMatrix(S_q, 1)
-
-assert (dK_.T * ones_k).doit() == (alpha_ * Q_.T * (dS_ * ones_k)).doit()  # 0, since dS · 1 = 0
-assert (Q_.T * dQ_).T.doit() == (K_.T * dK_).doit()
-assert ((P_.T * dO_).T * ones_k).doit() == (dO_.T * (P_ * ones_k)).doit()  # dOᵀ 1, since P · 1 = 1
+#
+# (Section 10 proves them.)
 
 # %% [markdown]
 # **Predict** which property catches which fault, then run:
@@ -702,7 +754,53 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 #
 # </details>
 #
-# ## 9 · The first kernel of the backward pass
+# ### Inputs that can be read
+#
+# A third kind of test chooses the inputs so that a result *is* a matrix that you want to see. With $V = 1$, the identity,
+# $O = P$. The design notes of a CUDA kernel test with $4 \times 4$ matrices, $Q$ and $K$ like the identity. If $V$ and $dO$
+# are so as well, each result has two different numbers in it, and can be checked in the head. **Predict:** does such a
+# test notice a $dV$ that was computed without its transpose? And a $dK$?
+
+
+# %% tags=["nbval-check-output"]
+def dV_not_transposed(q, k, v, do, alpha):
+    dq, dk, _ = by_hand(q, k, v, do, alpha)
+    return dq, dk, torch.softmax(alpha * q @ k.T, dim=-1) @ do
+
+
+def dK_not_transposed(q, k, v, do, alpha):
+    p = torch.softmax(alpha * q @ k.T, dim=-1)
+    dp = do @ v.T
+    ds = p * (dp - (p * dp).sum(dim=-1, keepdim=True))
+    return alpha * ds @ k, alpha * ds @ q, p.T @ do
+
+
+one = torch.eye(4, dtype=torch.float64)
+mixed = torch.tensor([[2, 0, 0, 0], [0, 0, 0, 3], [1, 1, 0, 0], [0, 0, 1, 0]], dtype=torch.float64)
+patterns = {
+    "Q, K, V, dO all 1": (one, one, one, one, 0.5),
+    "K, V, dO all 1": (mixed, one, one, one, 0.5),
+}
+for pattern, inputs in patterns.items():
+    right = by_hand(*inputs)
+    for function in (dV_not_transposed, dK_not_transposed):
+        same = all(torch.allclose(a, b) for a, b in zip(right, function(*inputs), strict=True))
+        print(f"{pattern:18} {function.__name__}: {'not noticed' if same else 'noticed'}")
+
+print(f"with Q = K = V = dO = 1, dV is\n{by_hand(one, one, one, one, 0.5)[2].numpy().round(3)}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - With the identity everywhere, $S$ is symmetric, so $P$ and $dS$ are, and a transpose that is missing changes nothing.
+#   The pattern is pleasant to read and blind to the commonest mistake of this lesson.
+# - Leave $K = V = dO = 1$ and give $Q$ some other numbers, and each result is one matrix: $O = P$, $dV = P^\top$,
+#   $dP = 1$, $dQ = \alpha\, dS$. Now a transpose shows, and you can read $P$ and $dS$ off the results of a kernel that
+#   never stores them. (The checks of this course do that to find out which pairs a kernel forgets.)
+#
+# </details>
+#
+# ## 9 · The kernel that the backward pass begins with
 #
 # FlashAttention's backward pass begins with a small kernel that computes $\delta$ and nothing else:
 #
@@ -719,8 +817,8 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 # | $O_{id}$, $dO_{id}$ | `o`, `do` | `[BLOCK_S, BLOCK_D]` |
 # | $\delta_i$ | `delta` | `[BLOCK_S]` |
 #
-# Two ragged edges this time: `BLOCK_D` is the next power of two above $D$, and the last block of queries may not be
-# full. And four strides per tensor: a projection often leaves $[B, S, H, D]$ in memory, which attention reads as a
+# Two ragged edges this time: `BLOCK_D` is the smallest power of two that is not below $D$ (64 for 64, 128 for 65), and
+# the last block of queries may not be full. And four strides per tensor: a projection often leaves $[B, S, H, D]$ in memory, which attention reads as a
 # *view* of shape $[B, H, S, D]$; and `dO` comes from whatever follows. **Predict** its strides when the loss is
 # simply `o.sum()`.
 
@@ -743,7 +841,7 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 #
 # </details>
 #
-# ### Exercise 6: `delta_preprocess` · core
+# ### Exercise 7: `delta_preprocess` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -797,7 +895,112 @@ print("delta", delta_kernel.cpu().numpy().round(4))
 print("dQ is right:", torch.allclose(alpha * dS_kernel.cpu().double() @ K, dQ, atol=1e-6))
 
 # %% [markdown]
-# ## 10 · What you have now
+# > ### Sources corrected: delta recomputed in the inner loop, as if free
+# >
+# > **The claim.** Since $\delta_i$ is now a one-liner, a kernel for $dK$ and $dV$ may as well compute it where it
+# > is used: load the tile of $O$ beside the tile of $dO$ and sum their product, in every step of the loop.
+# >
+# > **The experiment.** Count. Such a kernel (you write it in lesson 08) owns a block of $B$ keys and walks over all
+# > blocks of $B$ queries, since a key collects from every query. For each block it must load tiles of $Q$ and $dO$,
+# > $B \cdot D$ numbers of $b$ bytes each, and the LSE of its queries, from which it has $P$ again (four bytes per query);
+# > then either one $\delta$ per query, four bytes as well, or a tile of $O$. **Predict** by how much the second grows the
+# > traffic, at $D = 64$ in fp16, and by how much the arithmetic.
+
+# %% tags=["nbval-check-output"]
+B, b = sp.symbols("B b", positive=True)
+N = sp.Symbol("N", positive=True)
+steps = (N / B) ** 2  # pairs of blocks, for N queries and N keys
+
+common = 2 * B * D * b + 4 * B  # Q, dO, LSE
+with_delta = sp.expand(steps * (common + 4 * B))
+with_o = sp.expand(steps * (common + B * D * b))
+products, sums = steps * 4 * 2 * B * B * D, steps * 2 * B * D  # S, dP, dV, dK; and Σ dO O
+
+sizes = {N: 4096, B: 64, D: 64, b: 2}
+print("bytes with delta:", with_delta, "=", with_delta.subs(sizes) / 2**20, "MiB per head")
+print("bytes with O:    ", with_o, "=", with_o.subs(sizes) / 2**20, "MiB per head")
+print(f"traffic +{float((with_o / with_delta).subs(sizes) - 1):.0%}, ", end="")
+print(f"arithmetic +{float((sums / products).subs(sizes)):.1%}")
+
+# %% [markdown]
+# > **The verdict.** Nearly free in arithmetic, and half as much again in traffic, because $O$ is asked for once per
+# > block of *keys*, $N/B$ times in all: $\Theta(N^2 D / B)$ bytes to save $N$ numbers. (These are bytes requested;
+# > caches catch some of them.) On the chip the tile of $O$ takes room, too. Computed once in a small kernel of its own,
+# > $\delta$ costs $2ND$ reads. A kernel for $dQ$ owns its queries and may compute it before its loop at the same price,
+# > or, as exercise 5 has shown, do without.
+
+# %% [markdown]
+# ## 10 · The proofs, for any size
+#
+# The checks compare your formulas with the right ones at a few sizes. These cells prove them at every size. They also
+# give away the answers of exercises 1 to 4: come here when you have your own.
+#
+# **The order rule.** In place of the loss stands the sum $\langle dY, Y \rangle = \sum_{id} dY_{id} Y_{id}$ with $dY$ held
+# constant, since it has the same derivatives by $Y$. Written with matrices that sum is a trace,
+# $\mathrm{tr}(dY^\top Y)$, and sympy can differentiate it by whole matrices:
+
+# %%
+S_q = sp.Symbol("S_q", integer=True, positive=True)
+Q_, K_, V_ = sp.MatrixSymbol("Q", S_q, D), sp.MatrixSymbol("K", S_k, D), sp.MatrixSymbol("V", S_k, D)
+P_, dO_, dS_ = sp.MatrixSymbol("P", S_q, S_k), sp.MatrixSymbol("dO", S_q, D), sp.MatrixSymbol("dS", S_q, S_k)
+
+through_O = sp.Trace(dO_.T * P_ * V_)  # ⟨dO, P V⟩
+assert through_O.diff(P_) == dO_ * V_.T and through_O.diff(V_) == P_.T * dO_
+
+through_S = alpha_ * sp.Trace(dS_.T * Q_ * K_.T)  # ⟨dS, α Q Kᵀ⟩
+dQ_, dK_ = through_S.diff(Q_), through_S.diff(K_)
+assert dQ_ == alpha_ * dS_ * K_ and dK_ == alpha_ * dS_.T * Q_
+
+# %% [markdown]
+# <details><summary><b>If you try this yourself: a trap in sympy</b></summary>
+#
+# Derivatives by a `MatrixSymbol` are reliable for sums and products of matrices. They are not for a softmax: with
+# `x = sp.MatrixSymbol("x", 3, 1)`, differentiating `x.applyfunc(sp.exp)` divided by the sum of its entries returns
+# the diagonal part alone. The competition, $-p\,p^\top$, is silently gone. So we go through the softmax row by
+# row, with indexed sums, as in lesson 02.
+#
+# </details>
+#
+# **The delta identity**, three times: both sides as one double sum, which sympy is asked to reorder, for any number of
+# keys and any $D$; as associativity, in matrices; and entry by entry at two concrete sizes, with nothing assumed about
+# the entries (the rows of $P$ need not even sum to one).
+
+# %%
+p, v, do = (sp.IndexedBase(name, real=True) for name in ("P", "V", "dO"))
+i, d = sp.symbols("i d", integer=True)
+
+by_rows = sp.Sum(p[i, j] * do[i, d] * v[j, d], (d, 0, D - 1), (j, 0, S_k - 1))  # Σ_j P_ij dP_ij
+by_columns = sp.Sum(do[i, d] * p[i, j] * v[j, d], (j, 0, S_k - 1), (d, 0, D - 1))  # Σ_d dO_id O_id
+assert by_rows != by_columns
+assert by_rows.reorder((d, j)) == by_columns
+
+assert (P_ * (dO_ * V_.T).T).doit() == ((P_ * V_) * dO_.T).doit()
+
+for queries, keys, width in ((2, 3, 2), (3, 4, 2)):
+    P_s = sp.Matrix(queries, keys, lambda i, j: sp.Symbol(f"P_{i}{j}"))
+    V_s = sp.Matrix(keys, width, lambda j, d: sp.Symbol(f"V_{j}{d}"))
+    dO_s = sp.Matrix(queries, width, lambda i, d: sp.Symbol(f"dO_{i}{d}"))
+    O_s, dP_s = P_s * V_s, dO_s * V_s.T
+    for row in range(queries):
+        assert sp.expand(P_s.row(row).dot(dP_s.row(row)) - dO_s.row(row).dot(O_s.row(row))) == 0
+
+# %% [markdown]
+# **The loss that uses LSE**, from the loss itself, $\sum_k dP_k\, p_k + d\mathrm{LSE} \cdot \mathrm{LSE}$, for every $S_k$;
+# and the **three properties** of section 8.
+
+# %%
+dlse_ = sp.Symbol("dLSE", real=True)
+delta_ = sp.Sum(dp_[k] * sp.exp(s[k]), (k, 0, S_k - 1)) / Z  # Σ_k p_k dP_k
+ds_both = sp.refine(sp.diff(delta_ + dlse_ * sp.log(Z), s[j]).doit(), j_in_row)
+assert sp.expand(ds_both - sp.exp(s[j]) / Z * (dp_[j] - (delta_ - dlse_))) == 0
+
+ones_k = sp.OneMatrix(S_k, 1)
+assert (dK_.T * ones_k).doit() == (alpha_ * Q_.T * (dS_ * ones_k)).doit()  # 0, since dS · 1 = 0
+assert (Q_.T * dQ_).T.doit() == (K_.T * dK_).doit()
+assert ((P_.T * dO_).T * ones_k).doit() == (dO_.T * (P_ * ones_k)).doit()  # dOᵀ 1, since P · 1 = 1
+
+# %% [markdown]
+# ## 11 · What you have now
 #
 # | | formula | remember |
 # |---|---|---|

@@ -34,8 +34,11 @@ STEPS = {  # from, to, what the forward pass does on the way, what the backward 
 HALF_WIDTH, HALF_HEIGHT = 0.48, 0.24
 
 
-def passes() -> Picture:
-    """The forward pass from left to right, and under it the backward pass from right to left."""
+def passes(labelled: bool = False) -> Picture:
+    """The forward pass from left to right, and under it the backward pass from right to left.
+
+    What the backward pass computes on each arrow is what lesson 03 asks for: `labelled` shows it.
+    """
     figure, (top, bottom) = canvas(9.6, 5.4, rows=2)
     for axes, colour, title in (
         (top, FORWARD, "forward: from left to right"),
@@ -48,7 +51,7 @@ def passes() -> Picture:
         back = axes is bottom
         for (start, end), (there, home) in STEPS.items():
             _arrow(axes, *((end, start) if back else (start, end)), colour)
-            _label(axes, start, end, home if back else there)
+            _label(axes, start, end, there if not back else home if labelled else "?")
         for name, (x, y) in PLACES.items():
             _box(axes, x, y, f"d{name}" if back else name, SHAPES[name], colour)
         axes.set_xlim(-0.6, 7.5)
@@ -56,7 +59,7 @@ def passes() -> Picture:
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_title(title, color=GREY, fontsize=11.5, loc="left")
-    text = "; ".join(home.replace("\n", " ") for _, home in STEPS.values())
+    text = "; ".join(home.replace("\n", " ") for _, home in STEPS.values()) if labelled else "to be found"
     return Picture(figure, f"Forward S = α Q Kᵀ, P = softmax(S), O = P V; backward {text}.")
 
 
@@ -155,7 +158,7 @@ def two_sums(p_row: Sequence[float], do_row: Sequence[float], v: Matrix) -> Pict
     axes.text(edge, keys + 0.85, "either way: delta_i", color=THIRD, va="center", fontsize=11)
     axes.set_xlim(-2.6, edge + 2.6)
     axes.set_ylim(keys + 1.4, -0.6)
-    axes.text(-0.2, keys + 0.85, "by columns: first over j\ndO_id O_id", color=BACKWARD, va="center",
+    axes.text(-0.2, keys + 0.85, "by columns: first over j\n(exercise 2)", color=BACKWARD, va="center",
               ha="right", fontsize=11)  # fmt: skip
     axes.set_yticks([])
     axes.set_xticks([])

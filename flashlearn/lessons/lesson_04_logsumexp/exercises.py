@@ -9,12 +9,24 @@ import sympy as sp
 import torch
 from torch import Tensor
 
-from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.exercise import (
+    Case,
+    Earlier,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Work,
+)
 from flashlearn.lessons.lesson_04_logsumexp import mistakes
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp as online_scan
 from flashlearn.lessons.shared.matrix_layouts import lay_out
 from flashlearn.lessons.shared.row_cases import scores
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
 
 # ---------------------------------------------------------------- symbolic: one number instead of two
 
@@ -63,7 +75,8 @@ lse_identity = Exercise(
         "$\\sum_j e^{s_j} = e^{m}\\, l$, so `lse` is a sum of two terms. And "
         "$p_j = e^{s_j} / e^{\\mathrm{LSE}}$ is a single exponential: "
         "`s.applyfunc(lambda s_j: …)` applies it to each entry of the column.",
-        "`lse = m + sp.log(l)`, then `return lse, s.applyfunc(lambda s_j: sp.exp(s_j - lse))`",
+        "`return lse, s.applyfunc(lambda s_j: sp.exp(s_j - lse))`. One line is left for you: `lse`, the "
+        "logarithm of a product of two factors.",
     ),
 )
 
@@ -132,8 +145,8 @@ merge_partials = Exercise(
         "and cannot be added yet. Which unit do you want, and what turns $e^{s - m_a}$ into it?",
         "`m = sp.Max(m_a, m_b)`. Multiply what belongs to a by $e^{m_a - m}$ and what belongs to b by "
         "$e^{m_b - m}$, the sum and the row of values alike.",
-        "`w_a, w_b = sp.exp(m_a - m), sp.exp(m_b - m)`, then "
-        "`return m, w_a * l_a + w_b * l_b, w_a * acc_a + w_b * acc_b`",
+        "`w_a, w_b = sp.exp(m_a - m), sp.exp(m_b - m)`, and `l` is `w_a * l_a + w_b * l_b`. What is left "
+        "for you is `acc`, which is in the same unit.",
     ),
 )
 
@@ -207,9 +220,8 @@ merge_partials_torch = Exercise(
         "m and l have the shape [..., R] and acc has [..., R, D]: `w.unsqueeze(-1)` lets a weight multiply a "
         "row of acc. For the exponents take a copy of m that holds 0 where m is −inf "
         "(`torch.where(m == -math.inf, 0.0, m)`), and return m itself.",
-        "`shift = torch.where(m == -math.inf, 0.0, m)`, `w_a, w_b = (m_a - shift).exp(), (m_b - "
-        "shift).exp()`, then `return m, w_a * l_a + w_b * l_b, "
-        "w_a.unsqueeze(-1) * acc_a + w_b.unsqueeze(-1) * acc_b`",
+        "`shift = torch.where(m == -math.inf, 0.0, m)` and `w_a, w_b = (m_a - shift).exp(), (m_b - "
+        "shift).exp()`. The rest is your symbolic merge, with `w_a.unsqueeze(-1)` where acc is weighted.",
     ),
 )
 
@@ -374,6 +386,25 @@ RECOMPUTE_CASES = (
     _case("1000×2000, rows of nothing but −inf", 1000, 2000, data="empty rows", seed=19, gpu=True),
 )
 
+LONG_ROW = 16500
+"""Columns of a row that no block is expected to hold: beyond 16384, the largest power of two below it."""
+
+
+def one_pass(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a long row is read more than once, or held in one block as a whole.
+
+    A program that loads the row in one piece makes two accesses in all, that load and its store.
+    """
+    x = torch.linspace(-3.0, 3.0, LONG_ROW).reshape(1, LONG_ROW)
+    seen = answer.run({"x": x}, Observed()).completed().observation
+    asked = x.numel() * x.element_size()
+    if seen.bytes_requested > 1.1 * asked:
+        return mistakes.READ_AGAIN.format(asked=asked, requested=seen.bytes_requested)
+    if seen.accesses <= 2:
+        return mistakes.ROW_IN_ONE_BLOCK.format(columns=LONG_ROW)
+    return ""
+
+
 online_logsumexp = Exercise(
     name="online_logsumexp",
     lesson="04",
@@ -388,6 +419,7 @@ online_logsumexp = Exercise(
         twins=(online_scan, logsumexp_base2, logsumexp_base2_at_once),
         output_dtypes={"lse": torch.float32},
         work=logsumexp_work,
+        review=one_pass,
     ),
     explained=HowExplained(
         quantities=quantities.logsumexp,
@@ -408,8 +440,9 @@ online_logsumexp = Exercise(
         '`other=-float("inf")`; `m_new = tl.maximum(m_i, tl.max(x, axis=0))`. What is subtracted must be '
         'finite: `shift = tl.where(m_new == -float("inf"), 0.0, m_new)`. After the loop, one store of one '
         "number.",
-        "In the loop, after `shift`: `l_i = l_i * tl.exp(m_i - shift) + tl.sum(tl.exp(x - shift), axis=0)`, "
-        "then `m_i = m_new`. After it: `tl.store(lse_ptr + i, m_i + tl.log(l_i))`.",
+        "In the loop, after `shift`, the block's own sum is `tl.sum(tl.exp(x - shift), axis=0)`, and the "
+        "old sum comes to it as `l_i * tl.exp(m_i - shift)`; only then `m_i = m_new`. What to store after "
+        "the loop is exercise 1.",
     ),
 )
 
@@ -444,7 +477,8 @@ recompute_probabilities = Exercise(
         "`s` is a tile [BLOCK_M, BLOCK_N] at `i[:, None] * s_row + j[None, :] * s_col`, under a mask of both "
         "`(i < M)[:, None]` and `(j < N)[None, :]`; `lse` is [BLOCK_M] at `i * lse_row` under `i < M`, and "
         "`lse[:, None]` broadcasts it over the columns. Where lse is −inf, subtract 0 instead.",
-        '`shift = tl.where(lse == -float("inf"), 0.0, lse)`, `p = tl.exp(s - shift[:, None])`, stored at '
-        "`p_ptr + i[:, None] * p_row + j[None, :] * p_col` under the tile's mask.",
+        '`shift = tl.where(lse == -float("inf"), 0.0, lse)`, broadcast with `shift[:, None]`. The '
+        "exponential is left for you; it is stored at `p_ptr + i[:, None] * p_row + j[None, :] * p_col` "
+        "under the tile's mask.",
     ),
 )

@@ -409,6 +409,18 @@ ONLINE = {
     ),
 }
 
+ROW_IN_ONE_BLOCK = (
+    "The numbers are right, but the whole row is held in one block: a row of {columns} scores is loaded in "
+    "one piece. Such a kernel ends where the registers of a program do. Here the block has to be shorter "
+    "than the row: a loop, and two numbers that are carried along."
+)
+READ_AGAIN = (
+    "The numbers are right, but the row is read more than once: for a row of {asked} bytes your kernels "
+    "request {requested}. In attention the scores are gone when the next tile comes. Carry the maximum and "
+    "the sum in one loop, and bring the sum to the new unit whenever the maximum moves."
+)
+"""Two ways to the right numbers that are not what lesson 04 is about: `exercises.one_pass` finds them."""
+
 # ---------------------------------------------------------------- P from LSE
 
 

@@ -1,23 +1,24 @@
-"""The pictures of lesson 04: the scan over tiles, traffic of two designs, reading P against rebuilding it."""
+"""The picture of lesson 04: the scan over tiles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
-from flashlearn.lessons.shared.picture_style import GREY, PALETTE, Picture, bare, colour_of
-from flashlearn.lessons.shared.printed_numbers import binary, number
-
-COLOURS = STORE, REBUILD, _ = PALETTE[1], PALETTE[0], PALETTE[2]
+from flashlearn.lessons.shared.picture_style import GREY, Picture, bare, colour_of
+from flashlearn.lessons.shared.printed_numbers import number
+from flashlearn.lessons.shared.slider import Slider, slider
 
 
-def online_scan(scores: Sequence[float], block: int) -> Picture:
-    """Above, the scores and the maximum so far; below, what each tile contributes to l after every step."""
+def online_scan(scores: Sequence[float], block: int, seen: int | None = None) -> Picture:
+    """Above, the scores and the maximum so far; below, what each tile contributes to l after every step.
+
+    After `seen` tiles (all, if not given): the scores of the others are only outlined.
+    """
     s = np.asarray(scores, dtype=float)
     tiles = [s[start : start + block] for start in range(0, len(s), block)]
     figure = Figure(figsize=(9.2, 5.0), layout="constrained")
@@ -25,9 +26,13 @@ def online_scan(scores: Sequence[float], block: int) -> Picture:
     for axes in (above, below):
         bare(axes)
     m, parts, history = -math.inf, [], []
+    seen = len(tiles) if seen is None else seen
     for t, tile in enumerate(tiles):
-        first = t * block
-        above.bar(range(first, first + len(tile)), tile, width=0.7, color=colour_of(t))
+        columns = range(t * block, t * block + len(tile))
+        if t >= seen:
+            above.bar(columns, tile, width=0.7, fill=False, edgecolor=GREY, linewidth=0.8)
+            continue
+        above.bar(columns, tile, width=0.7, color=colour_of(t))
         m_new = max(m, float(tile.max()))
         rescale = math.exp(m - m_new)
         parts = [part * rescale for part in parts] + [float(np.exp(tile - m_new).sum())]
@@ -42,7 +47,7 @@ def online_scan(scores: Sequence[float], block: int) -> Picture:
     above.set_xlabel("column j")
     above.set_ylabel("score, and maximum so far")
     below.set_xlim(-0.6, len(tiles) * block - 0.4)
-    below.set_ylim(0, 1.3 * max(total for _, total in history))
+    below.set_ylim(0, 1.3 * _largest_sum(tiles))
     below.set_xticks(
         [(t + 0.5) * block - 0.5 for t in range(len(tiles))],
         [f"after tile {t}" for t in range(len(tiles))],
@@ -50,6 +55,20 @@ def online_scan(scores: Sequence[float], block: int) -> Picture:
     below.set_ylabel("l, tile by tile")
     said = "; ".join(f"m = {number(m, 2)}, l = {number(total, 3)}" for m, total in history)
     return Picture(figure, f"After each tile: {said}.")
+
+
+def sliding_scan(scores: Sequence[float], block: int) -> Slider:
+    """The scan step by step: how many tiles it has seen is to be moved."""
+    count = -(-len(scores) // block)
+    return slider(
+        lambda tiles: online_scan(scores, block, tiles), {"tiles": count}, tiles=range(1, count + 1)
+    )
+
+
+def _largest_sum(tiles: Sequence[np.ndarray]) -> float:
+    """The largest l on the way, so that every step is drawn on one scale."""
+    rows = [np.concatenate(tiles[: t + 1]) for t in range(len(tiles))]
+    return max(float(np.exp(row - row.max()).sum()) for row in rows)
 
 
 def _steps(
@@ -80,134 +99,3 @@ def _steps(
     if t:
         factor = number(rescale, 3) if m_new > m else "1"
         below.text(first, 0.5 * (bottom - parts[-1]), f"· {factor} →", ha="center", color=GREY, fontsize=10.5)
-
-
-Bytes = Callable[[float, float], float]
-"""Bytes of one head for (N, D)."""
-
-
-def traffic(
-    requested: Mapping[str, Bytes], unique: Mapping[str, Bytes], N: float = 4096, D: float = 64
-) -> Picture:
-    """Bytes of each design over N at this D, and over D at this N: solid requested, dashed unique."""
-    figure = Figure(figsize=(9.6, 4.3), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=False)
-    lengths, widths = 2.0 ** np.arange(8, 15), np.geomspace(16, 256, 33)
-    for colour, name in zip(COLOURS, requested, strict=False):
-        for formula, style in ((requested[name], "-"), (unique[name], (0, (4, 2)))):
-            left.plot(lengths, [formula(n, D) for n in lengths], color=colour, linestyle=style, linewidth=2.2)
-            right.plot(widths, [formula(N, d) for d in widths], color=colour, linestyle=style, linewidth=2.2)
-    for axes, at, name, fixed in (
-        (left, lengths[::2], "sequence length N", f"D = {D:g}"),
-        (right, 2.0 ** np.arange(4, 9), "head dimension D", f"N = {N:g}"),
-    ):
-        bare(axes)
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log", base=2)
-        axes.set_xticks(at, [f"{x:g}" for x in at])
-        axes.set_xlabel(f"{name}   ({fixed})")
-        _binary_ticks(axes)
-        axes.minorticks_off()
-        axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
-    left.set_ylabel("bytes per head, forward and backward")
-    handles = [
-        left.plot([], [], color=colour, linestyle=style, linewidth=2.2)[0]
-        for colour, _ in zip(COLOURS, requested, strict=False)
-        for style in ("-", (0, (4, 2)))
-    ]
-    labels = [f"{name}, {kind}" for name in requested for kind in ("requested", "unique")]
-    legend = figure.legend(
-        handles, labels, loc="outside upper center", ncols=len(requested), frameon=False, fontsize=10.5
-    )
-    for text in legend.get_texts():
-        text.set_color(GREY)
-    said = "; ".join(
-        f"{name}: {_size(requested[name](N, D))} requested, {_size(unique[name](N, D))} unique"
-        for name in requested
-    )
-    return Picture(figure, f"At N = {N:g}, D = {D:g}, bytes per head: {said}.")
-
-
-def _size(count: float) -> str:
-    """Bytes rounded to three digits: 185 MiB."""
-    unit = 1024 ** min(int(math.log(max(count, 1), 1024)), 4)
-    return binary(float(f"{count / unit:.3g}") * unit)
-
-
-def _binary_ticks(axes: Axes) -> None:
-    low, high = (math.log2(v) for v in axes.get_ylim())
-    powers = [p for p in range(0, 60, 2) if low <= p <= high]
-    axes.set_yticks([2.0**p for p in powers], [binary(2.0**p) for p in powers])
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def break_even(
-    machines: Mapping[str, tuple[float, float, float]],
-    size: int = 2,
-    measured: Mapping[str, tuple[float, Mapping[int, float]]] | None = None,
-) -> Picture:
-    """Time per element of P over D: read from memory, or rebuilt, with and without the exponential.
-
-    `machines`: bytes/s, operations/s of products, exponentials/s by name. `measured` adds, for a machine,
-    the picoseconds per element read and per element rebuilt by D.
-    """
-    figure = Figure(figsize=(9.6, 2.9 * math.ceil(len(machines) / 2) + 0.7), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(math.ceil(len(machines) / 2), 2, sharex=True)).flatten()
-    widths = np.linspace(16, 256, 61)
-    said = []
-    for axes, (name, (bandwidth, products, exponentials)) in zip(panels, machines.items(), strict=False):
-        bare(axes)
-        read = 1e12 * size / bandwidth
-        multiply = 1e12 * 2 * widths / products
-        rebuild = multiply + 1e12 / exponentials
-        axes.axhline(read, color=STORE, linewidth=2.2)
-        axes.plot(widths, rebuild, color=REBUILD, linewidth=2.2)
-        axes.plot(widths, multiply, color=REBUILD, linewidth=1.6, linestyle=(0, (4, 2)))
-        even = products / 2 * (size / bandwidth - 1 / exponentials)
-        if 16 <= even <= 256:
-            axes.scatter([even], [read], s=52, color=GREY, zorder=3)
-            beside, side = ((8, -15), "left") if name in (measured or {}) else ((-6, 8), "right")
-            axes.annotate(
-                f"D = {even:.0f}", (even, read), beside, textcoords="offset points",
-                ha=side, color=GREY, fontsize=10.5,
-            )  # fmt: skip
-        top = max(read, rebuild[-1])
-        if measured and name in measured:
-            seen_read, seen = measured[name]
-            axes.axhline(seen_read, color=STORE, linewidth=1.2, linestyle=":")
-            axes.scatter(list(seen), list(seen.values()), color=REBUILD, s=34, marker="s", zorder=3)
-            top = max(top, *seen.values())
-        axes.set_ylim(0, 1.12 * top)
-        axes.set_xticks([16, 64, 128, 192, 256])
-        axes.set_title(name, color=GREY, fontsize=11.5)
-        said.append(f"{name}: reading takes {read:.2f} ps, break-even at D = {even:.0f}")
-    for axes in panels[len(machines) :]:
-        axes.set_axis_off()
-    for axes in panels[-2:]:
-        axes.set_xlabel("head dimension D")
-    for axes in panels[::2]:
-        axes.set_ylabel("ps per element of P")
-    _legend(figure, panels[0], bool(measured))
-    return Picture(figure, "; ".join(said) + ".")
-
-
-def _legend(figure: Figure, axes: Axes, measured: bool) -> None:
-    entries = [
-        ({"color": STORE, "linewidth": 2.2}, "read P"),
-        ({"color": REBUILD, "linewidth": 2.2}, "rebuild P: product and exponential"),
-        ({"color": REBUILD, "linewidth": 1.6, "linestyle": (0, (4, 2))}, "the product alone"),
-    ]
-    if measured:
-        entries.append(({"color": REBUILD, "marker": "s", "linestyle": ""}, "rebuilt, measured"))
-        entries.append(({"color": STORE, "linewidth": 1.2, "linestyle": ":"}, "read, measured"))
-    handles = [axes.plot([], [], **look)[0] for look, _ in entries]
-    legend = figure.legend(
-        handles,
-        [text for _, text in entries],
-        loc="outside upper center",
-        ncols=3,
-        frameon=False,
-        fontsize=10.5,
-    )  # fmt: skip
-    for text in legend.get_texts():
-        text.set_color(GREY)

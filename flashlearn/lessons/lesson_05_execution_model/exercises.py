@@ -137,10 +137,9 @@ tiled_matmul = Exercise(
         "`[BLOCK_K, BLOCK_N]`, from `inner[:, None]` and `columns[None, :]`. Padding must be 0 "
         '(`other=0.0`). `tl.dot(a, b, input_precision="ieee")` gives `[BLOCK_M, BLOCK_N]` in fp32.',
         "In the loop: `a = tl.load(a_ptr + rows[:, None] * a_row + inner[None, :] * a_col, mask=(rows < "
-        "M)[:, None] & (inner < K)[None, :], other=0.0)`, b likewise from `inner` and `columns` with "
-        '`b_row, b_col`, then `acc += tl.dot(a, b, input_precision="ieee")`. After it: '
-        "`tl.store(c_ptr + rows[:, None] * c_row + columns[None, :] * c_col, acc, "
-        "mask=(rows < M)[:, None] & (columns < N)[None, :])`.",
+        "M)[:, None] & (inner < K)[None, :], other=0.0)`. b is loaded likewise, from `inner` and `columns` "
+        'with `b_row, b_col`; then `acc += tl.dot(a, b, input_precision="ieee")`. The store, with its '
+        "two masks, is left for you.",
     ),
 )
 
@@ -229,7 +228,8 @@ matmul_traffic = Exercise(
         "The grid has ⌈M/B_M⌉ × ⌈N/B_N⌉ programs. All programs in one row of the grid load the same rows "
         "of A; together they request A once per block of columns. A masked lane requests nothing, so edges "
         "need no correction. `sp.ceiling(N / B_N)` rounds up.",
-        "`return e * (M * K * sp.ceiling(N / B_N) + K * N * sp.ceiling(M / B_M) + M * N)`",
+        "A is asked for `M * K * sp.ceiling(N / B_N)` times an element. Add B and C, each by its own "
+        "count, and multiply by `e`.",
     ),
 )
 
@@ -338,8 +338,7 @@ budget = Exercise(
         "`warps` of `gpu.warps_per_sm`; one of `gpu.blocks_per_sm`. Whole blocks only: `//`. The smallest "
         "limit counts; occupancy is `blocks * warps / gpu.warps_per_sm`.",
         "`accumulator = block_m * block_n / (32 * warps)`; `shared = buffers * (block_m + block_n) * "
-        "block_k * size`; `blocks = min(gpu.blocks_per_sm, gpu.warps_per_sm // warps, gpu.registers_per_sm "
-        "// (-(-registers // 8) * 8 * 32 * warps), gpu.shared_per_sm // (shared + 1024))`; `return "
-        "accumulator, shared, blocks * warps / gpu.warps_per_sm`.",
+        "block_k * size`; one of the four limits is `gpu.registers_per_sm // (-(-registers // 8) * 8 * 32 * "
+        "warps)`. The other three, their `min`, and the fraction are left for you.",
     ),
 )

@@ -152,8 +152,8 @@ def chip(gpu: GPU, gpcs: int, per_gpc: int) -> Picture:
             va="center",
         )
     for left, name in (
-        (0.58, "half of L2: near to the GPCs on this side"),
-        (5.08, "the other half: far from them, by a link"),
+        (0.58, "half of L2: caches for the GPCs on this side"),
+        (5.08, "the other half: caches for those on that side"),
     ):
         axes.add_patch(Rectangle((left, 2.0), 4.34, 1.1, facecolor=PALETTE[2], edgecolor="none"))
         axes.text(

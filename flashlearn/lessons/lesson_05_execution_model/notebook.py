@@ -5,7 +5,8 @@
 # matter of where numbers live, how far they travel, and who waits for whom. This lesson is about the machine: its
 # memories, its threads, and the two limits, bytes and operations, that no kernel gets around. You write the kernel
 # that all of deep learning stands on, a tiled matrix product, and predict three things of it before it runs: the
-# bytes it requests, the share of the machine it can reach, and what its blocks cost.
+# bytes it requests, the share of the machine it can reach, and what its blocks cost. Then you put attention on the
+# same scales: store $P$, or rebuild it?
 #
 # **Afterwards you can**
 #
@@ -13,18 +14,26 @@
 # - say what threads, warps, warpgroups, blocks, clusters and the grid are, what they share and how they wait, and
 #   what a Triton program is in these terms;
 # - read in compiled code what `tl.sum`, a masked load and a tile cost: shuffles, barriers, wide and narrow loads;
-# - write a tiled matrix product with ragged edges in all three dimensions;
-# - put a kernel on the roofline, once at the bytes it requests and once at those it cannot do without;
-# - work out shared memory, registers and occupancy of a block shape in your head, near enough.
+# - write a tiled matrix product with ragged edges in all three dimensions, and put it on the roofline, once at the bytes
+#   it requests and once at those it cannot do without;
+# - count the bytes of an attention that stores $P$ and of one that rebuilds it, and say for a given GPU when more
+#   arithmetic is the faster choice, and when it is not;
+# - work out shared memory, registers and occupancy of a block shape in your head, near enough;
+# - say how an update is lost, and what the mapping of threads to elements has to do with atomics.
 #
-# **You need** lessons 00 and 02: programs, masks, reductions. No GPU: Triton's compiler works without one, and
-# measurements from one that you may not have are saved with the course (they say which).
+# **You need** lessons 00 and 02: programs, masks, reductions; for sections 8, 9 and 11 the backward pass of lesson 03 and
+# the LSE of lesson 04. No GPU: Triton's compiler works without one, and measurements from one that you may not have are
+# saved with the course (they say which).
 #
-# **It takes** 90 minutes, or two sittings; sections 1 to 4 are for reading and looking, 5 to 8 for writing. Two
-# short answers and one kernel of about twelve lines.
+# **It takes** three and a half to four hours, in three sittings: sections 1 to 4 are for reading and looking (a good
+# hour), 5 to 7 hold the kernel and its bytes (an hour and a half), 8 to 11 put attention and block shapes on the scales
+# (an hour and a half). Two short answers and one kernel of about twelve lines.
 
 # %%
+import itertools
+import math
 import re
+from collections import Counter
 
 import sympy as sp
 import torch
@@ -35,11 +44,30 @@ from torch import Tensor
 import flashlearn
 from flashlearn import DEVICE, compiler
 from flashlearn.compiler.listing import assemble, counts, listing, widths
+from flashlearn.kernels.logsumexp import row_sums_rebuilt, row_sums_stored
 from flashlearn.kernels.tour import scaled_add
-from flashlearn.lessons.lesson_05_execution_model import machine_pictures, probes, traffic_pictures
+from flashlearn.lessons.lesson_05_execution_model import (
+    machine_pictures,
+    probes,
+    storing_pictures,
+    traffic_pictures,
+)
 from flashlearn.lessons.lesson_05_execution_model.exercises import buffers_of
 from flashlearn.lessons.shared import example
 from flashlearn.machine.device import GPUS, attainable, for_target
+
+# %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "b", 2: "c", 3: "a"}
+### END SOLUTION
+flashlearn.recall("05", answers)
 
 # %% [markdown]
 # ## 1 · Where numbers live
@@ -51,7 +79,7 @@ from flashlearn.machine.device import GPUS, attainable, for_target
 #   shared memory, too). A thread has at most 255 of them, 4 bytes each.
 # - **Shared memory**: a scratchpad in each SM, seen by all threads of one block. The same SRAM serves as the L1
 #   cache; what a kernel does not claim as shared memory caches its loads.
-# - **L2**: one cache for the whole chip. Everything on its way to or from device memory passes through it.
+# - **L2**: a cache for the whole chip, in two halves. Everything on its way to or from device memory passes through it.
 # - **HBM**: device memory, beside the chip. Your tensors.
 #
 # **Predict**, for one SM: which is larger, all its registers together or its shared memory?
@@ -79,10 +107,11 @@ for gpu in GPUS.values():
 # %% [markdown]
 # Sizes, and the peaks of HBM and of arithmetic, are the makers' figures: data sheets and the CUDA programming guide
 # (`flashlearn.machine.device.GPUS` says which). Shared memory delivers 32 banks × 4 bytes per clock to each SM. What no
-# data sheet tells is *latency*, how long one load takes if you have to wait for it, and what L2 delivers. For that
+# data sheet says is *latency*, how long one load takes if you have to wait for it, and what L2 delivers. For that
 # one measures: a *chase*, where each load's address is what the load before it brought, and a *stream*, where as
-# many loads as possible are under way at once. `flashlearn/lessons/lesson_05_execution_model/probes.py` has both; they take ten seconds on a
-# GPU. Without one you see what they gave on an H200, which is an H100's chip with faster memory.
+# many loads as possible are under way at once.
+# `flashlearn/lessons/lesson_05_execution_model/probes.py` has all of them; they take some ten seconds on a GPU. Without
+# one you see what they gave on an H200, which is an H100's chip with faster memory.
 
 # %%
 measured = probes.measure() if DEVICE == "cuda" else probes.SAVED
@@ -122,7 +151,7 @@ print(f"that is {in_flight / h100.sms / threads:.1f} bytes for each of the {thre
 # %% [markdown]
 # One number of four bytes per thread, if the SM is full of threads; if it holds an eighth of them, eight numbers
 # each. Either many threads with a small load each, or few threads with large ones. Both work; the first is what
-# *occupancy* is about (section 8), the second what asynchronous copies are for (lesson 13).
+# *occupancy* is about (section 10), the second what asynchronous copies are for (lesson 13).
 
 # %% [markdown]
 # > ### Sources corrected: 64 KiB of shared memory
@@ -187,7 +216,7 @@ machine_pictures.nesting()
 #   the kernel. Atomics let them *add* to one place without waiting (lessons 08 and 11).
 #
 # And a **Triton program is one block**. The numbers of a `tl.arange` are not threads: a tile is spread over the
-# block's threads by the compiler, several elements for each. How many threads there are, you say with `num_warps`,
+# block's threads by the compiler, several elements for each. You say how many threads there are, with `num_warps`,
 # and nothing in the kernel's text depends on it. **Predict** the threads per block below.
 
 
@@ -229,12 +258,13 @@ for num_warps in (1, 4, 8):
 machine_pictures.chip(h100, gpcs=8, per_gpc=18)  # NVIDIA H100 Tensor Core GPU Architecture, white paper, 2022
 
 # %% [markdown]
-# *Who shares a slice of L2?* Everybody. It is tempting to think that a GPC owns the slices beside it, as it owns its
-# SMs. But a slice belongs to *addresses*: each half is made of slices, addresses are scattered over all of them, and
-# every SM may ask for every address. What differs is the way: an address whose home is in the far half takes longer,
-# and data that both sides read may be kept in both halves (NVIDIA describes this for the A100). So there is nothing
-# to be gained by placing programs near "their" L2, and much by having programs that run *at the same time* read the
-# same addresses.
+# *Who shares a slice of L2?* It is tempting to think of one cache that all SMs share alike. NVIDIA's paper on the A100,
+# whose L2 is in two partitions as well, says how it is: each partition caches data for the SMs of the GPCs that are
+# connected to it, and the hardware keeps the two consistent. So within a partition the cache is shared: its *slices*
+# belong to addresses, which are scattered over all of them, and there is nothing to be gained by placing programs near
+# "their" slice. But data that SMs on both sides read may be held *twice*, once in each half. Of a matrix that everybody
+# reads, L2 then holds only half as much as its size says. (Much is still to be gained by programs that run *at the same
+# time* and read the same addresses.)
 
 # %% [markdown]
 # ## 3 · What `tl.sum` becomes
@@ -342,8 +372,8 @@ for name, x in (("x", vector[:4096]), ("x[::2]", vector[:8192:2]), ("x[1:]", vec
 
 # %% [markdown]
 # `x[1:]` is as contiguous as `x`, but its first byte is not at a multiple of 16, so that four times as many
-# instructions are needed for the same bytes. They are still coalesced. Strides in general, and this too, is why
-# attention libraries ask for a last dimension that is contiguous and a start that is aligned.
+# instructions are needed for the same bytes. They are still coalesced. Strides in general, and this as well, are
+# why attention libraries ask for a last dimension that is contiguous and a start that is aligned.
 #
 # ### Shared memory: banks
 #
@@ -375,17 +405,21 @@ traffic_pictures.banks(
 # $$C_{\text{tile}} = \sum_{\text{steps}} A_{\text{tile}}\, B_{\text{tile}} .$$
 
 # %%
-traffic_pictures.tiles(M=70, N=100, K=50, blocks=(32, 64, 16), program=(1, 1), step=1)
+traffic_pictures.tiles(M=70, N=100, K=50, blocks=(32, 64, 16), program=(1, 1, 0), step=1)
 
 # %% [markdown]
 # | mathematics | in the kernel | shape |
 # |---|---|---|
 # | rows $i$ of this tile | `rows` | `[BLOCK_M]` |
 # | columns $j$ of this tile | `columns` | `[BLOCK_N]` |
-# | the $k$ of one step | `inner` | `[BLOCK_K]` |
+# | the $k$ of one step | `inner` | `[BLOCK_K]`, see below |
 # | $A_{ik}$ | `a` | `[BLOCK_M, BLOCK_K]` |
 # | $B_{kj}$ | `b` | `[BLOCK_K, BLOCK_N]` |
 # | $\sum_k A_{ik} B_{kj}$ so far | `acc` | `[BLOCK_M, BLOCK_N]`, fp32, in registers |
+#
+# (A warning about a name. For a product, `BLOCK_K` is everybody's word for a step of the inner dimension, so it is ours
+# in this lesson. In attention $K$ are the keys: from lesson 06 on, `BLOCK_K` is a block of *keys*, and the inner
+# dimension of $Q K^\top$ is $D$, which is not cut at all.)
 #
 # That the order of the sum does not matter is what allows the cut: a product is the sum of the products of its
 # slices. With the course's small example, $Q K^\top$, $D = 2$ cut into two steps of one:
@@ -406,7 +440,10 @@ sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q 
 #   them each, and the store in two;
 # - any strides: `a` and `b` may be transposed, slices, or have gaps. `c` is new and contiguous;
 # - fp32, fp16 and bf16; the sum is always in fp32, and converted once, by the store. `tl.dot` takes the tiles as they
-#   are loaded; with `input_precision="ieee"` fp32 products are not rounded to tf32.
+#   are loaded;
+# - fp32 means fp32: by default `tl.dot` hands fp32 tiles to the tensor cores as *TF32*, which keeps 10 bits of mantissa
+#   of each factor. The check on a CPU computes in fp32 and warns you; on a GPU the products have to be as exact as
+#   fp32 makes them, so ask for `input_precision="ieee"`.
 #
 # **Predict**, before you write: which of the masks matter for the *result*, and which only keep the program from
 # touching what is not its own? What must padding hold in the inner dimension?
@@ -431,14 +468,35 @@ flashlearn.check("tiled_matmul", tiled_matmul)
 #
 # - The masks of rows and columns protect memory. A row of zeros too many gives a row of $C$ that nobody stores. Only
 #   the mask of the inner dimension protects the *sum*: there, padding has to be zero.
+# - The check refuses all four. *Out of bounds* is the word for `inner < K` left out of one mask or of both, and for the
+#   store without a mask: each touches memory that is not the tensor's. Without `other=0.0` it is *wrong*: the mask hides
+#   the lanes from memory, but what they hold is undefined, and it enters the sum. (The observer puts NaN there.)
 # - In the inner dimension one of the two masks would do for the sum, since $0 \cdot x = 0$: unless $x$ is infinite or
-#   NaN, and then the whole row is lost. It would not do for the bounds.
+#   NaN. It would not do for the bounds. The next cell shows what is lost.
 # - Each number that was loaded is used `BLOCK_N` times (of $A$) or `BLOCK_M` times (of $B$). That is all that
 #   tiling is for.
 #
 # </details>
 
 # %% [markdown]
+# One step in the inner dimension hangs over the edge: two columns of $A$'s tile and two rows of $B$'s are padding. The
+# padding of one is zero, that of the other holds whatever lay there, an infinity among it. **Predict** which elements of
+# the product are lost.
+
+# %% tags=["nbval-check-output"]
+a_tile, b_tile = torch.ones(3, 4), torch.ones(4, 5)
+a_tile[:, 2:], b_tile[2:, :] = 0.0, 0.0  # both padded with zeros: right
+
+stray_a, stray_b = a_tile.clone(), b_tile.clone()
+stray_a[1, 3] = stray_b[2, 4] = math.inf
+
+for name, left, right in (("in A's padding", stray_a, b_tile), ("in B's padding", a_tile, stray_b)):
+    print(f"an infinity {name}:\n{(left @ right).numpy()}")
+
+# %% [markdown]
+# An infinity in $A$'s padding takes a row of $C$ with it, one in $B$'s a column. So both masks get their
+# `inner < K`.
+#
 # ## 6 · Counting bytes before they move
 #
 # The observer that runs your kernel counts the bytes it asks for. Let us find that number with a pencil. Nothing
@@ -521,7 +579,7 @@ for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (6
 # The counts are sums over all programs. `flashlearn.trace` runs a launcher as the check does and shows what *one*
 # program touches, access by access: move the slider, or click on it and use the arrow keys. Look at the order in
 # which the tiles of $A$ and $B$ come, and at what is hatched. **Predict** the column *again*, the share of the
-# requested bytes that had been asked for before: of $A$ for program (1, 1) alone, and for all six programs.
+# requested bytes that had been asked for before: of $A$ for program (1, 1, 0) alone, and for all six programs.
 
 # %%
 seen = flashlearn.trace(product, torch.ones(M, K), torch.ones(K, N), program=(1, 1))
@@ -559,7 +617,7 @@ for gpu in GPUS.values():
 
 # %% [markdown]
 # What is the intensity of a tiled product of large square matrices? The next cell lets sympy take the limit. It holds
-# for **every** $B$ and $e$; it takes $B$ to divide $n$, so that nothing needs rounding.
+# for **every** $B$ and $e$; it assumes that $B$ divides $n$, so that nothing needs rounding.
 
 # %% tags=["nbval-check-output"]
 n, B, e = sp.symbols("n B e", positive=True)
@@ -582,8 +640,8 @@ needed = ridge * 2  # B / e = ridge, e = 2
 print(f"B would have to be {needed:.0f}; its accumulator takes {4 * needed**2 / KIB:.0f} KiB per program")
 
 # %% [markdown]
-# No tile that large exists. So it takes L2: programs that run at the same time, on neighbouring tiles, ask for the
-# same rows of $A$ and columns of $B$; the first request goes to HBM, the others are answered on the chip.
+# No tile that large exists. It is L2 that makes up for it: programs that run at the same time, on neighbouring tiles,
+# ask for the same rows of $A$ and columns of $B$; the first request goes to HBM, the others are answered on the chip.
 #
 # The **roofline** draws both limits at once: attainable rate over intensity, a slope for the memory and a flat roof
 # for the arithmetic (Williams, Waterman and Patterson, 2009). Here is your kernel on an H100, with $n = 4096$ in 16
@@ -604,8 +662,8 @@ traffic_pictures.roofline(h100, points)
 
 # %% [markdown]
 # And now with a clock. Same kernel, same matrices, on the GPU named below, which is yours if you have one. Each pair
-# of points has one height, the measured rate. The dotted slope is L2's bandwidth, as the probe measured it.
-# **Predict** before you look: may a filled point lie above the solid slope?
+# of points has one height, the measured rate. The dotted slope is L2's bandwidth by the stream of section 1, in which every
+# program reads bytes of its own, with wide loads past L1. **Predict** before you look: may a filled point lie above the solid slope?
 
 # %%
 here = probes.data_sheet(measured["device"])
@@ -619,6 +677,10 @@ traffic_pictures.roofline(here, timed, l2=measured["bandwidth"]["L2"])
 # %%
 print(f"{measured['device']}, n = {measured['n']}, 16 bit")
 print(f"HBM, by data sheet: {here.bandwidth / 1e12:.2f} TB/s")
+own, shared = (measured["bandwidth"][name] / 1e12 for name in ("L2", "L2, shared"))
+print(
+    f"L2, streamed: {own:.1f} TB/s of bytes of their own; {shared:.1f} TB/s where two neighbours read the same"
+)
 for name, by_requested, by_unique, rate in timed:
     print(
         f"{name:11} {rate / 1e12:4.0f} TFLOP/s, {rate / here.half:4.0%} of peak;"
@@ -627,38 +689,339 @@ for name, by_requested, by_unique, rate in timed:
 print(f"torch       {measured['torch'] / 1e12:4.0f} TFLOP/s, {measured['torch'] / here.half:4.0%} of peak")
 
 # %% [markdown]
+# Could L1 have answered some of these requests? Look at how the kernel loads, 64 × 64 × 32 on an H100:
+
+# %%
+tiles_ahead = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "num_warps": 4, "num_stages": 3}
+ptx = listing(launch_of(product, *torch.zeros(2, 16, 16, dtype=torch.float16), **tiles_ahead))["ptx"]
+print(Counter(re.findall(r"\b(?:cp\.async\.c[ag]|ld\.global)", ptx)))
+
+# %% [markdown]
+# `cp.async` copies from global to shared memory while the program goes on, and `.cg` says that it leaves L1 out. So every
+# byte that is requested comes from L2, or from HBM by way of it.
+
+# %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
 # - Filled points above the solid slope: the kernel got its bytes faster than HBM can deliver. That is no error of
 #   measurement, it is L2, which answered most of the requests. All but the smallest blocks request more bytes per
 #   second than HBM delivers; their unique bytes would take less than a tenth of it.
 # - No roof in the picture is *the* limit of a kernel. By unique bytes all of them could reach the peak; by requested
-#   bytes from L2 the small blocks could not. 64 × 64 asks for some 10 TB/s, more than our probe got out of L2: it is
-#   there that its limit lies. For the largest blocks it is neither, and something else is in the way (lesson 12).
-# - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a third of what L2 does. Its loop
+#   bytes from L2 the small blocks could not.
+# - 64 × 64 asks for 10 TB/s and comes close to the dotted slope. But the slope is no wall: where two neighbouring programs
+#   read the same bytes at the same time, the stream got half as much again, as it seems because requests that meet on
+#   their way are answered together. (NVIDIA's profiler has a name for the unit that joins them: L2 request coalescer.)
+#   Neighbours in a tiled product do read the same tiles, so a point above the dotted slope would be no error either.
+# - The largest blocks stay below both roofs: something else is in the way (lesson 12).
+# - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a quarter of what L2 does. Its loop
 #   has so little in it that it waits: latency, and too few bytes under way.
 #
 # </details>
 
 # %% [markdown]
 # For attention L2 is kinder still. All programs of one head read the same $K$ and $V$. **Predict** how much that is
-# at $S = 4096$, $D = 128$ in 16 bit, and how many heads' worth fit into L2.
+# at $S = 4096$, $D = 128$ in 16 bit, and how many heads' worth fit into L2: if everything is held once, and if both
+# halves hold what programs on both sides read.
 
 # %% tags=["nbval-check-output"]
 S, D = 4096, 128
 k_and_v = 2 * S * D * 2
 print(f"K and V of one head: {k_and_v / MIB:.0f} MiB")
 for gpu in GPUS.values():
-    print(f"{gpu.name:9} L2 holds {gpu.l2 // k_and_v} heads' worth; time to read it from HBM once "
-          f"{1e6 * attainable(gpu, 0, k_and_v, half=True):.1f} µs")  # fmt: skip
+    print(f"{gpu.name:9} L2 holds {gpu.l2 // k_and_v} heads' worth once, {gpu.l2 // (2 * k_and_v)} if twice; "
+          f"time to read one from HBM {1e6 * attainable(gpu, 0, k_and_v, half=True):.1f} µs")  # fmt: skip
 
 # %% [markdown]
-# As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM once, however often they
-# are requested. It is why FlashAttention's requested bytes, $\Theta(N^2 D / B)$ of lesson 04, do not become its HBM
-# traffic. In what order programs start, lowest `program_id(0)` first, is therefore something to think about.
+# As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM hardly more than once, however
+# often they are requested. It is why the bytes that FlashAttention requests, which the next section counts, do not become its
+# HBM traffic. The order in which programs start, lowest `program_id(0)` first, is therefore something to think about.
 
 # %% [markdown]
-# ## 8 · What a block shape costs
+# ## 8 · Store P, or rebuild it
+#
+# Lesson 04 left a question open. $P$ need not be kept from the forward to the backward pass: one number per row, the
+# LSE, and $P$ is there again, tile by tile. That saves memory, gigabytes of it. Does it save time as well? First the
+# bytes.
+#
+# They are counted as in section 6, as formulas, for one head's forward and backward pass: *requested* bytes, so each time
+# a program asks for a tile, its bytes count, also if a cache has them. $b$ is the number of bytes per element. A tile of
+# $P$ has $B_q$ queries and $B_k$ keys (this $B_k$ is a block of keys: the warning of section 5), and there are
+# $(S_q / B_q)(S_k / B_k)$ of them.
+#
+# **Store P.** Each line of lessons 02 and 03 is a kernel of its own, and $S$, $P$, $dP$, $dS$ are matrices in memory.
+# Three kinds of products occur: one whose *result* is $S_q \times S_k$ (a program owns a tile, and loads a block of
+# both operands), and two that *read* such a matrix (a program owns a block of rows of the result, or of columns, and
+# scans). The two softmax kernels read and write whole matrices.
+
+# %%
+S_q, S_k, D, B_q, B_k, b = sp.symbols("S_q S_k D B_q B_k b", positive=True)
+
+tiles = (S_q / B_q) * (S_k / B_k)
+Q_tile, K_tile, P_tile = B_q * D, B_k * D, B_q * B_k  # elements; dO has the shape of Q, and V that of K
+Q_all, K_all, P_all = S_q * D, S_k * D, S_q * S_k
+
+gives_a_matrix = tiles * (Q_tile + K_tile + P_tile)
+reads_it_by_rows = tiles * (P_tile + K_tile) + Q_all
+reads_it_by_columns = tiles * (P_tile + Q_tile) + K_all
+
+store = {
+    "S = α Q Kᵀ": b * gives_a_matrix,
+    "P = softmax(S)": b * 2 * P_all,
+    "O = P V": b * reads_it_by_rows,
+    "dV = Pᵀ dO": b * reads_it_by_columns,
+    "dP = dO Vᵀ": b * gives_a_matrix,
+    "dS = P ∘ (dP − δ)": b * 3 * P_all,
+    "dQ = α dS K": b * reads_it_by_rows,
+    "dK = α dSᵀ Q": b * reads_it_by_columns,
+}
+
+# %% [markdown]
+# **Rebuild P.** Four kernels, which lessons 03 and 06 to 08 write. The forward kernel owns a block of queries and
+# scans the keys and values; so does the dQ kernel; the dK/dV kernel owns a block of keys and scans $Q$, $dO$ and the two
+# numbers per query, LSE and $\delta$, at four bytes each. No $S_q \times S_k$ matrix appears.
+
+# %%
+rebuild = {
+    "O and LSE": b * (2 * Q_all + tiles * 2 * K_tile) + 4 * S_q,
+    "δ": b * 2 * Q_all + 4 * S_q,
+    "dQ": b * (3 * Q_all + tiles * 2 * K_tile) + 8 * S_q,
+    "dK and dV": b * (4 * K_all + tiles * 2 * Q_tile) + tiles * 8 * B_q,
+}
+
+n, B = sp.symbols("N B", positive=True)
+square = {S_q: n, S_k: n, B_q: B, B_k: B}
+stored_bytes, rebuilt_bytes = (sp.expand(sum(design.values())) for design in (store, rebuild))
+
+assert sp.expand(stored_bytes.subs(square) - b * (11 * n**2 + 8 * n**2 * D / B + 4 * n * D)) == 0
+rebuilt_total = b * (6 * n**2 * D / B + 11 * n * D) + 8 * n**2 / B + 16 * n
+assert sp.expand(rebuilt_bytes.subs(square) - rebuilt_total) == 0
+
+# %% tags=["nbval-check-output"]
+for design in (store, rebuild):
+    for name, bytes_ in design.items():
+        print(f"{name:18} {sp.expand(bytes_.subs(square))}")
+    print()
+
+# %% [markdown]
+# With $S_q = S_k = N$ and square tiles $B_q = B_k = B$, and the small terms left out:
+#
+# | | requested | unique |
+# |---|---|---|
+# | store $P$ | $b\,(11 N^2 + 8 N^2 D / B)$ | $b\,(11 N^2 + 12 N D)$ |
+# | rebuild $P$ | $b \cdot 6 N^2 D / B \;+\; 8 N^2 / B$ | $b \cdot 17 N D \;+\; 24 N$ |
+#
+# *Unique* bytes count once per kernel: what remains if a cache never forgets. There is no need to count again: a cache
+# that never forgets is a tile as large as the matrix.
+
+# %%
+one_tile = {B_q: S_q, B_k: S_k}
+assert sp.expand(stored_bytes.subs(one_tile).subs(square) - b * (11 * n**2 + 12 * n * D)) == 0
+assert sp.expand(rebuilt_bytes.subs(one_tile).subs(square) - (17 * b * n * D + 24 * n)) == 0
+
+# %% tags=["nbval-check-output"]
+print("per head, N = 4096, D = 64, fp16, in MiB")
+print(f"{'tile':>6}{'store P':>20}{'rebuild P':>20}")
+for tile in (16, 64, 128, 4096):
+    at = {n: 4096, D: 64, b: 2, B: tile}
+    values = [float(x.subs(square).subs(at)) / 2**20 for x in (stored_bytes, rebuilt_bytes)]
+    print(f"{tile:6}" + "".join(f"{value:20.1f}" for value in values))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Eleven times a matrix of $N^2$ is read or written when $P$ is stored, and a cache is of little help: at $N = 4096$
+#   one such matrix is 32 MiB, for one head of many. That is the term that FlashAttention removes.
+# - What is left, $6 N^2 D / B$, is quadratic in $N$ as well. With $D = B$ it is a third of what storing requests, and
+#   it is of another kind: the same rows of $K$ and $V$ over and over. $K$ and $V$ of a head are $2 N D\,b$ bytes, 1 MiB
+#   here, and stay in the L2 cache, so that most of these requests never reach memory.
+# - Larger tiles request less. Section 10 says what decides how large a tile can be.
+#
+# </details>
+
+# %%
+requested_bytes = {
+    "store P": sp.lambdify((n, D), stored_bytes.subs(square).subs({b: 2, B: 64})),
+    "rebuild P": sp.lambdify((n, D), rebuilt_bytes.subs(square).subs({b: 2, B: 64})),
+}
+unique_bytes = {
+    "store P": sp.lambdify((n, D), stored_bytes.subs(one_tile).subs(square).subs(b, 2)),
+    "rebuild P": sp.lambdify((n, D), rebuilt_bytes.subs(one_tile).subs(square).subs(b, 2)),
+}
+storing_pictures.traffic(requested_bytes, unique_bytes, N=4096, D=64)
+
+# %% [markdown]
+# > ### Sources corrected: with recomputation the traffic is O(N)
+# >
+# > **The claim**, in notes on the backward pass: storing $P$ costs $O(N^2)$ bytes, and recomputing it from the LSE
+# > costs $O(N)$, since only the LSE is kept and read.
+# >
+# > **The experiment.** A kernel that rebuilds $P$ from $Q$, $K$ and the LSE, and does nothing with it but sum its rows
+# > (which must give 1). It runs here under the observer, which counts every byte that it asks for.
+# > **Predict:** by how much does the traffic grow when $N$ doubles? And when the block doubles?
+
+
+# %% tags=["nbval-check-output"]
+def count_bytes(N, D=16, block=16):
+    """Requested and unique bytes of row_sums_rebuilt, one head, fp32."""
+    generator = torch.Generator().manual_seed(0)
+    q, k = (torch.randn(1, N, D, generator=generator) for _ in range(2))
+    lse = torch.logsumexp(q @ k.mT / math.sqrt(D), dim=-1)
+    with flashlearn.observing() as (session, _):
+        sums = row_sums_rebuilt(q, k, lse, 1 / math.sqrt(D), block)
+    assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
+    observation = session.observation()
+    return observation.bytes_requested, observation.bytes_unique
+
+
+one_scan = b * (Q_all + tiles * K_tile) + 4 * S_q + 4 * S_q  # Q once, K per block of queries, LSE, the sums
+for size, block in ((64, 16), (128, 16), (256, 16), (256, 32)):
+    seen, once = count_bytes(size, block=block)
+    assert seen == one_scan.subs(square).subs({n: size, B: block, D: 16, b: 4})
+    print(f"N {size:3}, block {block}:  requested {seen:6}   unique {once:5}   LSE alone {4 * size:4}")
+
+# %% [markdown]
+# > **The verdict.** Three different things are $O(N)$, $\Theta(N D)$ and $\Theta(N^2 D / B)$:
+# >
+# > - what is *kept* from the forward to the backward pass in place of $P$: $N$ numbers. Here the claim is right.
+# > - what memory must move at least: every row of $Q$, $K$, $V$, $dO$ once, $\Theta(N D)$.
+# > - what the programs *request*: $\Theta(N^2 D / B)$, since every block of queries has to see all keys. It
+# >   quadruples when $N$ doubles and halves when the block doubles (the counts above do so nearly: they have smaller
+# >   terms as well), and the formula meets the observer's count to the byte.
+# >
+# > What comes out of memory is between the last two, and L2 decides. With $M$ elements of memory on the chip the
+# > largest block is about $B = M / 4D$, and the last line becomes the $\Theta(N^2 D^2 / M)$ of the FlashAttention
+# > paper: that is not subquadratic.
+# >
+# > The claim has a second right half. The dQ kernel scans $K$ and the dK/dV kernel scans $Q$ in any case, for their
+# > products with $dS$. To have $S$ as well they need their own block of the other one, once, and the LSE. *That* is all
+# > that rebuilding adds to their traffic.
+#
+# ## 9 · When more arithmetic is faster
+#
+# Rebuilding trades bytes for arithmetic. Per element of $P$:
+#
+# - **read it:** $b$ bytes. With a bandwidth of $W$ bytes per second that takes $b / W$.
+# - **rebuild it:** $D$ multiply-adds, $2D$ operations, at $F$ operations per second, and *one exponential*, at $E$ per
+#   second. Exponentials do not run on tensor cores: a multiprocessor of each GPU below finishes 16 per clock, on units
+#   of their own.
+#
+# Set the two equal and solve for $D$. Two numbers describe the machine: the ridge of its roofline, $I = F / W$, the
+# operations that it computes while it moves one byte, and $\varepsilon = F / E$, the operations that one exponential is
+# worth.
+
+# %% tags=["nbval-check-output"]
+W, F, E, I, epsilon = sp.symbols("W F E I epsilon", positive=True)
+
+read, rebuild_time = b / W, 2 * D / F + 1 / E
+(break_even,) = sp.solve(sp.Eq(read, rebuild_time), D)
+break_even = sp.expand(break_even.subs({W: F / I, E: F / epsilon}))
+break_even
+
+# %% [markdown]
+# Below this $D$ rebuilding is faster. **Predict:** tensor cores have made products cheap and left exponentials as
+# they were. Up to which $D$ does the one exponential take longer than the product that it belongs to?
+
+# %% tags=["nbval-check-output"]
+tensor_operations = {"A100": 2048, "H100": 4096, "RTX 4090": 512}  # fp16, per clock and multiprocessor
+machines = {}  # bytes/s, operations/s, exponentials/s
+for name, gpu in GPUS.items():
+    machines[name] = (gpu.bandwidth, gpu.half, gpu.half * 16 / tensor_operations[name])
+machines["H200"] = (4.8e12, *machines["H100"][1:])  # an H100 with faster memory
+
+print(f"{'fp16':10}{'ridge':>9}{'1 exp':>7}{'product = exp':>15}{'one reading':>13}{'write, 2 readings':>19}")
+for name, (bandwidth, products, exponentials) in machines.items():
+    at = {I: products / bandwidth, epsilon: products / exponentials}
+    equal = at[epsilon] / 2
+    once, thrice = (break_even.subs(at).subs(b, count) for count in (2, 3))  # 3 = (2 + 2 · 2) / 2
+    columns = "".join(f"{f'D = {x:.0f}':>{w}}" for x, w in ((equal, 15), (once, 13), (thrice, 19)))
+    print(f"{name:10}{at[I]:9.0f}{at[epsilon]:7.0f}{columns}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Leave the exponential out, and one reading breaks even on an H100 at $D = 295$ instead of 167. One exponential is worth
+#   256 operations: for $D \le 128$ it takes at least as long as the product that it belongs to. FlashAttention-3 is
+#   built around this fact, and overlaps the two (lesson 13).
+# - An H200 computes like an H100 and reads 1.4 times as fast, so reading is the better choice sooner. Rebuilding is no
+#   law of nature. It is an answer to a ratio, and the ratio changes from one machine to the next.
+# - The break-even of *one reading* is not the whole story. An attention that stores $P$ writes it once and reads it
+#   twice (for dQ, and for dK and dV); one that rebuilds does so twice. Per rebuilding that is $\frac32 b$ bytes instead
+#   of $b$: the last column, and beyond the usual head dimensions of 64 and 128.
+#
+# </details>
+
+# %% [markdown]
+# These are peak figures, and an estimate. Here is a measurement beside it: two kernels that give the same row sums,
+# one reads $P$, the other rebuilds it. On a machine with a CUDA GPU the cell measures; otherwise it takes what was
+# measured on one NVIDIA H200 (torch 2.11, triton 3.6, 16 heads, $S_q = S_k = 4096$, fp16, best of a few block sizes).
+
+# %%
+SAVED = ("NVIDIA H200", 0.565, {16: 0.372, 32: 0.414, 64: 0.464, 128: 0.636, 256: 1.534})  # ps per element
+
+
+def measure(heads=16, N=4096):
+    """Picoseconds per element of P: read, and rebuilt for several D."""
+    from triton.testing import do_bench
+
+    def picoseconds(run):
+        milliseconds = min(
+            do_bench(lambda block=block: run(block), return_mode="median") for block in (32, 64)
+        )
+        return 1e9 * milliseconds / (heads * N * N)
+
+    p = torch.rand(heads, N, N, device=DEVICE, dtype=torch.float16)
+    rebuilt = {}
+    for width in (16, 32, 64, 128, 256):
+        q, k = (torch.randn(heads, N, width, device=DEVICE, dtype=torch.float16) for _ in range(2))
+        lse = torch.full((heads, N), 20.0, device=DEVICE)  # the time does not depend on its value
+        rebuilt[width] = picoseconds(lambda block, q=q, k=k, lse=lse: row_sums_rebuilt(q, k, lse, 0.1, block))
+    return torch.cuda.get_device_name(), picoseconds(lambda block: row_sums_stored(p, block)), rebuilt
+
+
+where, read_time, rebuilt_times = measure() if DEVICE == "cuda" else SAVED
+print(f"{where}: {read_time:.3f} ps to read an element of P")
+for width, rebuilt_time in rebuilt_times.items():
+    print(f"  rebuilt, D = {width:3}: {rebuilt_time:.3f} ps")
+
+# %%
+known = next((name for name in machines if name in where), None)
+storing_pictures.break_even(machines, size=2, measured={known: (read_time, rebuilt_times)} if known else None)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - On the H200, rebuilding is faster up to a $D$ of about 100, where the estimate said 78. Reading reached 3.5 of the
+#   4.8 TB/s, so it is slower than the peak says, too.
+# - From $D = 16$ to $D = 64$ the product grows fourfold and the time by a quarter: at small $D$ the exponential is most
+#   of it.
+# - At $D = 256$ this simple kernel falls behind its own line: a block of queries no longer fits comfortably into
+#   registers. Arithmetic has to be *fed* to be cheap; the next section is about what that costs.
+#
+# </details>
+
+# %% [markdown]
+# And when it is *not* faster: in fp32, without tensor cores, $F$ is some fifteen times smaller on an A100 or H100.
+# **Predict** the break-even from the formula, then look.
+
+# %% tags=["nbval-check-output"]
+for name, (bandwidth, _, exponentials) in machines.items():
+    fp32 = GPUS["H100" if name == "H200" else name].fp32
+    even = break_even.subs({I: fp32 / bandwidth, epsilon: fp32 / exponentials, b: 4})
+    print(f"{name:10} fp32   ridge {fp32 / bandwidth:5.1f}   break-even D = {even:.0f}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - On the data-centre GPUs almost any head is beyond it: with $D = 64$ in fp32, reading $P$ is the faster way. Measured
+#   on the H200 (4 heads, $4096 \times 4096$): read 1.1 ps per element; rebuilt 2.8 ps at $D = 16$, 13 ps at $D = 64$.
+#   The RTX 4090 has more fp32 arithmetic than either of them and far less bandwidth: there it still pays.
+# - That does not mean that one stores $P$ in fp32. Time is one budget, and memory is the other: the $P$ of lesson 04's
+#   section 7 is 16 GiB in fp32, for each layer, whatever it costs to read.
+#
+# </details>
+
+# %% [markdown]
+# ## 10 · What a block shape costs
 #
 # Larger tiles request fewer bytes. Why not 512 × 512? Because a program has to fit into an SM, with its accumulator
 # in registers and its tiles in shared memory. And better more than one at a time: while one waits, another computes.
@@ -677,9 +1040,16 @@ for gpu in GPUS.values():
 traffic_pictures.resident(h100, warps=4, shared=(0, 32 * KIB, 96 * KIB))
 
 # %% [markdown]
+# Which of the four limits is the smallest? **Predict** it for each position, then move the sliders: blocks of four warps
+# on an H100.
+
+# %%
+traffic_pictures.sliding_limits(h100, warps=4)
+
+# %% [markdown]
 # ### What the compiler says
 #
-# How many registers a kernel takes, only the compiler knows. But it can be asked, for GPUs that are not here.
+# Only the compiler knows how many registers a kernel takes. But it can be asked, for GPUs that are not here.
 # `compiler.compile_launch` gives a `Budget` for an A100 and an H100. First the shared memory of one block shape, 64 ×
 # 64 × 32 in fp16, as the number of *stages* grows. A stage is a pair of tiles that is loaded ahead of time, while the
 # product of an earlier pair is computed. A tile of $A$ and one of $B$ have $64 \cdot 32 + 32 \cdot 64$ elements, 8
@@ -785,7 +1155,7 @@ for shape, warps, stages in shapes:
 #   and operands. The compiler does what it can: it *spills*. What found no register goes to *local memory*, which is
 #   a polite name for device memory behind the caches: 600 bytes and more for each thread, much of it there and back
 #   in every step of the loop. With eight warps the same tile has 128 registers each, and nothing is spilled.
-# - Nobody warns you. The kernel is right, and slow. How slow, was measured, next.
+# - Nobody warns you. The kernel is right, and slow. The next cell says how slow.
 # - Occupancy here is 12 to 50 %. That is not bad by itself: a product with asynchronous copies has its bytes under
 #   way without many warps. Occupancy is a means. Do not tune for it.
 #
@@ -796,6 +1166,22 @@ spilled, roomy = measured["matmul"][(128, 256, 32), 4], measured["matmul"][(128,
 print(f"{measured['device']}, n = {measured['n']}, blocks 128×256×32, 2 stages:")
 print(f"8 warps {roomy / 1e12:.0f} TFLOP/s; 4 warps, which spill, {spilled / 1e12:.0f}")
 print(f"that is {roomy / spilled:.1f} times slower")
+
+# %% [markdown]
+# > ### Sources corrected: "256 registers per thread"
+# >
+# > **The claim**, in an introduction to the GPU: a thread may have up to 256 registers.
+# >
+# > **The experiment.** The last row of the table above is made for it: an accumulator of 256 registers per thread. **Predict**
+# > what the compiler does if a thread may have 256, and what it does if not.
+
+# %%
+for made in budgets_of((128, 256, 32), warps=4, stages=2):
+    print(f"128×256 by 4 warps, {made.device}: {made.registers} registers, {made.spill_bytes} B spilled")
+
+# %% [markdown]
+# > **The verdict.** 255, on either GPU. An instruction has eight bits for the number of a register, and the last of the
+# > 256 names does not stand for one: it is `RZ`, the constant zero.
 
 # %% [markdown]
 # > ### Sources corrected: hoisting an index saves registers
@@ -863,7 +1249,7 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # > (triton 3.7.1) that took fewer registers in one case of eight, more in three, up to 23 more, and as many in four.
 # > If you want to know, ask the compiler: it takes a second.
 #
-# ### Fit it into one picture
+# ### All of it in one table
 #
 # | you choose | bytes requested | registers | shared memory | bytes under way |
 # |---|---|---|---|---|
@@ -873,7 +1259,160 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # | more `num_stages` | the same | hardly more | more | more |
 
 # %% [markdown]
-# ## 9 · What you have now
+# ## 11 · One pass, and who may add where
+#
+# The backward pass has results of two kinds. $dQ$ belongs to queries, $dK$ and $dV$ belong to keys. Lessons 07 and 08
+# write a kernel for each, and both compute $S$, $P$, $dP$ and $dS$ for themselves. There is another design: *one* kernel,
+# in which a program owns a block of queries, walks over the keys once, and uses each tile of $dS$ for all three. Five
+# products for each tile instead of seven. $dQ$ is the program's own and stays in its registers. But what the tile adds
+# to $dK$ and $dV$ belongs to keys, and all other programs come by there, too.
+#
+# ### A lost update
+#
+# `dk[j] += share` is three steps: load, add, store. Two programs add 1 and 2 to a number that is 0. **Predict** which
+# results are possible, if their steps may come in any order.
+
+# %%
+steps = (("load", "a"), ("store", "a"), ("load", "b"), ("store", "b"))
+
+
+def result_of(order):
+    """What is in memory at the end: a adds 1, b adds 2, each to what it loaded."""
+    memory, loaded, share = 0, {}, {"a": 1, "b": 2}
+    for step, who in order:
+        if step == "load":
+            loaded[who] = memory
+        else:
+            memory = loaded[who] + share[who]
+    return memory
+
+
+in_order = [
+    order
+    for order in itertools.permutations(steps)
+    if all(order.index(("load", who)) < order.index(("store", who)) for who in "ab")
+]
+print("result: how many of the orders give it", dict(Counter(map(result_of, in_order))))
+assert Counter(map(result_of, in_order)) == {3: 2, 2: 2, 1: 2}
+
+# %% [markdown]
+# Four of six orders lose an update, without a word. A kernel that does it is right on a machine that runs one program
+# after the other, which this course's interpreter does, and wrong on a GPU. So the observer does not look at the result:
+# it looks at who touched what. `tl.atomic_add` makes one step of the three. Both versions, with the outer product of two
+# rows as each program's share:
+
+
+# %%
+@triton.jit
+def shares_kernel(x_ptr, dk_ptr, D: tl.constexpr, BLOCK: tl.constexpr, ATOMIC: tl.constexpr):
+    i, j, d = tl.program_id(0), tl.arange(0, BLOCK), tl.arange(0, D)
+    x = tl.load(x_ptr + i * D + d)  # [D]: program i's own row
+    share = (j + 1)[:, None] * x[None, :]  # [BLOCK, D]: what it has for every key
+    dk_ptrs = dk_ptr + j[:, None] * D + d[None, :]
+    if ATOMIC:
+        tl.atomic_add(dk_ptrs, share)
+    else:
+        tl.store(dk_ptrs, tl.load(dk_ptrs) + share)
+
+
+def shares(x, atomic):
+    dk = torch.zeros(4, x.shape[1])
+    with flashlearn.observing() as (session, _):
+        shares_kernel[(x.shape[0],)](x, dk, D=x.shape[1], BLOCK=4, ATOMIC=atomic)
+    return dk, session
+
+
+x = torch.arange(1.0, 9.0).reshape(4, 2)
+truth = torch.arange(1.0, 5.0)[:, None] * x.sum(dim=0)
+for atomic in (False, True):
+    dk, session = shares(x, atomic)
+    found = session.memory.races.found
+    print(
+        f"{'atomic_add' if atomic else 'load, add, store'}: right {torch.equal(dk, truth)}, races {len(found)}"
+    )
+
+# %% [markdown]
+# ### Inside a block: which thread has which element?
+#
+# One level down the question comes again. A CUDA kernel of this design keeps a tile of keys on the chip, in shared
+# memory, four arrays of $B_c \times D$ fp32 numbers: $K$, $V$, and the sums for $dK$ and $dV$. A tile of $dS$ lies
+# before a block of threads, and two sums are to be made of it:
+#
+# $$dQ_{id} \mathrel{+}= \sum_j dS_{ij} K_{jd}, \qquad dK_{jd} \mathrel{+}= \sum_i dS_{ij} Q_{id}.$$
+#
+# Somebody has to say which thread takes which terms. That is the *mapping of threads to elements*. **Predict**, for the
+# three mappings below, how many threads add to one element of $dQ$, and how many to one of $dK$.
+
+
+# %%
+ROWS, KEYS, WIDTH = 8, 8, 4  # a small tile: queries, keys, components
+mappings = {
+    "a thread for each query i": lambda i, j, d: i,
+    "a thread for each key j": lambda i, j, d: j,
+    "a thread for each component d": lambda i, j, d: d,
+}
+
+
+def most_that_meet(mapping, element):
+    """The largest number of threads that add to one element, over all terms of the tile."""
+    threads = {}
+    for i, j, d in itertools.product(range(ROWS), range(KEYS), range(WIDTH)):
+        threads.setdefault(element(i, j, d), set()).add(mapping(i, j, d))
+    return max(map(len, threads.values()))
+
+
+print(f"{'':31}{'threads':>8}{'meet in dQ':>12}{'meet in dK':>12}")
+for name, mapping in mappings.items():
+    threads = len({mapping(*at) for at in itertools.product(range(ROWS), range(KEYS), range(WIDTH))})
+    meet = [most_that_meet(mapping, e) for e in (lambda i, j, d: (i, d), lambda i, j, d: (j, d))]
+    print(f"{name:31}{threads:8}{meet[0]:12}{meet[1]:12}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A thread for each query sums $dQ$ in its own registers. In $dK$ all threads of the block meet at every element, and
+#   each addition has to be an atomic one, in shared memory this time: right, and up to 32 lanes of a warp take turns at
+#   one word. With a thread for each key it is the other way round.
+# - A mapping by component meets nowhere, and has only as many threads as $D$. Each of them needs the whole tile of $dS$:
+#   it goes through shared memory, written by those who computed it, then a barrier, then read by all. That is the
+#   general remedy: *change the mapping between the two sums*, at the price of shared memory and a barrier.
+# - In Triton it is `tl.dot(ds, k)` and `tl.dot(tl.trans(ds), q)`, and the compiler chooses the mappings, writes, waits
+#   and reads. Look for it in the listing below. Between *programs* it does nothing of the kind: that addition is yours.
+#
+# </details>
+
+
+# %%
+@triton.jit
+def one_tile_kernel(ds_ptr, q_ptr, dk_ptr, BLOCK: tl.constexpr):
+    i, j = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    tile = i[:, None] * BLOCK + j[None, :]
+    ds, q = tl.load(ds_ptr + tile), tl.load(q_ptr + tile)
+    tl.atomic_add(dk_ptr + tile, tl.dot(tl.trans(ds), q))
+
+
+def one_tile(ds, q):
+    dk = torch.zeros(ds.shape)
+    one_tile_kernel[(1,)](ds, q, dk, BLOCK=ds.shape[0], num_warps=4)
+    return dk
+
+
+ptx = listing(launch_of(one_tile, *torch.ones(2, 64, 64, dtype=torch.float16)))["ptx"]
+patterns = {
+    "written to shared memory": r"\bst\.shared|\bstmatrix",
+    "barriers of the block": r"\bbar\.sync",
+    "atomic, shared memory": r"\b(?:atom|red)\.\S*shared",
+    "atomic, global memory": r"\b(?:atom|red)\.\S*global",
+}
+print({name: len(re.findall(pattern, ptx)) for name, pattern in patterns.items()})
+
+# %% [markdown]
+# Whether one pass pays is a question of its own: two products fewer for each tile, and in exchange every program sends
+# all of $dK$ and $dV$ through atomics, in an order that changes from run to run, and with it the last bits of the sums.
+# Lesson 08 weighs the two designs again; lesson 11 builds the one-pass kernels.
+
+# %% [markdown]
+# ## 12 · What you have now
 #
 # | | remember |
 # |---|---|
@@ -884,9 +1423,13 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # | requested bytes | $e\,(MK\lceil N/B_N\rceil + KN\lceil M/B_M\rceil + MN)$ |
 # | unique bytes | $e\,(MK + KN + MN)$; L2 decides in between |
 # | intensity of a tiled product | $B/e$ by requested bytes |
-# | the machine's ridge | `half / bandwidth`: 295 FLOP/B on an H100 |
+# | the machine's ridge | $I$ = `half / bandwidth`: 295 FLOP/B on an H100 |
+# | store $P$ | $11\,b N^2$ bytes and more: eleven passes over a matrix |
+# | rebuild $P$ | $6\,b N^2 D / B$ requested, $\Theta(ND)$ unique; kept: $N$ numbers |
+# | reading and rebuilding take the same time at | $D = (b I - \varepsilon)/2$: bytes, products *and* exponentials |
 # | accumulator | `BLOCK_M · BLOCK_N / (32 · num_warps)` registers per thread, of at most 255 |
 # | shared memory | 48 KiB by default; more by opting in, which Triton does |
+# | `+=` by two programs | may lose an update; an atomic addition cannot |
 #
 # ### Questions to yourself
 #
@@ -938,8 +1481,8 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # ### What comes next
 #
 # Lesson 06 puts two tiled products into one loop, with a softmax between them that has to work before it has seen the
-# whole row. Its accumulator, its tiles and its requested bytes are those of this lesson; lessons 12 and 13 come back
-# to block shapes, stages and what Hopper adds.
+# whole row. Its accumulator, its tiles and its requested bytes are those of this lesson; lesson 11 comes back to one
+# pass, 12 and 13 to block shapes, stages and what Hopper adds.
 #
 # **Sources.** Roofline: S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model for
 # multicore architectures*, CACM 52(4), 2009. Threads, memory, limits per compute capability, banks, clusters: NVIDIA,
@@ -949,5 +1492,9 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # the NVIDIA Volta GPU architecture via microbenchmarking*, arXiv 1804.06826; for Hopper: W. Luo et al., arXiv
 # 2402.13499. Occupancy: V. Volkov, *Better performance at lower occupancy*, GTC 2010. Little's law: J. Little, *A
 # proof for the queuing formula L = λW*, Operations Research 9, 1961. The tiled product in Triton: tutorial 03,
-# *Matrix Multiplication*. Work between warps: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.3. Our
-# measurements: one NVIDIA H200, triton 3.6.0, `flashlearn/lessons/lesson_05_execution_model/probes.py`.
+# *Matrix Multiplication*. Work between warps: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.3.
+# $\Theta(N^2 d^2 / M)$ bytes: T. Dao et al., *FlashAttention*, NeurIPS 2022, theorem 2. Exponentials against products:
+# J. Shah et al., *FlashAttention-3*, arXiv 2407.08608, section 3; sixteen special-function results per clock and
+# multiprocessor: the *Programming Guide*'s table of throughput of arithmetic instructions. The H200's bandwidth: NVIDIA,
+# *H200 Tensor Core GPU* data sheet. Our measurements: one NVIDIA H200, triton 3.6.0,
+# `flashlearn/lessons/lesson_05_execution_model/probes.py`.

@@ -52,13 +52,18 @@ def shared_chase_kernel(out_ptr, hops, ASM: tl.constexpr):
 
 
 @triton.jit
-def stream_kernel(x_ptr, out_ptr, blocks, rounds, BLOCK: tl.constexpr):
-    # reads `rounds` blocks per program, another one each time, past L1 (.cg)
-    pid = tl.program_id(0)
-    acc = tl.zeros((BLOCK,), tl.float32)
-    for r in range(rounds):
-        at = ((pid + r * 977) % blocks).to(tl.int64) * BLOCK
-        acc += tl.load(x_ptr + at + tl.arange(0, BLOCK), cache_modifier=".cg")
+def stream_kernel(
+    x_ptr, out_ptr, tiles, rounds, GROUP: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr
+):
+    # each round reads UNROLL tiles, 16 bytes per load, past L1 (.cg); GROUP neighbours read the same
+    pid, step, lane = tl.program_id(0), tl.num_programs(0) // GROUP, tl.arange(0, TILE)
+    acc = tl.zeros((TILE,), tl.float32)
+    at = pid // GROUP
+    for _ in range(rounds):
+        for u in tl.static_range(UNROLL):
+            tile = ((at + u * step) % tiles).to(tl.int64)
+            acc += tl.load(x_ptr + tile * TILE + lane, cache_modifier=".cg")
+        at = (at + UNROLL * step) % tiles
     tl.store(out_ptr + pid, tl.sum(acc, axis=0))
 
 
@@ -90,15 +95,34 @@ def shared_latency() -> float:
     return _nanoseconds(lambda: shared_chase_kernel[(1,)](out, hops, ASM=_SHARED_CHASE, num_warps=1)) / hops
 
 
-def bandwidth(size: int, rounds: int) -> float:
-    """Bytes per second of reading `size` bytes over and over, from every SM at once, past L1."""
-    BLOCK = 2048
-    x = torch.ones(size // 4, device="cuda")
-    blocks = x.numel() // BLOCK
-    programs = blocks if rounds == 1 else 132 * 16
-    out = torch.empty(programs, device="cuda")
-    ns = _nanoseconds(lambda: stream_kernel[(programs,)](x, out, blocks, rounds, BLOCK=BLOCK, num_warps=4))
-    return programs * rounds * BLOCK * 4 / (ns * 1e-9)
+def bandwidth(size: int, group: int = 1) -> float:
+    """Bytes per second of reading `size` bytes over and over, from every SM at once, past L1.
+
+    With a `group`, so many neighbouring programs read the same bytes at the same time. Several shapes are
+    tried, and the best counts: what one of them does not reach, another does.
+    """
+    return max(_streamed(size, group, *shape) for shape in STREAMS)
+
+
+STREAMS = ((4, 16, 4, 4), (8, 16, 4, 4), (4, 32, 2, 4), (16, 16, 2, 2))
+"""Warps, numbers per thread, loads unrolled, programs per multiprocessor."""
+
+
+def _streamed(size: int, group: int, warps: int, per_thread: int, unroll: int, per_sm: int) -> float:
+    tile = warps * 32 * per_thread
+    programs = torch.cuda.get_device_properties(0).multi_processor_count * per_sm // group * group
+    if programs // group * tile * 4 > size:  # programs would meet on the same bytes
+        return 0.0
+    x, out = torch.ones(size // 4, device="cuda"), torch.empty(programs, device="cuda")
+    rounds = 16 * GIB // (programs * tile * 4 * unroll)
+    blocks = {"GROUP": group, "TILE": tile, "UNROLL": unroll, "num_warps": warps, "num_stages": 1}
+
+    def stream() -> None:
+        stream_kernel[(programs,)](x, out, x.numel() // tile, rounds, **blocks)
+
+    stream()  # a first run brings the bytes in
+    ns = _nanoseconds(stream, flush=False)
+    return programs * rounds * unroll * tile * 4 / (ns * 1e-9)
 
 
 def strided_bandwidth(stride: int) -> float:
@@ -126,15 +150,20 @@ def measure(n: int = 4096) -> dict[str, Any]:
     rates = {
         (block, warps): matmul_rate(n, block, num_warps=warps, num_stages=s) for block, warps, s in MATMULS
     }
+    rates = {key: rate for key, rate in rates.items() if rate}
     a, b = torch.randn(2, n, n, device="cuda", dtype=torch.float16).unbind(0)
     return {
         "device": torch.cuda.get_device_name(),
         "triton": triton.__version__,
         "latency": {"shared": shared_latency(), **{k: latency(size) for k, size in LEVELS.items()}},
-        "bandwidth": {"L2": bandwidth(16 * MIB, 512), "HBM": bandwidth(2 * GIB, 1)},
+        "bandwidth": {
+            "L2": max(bandwidth(16 * MIB), bandwidth(32 * MIB)),
+            "L2, shared": bandwidth(16 * MIB, group=2),
+            "HBM": bandwidth(2 * GIB),
+        },
         "strided": {s: strided_bandwidth(s) for s in (1, 2, 4, 8, 16, 32)},
         "n": n,
-        "matmul": {key: rate for key, rate in rates.items() if rate},
+        "matmul": rates,
         "torch": 2 * n**3 / (_nanoseconds(lambda: a @ b) * 1e-9),
     }
 
@@ -155,7 +184,7 @@ SAVED: dict[str, Any] = {
     "device": "NVIDIA H200",
     "triton": "3.6.0",
     "latency": {"shared": 11.7, "L1": 25.4, "L2": 153.0, "HBM": 341.0},
-    "bandwidth": {"L2": 8.22e12, "HBM": 4.47e12},
+    "bandwidth": {"L2": 1.04e13, "L2, shared": 1.61e13, "HBM": 4.43e12},
     "strided": {1: 3.73e12, 2: 2.07e12, 4: 1.09e12, 8: 5.61e11, 16: 2.81e11, 32: 2.30e11},
     "n": 4096,
     "matmul": {

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from flashlearn.lessons.shared.picture_style import GREY, PALETTE, Picture, bare, canvas, cell
+from flashlearn.lessons.shared.slider import Slider, slider
 from flashlearn.machine.device import GPU, occupancy
 
 SECTOR, WARP = 32, 32
@@ -97,7 +98,7 @@ def conflict(address: Callable[[int, int], int], size: int) -> int:
 
 
 def tiles(
-    M: int, N: int, K: int, blocks: tuple[int, int, int], program: tuple[int, int], step: int
+    M: int, N: int, K: int, blocks: tuple[int, int, int], program: tuple[int, int, int], step: int
 ) -> Picture:
     """One program's tile of C, the strips of A and B it walks along, and the two tiles of one step."""
     BM, BN, BK = blocks
@@ -227,3 +228,38 @@ def resident(gpu: GPU, warps: int, shared: Sequence[int]) -> Picture:
     axes.grid(True, color=GREY, alpha=0.25, linewidth=0.6)
     full = {size: occupancy(gpu, 255, size, warps) for size in shared}
     return Picture(figure, "; ".join(f"{s // 1024} KiB, 255 registers: {v:.3g}" for s, v in full.items()))
+
+
+def limits(gpu: GPU, warps: int, registers: int, shared: int) -> Picture:
+    """How many blocks fit into one multiprocessor by each of the four limits; the smallest counts."""
+    per_block = -(-registers // 8) * 8 * WARP * warps
+    fit = {
+        "warps": gpu.warps_per_sm // warps,
+        "blocks": gpu.blocks_per_sm,
+        "registers": gpu.registers_per_sm // per_block,
+        "shared memory": gpu.shared_per_sm // (shared + 1024),
+    }
+    least = min(fit.values())
+    figure, (axes,) = canvas(7.0, 2.5)
+    for y, blocks in enumerate(fit.values()):
+        axes.barh(y, min(blocks, 40), height=0.6, color=PALETTE[1] if blocks == least else PALETTE[0])
+        text = f"{blocks}" if blocks <= 40 else f"{blocks} →"
+        axes.text(min(blocks, 40) + 0.4, y, text, color=GREY, va="center", fontsize=11)
+    axes.set_yticks(range(len(fit)), list(fit))
+    axes.set_ylim(len(fit) - 0.5, -0.5)
+    axes.set_xlim(0, 44)
+    axes.set_xlabel(f"blocks of {warps} warps that fit into one SM of an {gpu.name}")
+    share = least * warps / gpu.warps_per_sm
+    axes.set_title(f"{least} resident: occupancy {share:.0%}", color=GREY, fontsize=12)
+    narrow = " and ".join(name for name, blocks in fit.items() if blocks == least)
+    return Picture(figure, f"{least} blocks are resident, occupancy {share:.0%}; the limit is {narrow}.")
+
+
+def sliding_limits(gpu: GPU, warps: int) -> Slider:
+    """The four limits, with registers per thread and KiB of shared memory per block to be moved."""
+    return slider(
+        lambda registers, KiB: limits(gpu, warps, registers, KiB * 1024),
+        {"registers": 104, "KiB": 16},
+        registers=(32, 64, 104, 128, 168, 255),
+        KiB=(0, 16, 48, 96),
+    )

@@ -14,11 +14,11 @@ from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import delta as kernels
 from flashlearn.lessons.lesson_03_attention_backward import exercises as lesson
-from flashlearn.lessons.lesson_03_attention_backward import given, pictures
+from flashlearn.lessons.lesson_03_attention_backward import given, one_walk, pictures
 from flashlearn.lessons.shared import example, reference
 from flashlearn.outcome import Status
 
-NUMERIC = {e.name: e for e in (lesson.attention_backward, lesson.delta_preprocess)}
+NUMERIC = {e.name: e for e in (lesson.attention_backward, lesson.dq_in_one_walk, lesson.delta_preprocess)}
 SYMBOLIC = {
     e.name: e
     for e in (lesson.attention_dv_dp, lesson.delta_identity, lesson.lse_gradient, lesson.attention_dq_dk)
@@ -371,7 +371,8 @@ P = torch.softmax(example.ALPHA * example.Q @ example.K.T, dim=-1)
 @pytest.mark.parametrize(
     "picture, says",
     [
-        (pictures.passes(), "dK = α dSᵀ Q"),
+        (pictures.passes(labelled=True), "dK = α dSᵀ Q"),
+        (pictures.passes(), "to be found"),
         (pictures.collected(P.tolist(), example.dO.tolist()), "over the queries i: 1.029"),
         (pictures.two_sums(P[0].tolist(), example.dO[0].tolist(), example.V.tolist()), "all to −0.428"),
         (pictures.blind_bar([0.5, 1, 2], [1e-3, 1e-2, 1], [1e-2, 0.1, 2], 5e-3), "for values in ±0.5."),
@@ -380,3 +381,16 @@ P = torch.softmax(example.ALPHA * example.Q @ example.K.T, dim=-1)
 def test_each_picture_is_drawn_and_says_what_it_shows(picture, says):
     assert says in picture.description
     assert picture.png().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------- one walk
+
+
+def test_a_tile_is_gone_when_the_next_one_comes_and_a_second_walk_is_an_error():
+    tiles = one_walk.Tiles(torch.ones(5, 2), torch.ones(5, 3), block=2)
+    walk = one_walk.OneWalk(tiles, torch.float64)
+    kept = list(walk)
+    assert [len(k) for k, _ in kept] == [2, 2, 1] and kept[0][0].dtype == torch.float64
+    assert all(t.isnan().all() for pair in kept[:-1] for t in pair) and torch.equal(tiles.k, torch.ones(5, 2))
+    with pytest.raises(RuntimeError, match="a second time"):
+        list(walk)

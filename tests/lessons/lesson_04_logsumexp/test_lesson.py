@@ -20,6 +20,8 @@ from flashlearn.lessons.lesson_04_logsumexp import mistakes, pictures
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp
 from flashlearn.outcome import Status
+from tests.corpus import wrong_entries
+from tests.reviewing import reviewed
 
 BLOCK = 32  # as the launcher of online_logsumexp has it for rows of up to 1024
 KERNELS = {e.name: e for e in (lesson.online_logsumexp, lesson.recompute_probabilities)}
@@ -394,21 +396,32 @@ def test_both_row_sums_are_the_same_number():
 
 # ---------------------------------------------------------------- the pictures
 
-MACHINES = {"one": (1e12, 100e12, 2e12), "two": (2e12, 100e12, 2e12)}
-
 
 @pytest.mark.parametrize(
     "picture, says",
     [
         (pictures.online_scan([0.0, math.log(2), math.log(3)], 1), "m = 1.1, l = 2"),
-        (
-            pictures.traffic({"P": lambda n, d: 2 * n * n}, {"P": lambda n, d: n * d}, 1024, 64),
-            "P: 2 MiB requested, 64 KiB unique",
-        ),
-        (pictures.break_even(MACHINES), "one: reading takes 2.00 ps, break-even at D = 75"),
-        (pictures.break_even(MACHINES, measured={"two": (1.1, {16: 0.9})}), "two: reading takes 1.00 ps"),
     ],
 )
 def test_each_picture_is_drawn_and_says_what_it_shows(picture, says):
     assert says in picture.description
     assert picture.png().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------- one pass
+
+
+def test_the_scan_is_one_pass_in_blocks_shorter_than_the_row():
+    assert reviewed(lesson.online_logsumexp, kernels.online_logsumexp) == ""
+
+
+@pytest.mark.parametrize(
+    "title, says",
+    [
+        ("one loop for the maximum, one for the sum", "read more than once"),
+        ("the whole row in one block", "held in one block"),
+    ],
+)
+def test_right_numbers_by_another_way_are_told_what_the_lesson_asks_for(title, says):
+    (entry,) = [e for e in wrong_entries() if e.exercise == "online_logsumexp" and e.title == title]
+    assert says in reviewed(lesson.online_logsumexp, entry.function)

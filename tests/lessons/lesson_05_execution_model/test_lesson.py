@@ -20,7 +20,12 @@ from flashlearn.kernels.matmul import tiled_matmul
 from flashlearn.kernels.tour import row_sum, scaled_add
 from flashlearn.lessons.lesson_05_execution_model import exercises as lesson
 from flashlearn.lessons.lesson_05_execution_model import faulty_kernels as broken
-from flashlearn.lessons.lesson_05_execution_model import machine_pictures, probes, traffic_pictures
+from flashlearn.lessons.lesson_05_execution_model import (
+    machine_pictures,
+    probes,
+    storing_pictures,
+    traffic_pictures,
+)
 from flashlearn.lessons.lesson_05_execution_model.block_budget import block_budget
 from flashlearn.machine import device
 from flashlearn.outcome import Status
@@ -311,8 +316,25 @@ def test_saved_measurements_have_what_a_fresh_one_has():
     assert probes.data_sheet("NVIDIA H100 80GB HBM3").name == "H100"
 
 
+def test_no_recorded_product_requests_more_than_the_recorded_l2_delivers():
+    n, reached = probes.SAVED["n"], probes.SAVED["bandwidth"]
+    for (block, _), rate in probes.SAVED["matmul"].items():
+        requested = float(lesson.traffic(*map(sp.Integer, (n, n, n, *block, 2))))
+        assert requested / (2 * n**3 / rate) <= reached["L2"] < reached["L2, shared"], block
+
+
 H100 = device.GPUS["H100"]
+MACHINES = {"one": (1e12, 100e12, 2e12), "two": (2e12, 100e12, 2e12)}
 PICTURES = {
+    "traffic": (
+        lambda: storing_pictures.traffic({"P": lambda n, d: 2 * n * n}, {"P": lambda n, d: n * d}, 1024, 64),
+        "P: 2 MiB requested, 64 KiB unique",
+    ),
+    "break-even": (
+        lambda: storing_pictures.break_even(MACHINES, measured={"two": (1.1, {16: 0.9})}),
+        "one: reading takes 2.00 ps, break-even at D = 75",
+    ),
+    "limits": (lambda: traffic_pictures.limits(H100, 4, 104, 16384), "the limit is registers"),
     "ladder": (
         lambda: machine_pictures.ladder(machine_pictures.levels(H100, probes.SAVED), "H100"),
         "registers 33 MiB",
@@ -328,7 +350,7 @@ PICTURES = {
         lambda: traffic_pictures.banks({"plain": lambda r, c: 8 * r + c, "odd": lambda r, c: 9 * r + c}),
         "odd: 1",
     ),
-    "tiles": (lambda: traffic_pictures.tiles(70, 100, 50, (32, 64, 16), (1, 1), 1), "3 × 2 programs"),
+    "tiles": (lambda: traffic_pictures.tiles(70, 100, 50, (32, 64, 16), (1, 1, 0), 1), "3 × 2 programs"),
     "roofline": (
         lambda: traffic_pictures.roofline(H100, [("mine", 21.2, 1365.0, 1e14)], l2=8e12),
         "ridge at 295",

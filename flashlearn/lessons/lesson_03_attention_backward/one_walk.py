@@ -1,0 +1,106 @@
+"""dQ from one walk over tiles of keys and values: what is handed out, what is right, and what goes wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Inputs
+from flashlearn.lessons.lesson_03_attention_backward import given
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
+
+AGAIN = "You walk over the tiles a second time. Here each of them comes once."
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """Keys and values, [S_k, D] each, in tiles of `block` rows."""
+
+    k: Tensor
+    v: Tensor
+    block: int
+
+    def at(self, dtype: torch.dtype) -> Iterator[tuple[Tensor, Tensor]]:
+        """One pair after the other, at this precision."""
+        return iter(zip(self.k.to(dtype).split(self.block), self.v.to(dtype).split(self.block), strict=True))
+
+
+class OneWalk:
+    """The same for one walk: a pair is NaN as soon as the next has come, and a second walk is an error."""
+
+    def __init__(self, tiles: Tiles, dtype: torch.dtype):
+        self._pairs = tiles.at(dtype)
+        self._last: tuple[Tensor, ...] = ()
+        self._begun = False
+
+    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
+        if self._begun:
+            raise RuntimeError(AGAIN)
+        self._begun = True
+        return self._walk()
+
+    def at(self, dtype: torch.dtype) -> Iterator[tuple[Tensor, ...]]:
+        """The walk: it has its precision already."""
+        return iter(self)
+
+    def _walk(self) -> Iterator[tuple[Tensor, ...]]:
+        for pair in self._pairs:
+            for tile in self._last:
+                tile.fill_(math.nan)
+            self._last = tuple(tile.clone() for tile in pair)
+            yield self._last
+
+
+def inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, do [S_q, D], lse [S_q], the tiles and alpha; `block` is one of the case's sizes."""
+    drawn = given.backward_inputs(case, generator)
+    q, k, v, do, alpha = (drawn[name] for name in ("q", "k", "v", "do", "alpha"))
+    lse = torch.logsumexp(alpha * q.double() @ k.double().T, dim=1).to(q.dtype)
+    return {"q": q, "do": do, "lse": lse, "tiles": Tiles(k, v, case.sizes["block"]), "alpha": alpha}
+
+
+def call(function: Callable[..., Any], drawn: Inputs) -> Any:
+    """Call with tiles that come once, and without autograd."""
+    walk = OneWalk(drawn["tiles"], drawn["q"].dtype)
+    with torch.no_grad():
+        return function(drawn["q"], drawn["do"], drawn["lse"], walk, drawn["alpha"])
+
+
+def dq(
+    q: Tensor, do: Tensor, lse: Tensor, tiles: Tiles | OneWalk, alpha: float, faults: Faults = NONE
+) -> Tensor:
+    """dQ = alpha (Σ P dP K − delta Σ P K), all sums over one walk, or with faults by name."""
+    worth_of_keys, keys = torch.zeros_like(q), torch.zeros_like(q)
+    delta, count = torch.zeros_like(q[:, :1]), 0
+    for k, v in tiles.at(q.dtype):
+        count += 1
+        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        worth = p * (do @ v.T)
+        if "last tile only" in faults:
+            worth_of_keys, keys, delta = torch.zeros_like(q), torch.zeros_like(q), torch.zeros_like(delta)
+        delta = delta + worth.sum(dim=1, keepdim=True)
+        so_far = delta if "delta so far" in faults else torch.zeros_like(delta)
+        if "delta of the tile" in faults:
+            so_far = worth.sum(dim=1, keepdim=True)
+        worth_of_keys = worth_of_keys + (worth - p * so_far) @ k
+        keys = keys + p @ k
+    if faults & {"no delta", "delta so far", "delta of the tile"}:
+        delta = torch.zeros_like(delta)
+    if "tiles kept" in faults and count > 1:
+        return torch.full_like(q, math.nan)
+    if "delta is 1" in faults:
+        delta = torch.ones_like(delta)
+    return (1.0 if "no alpha" in faults else alpha) * (worth_of_keys - delta * keys)
+
+
+def dq_with_delta_first(q: Tensor, do: Tensor, lse: Tensor, tiles: Tiles, alpha: float) -> Tensor:
+    """The same in two walks: delta, then dS and its product with the keys."""
+    pairs = list(tiles.at(q.dtype))
+    k, v = (torch.cat(parts) for parts in zip(*pairs, strict=True))
+    p, dp = torch.exp(alpha * q @ k.T - lse[:, None]), do @ v.T
+    return alpha * (p * (dp - (p * dp).sum(dim=1, keepdim=True))) @ k

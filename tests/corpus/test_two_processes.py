@@ -37,10 +37,16 @@ def nursery():
 
 @pytest.fixture(autouse=True)
 def all_the_time_in_the_world(monkeypatch):
-    """What a check leaves out for lack of time depends on the machine, and on the process."""
+    """What a check leaves out for lack of time depends on the machine, and on the process.
+
+    Edits are counted, not timed; fewer of them do.
+    """
     monkeypatch.setattr("flashlearn.judging.cases.HURRY", 1e6)
     monkeypatch.setattr(importlib.import_module("flashlearn.explaining.named"), "PATIENCE", 60.0)
     monkeypatch.setattr("flashlearn.explaining.divergence.BUDGET", 60.0)
+    monkeypatch.setattr(
+        "flashlearn.explaining.edits.mended.PATIENCE", 200
+    )  # enough to see that it is the same
 
 
 def said(report: Report) -> tuple:

@@ -41,6 +41,7 @@ wrong(
     "Each tile is added up in half precision before it joins the fp32 total.",
     "summed in half precision",
     "precision",
+    "one edit",
 )(edited(ROWS, (", other=0).to(tl.float32)", ", other=0)"), title="fp32 total of half-precision sums"))
 
 right("row_sum", "columns from the last to the first, 8 at a time, by Kahan's compensated summation")(

@@ -115,6 +115,7 @@ wrong(
     "The atomic adds go into a tensor of dy's dtype: in fp16 each of them is rounded.",
     "tiles summed in half precision",
     "precision",
+    "one edit",
     title="atomics in dy's dtype",
 )(edited(ATOMIC, ("torch.zeros(cols, dtype=torch.float32)", "torch.zeros(cols, dtype=dy.dtype)")))
 

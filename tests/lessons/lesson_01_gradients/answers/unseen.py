@@ -54,6 +54,7 @@ wrong(
     "bias_gradient",
     "The partial sums of 64 rows are rounded to dy's half precision before they meet.",
     "precision",
+    "one edit",
 )(
     edited(
         PARTIAL,

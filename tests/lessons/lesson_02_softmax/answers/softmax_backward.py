@@ -153,6 +153,7 @@ wrong(
     "The sum is carried in half precision.",
     "sum in half precision",
     "precision",
+    "one edit",
     title="no conversion to fp32",
 )(
     edited(

@@ -172,5 +172,6 @@ wrong(
     "O in place of acc",
     "zero over zero",
     "O in place of acc + zero over zero",
+    "one edit",
     title="guarded, acc / l",
 )(edited(GUARDED, ("return m, l, acc", "return m, l, acc / l[..., None]")))

@@ -151,6 +151,7 @@ wrong(
     "recompute_probabilities",
     "Each row of a tile is divided by its own sum, although LSE has normalised the whole row already.",
     "softmax of the tile",
+    "one edit",
 )(
     edited(
         REBUILD,

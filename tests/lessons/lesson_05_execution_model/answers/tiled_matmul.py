@@ -361,6 +361,7 @@ wrong(
     "A B whose second size is K is taken to be transposed: so is every square one.",
     "views taken for contiguous",
     "transposed",
+    "one edit",
 )(
     edited(
         POINTERS,

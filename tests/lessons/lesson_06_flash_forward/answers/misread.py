@@ -46,9 +46,13 @@ wrong(
     "divided in every step + divided by l twice",
     "divided in every step",
 )(edited(flash_forward, (SUM, f"{SUM}\n        acc = acc / l_i[:, None]"), title="divided in the loop too"))
-wrong("flash_forward", "acc is rescaled a second time, after the sum.", "first divergence", "not rescaled")(
-    edited(flash_forward, (SUM, f"{SUM}\n        acc = acc * rescale[:, None]"), title="rescaled twice")
-)
+wrong(
+    "flash_forward",
+    "acc is rescaled a second time, after the sum.",
+    "first divergence",
+    "not rescaled",
+    "one edit",
+)(edited(flash_forward, (SUM, f"{SUM}\n        acc = acc * rescale[:, None]"), title="rescaled twice"))
 wrong("flash_forward", "The factor for what is old is turned round.", "rescale with the wrong sign")(
     edited(flash_forward, ("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)"), title="exp(m_new − m_old)")
 )

@@ -96,7 +96,7 @@ forward("Padded keys get the score 0 instead of −∞ and are counted in l.", "
         ),
     )
 )
-forward("l is summed in half precision: P is rounded before the sum.", "precision")(
+forward("l is summed in half precision: P is rounded before the sum.", "precision", "one edit")(
     edited(fwd_tutorial, ("l_ij = tl.sum(p, 1)", "p = p.to(v.dtype)\n        l_ij = tl.sum(p, 1)"))
 )
 forward("O comes out in float32 whatever q is.", "shape")(

@@ -76,7 +76,11 @@ causal("exp2 of scores that were never multiplied by log2 e.", "log2 e is missin
 
 # ---------------------------------------------------------------- from the diagonal back, a finite filler
 
-causal("Rows that see nothing average over hidden keys: exp(−1e30 + 1e30) is 1.", "a finite number for −inf")(
+causal(
+    "Rows that see nothing average over hidden keys: exp(−1e30 + 1e30) is 1.",
+    "a finite number for −inf",
+    "one edit",
+)(
     edited(
         from_the_diagonal_back,
         ("tl.where(see, tl.exp(s - m_new[:, None]), 0.0)", "tl.exp(s - m_new[:, None])"),
@@ -113,7 +117,7 @@ causal(
         ("<= S_k - S_q) &", "<= S_k - S_q + 1) &"),
     )
 )
-causal("Hidden scores are set to 0 and take part like any other.", "hidden scores set to 0")(
+causal("Hidden scores are set to 0 and take part like any other.", "hidden scores set to 0", "one edit")(
     edited(
         from_the_diagonal_back,
         ('input_precision="ieee"), NEG)', 'input_precision="ieee"), 0.0)'),

@@ -111,7 +111,7 @@ dq(
         ),
     )
 )
-dq("dS goes through fp16 whatever the inputs are.", "precision", "dS cast to fp16")(
+dq("dS goes through fp16 whatever the inputs are.", "precision", "dS cast to fp16", "one edit")(
     edited(dq_tutorial, ("ds = ds.to(kT.dtype)", "ds = ds.to(tl.float16).to(kT.dtype)"))
 )
 dq("O is multiplied with itself in the preprocess kernel: delta is Σ O².", "delta from O alone")(
@@ -146,7 +146,7 @@ dq("Two mistakes: delta is added, and alpha is missing from dQ.", "delta added +
         dq_delta_inside, ("- p * delta[:, None]", "+ p * delta[:, None]"), ("grad * a, mask", "grad, mask")
     )
 )
-dq("LSE lies along the keys.", "LSE along the keys")(
+dq("LSE lies along the keys.", "LSE along the keys", "one edit")(
     edited(dq_delta_inside, ("- L[:, None]", "- L[None, :]"))
 )
 dq("delta lies along the keys.", "delta along the keys")(

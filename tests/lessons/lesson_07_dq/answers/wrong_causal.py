@@ -122,7 +122,7 @@ causal(
         ("mask=offs_m < M, other=0.0) * RLN2", "mask=offs_m < M, other=0.0)"),
     )
 )
-causal("The mask is one key too generous.", "mask shows one key too many")(
+causal("The mask is one key too generous.", "mask shows one key too many", "one edit")(
     edited(dq_causal_with_an_if, ("i[:, None] + Sk - Sq)", "i[:, None] + Sk - Sq + 1)"))
 )
 causal("The diagonal is shifted by S_q − S_k, the wrong way.", "S_k − S_q with the wrong sign")(

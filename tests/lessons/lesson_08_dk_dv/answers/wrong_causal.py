@@ -137,7 +137,7 @@ causal(
         ("    return dk, dv\n", "    return dv, dk\n"),
     )
 )
-causal("dS goes through fp16 whatever the inputs are.", "precision", "dS cast to fp16")(
+causal("dS goes through fp16 whatever the inputs are.", "precision", "dS cast to fp16", "one edit")(
     edited(dkdv_tutorial_causal, ("dsT = dsT.to(qT.dtype)", "dsT = dsT.to(tl.float16).to(qT.dtype)"))
 )
 
@@ -159,7 +159,7 @@ causal("The rows are clamped: padded queries are the last one again.", "padded q
         dkv_causal_backwards, ("i = i0 + tl.arange(0, BQ)", "i = tl.minimum(i0 + tl.arange(0, BQ), S_q - 1)")
     )
 )
-causal("The mask is one key too generous.", "mask shows one key too many")(
+causal("The mask is one key too generous.", "mask shows one key too many", "one edit")(
     edited(
         dkv_causal_backwards,
         ("i[:, None] >= j[None, :] - (S_k - S_q)", "i[:, None] >= j[None, :] - (S_k - S_q) - 1"),

@@ -140,7 +140,7 @@ strided(
         ("dtype=torch.float32", "dtype=q.dtype"),
     )
 )
-strided("alpha is applied by the launcher and again by the kernel.", "alpha applied twice")(
+strided("alpha is applied by the launcher and again by the kernel.", "alpha applied twice", "one edit")(
     edited(TUTORIAL, ("    o = torch.empty(", "    q = q * scale\n    o = torch.empty("))
 )
 

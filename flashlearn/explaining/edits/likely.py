@@ -109,7 +109,7 @@ def _shared(outcomes: Sequence[Outcome]) -> str:
     wrong = [o.case.tags for o in outcomes if o.status is not Status.PASS]
     right = [o.case.tags for o in outcomes if o.status is Status.PASS]
     shares = {
-        tag: sum(tag in tags for tags in right) / len(right)
+        tag: sum(tag in tags for tags in right) / max(len(right), 1)
         for tag in BY_TAG
         if all(tag in tags for tags in wrong)
     }

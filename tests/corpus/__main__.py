@@ -1,8 +1,9 @@
 """What the grader says of every answer of the corpus: `python -m tests.corpus`.
 
 A wrong answer counts as named correctly if its finding is one of the names that its entry lists, as named in
-part if the finding is one of two mistakes and says that there is more, as unnamed if there is no finding or
-one that only says where or what was seen, and as named wrongly otherwise.
+part if the finding is one of two mistakes and says that there is more, or an edit that mends everything and
+that the entry does not list, as unnamed if there is no finding or one that only says where or what was seen,
+and as named wrongly otherwise.
 """
 
 from __future__ import annotations

@@ -62,6 +62,8 @@ def verdict(entry: Entry, said: Said) -> str:
     found = frozenset(said.names)
     if found <= VAGUE_NAMES:
         return UNNAMED
+    if found == {"one edit"}:
+        return IN_PART  # it mends everything, but nobody has read whether it says what a teacher would
     if said.partial and any(found < parts(name) for name in entry.names):
         return IN_PART
     return WRONGLY

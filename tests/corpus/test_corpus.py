@@ -94,6 +94,8 @@ def _said(*names: str, passed: bool = False, partial: bool = False) -> Said:
         (("A + B", "C"), ("A", "B", "C"), "named correctly"),
         (("A + B",), ("A",), "named wrongly"),
         (("A",), (), "unnamed"),
+        (("A",), ("one edit",), "named in part"),
+        (("A", "one edit"), ("one edit",), "named correctly"),
         (("A",), ("some rows",), "unnamed"),
         (("A",), ("some rows", "ragged tail"), "unnamed"),
         (("some rows",), ("some rows",), "named correctly"),

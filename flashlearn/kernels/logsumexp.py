@@ -42,7 +42,7 @@ def online_logsumexp(x: Tensor) -> Tensor:
     """lse_i = log Σ_j exp(x_ij): [M, N] of any strides → [M] in fp32."""
     M, N = x.shape
     lse = torch.empty(M, dtype=torch.float32, device=x.device)
-    BLOCK = 32 if N <= 1024 else 1024  # shorter than most rows, and never as long as it takes
+    BLOCK = 32 if N <= 1024 else 1024  # shorter than a long row, however long it is
     online_logsumexp_kernel[(M,)](x, lse, N, *x.stride(), BLOCK=BLOCK)
     return lse
 

@@ -19,7 +19,7 @@
 #
 # **It takes** about two and a half hours, well in two sittings (sections 1 to 5, then the rest): four symbolic
 # answers of one or two lines, two functions in torch of six to nine lines, one kernel of eight, three questions at the
-# end. Section 10 holds the proofs for any size, to be read by those who want them.
+# start and three at the end. Section 10 holds the proofs for any size, to be read by those who want them.
 
 # %%
 import math
@@ -756,8 +756,8 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 #
 # ### Inputs that can be read
 #
-# A third kind of test chooses the inputs so that a result *is* a matrix that you want to see. With $V = 1$, the identity,
-# $O = P$. The design notes of a CUDA kernel test with $4 \times 4$ matrices, $Q$ and $K$ like the identity. If $V$ and $dO$
+# A third kind of test chooses the inputs so that a result *is* a matrix that you want to see. With $V = I$, the identity,
+# $O = P$. The author of one CUDA kernel used $4 \times 4$ matrices, with $Q$ and $K$ like the identity. If $V$ and $dO$
 # are so as well, each result has two different numbers in it, and can be checked in the head. **Predict:** does such a
 # test notice a $dV$ that was computed without its transpose? And a $dK$?
 
@@ -778,8 +778,8 @@ def dK_not_transposed(q, k, v, do, alpha):
 one = torch.eye(4, dtype=torch.float64)
 mixed = torch.tensor([[2, 0, 0, 0], [0, 0, 0, 3], [1, 1, 0, 0], [0, 0, 1, 0]], dtype=torch.float64)
 patterns = {
-    "Q, K, V, dO all 1": (one, one, one, one, 0.5),
-    "K, V, dO all 1": (mixed, one, one, one, 0.5),
+    "Q, K, V, dO all I": (one, one, one, one, 0.5),
+    "K, V, dO all I": (mixed, one, one, one, 0.5),
 }
 for pattern, inputs in patterns.items():
     right = by_hand(*inputs)
@@ -787,15 +787,15 @@ for pattern, inputs in patterns.items():
         same = all(torch.allclose(a, b) for a, b in zip(right, function(*inputs), strict=True))
         print(f"{pattern:18} {function.__name__}: {'not noticed' if same else 'noticed'}")
 
-print(f"with Q = K = V = dO = 1, dV is\n{by_hand(one, one, one, one, 0.5)[2].numpy().round(3)}")
+print(f"with Q = K = V = dO = I, dV is\n{by_hand(one, one, one, one, 0.5)[2].numpy().round(3)}")
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
 # - With the identity everywhere, $S$ is symmetric, so $P$ and $dS$ are, and a transpose that is missing changes nothing.
 #   The pattern is pleasant to read and blind to the commonest mistake of this lesson.
-# - Leave $K = V = dO = 1$ and give $Q$ some other numbers, and each result is one matrix: $O = P$, $dV = P^\top$,
-#   $dP = 1$, $dQ = \alpha\, dS$. Now a transpose shows, and you can read $P$ and $dS$ off the results of a kernel that
+# - Leave $K = V = dO = I$ and give $Q$ some other numbers, and most results are one matrix: $O = P$, $dV = P^\top$,
+#   $dP = I$, $dQ = \alpha\, dS$. Now a transpose shows, and you can read $P$ and $dS$ off the results of a kernel that
 #   never stores them. (The checks of this course do that to find out which pairs a kernel forgets.)
 #
 # </details>

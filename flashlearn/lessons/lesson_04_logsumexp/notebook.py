@@ -18,7 +18,7 @@
 # **You need** lesson 02 (softmax, and why the maximum may be subtracted); lesson 00 for the kernels.
 #
 # **It takes** about two hours: two symbolic answers of two and three lines, one function in torch, two kernels of
-# eight lines, three questions at the end. Section 4 is a good place for a break.
+# eight lines, three questions at the start and three at the end. Section 4 is a good place for a break.
 
 # %%
 import math
@@ -85,8 +85,8 @@ for row, got, half, true in zip(rows.tolist(), naive.tolist(), halves.tolist(), 
 #
 # - The answer is never far from the largest score. What overflows is a number on the way there: $e^{100}$ in fp32,
 #   $e^{12}$ in fp16 already. Far below zero every exponential is 0, and $\log 0 = -\infty$.
-# - A softmax warns with NaN. A logsumexp answers $\infty$ or $-\infty$, which looks like a number to everything that
-#   follows.
+# - In a softmax, NaN at least shows. A logsumexp answers $\infty$ or $-\infty$, which looks like a number to everything
+#   that follows.
 #
 # </details>
 
@@ -219,7 +219,7 @@ for start in (0.0, 10.0, 100.0):
 # l_{\text{new}} = l \cdot e^{\,m - m_{\text{new}}} + \sum_{j \in \text{tile}} e^{s_j - m_{\text{new}}} .$$
 #
 # The old sum is in units of $e^{m}$; the factor converts it to units of $e^{m_{\text{new}}}$, as one converts a
-# length from feet to metres. (Spacecraft have been lost over that.) Nothing has to be read again. The start is
+# force from pounds to newtons. (A spacecraft was lost over that.) Nothing has to be read again. The start is
 # $m = -\infty$, $l = 0$: the maximum and the sum of nothing.
 #
 # Step by step: before you move the slider on, **predict** whether the factor will be 1, and what it does to the bar.
@@ -245,8 +245,9 @@ assert sp.simplify(sp.exp(m_i) * l_i - (1 + 2 + 3)) == 0
 #
 # The claim is an *invariant*: after the first $t$ columns, $l = \sum_{j < t} e^{s_j - m}$. It holds at the start,
 # where both sides are 0. If it holds before a tile of $B$ columns, it holds after it: that is the step, and it is
-# what the next cell proves, for **every $t$, every $B$, all scores**, and for any two numbers $m$ and
-# $m_{\text{new}}$. So it holds at the end, where it says that $l$ is the row's sum.
+# what the next cell proves, for **every $t > 0$, every $B$, all scores**, and for any two numbers $m$ and
+# $m_{\text{new}}$. (The first tile needs no proof: $m = -\infty$, the factor is $e^{-\infty} = 0$, and the old sum is 0
+# anyway.) So it holds at the end, where it says that $l$ is the row's sum.
 
 # %%
 N, t, B = sp.symbols("N t B", integer=True, positive=True)
@@ -266,11 +267,11 @@ assert sp.simplify(l_after - sum_over(0, t + B - 1, m_new)) == 0  # the invarian
 
 # %% [markdown]
 # Look at what the proof did not use: that $m$ is a maximum. The recurrence is right with any sequence of numbers, as
-# long as each factor $e^{m - m_{\text{new}}}$ says what happened. The maximum is there for the exponentials: with it
+# long as each factor $e^{m - m_{\text{new}}}$ takes the sum from the old unit to the new one. The maximum is there for the exponentials: with it
 # none of them, the factor included, is ever larger than 1.
 #
-# In the same notation the algebra of section 1, for **every $N$ and any $m$**: a constant added to all scores is added to
-# the LSE, and what exercise 1 asked for.
+# The next cell proves, in the same notation, what section 1 found, for **every $N$ and any $m$**: a constant that is
+# added to all scores is added to the LSE, and exercise 1's two formulas hold.
 
 # %%
 lse, l = sp.log(sum_over(0, N - 1, 0)), sum_over(0, N - 1, m)
@@ -374,7 +375,7 @@ def same(one, other):
 
 
 def vanishes(gap):
-    """For answers by cases, which sympy cannot always compare: at a hundred draws of numbers."""
+    """Sympy cannot always compare answers by cases: those are compared at a hundred draws of numbers."""
     names = sorted(gap.free_symbols, key=str)
     value = sp.lambdify(names, gap, "math")
     return all(
@@ -493,8 +494,8 @@ print("O   ", rounded(acc_row[0] / l_row), " P V      ", rounded(P[0] @ V))
 # > **The claim**, found wherever online softmax is explained, and just proved: the result does not depend on the
 # > order.
 # >
-# > **The experiment.** Ten thousand rows, three parts each, in fp32. **Predict** how many of the sums $l$ come out
-# > bit for bit equal: for $(a \oplus b) \oplus c$ against $a \oplus (b \oplus c)$; for $a \oplus b$ against
+# > **The experiment.** Ten thousand rows, three parts each, in fp32. **Predict** how many of the sums $l$ differ
+# > in some bit: for $(a \oplus b) \oplus c$ against $a \oplus (b \oplus c)$; for $a \oplus b$ against
 # > $b \oplus a$; and for the last two again if the merge uses a *fused multiply-add*, which computes $xy + z$ and
 # > rounds once. A GPU's compiler fuses whenever it can. (`fma` below takes a detour through fp64, where the product
 # > of two fp32 numbers is exact.)
@@ -583,7 +584,7 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 # - The block's own maximum is *right* in exact arithmetic (any number will do, section 3), and passes the plain cases.
 #   It fails where the scores fall by more than 88 along the row, so that $l$ overflows, and where a block of $-\infty$
 #   comes last.
-# - In the card's traffic, each score is requested once: a kernel that looks for the maximum first and sums then has the
+# - In the report's traffic, each score is requested once: a kernel that looks for the maximum first and sums then has the
 #   same numbers and twice the bytes. The mask costs nothing, and neither does the guard: they are arithmetic on registers.
 # - All programs of this kernel carry scalars. In attention a program carries a *block* of queries: `m_i` and `l_i` are
 #   then vectors, `tl.max` gets an `axis=1`, and `acc` joins them: lesson 06.

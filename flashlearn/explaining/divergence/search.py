@@ -128,7 +128,7 @@ def _departure(
         and (r is candidate.reading or _other_than(r, goal))
     )
     operands = tuple(readings[n] for n in reading.event.operands)
-    if not all(_right_for(o, reading) for o in operands):
+    if not all(_right_for(o, reading) for o in operands) or any(_by_chance(o, goal) for o in operands):
         return None
     lost = {"q", "k"} - set(goal.quantity.axes) if goal.quantity.kind != "input" else set()
     padded = None
@@ -140,6 +140,14 @@ def _departure(
             if tried[1]:
                 padded = source
     return Departure(reading, goal, operands, padded, readings)
+
+
+def _by_chance(operand: Reading, goal: Goal) -> bool:
+    """True for one number that stands for nothing yet, and is right only as another sum's beginning."""
+    array = operand.event.array
+    if array.size != 1 or array.dtype.kind != "f" or array.item() != 0.0 or not operand.firm:
+        return False
+    return goal.quantity.axes == ("q", "k") and all(m.quantity.axes == ("q",) for m in operand.firm)
 
 
 def _other_than(reading: Reading, goal: Goal) -> bool:

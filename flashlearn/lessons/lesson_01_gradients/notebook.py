@@ -61,7 +61,7 @@ flashlearn.recall("01", answers)
 @triton.jit
 def add_bias(x_ptr, b_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     i, j = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N)
-    inside = (i < M)[:, None] & (j < N)[None, :]
+    inside = (i < M)[:, None] & (j < N)[None, :]  # both must hold; & binds before <: keep the brackets
     place = i[:, None] * N + j[None, :]
     x = tl.load(x_ptr + place, mask=inside)
     b = tl.load(b_ptr + j, mask=j < N)
@@ -178,7 +178,7 @@ print("autograd", leaf.grad.tolist())
 # ### Ten lines of sympy
 #
 # What follows is proved for matrices of *every* size. On paper one writes $\sum_{i=0}^{n-1} x_i^2$ and never says what
-# $n$ is. Sympy can do that as well, and these are all of its words that you need to read the proofs:
+# $n$ is. Sympy can do that as well, and these are the words of it that the proofs use most:
 
 # %% tags=["nbval-check-output"]
 n = sp.Symbol("n", integer=True, positive=True)  # a size, never fixed
@@ -867,7 +867,7 @@ flashlearn.check("bias_gradient", bias_gradient)
 # <details><summary><b>What to notice</b></summary>
 #
 # - The first three pass on $64 \times 64$: whole tiles, nothing to round. Only the mean fails, by a factor of 64.
-# - Without `.to(tl.float32)` the case *fp16, cancelling* fails: its last row takes back the sum of all others, numbers
+# - Without `.to(tl.float32)` two cases fail, *fp16, cancelling* among them: its last row takes back the sum of all others, numbers
 #   beyond a thousand, where fp16 numbers lie a whole unit apart. The small rest that should remain is lost. Gradients
 #   are like that: large contributions of both signs.
 # - The programs never meet: each owns its columns. That makes the result the same on every run, and it leaves most

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs
-from flashlearn.judging.symbolic.running import agreeing
+from flashlearn.judging.symbolic.running import agreeing, arguments
 from flashlearn.judging.tolerance import Truth, agrees
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
-from flashlearn.running.evidence import Evidence
 
 PATIENCE = 1_700
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
@@ -90,8 +89,7 @@ class Formulas:
         good = set(self.bad)
         for outcome in (*self.wrong, *self.right):
             self.left -= 1
-            given = self.exercise.inputs(outcome.case, outcome.case.generator())
-            evidence: Evidence = self.answer.run(given, Edited(section, text))
+            evidence = self.answer.run(arguments(self.exercise, outcome.case), Edited(section, text))
             if evidence.raised is not None:
                 return set()
             right = agreeing(self.exercise, outcome.case, evidence.returned, SECONDS)

@@ -13,8 +13,7 @@ class Edit:
 
     `kind` says what is done, `old` and `new` what stood there and what stands there then, as the learner
     would read it; `line` counts from 1. Of one kind, a smaller `variant` is likelier; `about` says of what
-    it is: "strides" for their names, "address" where an address is
-    computed, "mask" where a comparison is.
+    it is: "strides" for their names, "address" where an address is computed, "mask" where a comparison is.
     """
 
     kind: str
@@ -37,7 +36,6 @@ class Text:
     """A module section: its tree, and where each node stands."""
 
     def __init__(self, text: str):
-        self.text = text
         self.raw = text.encode()
         self.tree = ast.parse(text)
         self.starts = [0]
@@ -60,12 +58,6 @@ class Text:
         """The node's text exchanged for another."""
         start, end = self.span(node)
         return Edit(kind, start, end, new, node.lineno, self.of(node), new, variant, about)
-
-    def between(self, left: ast.AST, right: ast.AST, old: str) -> tuple[int, int] | None:
-        """Where an operator stands between two nodes."""
-        start, end = self.span(left)[1], self.span(right)[0]
-        at = self.raw.find(old.encode(), start, end)
-        return (at, at + len(old)) if at >= 0 else None
 
     def functions(self) -> Iterator[ast.FunctionDef]:
         """The functions of the text, outermost only."""

@@ -35,8 +35,7 @@ def run_symbolic(exercise: Exercise, answer: Answer | Callable[..., Any]) -> lis
 def run_case(exercise: Exercise, answer: Answer | Callable[..., Any], case: Case) -> Outcome:
     """One case: the learner's answer against the reference's."""
     started = time.perf_counter()
-    given = exercise.inputs(case, case.generator())
-    given = {name: given[name] for name in exercise.parameters() if name in given} or given
+    given = arguments(exercise, case)
     expected = exercise.reference(**copies(given))
     answer = answering(exercise, answer)
     unfit = _unfit(exercise, answer, given)
@@ -51,10 +50,15 @@ def run_case(exercise: Exercise, answer: Answer | Callable[..., Any], case: Case
     return _judged(case, started, checks, verdicts)
 
 
+def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
+    """What the function is called with in a case: of all that is drawn, what its signature names."""
+    given = exercise.inputs(case, case.generator())
+    return {name: given[name] for name in exercise.parameters() if name in given} or given
+
+
 def agreeing(exercise: Exercise, case: Case, got: Any, seconds: float) -> set[str]:
     """The outputs for which another value than the learner's would be right in a case, without words."""
-    given = exercise.inputs(case, case.generator())
-    given = {name: given[name] for name in exercise.parameters() if name in given} or given
+    given = arguments(exercise, case)
     wanted = by_name(exercise, exercise.reference(**copies(given)))
     answers = by_name(exercise, got) or {}
     return {n for n, a in answers.items() if equal(wanted[n], a, given, seconds=seconds)}

@@ -70,11 +70,12 @@ def test_every_edit_changes_the_text_where_it_says_so():
             assert text.encode()[: edit.start].count(b"\n") + 1 in (edit.line, edit.line + 1)
 
 
-def test_most_edits_are_programs():
+def test_every_edit_is_a_program():
     """An edit may make nonsense, but it is nonsense that Python can read."""
     for text in (KERNEL, LAUNCHER):
         for edit in edits_of(text):
-            compile(edit.applied(text), "<edited>", "exec")
+            code = compile(edit.applied(text), "<edited>", "exec")
+            assert code.co_names, edit
 
 
 def test_no_edit_is_made_twice():

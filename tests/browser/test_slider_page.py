@@ -8,28 +8,18 @@ import pytest
 
 from flashlearn.lessons.lesson_00_tour.pictures import programs_over_vector
 from flashlearn.lessons.shared.slider import slider
-from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, chromium
+from tests.browser.offline_page import offline
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(240)]
 
 
 @pytest.fixture
-def page_on_disk(tmp_path: Path) -> str:
-    twice = slider(programs_over_vector, {"n": 5, "block": 4}, n=(4, 5), block=(2, 4)).page() * 2
-    path = tmp_path / "slider.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8>{twice}", encoding="utf-8")
-    return path.as_uri()
+def twice() -> str:
+    return slider(programs_over_vector, {"n": 5, "block": 4}, n=(4, 5), block=(2, 4)).page() * 2
 
 
-def test_each_slider_turns_to_the_picture_of_its_values_without_a_network(page_on_disk: str):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=LAUNCH_ARGUMENTS)
-        errors: list[str] = []
-        page = browser.new_context(offline=True).new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(page_on_disk)
+def test_each_slider_turns_to_the_picture_of_its_values_without_a_network(twice: str, tmp_path: Path):
+    with offline(tmp_path, twice) as page:
         cards = page.locator(".flashlearn-slider")
         assert cards.count() == 2 and page.locator("input[type=range]").count() == 4
         card = cards.nth(1)
@@ -42,19 +32,11 @@ def test_each_slider_turns_to_the_picture_of_its_values_without_a_network(page_o
         assert card.locator("img").get_attribute("alt").startswith("4 elements in blocks of 2: 2 program")
         assert card.locator("b").all_inner_texts() == ["n = 4", "block = 2"]
         assert cards.nth(0).locator("img").get_attribute("alt").startswith("5 elements in blocks of 4")
-        assert not errors
-        browser.close()
 
 
-def test_without_scripts_the_start_values_are_shown_and_said(page_on_disk: str):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=LAUNCH_ARGUMENTS)
-        page = browser.new_context(offline=True, java_script_enabled=False).new_page()
-        page.goto(page_on_disk)
+def test_without_scripts_the_start_values_are_shown_and_said(twice: str, tmp_path: Path):
+    with offline(tmp_path, twice, scripts=False) as page:
         card = page.locator(".flashlearn-slider").first
         assert card.locator("img").bounding_box()["height"] > 100
         assert "Shown for n = 5, block = 4." in card.locator(".fls-note").inner_text()
         assert card.locator("input").count() == 0
-        browser.close()

@@ -9,30 +9,20 @@ import torch
 
 import flashlearn
 from flashlearn.kernels.flash_forward import flash_forward_causal
-from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, chromium
+from tests.browser.offline_page import offline
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(240)]
 
 
 @pytest.fixture
-def page_on_disk(tmp_path: Path) -> str:
+def twice() -> str:
     q, k, v = (torch.ones(1, 2, 100, 40) for _ in range(3))
     seen = flashlearn.trace(flash_forward_causal, q, k, v, 0.125, program=(2, 1))
-    twice = seen._repr_html_() * 2  # as JupyterLab's «Create New View for Output» has it
-    path = tmp_path / "trace.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8>{twice}", encoding="utf-8")
-    return path.as_uri()
+    return seen._repr_html_() * 2  # as JupyterLab's "Create New View for Output" has it
 
 
-def test_the_slider_works_by_keyboard_and_mouse_without_a_network(page_on_disk: str):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=LAUNCH_ARGUMENTS)
-        errors: list[str] = []
-        page = browser.new_context(offline=True).new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(page_on_disk)
+def test_the_slider_works_by_keyboard_and_mouse_without_a_network(twice: str, tmp_path: Path):
+    with offline(tmp_path, twice) as page:
         cards = page.locator(".fl-trace")
         assert cards.count() == 2 and page.locator("input[type=range]").count() == 2
         card = cards.nth(1)
@@ -50,19 +40,11 @@ def test_the_slider_works_by_keyboard_and_mouse_without_a_network(page_on_disk: 
         assert cards.nth(0).locator(".flt-count").inner_text() == "step 1 of 9", (
             "each card has a slider of its own"
         )
-        assert not errors
-        browser.close()
 
 
-def test_without_scripts_the_picture_and_the_table_are_there(page_on_disk: str):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=LAUNCH_ARGUMENTS)
-        page = browser.new_context(offline=True, java_script_enabled=False).new_page()
-        page.goto(page_on_disk)
+def test_without_scripts_the_picture_and_the_table_are_there(twice: str, tmp_path: Path):
+    with offline(tmp_path, twice, scripts=False) as page:
         card = page.locator(".fl-trace").first
         assert card.locator("img").bounding_box()["height"] > 100
         assert card.locator("input").count() == 0
         assert "k_ptr" in card.locator("table").inner_text()
-        browser.close()

@@ -61,7 +61,8 @@ flashlearn.recall("01", answers)
 @triton.jit
 def add_bias(x_ptr, b_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     i, j = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N)
-    inside = (i < M)[:, None] & (j < N)[None, :]  # both must hold; & binds before <: keep the brackets
+    # both must hold; & binds before <, so keep the brackets
+    inside = (i < M)[:, None] & (j < N)[None, :]
     place = i[:, None] * N + j[None, :]
     x = tl.load(x_ptr + place, mask=inside)
     b = tl.load(b_ptr + j, mask=j < N)

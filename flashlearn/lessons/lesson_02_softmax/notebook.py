@@ -46,7 +46,7 @@ from flashlearn.lessons.shared import example
 # %% tags=["recall"]
 ### BEGIN SOLUTION
 # STUB: answers = {1: "", 2: "", 3: ""}
-answers = {1: "b", 2: "c", 3: "a"}
+answers = {1: "a", 2: "c", 3: "d"}
 ### END SOLUTION
 flashlearn.recall("02", answers)
 

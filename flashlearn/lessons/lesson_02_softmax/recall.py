@@ -8,11 +8,11 @@ QUESTIONS = (
     Question(
         "01, §2",
         "A function takes 4 numbers to 3. What is the shape of its Jacobian, and what does row 2 hold?",
+        right("3 × 4; the derivatives of output 2", "A row for every output, a column for every input."),
         wrong(
             "4 × 3; the derivatives by input 2",
             "Rows belong to outputs and columns to inputs, and here it is the other way round.",
         ),
-        right("3 × 4; the derivatives of output 2", "A row for every output, a column for every input."),
         wrong("3 × 4; the derivatives by input 2", "The shape fits. But inputs are counted along a row."),
     ),
     Question(
@@ -26,12 +26,12 @@ QUESTIONS = (
         "01, §7",
         "In the forward pass a bias `b` of shape [N] is added to every one of M rows. What is `db`, given "
         "`dC`?",
+        wrong("the mean of dC over its M rows", "Nobody divided by M on the way forward."),
+        wrong("dC itself", "That has the shape [M, N], and db has the shape of b."),
+        wrong("the sum of dC over its N columns", "That leaves M numbers. How many has b?"),
         right(
             "the sum of dC over its M rows",
             "b was used M times, and M gradients add: a broadcast goes back as a sum.",
         ),
-        wrong("the mean of dC over its M rows", "Nobody divided by M on the way forward."),
-        wrong("dC itself", "That has the shape [M, N], and db has the shape of b."),
-        wrong("the sum of dC over its N columns", "That leaves M numbers. How many has b?"),
     ),
 )

@@ -270,7 +270,7 @@ assert sp.simplify(l_after - sum_over(0, t + B - 1, m_new)) == 0  # the invarian
 # long as each factor $e^{m - m_{\text{new}}}$ takes the sum from the old unit to the new one. The maximum is there for the exponentials: with it
 # none of them, the factor included, is ever larger than 1.
 #
-# The next cell proves, in the same notation, what section 1 found, for **every $N$ and any $m$**: a constant that is
+# The next cell proves, in the same notation, what section 1 found. For **every $N$ and any $m$**, a constant that is
 # added to all scores is added to the LSE, and exercise 1's two formulas hold.
 
 # %%

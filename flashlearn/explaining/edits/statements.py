@@ -33,7 +33,7 @@ def _laid_out(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit
     """The strides of one tensor taken for those of another, throughout a statement."""
     names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in known.strides]
     tensors = {name: _tensor_of(name) for name in known.strides}
-    for one in dict.fromkeys(tensors[n.id] for n in names):
+    for one in dict.fromkeys(tensors[n.id] for n in names if tensors[n.id]):
         mine = [n for n in names if tensors[n.id] == one]
         for other in dict.fromkeys(tensors.values()) if len(mine) > 1 else ():
             new = {n.id: _of_tensor(n.id, one, other) for n in mine}

@@ -2,7 +2,12 @@
 
 import pytest
 
-from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits import edits_of, likely
+from flashlearn.explaining.edits.settled import SETTLED, WHERE
+from flashlearn.explaining.edits.trying import BY_CHANCE
+from flashlearn.explaining.wording import KINDS, of_edits
+from flashlearn.running.edited import sections
+from tests.corpus import wrong_entries
 
 KERNEL = """@triton.jit
 def f_kernel(x_ptr, y_ptr, n, alpha, stride_xm, stride_xn, stride_ym, BLOCK: tl.constexpr):
@@ -81,3 +86,17 @@ def test_every_edit_is_a_program():
 def test_no_edit_is_made_twice():
     edits = edits_of(KERNEL)
     assert len({edit.applied(KERNEL) for edit in edits}) > 0.95 * len(edits)
+
+
+def test_every_kind_of_edit_has_its_odds_and_every_kind_that_is_spoken_of_exists():
+    texts = [one.text for entry in wrong_entries()[::40] for one in sections(entry.function)]
+    made_here = {edit.kind for text in (KERNEL, LAUNCHER, *texts) for edit in edits_of(text)}
+    assert made_here <= likely.ODDS.keys() and len(made_here) > 20
+    spoken_of = {*of_edits.STEPS, *of_edits.WITHOUT, *of_edits.INSTEAD, *BY_CHANCE, *likely.EVERYWHERE}
+    assert (
+        spoken_of | likely.STRAY.keys() | {k for t in likely.BY_TAG.values() for k in t} <= likely.ODDS.keys()
+    )
+
+
+def test_findings_that_settle_a_mistake_are_kinds_that_there_are():
+    assert SETTLED | WHERE <= KINDS.keys()

@@ -70,6 +70,12 @@ def in_place_on_a_leaf(x, w, dy):
     return x, x
 
 
+NO_GPU = (
+    "no NVIDIA driver" if torch.version.cuda and not torch.cuda.is_available() else "not compiled with CUDA"
+)
+"""What torch says without a GPU: its default build in other words than that for CPUs."""
+
+
 def on_a_gpu(x, w, dy):
     if torch.cuda.is_available():
         raise AssertionError("Torch not compiled with CUDA enabled")
@@ -92,7 +98,7 @@ def dimension_left_out(x, w, dy):
         (method_not_called, "unsupported operand", "are its parentheses missing?"),
         (misspelt_method, "no attribute 'matmull'", "Did you mean .matmul?"),
         (in_place_on_a_leaf, "leaf Variable", "make a new one, x = x + 1"),
-        (on_a_gpu, "not compiled with CUDA", "device=x.device"),
+        (on_a_gpu, NO_GPU, "device=x.device"),
         (dimension_left_out, "argument", "such as dim=-1"),
     ],
 )

@@ -19,7 +19,9 @@ from flashlearn.running.advice.slip import (
 )
 
 POINTERS = ("ptr", "pointer")
-FAR = 1 << 32  # no size or stride of an exercise is that large, and real addresses are
+FAR = (
+    1 << 24
+)  # no size or stride of an exercise is that large, and real addresses are, the heap's low ones too
 PROPERTIES = {"shape", "size", "numel", "stride", "dim", "ndim", "nelement", "__len__"}
 
 

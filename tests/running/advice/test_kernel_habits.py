@@ -237,6 +237,7 @@ def test_sizes_axes_and_arguments_are_asked_for_by_name(base, old, new, words):
         (LAUNCH, "(a, x, y, z, n, x.stride", "as in x.stride(0)?"),
         (LAUNCH, "(a, x, y, z, np.int64(n), x.stride(0)", "a number of NumPy's, int64"),
         (LAUNCH, "(a, x.data_ptr(), y, z, n, x.stride(0)", "not x.data_ptr()"),
+        (LAUNCH, "(a, 877_792_000, y, z, n, x.stride(0)", "not x.data_ptr()"),
         (LAUNCH, "(a, x, y, z, x.dtype, x.stride(0)", "n of add_kernel is a dtype"),
         ("n = x.numel()", "n = x.shape", "n is a whole shape, (1000,)"),
         ("n = x.numel()", "n = x.numel", "n is the method .numel itself"),

@@ -63,7 +63,8 @@ def pictures(lab: Lab, cell: str, folder: Path, name: str) -> None:
         lab.theme(theme)
         card = lab.show(cell).locator(".flashlearn")
         lab.page.screenshot(path=folder / f"{name}-{theme}.png")
-        card.screenshot(path=folder / f"{name}-card-{theme}.png")
+        # of the page, not of the element: JupyterLab may draw a cell anew while its picture is taken
+        lab.page.screenshot(path=folder / f"{name}-card-{theme}.png", clip=card.bounding_box())
 
 
 def test_a_learner_goes_from_an_untouched_lesson_to_a_green_card(lab: Lab, artefacts: Path):

@@ -18,7 +18,7 @@ import torch
 
 from flashlearn.interpreter.access import Access, find_place, stray
 from flashlearn.interpreter.cautions import UNINITIALISED, CautionBook
-from flashlearn.interpreter.errors import NeedsGpu
+from flashlearn.interpreter.errors import NeedsGpu, TimeLimit
 from flashlearn.interpreter.kept_pointers import NAME, Kept
 from flashlearn.interpreter.lowprec import FLOATS
 from flashlearn.interpreter.observation import Traffic
@@ -61,6 +61,7 @@ class Memory:
     turns: Spinning = field(default_factory=Spinning)
     kept: Kept = field(default_factory=Kept)
     accesses: int = 0
+    most: float = math.inf  # so many accesses, then TimeLimit
     checked: tuple[int, ...] | None = None  # while a block pointer is followed
 
     def region_of(self, tensor: torch.Tensor) -> Region:
@@ -227,6 +228,8 @@ class Memory:
     def _resolve(self, access: Access) -> tuple[Region | None, np.ndarray]:
         flat = access.flat
         self.accesses += 1
+        if self.accesses > self.most:
+            raise TimeLimit
         if flat.size == 0:
             if self.recorder is not None:
                 self.recorder.note(access, None, flat, self)

@@ -61,13 +61,15 @@ class Edited:
     """In the observed interpreter, with another text in place of one of its sections: what comes out then?
 
     `section` counts those of flashlearn.running.edited. Outputs are all that is told, and that something was
-    raised.
+    raised. An edit may make a loop that never ends: the call ends after `most` accesses to memory, the same
+    on every machine, and `limit` is for loops without any.
     """
 
     section: int
     text: str
     seed: int | None = None
-    limit: float = 1.0
+    most: int = 12_000
+    limit: float = 5.0
 
 
 @dataclass(frozen=True)

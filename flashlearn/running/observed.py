@@ -76,7 +76,8 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
 def outputs(caller: Caller, inputs: Inputs, how: Edited) -> Evidence:
     """What one call in the observed interpreter returns, and nothing else. Raises what the call raises."""
     given = copies(inputs)
-    with observing(how.seed), deadline(how.limit), no_forks():
+    with observing(how.seed) as (session, _), deadline(how.limit), no_forks():
+        session.memory.most = how.most
         returned = caller.call(given)
     return Evidence(returned=(value := plain(returned)), outputs=tuple(map(Output, as_tuple(value))))
 

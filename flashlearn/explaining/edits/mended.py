@@ -24,7 +24,7 @@ SPARED = 3
 """So many cases that are right already must remain so."""
 
 JUDGED = (Status.PASS, Status.WRONG, Status.OUT_OF_BOUNDS)
-SECONDS = 0.5
+SECONDS = 1.5
 
 
 class Numbers:

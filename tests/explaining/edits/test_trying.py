@@ -8,6 +8,7 @@ from flashlearn.explaining.wording import said
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
+from flashlearn.running.circumstances import Edited
 from tests.corpus import written
 
 ROW_SUM = find("row_sum")
@@ -103,3 +104,12 @@ def softmax_jacobian(p):
     report = flashlearn.check("softmax_jacobian", written(text), demo=True)
     assert report.finding.kind == "one edit"
     assert report.finding.fits == report.finding.of == len(report.outcomes)
+
+
+def test_an_edit_that_makes_a_loop_endless_ends_after_so_many_accesses():
+    endless = RIGHT.replace("for start in range(0, columns, BLOCK):", "start = 0\n    while start < columns:")
+    function = written(endless)  # without the line that moves start on
+    answer = Here(function, ROW_SUM)
+    inputs = {"x": torch.ones(2, 20)}
+    evidence = answer.run(inputs, Edited(0, answer.sections()[0].text, most=300, limit=60.0))
+    assert evidence.raised.kind == "TimeLimit"

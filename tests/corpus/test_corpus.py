@@ -24,8 +24,8 @@ measures all of them, with their diagnosis.
 TWICE = {e for e in (*WRONG, *RIGHT) if find(e.exercise).lesson == test_two_processes.LESSON}
 """Judged in full there, here and in a child process."""
 REJECTED = WRONG if WHOLE else [e for e in WRONG if e not in TWICE][::4]
-PASSING = RIGHT if WHOLE else [e for e in RIGHT if e not in TWICE][::3]
-NAMED = WRONG[::9] if WHOLE else WRONG[::18]
+PASSING = RIGHT if WHOLE else [e for e in RIGHT if e not in TWICE][::4]
+NAMED = WRONG[::9] if WHOLE else WRONG[::36]
 
 
 @pytest.mark.parametrize("entry", REJECTED, ids=str)

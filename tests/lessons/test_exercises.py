@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ import flashlearn
 from flashlearn.course.answers import as_learner, solution
 from flashlearn.course.authoring import load_exercise
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining import predictions
 from flashlearn.explaining.faults import worst
 from flashlearn.judging.cases import run
 from flashlearn.lessons import all_exercises, lessons
 from flashlearn.outcome import Status
+from flashlearn.running.edited import source_of
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = list(all_exercises().values())
@@ -49,10 +52,25 @@ def test_the_lesson_s_solution_passes_in_every_case(exercise):
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_the_package_s_solution_passes(exercise):
+    ours, lesson_s = solution(exercise), load_exercise(source_file(exercise), exercise.name)
     if exercise.kind is Kind.KERNEL:
         assert exercise.solution
-    report = check(exercise, solution(exercise))
+    if code_of(ours) == code_of(lesson_s):
+        return  # the lesson shows the package's own text, and that has passed above
+    report = check(exercise, ours)
     assert report.passed or exercise.kind is Kind.TORCH, str(report)
+
+
+def code_of(function) -> str:
+    """The code of a function and of the kernels that it uses, without comments and docstrings."""
+    try:
+        tree = ast.parse(source_of(function))
+    except (OSError, TypeError):
+        return repr(function)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.unparse(tree)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -62,8 +80,14 @@ def test_the_stub_is_not_started(exercise):
     assert report.outcomes[0].message
 
 
+@pytest.fixture
+def tiles_are_known(monkeypatch):
+    """A kernel's launches show its tiles; a formula that stands for one has the usual ones."""
+    monkeypatch.setattr(predictions, "LIKELY", (predictions.USUAL,))
+
+
 @pytest.mark.parametrize(("exercise", "name"), MISTAKES)
-def test_each_named_mistake_is_answered_by_its_own_name(exercise, name):
+def test_each_named_mistake_is_answered_by_its_own_name(exercise, name, tiles_are_known):
     report = check(exercise, as_learner(exercise, name))
     assert report.status.name == exercise.explained.mistakes[name].status, str(report)
     assert report.finding is not None and report.finding.mistake == name, str(report)

@@ -34,7 +34,8 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     """Check `function`, the learner's answer to exercise `name`, and record the attempt.
 
     `function` is the launcher (kernels), or the plain function (torch, sympy), with the exercise's
-    signature. With `demo=True` the check is an illustration: it is not recorded and never raises.
+    signature. With `demo=True` the check is an illustration: it is not recorded, never raises and shows
+    nothing while it runs, so that its cell has the same outputs on every machine.
 
     Raises UnknownExercise for a name that is no exercise, CheckFailed where FLASHLEARN_STRICT=1 is
     set and the check does not pass (a check that needs a GPU is no failure), and CheckStopped when
@@ -46,7 +47,7 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     failures.keep_from_now_on()
     try:
-        with Waiting(exercise) as waiting:
+        with Waiting(exercise, silent=demo) as waiting:
             report = grade(exercise, Here(function, exercise), answers.earlier, waiting.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None

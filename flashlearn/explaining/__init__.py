@@ -15,6 +15,7 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
+from flashlearn.explaining.edits.concerned import READS, WRITES
 from flashlearn.explaining.edits.settled import beside, settled
 from flashlearn.explaining.edits.trying import one_edit
 from flashlearn.explaining.exchanged import named_where_exchanged
@@ -42,6 +43,9 @@ ROUNDED = "rounded inside"
 
 ASTRAY = ("out_of_bounds", "besides")
 """Findings of an access out of bounds that do not say which index was wrong."""
+
+UNREAD = {"never read", "end never read", "first part never read", "only first tile read"}
+"""Findings that say what the loads leave out."""
 
 MOSTLY = 0.75
 """Share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
@@ -107,8 +111,19 @@ def _mended(
 ) -> Finding | None:
     """The finding with the one edit that mends everything, if there is one."""
     line = finding.place.line if finding is not None and finding.place is not None else None
-    edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line)
+    astray = _accesses(finding) if finding is not None else ()
+    edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line, astray)
     return beside(finding, edit) if edit is not None else finding
+
+
+def _accesses(finding: Finding) -> Sequence[str]:
+    """The accesses that a finding is about, where it says that they went astray, or not far enough."""
+    kinds = {finding.kind, *(part.kind for part in finding.parts)}
+    if kinds & {"out_of_bounds", "besides"}:
+        return (*READS, *WRITES)
+    if "never written" in kinds:
+        return WRITES
+    return READS if kinds & UNREAD else ()
 
 
 def _named(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:

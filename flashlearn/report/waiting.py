@@ -29,16 +29,22 @@ class Waiting:
     """Shows the line from a thread of its own, and takes it away again.
 
     Nothing is shown where nobody looks: in a file, a pipe, or a notebook that is executed to be kept
-    (FLASHLEARN_WAIT=1).
+    (FLASHLEARN_WAIT=1). Nor is it where this is to be `silent`.
     """
 
-    def __init__(self, exercise: Exercise, patience: float | None = None):
+    def __init__(self, exercise: Exercise, patience: float | None = None, silent: bool = False):
         self.exercise = exercise
+        self.silent = silent
         self.patience = PATIENCE if patience is None else patience
         self.line: _Cell | _Terminal | None = None
         self._said = "Still checking"
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+
+    @property
+    def watches(self) -> bool:
+        """Whether a line may come."""
+        return self._thread is not None
 
     def at(self, case: Case | None) -> None:
         """The check has come to this case, or is through with them and looks for the mistake."""
@@ -53,7 +59,7 @@ class Waiting:
         return f"{self._said} … {seconds:.0f} s. To stop: {_how_to_stop()}."
 
     def __enter__(self) -> Waiting:
-        if os.environ.get("FLASHLEARN_WAIT") != "1":
+        if not self.silent and os.environ.get("FLASHLEARN_WAIT") != "1":
             context = (
                 contextvars.copy_context()
             )  # Jupyter keeps in it which cell a thread's output belongs to

@@ -7,6 +7,7 @@ import types
 
 import pytest
 
+import flashlearn
 from flashlearn.lessons import find
 from flashlearn.report import surroundings, waiting
 from flashlearn.report.waiting import Waiting
@@ -74,6 +75,14 @@ def test_a_quick_check_shows_nothing_and_neither_does_a_notebook_that_is_execute
     with Waiting(EXERCISE, patience=0.0) as line:
         line.at(EXERCISE.cases[0])
     assert cell.shown == [] and line.line is None
+
+
+def test_a_demonstration_leaves_its_cell_the_same_outputs_however_long_it_takes(cell, monkeypatch):
+    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    with Waiting(EXERCISE, silent=True) as line:
+        assert line.line is None and not line.watches
+    flashlearn.check(EXERCISE.name, lambda *given: None, demo=True)
+    assert cell.shown == []
 
 
 def test_the_card_takes_the_place_of_the_line(cell):

@@ -12,16 +12,18 @@ from dataclasses import replace
 
 from flashlearn.explaining.edits.call_edits import called, exchanged
 from flashlearn.explaining.edits.families import Families, families
+from flashlearn.explaining.edits.formulas import in_formula, is_formula
 from flashlearn.explaining.edits.operators import compared, computed, constant, named, subscript
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import in_statements
+from flashlearn.explaining.edits.twins import twins
 
 
 def edits_of(written: str) -> list[Edit]:
     """Every edit of the functions of a text, each once. Raises SyntaxError."""
-    text, found = Text(written), {}
+    text, all_found = Text(written), {}
     for function in text.functions():
-        known, kernel = families(function), is_kernel(function)
+        known, kernel, found = families(function), is_kernel(function), {}
         for part in _parts(function):
             about = "address" if kernel and _addresses(part, known) else ""
             masks = _in_comparisons(part)
@@ -32,7 +34,12 @@ def edits_of(written: str) -> list[Edit]:
                     found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
             found.setdefault((edit.start, edit.end, edit.put), edit)
-    return list(found.values())
+        for edit in in_formula(text, function, known) if is_formula(function) else ():
+            found.setdefault((edit.start, edit.end, edit.put), edit)
+        for edit in list(twins(text, found.values())):
+            found.setdefault((edit.start, edit.end, edit.put), edit)
+        all_found |= found
+    return list(all_found.values())
 
 
 def _parts(function: ast.FunctionDef) -> Iterator[ast.AST]:

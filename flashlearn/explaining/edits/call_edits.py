@@ -61,12 +61,17 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield from _accessed(text, node, known, name)
     if name in MADE:
         yield from _made(text, node, name, kernel)
+    if kernel and name in ("minimum", "maximum", "min", "max") and len(node.args) == 2:
+        for argument in node.args:
+            yield text.edit("unclipped", node, text.of(argument))
     if name in AROUND and (inner := _inner(node)) is not None:
         yield text.edit("dropped", node, text.of(inner), 1)
     if name in RESHAPED and not kernel and isinstance(node.func, ast.Attribute):
         yield text.edit("transposed", node, f"{text.of(node.func.value)}.T")
     if name == "range" and len(node.args) > 1:
         yield text.edit("start", node.args[0], "0")
+        if kernel and not isinstance(node.args[0], ast.Constant):
+            yield text.edit("below zero", node.args[0], f"tl.maximum({text.of(node.args[0])}, 0)")
     if not _of_library(node) or name in EXCHANGED:
         yield from exchanged(text, node.args)
 
@@ -119,6 +124,22 @@ def _accessed(text: Text, node: ast.Call, known: Families, name: str) -> Iterato
             yield text.edit("other", node, f"{whole}, other={filler})", variant)
     if name == "load":
         yield text.edit("cast", node, f"{whole}).to(tl.float32)")
+    yield from _compared(text, node)
+
+
+def _compared(text: Text, node: ast.Call) -> Iterator[Edit]:
+    """The whole index in the mask, where only a part of it is compared."""
+    at = node.args[0] if node.args else None
+    mask = next((k.value for k in node.keywords if k.arg == "mask"), None)
+    if not (isinstance(mask, ast.Compare) and isinstance(mask.left, ast.Name) and isinstance(at, ast.BinOp)):
+        return
+    pointer = at
+    while isinstance(pointer, ast.BinOp):
+        pointer = pointer.left
+    index = text.raw[text.span(pointer)[1] : text.span(at)[1]].decode().strip().removeprefix("+").strip()
+    if index != text.of(mask.left) and index.count("(") == index.count(")"):
+        rest = text.raw[text.span(mask.left)[1] : text.span(mask)[1]].decode()
+        yield text.edit("comparison", mask, f"{index}{rest}", 3)
 
 
 def _filled(text: Text, node: ast.Call, name: str) -> Iterator[Edit]:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 STRIDE = re.compile(r"stride|^s_?[a-z]{1,2}$", re.I)
-POINTER = re.compile(r"ptrs?$|^[A-Z][a-zA-Z]?$|^(ptr_|p_)|_pointer$")
+POINTER = re.compile(r"ptrs?$|^(ptr_|p_)|_pointer$")
+CAPITAL = re.compile(r"^[A-Z][a-zA-Z]?$")
 SCALE = re.compile(r"^(a|alpha|beta|c|s)$|scale|alpha", re.I)
 ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 
@@ -19,7 +20,7 @@ class Families:
     """Names of one function by what they hold, each in the order in which it comes up.
 
     `assigned` counts how often each name gets a value, `counted` are those of loops, `products`
-    those that are set to one.
+    those that are set to one; `numbers` are the larger ones that are written out.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -35,6 +36,7 @@ class Families:
     assigned: Counter[str] = field(default_factory=Counter)
     counted: list[str] = field(default_factory=list)
     products: dict[str, ast.BinOp] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
 
     def others(self, name: str) -> Iterator[str]:
         """Names that may have been meant where this one is written, the likeliest first."""
@@ -52,8 +54,8 @@ class Families:
 
 def _alike(one: str, other: str) -> bool:
     """True for strides of one tensor, or of one axis: names that differ in one letter or part."""
-    if len(one) == len(other):
-        return sum(a != b for a, b in zip(one, other, strict=True)) == 1
+    if len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1:
+        return True
     a, b = one.rsplit("_", 1), other.rsplit("_", 1)
     return a[0] == b[0] or a[-1] == b[-1]
 
@@ -63,13 +65,14 @@ def families(function: ast.FunctionDef) -> Families:
     found, addressed = Families(), _addressed(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     given = [argument.arg for argument in arguments]
+    told = any(map(POINTER.search, given))  # then capitals are sizes, else they may be matrices
     for argument in arguments:
         name, kind = argument.arg, ast.unparse(argument.annotation) if argument.annotation else ""
         found.assigned[name] += 1
         found.parameters.append(name)
         if "constexpr" in kind:
             found.blocks.append(name)
-        elif name in addressed or POINTER.search(name):
+        elif name in addressed or POINTER.search(name) or (CAPITAL.search(name) and not told):
             found.pointers.append(name)
         elif SCALE.search(name):
             found.scales.append(name)
@@ -78,6 +81,8 @@ def families(function: ast.FunctionDef) -> Families:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.assigned[node.id] += 1
+        if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 3:
+            found.numbers += [node.value] * (node.value not in found.numbers)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             _sort(node.targets[0], node.value, found)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):

@@ -12,7 +12,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "rounded up": (23.0,),
     "narrow": (20.0,),
     "dtype": (16.0, 6.0),
-    "comparison": (12.0, 2.0, 1.0),
+    "comparison": (12.0, 2.0, 1.0, 1.5),
     "filler": (13.0, 6.0),
     "function": (10.0,),
     "unmasked": (10.0,),
@@ -27,19 +27,25 @@ ODDS: Mapping[str, Sequence[float]] = {
     "rounded down": (4.7,),
     "cast": (5.0, 2.2),
     "transposed": (3.0, 1.6),
+    "below zero": (4.0,),
+    "unclipped": (3.0,),
+    "taken": (0.7,),
+    "shifted": (1.5,),
+    "divisor": (0.8,),
+    "one too many": (3.0,),
     "operator": (2.5, 0.6),
     "dropped": (2.6, 1.5),
-    "arguments": (4.0, 1.0),
+    "arguments": (4.5, 1.0),
     "strides": (4.0,),
     "number of tiles": (4.0, 3.0),
     "factor too many": (2.0,),
     "brackets": (3.0, 2.0),
-    "factor": (2.5, 1.4),
+    "factor": (2.5, 1.4, 1.4, 1.0),
     "behind the loop": (2.5,),
     "inside the loop": (2.5,),
     "axis": (1.8,),
     "order of lines": (0.9,),
-    "name": (1.2, 0.9, 0.6, 0.4, 0.2),
+    "name": (1.2, 0.9, 0.6, 0.4, 0.2, 1.1),
 }
 """Of a thousand such edits of wrong answers, so many mended them: by kind, and then by variant."""
 
@@ -61,6 +67,7 @@ EVERYWHERE: Mapping[str, float] = {
 
 STRAY: Mapping[str, float] = {
     **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
+    "below zero": 4.0,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
 }
 """The same where an access went out of bounds."""
@@ -74,19 +81,35 @@ ABOUT_STRIDED: Mapping[str, float] = {"address": 2.0, "strides": 4.0}
 """How much likelier an edit is by what it concerns: in general, where an access went out of bounds, and where
 only views came out wrong."""
 
+TWICE = 0.3
+"""How much less likely it is that one slip was made in several lines."""
+
 FEW = 0.4
 """A tag says something of the wrong cases where less than this share of the right ones has it."""
+
+ELSEWHERE = 0.03
+"""How much less likely it is in a line that has no bearing on an access that went astray."""
+
+OF_VALUES = ("sign", "narrow", "function", "dtype", "filler", "cast", "other", "factor", "branch")
+"""Kinds of edits that change what is computed, and not where it lies."""
+
+ADDRESSED = 2.5
+"""And how much likelier, in a line that has, that one name stands for another."""
 
 NEAR = 8.0
 """How much likelier it is in the line where the values depart first."""
 
 
 def ordered(
-    edits: Iterable[tuple[int, Edit]], outcomes: Sequence[Outcome], near: Sequence[int | None]
+    edits: Iterable[tuple[int, Edit]],
+    outcomes: Sequence[Outcome],
+    near: Sequence[int | None],
+    concerned: Sequence[set[int]] = (),
 ) -> list[tuple[int, Edit]]:
     """The edits of each section, the likeliest first.
 
-    `near` has for each section the line where the values of the kernel depart, if that is known.
+    `near` has for each section the line where the values of the kernel depart, if that is known, `concerned`
+    the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid.
     """
     astray = any(o.status is Status.OUT_OF_BOUNDS for o in outcomes)
     everywhere = all(o.status is not Status.PASS for o in outcomes)
@@ -98,7 +121,15 @@ def ordered(
     def odds(section: int, edit: Edit) -> float:
         known = ODDS[edit.kind]
         likely = known[min(edit.variant, len(known) - 1)] / (1 + max(0, edit.variant - len(known) + 1))
-        likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0)
+        likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
+        if concerned and edit.line not in concerned[section]:
+            likely *= ELSEWHERE
+        elif concerned and edit.kind in ("name", "arguments"):
+            likely *= ADDRESSED
+        elif concerned and edit.kind in OF_VALUES:
+            likely *= ELSEWHERE
+        if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
+            likely *= ELSEWHERE  # lets more through, not less
         return likely * (NEAR if edit.line == near[section] else 1.0)
 
     return sorted(edits, key=lambda one: -odds(*one))

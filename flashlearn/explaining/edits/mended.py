@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.judging.symbolic.running import agreeing, arguments
 from flashlearn.judging.tolerance import Truth, agrees
 from flashlearn.outcome import Outcome, Status
@@ -17,7 +17,16 @@ PATIENCE = 1_700
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
 ANEW = 11
-FORMULAS = 120
+IN_TORCH = 4
+"""The same of an answer without a kernel."""
+
+MANY, AT_LEAST = 8, 600
+"""So many times the accesses of a text an edit of it may take, and so many in any case."""
+
+STRAY = 3_000
+"""The same where the text's own are not known."""
+
+FORMULAS = 400
 """So many runs of edited formulas."""
 
 SPARED = 3
@@ -32,6 +41,7 @@ class Numbers:
 
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(PATIENCE)
+        self.anew = IN_TORCH if exercise.kind is Kind.TORCH else ANEW
         judged = exercise.judged.read is None and all(map(_comparable, outcomes))
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
         self.right = sorted((o for o in outcomes if o.status is Status.PASS), key=_cost)[:SPARED]
@@ -51,9 +61,9 @@ class Numbers:
         return good
 
     def _right(self, section: int, text: str, outcome: Outcome) -> set[str]:
-        self.left -= _cost(outcome)
+        self.left -= self.anew + _cost(outcome)
         inputs = self._given(outcome.case)
-        evidence = self.answer.run(inputs, Edited(section, text, outcome.case.seed))
+        evidence = self.answer.run(inputs, Edited(section, text, outcome.case.seed, _most(outcome)))
         values = evidence.values
         if evidence.raised is not None or len(values) != len(self.exercise.outputs):
             return set()
@@ -100,7 +110,14 @@ class Formulas:
 
 
 def _cost(outcome: Outcome) -> float:
-    return ANEW + (outcome.observation.accesses if outcome.observation is not None else 0)
+    return outcome.observation.accesses if outcome.observation is not None else 0.0
+
+
+def _most(outcome: Outcome) -> int:
+    """So many accesses an edited text may take; nobody knows how many one needs that ended early."""
+    if outcome.status is Status.OUT_OF_BOUNDS:
+        return STRAY
+    return max(AT_LEAST, int(MANY * _cost(outcome)))
 
 
 def _comparable(outcome: Outcome) -> bool:

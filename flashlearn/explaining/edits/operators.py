@@ -111,7 +111,8 @@ def constant(text: Text, node: ast.Constant, known: Families, kernel: bool) -> I
     if isinstance(value, bool):
         others = (str(not value),)
     elif isinstance(value, int):
-        others = tuple(map(str, NUMBERS.get(value, ())))
+        same_size = (n for n in known.numbers if n != value > 3)
+        others = tuple(map(str, (*NUMBERS.get(value, ()), *same_size)))
     elif isinstance(value, float):
         others = tuple(n for n in ("0.0", 'float("-inf")', "1.0", "0.5", "2.0") if n != text.of(node))
     for variant, new in enumerate(others):

@@ -14,6 +14,7 @@ class Edit:
     `kind` says what is done, `old` and `new` what stood there and what stands there then, as the learner
     would read it; `line` counts from 1. Of one kind, a smaller `variant` is likelier; `about` says of what
     it is: "strides" for their names, "address" where an address is computed, "mask" where a comparison is.
+    `also` are the other lines of a change that is made in several.
     """
 
     kind: str
@@ -25,6 +26,7 @@ class Edit:
     new: str
     variant: int = 0
     about: str = ""
+    also: tuple[int, ...] = ()
 
     def applied(self, text: str) -> str:
         """The text after the edit."""

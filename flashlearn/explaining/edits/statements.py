@@ -116,11 +116,20 @@ def _added(text: Text, statement: ast.AugAssign, known: Families) -> Iterator[Ed
     """`+=` and its relatives: another one, none, or with the sum so far rescaled."""
     written, value = text.of(statement.target), text.of(statement.value)
     yield text.edit("statement left out", statement, "pass")
+    if written in known.pointers:
+        for stride in known.strides:
+            yield text.edit(
+                "strides", statement.value, f"{_closed(statement.value, value)} * {stride}", 1, "strides"
+            )
     for new in INSTEAD.get(ASSIGNED.get(type(statement.op), ""), ()):
         yield text.edit("assignment", statement, f"{written} {new} {value}", 0)
     if isinstance(statement.op, ast.Add):
         for factor in _rescalers(known):
             yield text.edit("not rescaled", statement, f"{written} = {written} * {factor} + ({value})")
+
+
+def _closed(node: ast.expr, written: str) -> str:
+    return f"({written})" if isinstance(node, ast.BinOp) else written
 
 
 def _parts(text: Text, value: ast.expr, known: Families, kernel: bool) -> Iterator[Edit]:

@@ -11,13 +11,16 @@ from typing import Protocol
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
+from flashlearn.explaining.edits.concerned import lines_concerned
 from flashlearn.explaining.edits.likely import ordered
 from flashlearn.explaining.edits.mended import Formulas, Numbers
 from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
-BY_CHANCE = frozenset({"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets"})
+BY_CHANCE = frozenset(
+    {"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets", "branch"}
+)
 """Kinds of edits that may mend a single case by chance; two are needed to believe them."""
 
 
@@ -36,11 +39,16 @@ class Trial(Protocol):
 
 
 def one_edit(
-    exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome], line: int | None = None
+    exercise: Exercise,
+    answer: Answer,
+    outcomes: Sequence[Outcome],
+    line: int | None = None,
+    astray: Sequence[str] = (),
 ) -> Finding | None:
     """The finding that one edit of the answer's text makes every wrong case right, or one for each output.
 
-    `line` is the learner's line where the values depart first, if that is known. None where nothing was
+    `line` is the learner's line where the values depart first, if that is known; `astray` are the names of
+    accesses, if it is known that some went to a wrong place, or to too few. None where nothing was
     found, where finding the line is the exercise, and where outputs cannot be compared.
     """
     unsolved, found = exercise.explained.unsolved, answer.sections()
@@ -52,7 +60,8 @@ def one_edit(
     mends: dict[frozenset[str], tuple[int, Edit]] = {}
     edits = ((i, edit) for i, section in enumerate(found) for edit in edits_of(section.text))
     near = [line and line - section.line + 1 for section in found]
-    for i, edit in ordered(edits, outcomes, near):
+    concerned = lines_concerned(found, astray, line) if astray else ()
+    for i, edit in ordered(edits, outcomes, near, concerned):
         if trial.left <= 0:
             break
         if len(trial.wrong) == 1 and edit.kind in BY_CHANCE:
@@ -71,6 +80,7 @@ def one_edit(
 
 def _finding(wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "") -> Finding:
     count, line = len(wrong), section.line + edit.line - 1
-    facts = {"edit": edit.kind, "line": line, "old": edit.old, "new": edit.new, "cases": count}
+    also = tuple(section.line + one - 1 for one in edit.also)
+    facts = {"edit": edit.kind, "line": line, "old": edit.old, "new": edit.new, "cases": count, "also": also}
     place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
     return Finding("one edit", {**facts, "output": output}, place, count, count)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from flashlearn.explaining.wording.kinds import Said, joined, kind, said
 from flashlearn.outcome import Finding
 
@@ -32,6 +35,8 @@ STEPS = {
 }
 """A question that leads to the reason, by the kind of the edit."""
 
+COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
+
 WHY = "Why?"
 """What to ask where nothing more is known of the reason."""
 
@@ -51,12 +56,18 @@ INSTEAD = {
     "unmasked": "Line {line} has no mask: with `{new}`",
     "not rescaled": "Line {line} goes on with a sum of the old maximum: with `{new}`",
     "factor": "Line {line} lacks a factor: with `{new}`",
+    "taken": "Line {line} computes `{old}`: with the argument `{new}` in its place",
+    "one too many": "Line {line} adds one also where nothing is left over, `{old}`: with `{new}`",
+    "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
+    "divisor": "Line {line} lacks a division: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }
 
 
 @kind("one edit")
-def one_edit(edit: str, line: int, old: str, new: str, cases: int, output: str) -> Said:
+def one_edit(
+    edit: str, line: int, old: str, new: str, cases: int, output: str, also: Sequence[int] = ()
+) -> Said:
     """An edit that was tried, and mends everything, or all that is wrong with one output."""
     what = "the wrong case comes" if cases == 1 else f"all {cases} wrong cases come"
     mended = f"{output} comes" if output else what
@@ -64,7 +75,9 @@ def one_edit(edit: str, line: int, old: str, new: str, cases: int, output: str) 
     shown, put = (old, new) if edit in WITHOUT else _both(old, new)
     start = told.format(line=line, old=_one_line(shown), new=_one_line(put))
     end = f" out right{' everywhere' if output else ''}."
-    return Said(f"{start}, {mended}{end}", STEPS.get(edit, WHY))
+    others = f"line{'s' * (len(also) > 1)} {' and '.join(map(str, also))}"
+    likewise = f", and likewise in {others}" if also else ""
+    return Said(f"{start}{likewise}, {mended}{end}", STEPS.get(edit, WHY))
 
 
 @kind("and one edit")
@@ -95,5 +108,5 @@ def _cut(text: str, more: bool) -> str:
 
 
 def _one_line(text: str) -> str:
-    text = " ".join(text.split())
+    text = " ".join(COMMENT.sub("", text).split())
     return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST]} …"

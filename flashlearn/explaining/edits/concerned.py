@@ -1,0 +1,86 @@
+"""Which lines decide where a kernel reads and writes: an access that went astray is mended in one of them.
+
+From the addresses and masks of the accesses in question back through what they are computed from, and on into
+the launcher by way of the parameters and the grid.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from flashlearn.explaining.edits.call_edits import name_of
+from flashlearn.explaining.edits.source_text import is_kernel
+from flashlearn.running.edited import Section
+
+READS = ("load", "atomic_add", "gather")
+WRITES = ("store", "atomic_add", "atomic_xchg", "atomic_max", "atomic_cas")
+
+
+def lines_concerned(found: Sequence[Section], accesses: Sequence[str], line: int | None) -> list[set[int]]:
+    """For each section the lines, from 1, that bear on some accesses: those in a learner's line, or all."""
+    trees = [ast.parse(section.text).body[0] for section in found]
+    lines: list[set[int]] = [set() for _ in found]
+    for i, (section, tree) in enumerate(zip(found, trees, strict=True)):
+        if isinstance(tree, ast.FunctionDef) and is_kernel(tree):
+            here = line - section.line + 1 if line is not None else None
+            names = _accessing(tree, accesses, here, lines[i])
+            _back(tree, names, lines[i])
+        elif isinstance(tree, ast.FunctionDef):
+            names = set()
+            for call in _launches(tree):
+                lines[i] |= _lines(call)
+                names |= _names(call)
+            _back(tree, names, lines[i])
+    return lines
+
+
+def _accessing(tree: ast.AST, accesses: Sequence[str], line: int | None, lines: set[int]) -> set[str]:
+    """The names in addresses and masks of the accesses; of those in the line, if there are any."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n) in accesses]
+    there = [call for call in calls if line in _lines(call)]
+    names: set[str] = set()
+    for call in there or calls:
+        value = call.args[1:2] if name_of(call) in WRITES else []
+        parts = [a for a in call.args if a not in value] + [
+            k.value for k in call.keywords if k.arg != "other"
+        ]
+        for part in parts:
+            lines |= _lines(part)
+            names |= _names(part)
+    return names
+
+
+def _back(tree: ast.AST, names: set[str], lines: set[int]) -> None:
+    """Add the lines that compute what these names hold."""
+    known, new = set(names), set(names)
+    while new:
+        more: set[str] = set()
+        for statement, targets, value in _assignments(tree):
+            if targets & new:
+                lines |= _lines(statement)
+                more |= _names(value)
+        new = more - known
+        known |= new
+
+
+def _assignments(tree: ast.AST) -> Iterator[tuple[ast.AST, set[str], ast.AST]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            yield node, set().union(*map(_names, node.targets)), node.value
+        elif isinstance(node, ast.AugAssign):
+            yield node, _names(node.target), node.value
+        elif isinstance(node, ast.For):
+            yield node.iter, _names(node.target), node.iter
+
+
+def _launches(tree: ast.AST) -> Iterator[ast.Call]:
+    return (n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Subscript))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _lines(node: ast.AST) -> set[int]:
+    return set(range(node.lineno, node.end_lineno + 1))

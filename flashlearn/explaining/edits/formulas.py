@@ -1,0 +1,140 @@
+"""Edits of a formula, written with sympy or torch: what a slip in algebra leaves out, or puts in its place.
+
+A formula has few names and costs little to evaluate, so that more may be tried: any name in another's place,
+a factor more or less, operands in the other order, an exponential shifted, an argument for a whole term.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.call_edits import name_of
+from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.source_text import Edit, Text
+
+SUMS = ast.Add | ast.Sub
+SYMPY = re.compile(r"\b(sp|sympy)\.")
+
+
+def is_formula(function: ast.FunctionDef) -> bool:
+    """True for a function that launches no kernel, and is none."""
+    launches = any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) for node in ast.walk(function)
+    )
+    return not launches and not function.decorator_list
+
+
+def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterator[Edit]:
+    """Every edit of a function that is a formula, beyond those that all functions have."""
+    names = list(dict.fromkeys([*known.parameters, *known.values, *known.scalars, *known.pointers]))
+    for statement in ast.walk(function):
+        if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) and statement.value is not None:
+            yield from _whole(text, statement, known)
+            for node in ast.walk(statement.value):
+                yield from _within(text, node, names)
+            for term in _terms(statement.value):
+                yield from _times(text, term, _factors(text, statement, names))
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+            target, value = text.of(statement.targets[0]), text.of(statement.value)
+            yield text.edit("assignment", statement, f"{target} += {value}", 1)
+
+
+def _whole(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:
+    """An argument in place of something that was computed instead of taken."""
+    value = statement.value
+    if isinstance(statement, ast.Assign) and isinstance(value, ast.Call | ast.BinOp):
+        for name in known.parameters:
+            yield text.edit("taken", value, name)
+
+
+def _within(text: Text, node: ast.AST, names: list[str]) -> Iterator[Edit]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for name in names:
+            if name != node.id:
+                yield text.edit("name", node, name, 5)
+    elif isinstance(node, ast.BinOp):
+        left, right = text.of(node.left), text.of(node.right)
+        if isinstance(node.op, ast.Mult):
+            yield text.edit("order", node, f"{_closed(node.right, right)} * {_closed(node.left, left)}", 1)
+        if right == "1" and isinstance(node.op, ast.Add) and _is_floor(node.left):
+            size, block = text.of(node.left.left), text.of(node.left.right)
+            yield text.edit("one too many", node, f"-(-{size} // {block})")
+        yield from _first_factor(text, node)
+    elif isinstance(node, ast.Call):
+        yield from _called(text, node, names)
+
+
+def _is_floor(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
+
+
+def _first_factor(text: Text, node: ast.BinOp) -> Iterator[Edit]:
+    """`a * b + c + d`: the factor belongs to the whole sum."""
+    first, sums = node, 0
+    while isinstance(first, ast.BinOp) and isinstance(first.op, SUMS):
+        first, sums = first.left, sums + 1
+    factor = first
+    while isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
+        factor = factor.left
+    if sums and factor is not first:
+        end = text.span(node)[1]
+        behind = text.span(factor)[1]
+        rest = text.raw[behind:end].decode().lstrip()
+        yield text.edit("brackets", node, f"{text.of(factor)} * ({rest.removeprefix('*').lstrip()})")
+
+
+def _called(text: Text, node: ast.Call, names: list[str]) -> Iterator[Edit]:
+    """Entry by entry divided, not multiplied; an exponential of a difference; numbers laid out anew."""
+    name = name_of(node)
+    if name in ("multiply_elementwise", "hadamard") and len(node.args) == 1:
+        inverse = f"{text.of(node.args[0])}.applyfunc(lambda entry: 1 / entry)"
+        yield text.edit("operator", node.args[0], inverse)
+        yield text.edit("dropped", node, text.of(node.func.value))
+    if name == "exp" and len(node.args) == 1:
+        for other in names:
+            yield text.edit("shifted", node.args[0], f"{text.of(node.args[0])} - {other}")
+    if name in ("reshape", "view") and len(node.args) == 2:
+        a, b = map(text.of, node.args)
+        yield text.edit("transposed", node, f"{text.of(node.func)}({b}, {a}).mT")
+
+
+def _terms(value: ast.expr) -> Iterator[ast.expr]:
+    """The value, each summand in it, each branch and each of several values."""
+    if isinstance(value, ast.Tuple | ast.List):
+        for part in value.elts:
+            yield from _terms(part)
+        return
+    yield value
+    for node in ast.walk(value):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, SUMS):
+            yield from (node.left, node.right)
+        elif isinstance(node, ast.IfExp):
+            yield from (node.body, node.orelse)
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
+            yield node.elt
+
+
+def _factors(text: Text, statement: ast.stmt, names: list[str]) -> list[str]:
+    """What a term may have to be multiplied by: names, and entries that the statement speaks of already."""
+    entries = [n for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
+    looped = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    stored = {text.of(target) for target in getattr(statement, "targets", ())}
+    return [f for f in dict.fromkeys([*map(text.of, entries), *looped, *names]) if f not in stored]
+
+
+def _times(text: Text, term: ast.expr, factors: list[str]) -> Iterator[Edit]:
+    """The term with a factor more, or divided by one; of columns entry by entry."""
+    if isinstance(term, ast.Constant | ast.Lambda | ast.Dict):
+        return
+    written, symbolic = _closed(term, text.of(term)), SYMPY.search(text.raw.decode())
+    for factor in factors:
+        yield text.edit("factor", term, f"{written} * {factor}", 2)
+        yield text.edit("divisor", term, f"{written} / {factor}")
+        if symbolic and "[" not in factor:
+            yield text.edit("factor", term, f"{written}.multiply_elementwise({factor})", 3)
+
+
+def _closed(node: ast.AST, written: str) -> str:
+    return f"({written})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp) else written

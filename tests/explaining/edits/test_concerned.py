@@ -1,0 +1,38 @@
+"""Which lines bear on an access: its own, what its index is computed from, and the launch."""
+
+from flashlearn.explaining.edits.concerned import READS, WRITES, lines_concerned
+from flashlearn.running.edited import Section
+
+KERNEL = """@triton.jit
+def f_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    offs = pid * BLOCK + tl.arange(0, BLOCK)
+    inside = offs < n
+    x = tl.load(x_ptr + offs, mask=inside, other=0.0)
+    scale = 2.0
+    x = x * scale
+    tl.store(y_ptr + pid, x)
+"""
+LAUNCHER = """def f(x):
+    n = x.numel()
+    unused = 3
+    y = torch.empty_like(x)
+    grid = (n,)
+    f_kernel[grid](x, y, n, BLOCK=16)
+    return y
+"""
+FOUND = [Section("f_kernel", "file", 11, KERNEL), Section("f", "file", 31, LAUNCHER)]
+
+
+def test_the_lines_of_a_load_are_those_of_its_index_and_mask():
+    kernel, launcher = lines_concerned(FOUND, READS, None)
+    assert kernel == {3, 4, 5, 6}
+    assert launcher == {2, 4, 5, 6}
+
+
+def test_the_lines_of_a_store_leave_out_the_value_that_is_stored():
+    assert lines_concerned(FOUND, WRITES, None)[0] == {3, 9}
+
+
+def test_a_learner_s_line_says_which_access_is_meant():
+    assert lines_concerned(FOUND, (*READS, *WRITES), 19)[0] == {3, 9}

@@ -29,6 +29,14 @@ STRAY = 3_000
 FORMULAS = 400
 """So many runs of edited formulas."""
 
+BY_CHANCE = frozenset(
+    {"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets", "branch"}
+)
+"""Kinds of edits that may mend a single case by chance; two are needed to believe them."""
+
+ROUNDINGS = frozenset({"rounded up", "rounded down", "one too many", "divisor", "taken", "name"})
+"""The same for a formula in whole numbers."""
+
 SPARED = 3
 """So many cases that are right already must remain so."""
 
@@ -41,6 +49,7 @@ class Numbers:
 
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(PATIENCE)
+        self.by_chance = BY_CHANCE
         self.anew = IN_TORCH if exercise.kind is Kind.TORCH else ANEW
         judged = exercise.judged.read is None and all(map(_comparable, outcomes))
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
@@ -90,6 +99,7 @@ class Formulas:
 
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(FORMULAS)
+        self.by_chance = BY_CHANCE | ROUNDINGS
         self.wrong = [o for o in outcomes if o.status is Status.WRONG]
         self.right = [o for o in outcomes if o.status is Status.PASS][:SPARED]
         self.bad = {c.name for o in self.wrong for c in o.outputs if not c.ok}

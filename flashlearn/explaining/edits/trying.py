@@ -18,21 +18,18 @@ from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
-BY_CHANCE = frozenset(
-    {"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets", "branch"}
-)
-"""Kinds of edits that may mend a single case by chance; two are needed to believe them."""
-
 
 class Trial(Protocol):
     """What is wrong with an answer, and whether it still is with an edited section.
 
-    `bad` are the outputs that are wrong somewhere, `left` is how much work may still be done.
+    `bad` are the outputs that are wrong somewhere, `left` is how much work may still be done, `by_chance` the
+    kinds of edits that may mend a single case by chance.
     """
 
     wrong: Sequence[Outcome]
     bad: set[str]
     left: float
+    by_chance: frozenset[str]
 
     def mended(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case: all that were wrong, one of several, or none."""
@@ -64,7 +61,7 @@ def one_edit(
     for i, edit in ordered(edits, outcomes, near, concerned):
         if trial.left <= 0:
             break
-        if len(trial.wrong) == 1 and edit.kind in BY_CHANCE:
+        if len(trial.wrong) == 1 and edit.kind in trial.by_chance:
             continue
         good = frozenset(trial.mended(i, edit.applied(found[i].text)))
         if good:

@@ -257,6 +257,7 @@ BUDGET_CASES = (
     _block("RTX 4090", "64×64×32", 2, 2, 4, 97),  # handed out as 104: four blocks, where 97 would make five
     _block("H100", "32×32×16", 2, 2, 16, 24),
     _block("H100", "16×16×16", 2, 2, 1, 40),
+    _block("A100", "64×64×16", 2, 2, 4, 64),  # full eights: rounded up they stay what they are
     _block("H100", "128×256×64", 4, 3, 8, 255, ": too large"),
 )
 

@@ -3,8 +3,8 @@
 import pytest
 
 from flashlearn.explaining.edits import edits_of, likely
+from flashlearn.explaining.edits.mended import BY_CHANCE
 from flashlearn.explaining.edits.settled import SETTLED, WHERE
-from flashlearn.explaining.edits.trying import BY_CHANCE
 from flashlearn.explaining.wording import KINDS, of_edits
 from flashlearn.running.edited import sections
 from tests.corpus import wrong_entries

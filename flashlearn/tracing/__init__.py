@@ -202,7 +202,8 @@ def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tup
     missing = crashed or wanted if program is None else wanted
     note = ""
     if launch.last.program != missing:
-        note = f"Program {missing} had asked for nothing until then; shown is {launch.last.program}, which ran last."
+        shown = launch.last.program
+        note = f"Program {missing} had asked for nothing until then; shown is {shown}, which ran last."
     return launch.last, note
 
 

@@ -58,9 +58,11 @@ def online_scan(scores: Sequence[float], block: int, seen: int | None = None) ->
 
 
 def sliding_scan(scores: Sequence[float], block: int) -> Slider:
-    """The scan step by step, from the first tile on: how many tiles it has seen is to be moved."""
+    """The scan step by step, from its second tile on: how many tiles it has seen is to be moved."""
     count = -(-len(scores) // block)
-    return slider(lambda tiles: online_scan(scores, block, tiles), {"tiles": 1}, tiles=range(1, count + 1))
+    return slider(
+        lambda tiles: online_scan(scores, block, tiles), {"tiles": min(2, count)}, tiles=range(1, count + 1)
+    )
 
 
 def _largest_sum(tiles: Sequence[np.ndarray]) -> float:

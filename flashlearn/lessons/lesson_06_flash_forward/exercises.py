@@ -56,14 +56,16 @@ BOTH = (
     attention_case(270, 3, 16, seed=66),
     *WIDE,
 )
+LOW_ROWS = attention_case(20, 1, 16, magnitude=10.0, seed=63)  # their only score is far below zero
+LOW_FIRST_ROW = attention_case(37, 37, 16, magnitude=10.0, seed=71)  # causal: the first query sees one key
 FORWARD_CASES = (
     *BOTH,
-    attention_case(20, 1, 16, magnitude=10.0, seed=63),  # rows whose only score is far below zero
+    LOW_ROWS,
     *ON_A_GPU,
 )
 CAUSAL_CASES = (
     *BOTH,
-    attention_case(37, 37, 16, magnitude=10.0, seed=71),  # the first query sees one key
+    LOW_FIRST_ROW,
     *ON_A_GPU,
 )
 
@@ -245,14 +247,20 @@ def _flagged(case: Case, causal: bool) -> Case:
     return dataclasses.replace(case, name=name, sizes={**case.sizes, "causal": int(causal)})
 
 
-LONG = 200  # keys or queries: what either kernel has passed at this length, the two in one pass as well
-EITHER_CASES = tuple(
-    _flagged(case, number % 2 == 1)
-    for number, case in enumerate(
-        case for case in (*BOTH, *ON_A_GPU) if case.gpu or max(case.sizes["S_q"], case.sizes["S_k"]) < LONG
-    )
+LONG = 1000  # keys or queries: what both kernels have passed at this length need not be asked again
+EITHER_CASES = (
+    *(
+        _flagged(case, number % 2 == 1)
+        for number, case in enumerate(
+            case
+            for case in (*BOTH, *ON_A_GPU)
+            if case.gpu or max(case.sizes["S_q"], case.sizes["S_k"]) < LONG
+        )
+    ),
+    _flagged(LOW_ROWS, False),
+    _flagged(LOW_FIRST_ROW, True),
 )
-"""Those that both kernels met, without the long ones, every second one causal."""
+"""Those that both kernels met, without the long ones, every second one causal; and the low rows of each."""
 
 
 def either_inputs(case: Case, generator: torch.Generator) -> Inputs:

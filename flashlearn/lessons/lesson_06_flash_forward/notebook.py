@@ -970,8 +970,9 @@ print("the causal variant has more instructions:", lines[True] > lines[False])
 #   both would be in the one kernel, and every tile would ask.
 # - A constant is part of the kernel's name, so to speak. A flag has two values; a `constexpr` that takes a hundred
 #   values, such as a length, compiles a hundred kernels.
-# - `end` is a number in one branch and a `tl.minimum` in the other. That works because both are 32-bit integers: a
-#   name must have one type after an `if`, whichever way it went.
+# - `end` is an argument in one variant and a `tl.minimum` in the other, and neither variant knows of the other's. Under
+#   an ordinary `if` the lines below are compiled once for both ways, so there a name must have one type after it,
+#   whichever way it went.
 #
 # </details>
 #

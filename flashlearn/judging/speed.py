@@ -155,7 +155,8 @@ def _without_data(exercise: Exercise, case: Case) -> Inputs | None:
 
 def _shapes(inputs: Inputs) -> str:
     return ", ".join(
-        f"{name} {'×'.join(map(str, value.shape)) or 'scalar'} in {str(value.dtype).removeprefix('torch.')}"
+        (f"{name} of shape {list(value.shape)}" if value.ndim else f"one number {name}")
+        + f" in {str(value.dtype).removeprefix('torch.')}"
         for name, value in inputs.items()
         if isinstance(value, torch.Tensor)
     )

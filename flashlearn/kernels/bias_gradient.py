@@ -20,6 +20,7 @@ __all__ = ["bias_gradient"]
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, dy_row, dy_col, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     # reads M·N, writes N elements; dy[i, j] lies at dy_ptr + i * dy_row + j * dy_col
+    # tl.int64: j · dy_col may pass 2³¹, which 32 bits cannot hold
     j = (tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)  # [BLOCK_N] columns owned
     ### BEGIN SOLUTION
     # STUB: tl.static_assert(False, "TODO bias_gradient: walk down the rows, add tiles in fp32, store once")

@@ -41,6 +41,7 @@ def softmax_forward(s: Tensor) -> Tensor:
     M, N = s.shape
     p = torch.empty((M, N), dtype=s.dtype, device=s.device)
     BLOCK = triton.next_power_of_2(N)
+    # num_warps: how many groups of 32 threads share a program's block; the result does not depend on it
     softmax_forward_kernel[(M,)](
         s, p, N, *s.stride(), *p.stride(), BLOCK=BLOCK, num_warps=min(max(BLOCK // 512, 1), 16)
     )

@@ -48,7 +48,9 @@ def _unknown(name: object, exercises: dict[str, Exercise]) -> str:
         return f'An exercise is named in quotes, as in "{example}"; this is {_described(name)}.'
     said = f"There is no exercise called {name!r}"
     if name.isdecimal() and (there := lessons().get(name.zfill(2))):
-        return f"{said}: lesson {name.zfill(2)} has {' and '.join(exercise.name for exercise in there)}."
+        *names, last = (exercise.name for exercise in there)
+        listed = f"{', '.join(names)} and {last}" if names else last
+        return f"{said}: lesson {name.zfill(2)} has {listed}."
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     close = difflib.get_close_matches(written, exercises, n=3)
     close = close or [known for known in exercises if written and written in known][:3]

@@ -75,6 +75,8 @@ def _fitting(report: Report) -> str:
     wrong = sum(o.status is Status.WRONG for o in report.outcomes)
     which = "wrong cases" if finding.of == wrong else "cases it was tried on"
     share = "all" if finding.fits == finding.of else f"{finding.fits} of the"
+    if wrong < finding.fits == len(report.outcomes):  # it was tried on the cases that pass as well
+        return f"the explanation fits {share} {finding.of}: where a case passes, the mistake does not show"
     return f"the explanation fits {share} {finding.of} {which}"
 
 

@@ -32,7 +32,7 @@ from flashlearn.interpreter.recorder import (
 from flashlearn.outcome import Place
 from flashlearn.running.answer import Here
 from flashlearn.running.circumstances import Traced
-from flashlearn.tracing import html, text
+from flashlearn.tracing import html, narration, text
 from flashlearn.tracing.steps import Source, Step, Steps, steps_of
 
 __all__ = ["Trace", "TraceError", "trace"]
@@ -186,7 +186,7 @@ def _choose_launch(recording: Recording, launch: int | str | None) -> int:
 
 def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tuple[ProgramRecord, str]:
     count = math.prod(launch.grid)
-    grid = text.indices(launch.grid, launch.grid)
+    grid = narration.programs(launch.grid)
     if count == 0:
         raise TraceError(f"{launch.kernel} was launched on the grid {grid}: it has no programs.")
     wanted = find_program(program, launch.grid)
@@ -202,8 +202,8 @@ def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tup
     missing = crashed or wanted if program is None else wanted
     note = ""
     if launch.last.program != missing:
-        names = [text.indices(one, launch.grid) for one in (missing, launch.last.program)]
-        note = f"Program {names[0]} had asked for nothing until then; shown is {names[1]}, which ran last."
+        shown = launch.last.program
+        note = f"Program {missing} had asked for nothing until then; shown is {shown}, which ran last."
     return launch.last, note
 
 

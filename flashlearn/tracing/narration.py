@@ -18,20 +18,17 @@ TABLE_HEAD = ("tensor", "", "requested", "each once", "again", "masked out")
 """Of the table of totals; the last four columns come twice, for the program and for the launch."""
 
 
-def indices(program: Program, grid: Program) -> str:
-    """Of a program, as many as its grid has dimensions: `(2, 0)`; the grid itself as `4 × 2`."""
+def programs(grid: Program) -> str:
+    """A grid, as many of its sizes as are in use: `4 × 2`."""
     dimensions = max((d + 1 for d in range(3) if grid[d] != 1), default=1)
-    if program is grid:
-        return " × ".join(str(n) for n in grid[:dimensions])
-    inside = ", ".join(str(n) for n in program[:dimensions])
-    return f"({inside},)" if dimensions == 1 else f"({inside})"
+    return " × ".join(str(n) for n in grid[:dimensions])
 
 
 def headline(trace: Trace) -> str:
     """Which program of how many, and how often it goes to memory."""
     count = math.prod(trace.grid)
-    which = f"program {indices(trace.program, trace.grid)}"
-    of = f" of {indices(trace.grid, trace.grid)} programs" if count > 1 else ", the only one"
+    which = f"program {trace.program}"
+    of = f" of {programs(trace.grid)} programs" if count > 1 else ", the only one"
     accesses = sum(tally.accesses for tally in trace.totals)
     requested = sum(tally.requested for tally in trace.totals)
     if not accesses:
@@ -47,7 +44,7 @@ def remarks(trace: Trace) -> list[str]:
         if trace.place is not None:
             where = f" (line {trace.place.line}"
             if trace.place.program is not None:
-                where += f", program {indices(trace.place.program, trace.grid)}"
+                where += f", program {trace.place.program}"
             where += ")"
         said.append(
             f"The call ended early{where}: {trace.sentence.rstrip('.')}. What ran before it is shown."

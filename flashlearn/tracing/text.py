@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 WIDTH = 110
 FIRST, LAST = 14, 6  # steps shown at either end of a long list
 
-indices = narration.indices
-
 
 def render(trace: Trace) -> str:
     """The trace as plain text."""

@@ -99,7 +99,7 @@ def test_a_prediction_shorter_than_a_launch_is_not_made():
     exercise = doubled(timing_case=None)
     found = speed.predict(exercise, *observed(exercise))
     assert found.predictions == {}
-    assert (found.where, found.bytes) == ("x 3×5 in float32", 2 * 15 * 4)
+    assert (found.where, found.bytes) == ("x of shape [3, 5] in float32", 2 * 15 * 4)
 
 
 def test_a_timing_case_that_depends_on_data_is_left_aside():

@@ -694,6 +694,14 @@ def test_a_share_that_the_sentence_tells_is_not_told_again():
     assert "fits 2 of the 3 wrong cases" in view.evidence(Report(exercise(), outcomes, silent)).support
 
 
+def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
+    outcomes = (*report_of(Status.WRONG).outcomes, Outcome(ROWS, Status.PASS), Outcome(ROWS, Status.PASS))
+    finding = explained("tail", "The tail is wrong.", fits=3, of=3)
+    said = view.evidence(Report(exercise(), outcomes, finding)).support
+    assert "2 of 3 cases pass" in said
+    assert "fits all 3: where a case passes, the mistake does not show" in said
+
+
 def test_dataclasses_in_a_findings_facts_become_plain_data(odd_kind):
     facts = {"unread": [Place("cell.py", 3, "x"), units], "check": OutputCheck("p", True)}
     finding = Finding(odd_kind, facts)

@@ -244,6 +244,13 @@ def test_the_program_in_the_middle_is_the_default_and_a_number_or_indices_choose
     assert flashlearn.trace(flash_forward, *inputs, 0.1, program=(2, 1)).program == (2, 1, 0)
 
 
+def test_a_program_is_written_with_three_numbers_whatever_the_grid():
+    assert "program (2, 0, 0) of 5 programs: " in str(flashlearn.trace(copy, torch.ones(80)))
+    assert "program (2, 1, 0) of 4 × 2 programs: " in str(
+        flashlearn.trace(flash_forward, *attention(), 0.1, program=(2, 1))
+    )
+
+
 @pytest.mark.parametrize("program", [5, -1, (0, 1), (1, 0, 0, 0)])
 def test_a_program_that_does_not_exist_is_told_how_many_there_are(program):
     with pytest.raises(TraceError, match="copy_kernel has 5 of them, 0 to 4, on a grid of 5"):
@@ -278,7 +285,7 @@ def test_a_crash_midway_shows_what_that_program_did_before_and_the_sentence():
 def test_where_the_crash_was_a_programs_first_access_the_one_before_it_is_shown():
     seen = flashlearn.trace(strays, torch.ones(40))
     assert seen.program == (1, 0, 0) and seen.place.program == (2, 0, 0) and "x_ptr[40]" in seen.sentence
-    assert "Program (2,) had asked for nothing until then; shown is (1,)" in str(seen)
+    assert "Program (2, 0, 0) had asked for nothing until then; shown is (1, 0, 0)" in str(seen)
 
 
 def test_a_stub_is_said_to_be_one():

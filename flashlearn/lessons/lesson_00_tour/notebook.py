@@ -98,13 +98,14 @@ counted = {
     for name, attention in ways.items()
 }
 assert all(kept == formulas[name](S) for name in ways for S, kept in counted[name].items())
+assert formulas["plain"](65) == formulas["flash"](65)
 
 pictures.memory_kept(counted, formulas)
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One formula has a square in it, and the other does not. At 64 characters they meet: had the two been
+# - One formula has a square in it, and the other does not. At 65 characters they meet: had the two been
 #   compared there and nowhere else, nobody would have heard of FlashAttention.
 # - At 65,536, a long document, the plain way keeps 16 GiB. That is *one* head; models have dozens, in
 #   dozens of layers, and an H100 has 80 GB in all. The other way keeps 64 MiB.
@@ -320,6 +321,14 @@ pictures.sliding_programs()
 # Move `n` and `block`. When is the tail not ragged? What if `n` is smaller than `block`? How many dashed
 # lanes can there be at most?
 #
+# <details><summary>Answer</summary>
+#
+# The tail is not ragged where `block` divides `n`. If `n` is smaller than `block`, there is one program, and
+# `block - n` of its lanes are dashed. A program is there because it owns one element at least, so at most
+# `block - 1` lanes are dashed, all of them in the last program.
+#
+# </details>
+#
 # ### Exercise 1: `program_ids` · warm-up
 #
 # Fill a vector so that every element holds the number of the program that owns it. For 10 elements in
@@ -463,6 +472,13 @@ pictures.sliding_strides()
 # one with 12, and `(1, 3)` is a matrix that is stored column by column, as a transposed one is. Elements
 # that the view does not have are dashed. Which of these layouts keep the four numbers of a tile's row side
 # by side?
+#
+# <details><summary>Answer</summary>
+#
+# Those whose second stride is 1: `(6, 1)` and `(8, 1)`. With `(12, 2)` every second place belongs to somebody
+# else, and with `(1, 3)` it is the columns that lie side by side.
+#
+# </details>
 #
 # The kernel is `copy_tile` in all of them. On a GPU the difference is one of speed: memory is fetched in
 # runs of neighbouring bytes, so lanes that read side by side share a fetch. Lesson 05 measures it.
@@ -657,8 +673,8 @@ flashlearn.check("row_sum", row_sum)
 # 09 launchers are given.)
 #
 # - `x` and `y` have `n` elements, `n` any positive number; `a` is a Python float, positive or negative.
-# - `x` and `y` share a dtype: fp32, fp16 or bf16. `z` is new and contiguous, and has that dtype, too.
-#   Compute in fp32.
+# - `x` and `y` share a dtype: fp32, fp16 or bf16. `z` is a new tensor, and has that dtype, too. Compute in
+#   fp32.
 # - `x` and `y` may be *strided*: `x[::2]` is every second element of a longer vector, and its stride is 2.
 #   There are two honest ways to deal with that, and the check accepts both. You can pass `x.stride(0)` and
 #   multiply the offsets by it: one multiplication per address, no extra memory. Or the launcher can call
@@ -680,6 +696,15 @@ flashlearn.check("scaled_add", scaled_add)
 # flashlearn.hint("scaled_add")
 
 # %% [markdown]
+# <details><summary><b>What to notice</b>, once it has passed</summary>
+#
+# Did you convert `x` and `y` to fp32? It passes without that, too. A Python float arrives in a kernel as an fp32
+# number, and fp16 times fp32 is fp32. So `a * x` is computed in fp32 whether you ask for it or not, and the sum
+# with it. That is luck: `x + y` alone would have been added in fp16. Write the conversion where you mean it. The
+# next kernel has no `a`.
+#
+# </details>
+#
 # ### Reading a whole report
 #
 # Here is the report on a right `scaled_add`: yours if it has passed, and the course's own otherwise. (That

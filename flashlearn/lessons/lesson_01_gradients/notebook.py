@@ -643,28 +643,21 @@ flashlearn.check("linear_backward", linear_backward)
 #
 # ## 7 · Five rules
 #
-# The matrix product was the hard one. Every backward pass in this course is made of five kinds of steps, drawn here
-# with $M = 4$, $K = 2$, $N = 3$. Forward is on the left, backward on the right; a gradient has the shape and the
-# colour of its matrix.
-
-# %%
-pictures.five_rules()
-
-# %% [markdown]
-# | rule | forward | backward |
-# |---|---|---|
-# | product | $Y = X W$ | $dX = dY\,W^\top$, $\;dW = X^\top dY$ |
-# | element-wise product | $C = A \circ B$ | $dA = dC \circ B$, $\;dB = A \circ dC$ |
-# | scaling | $C = \alpha A$ | $dA = \alpha\,dC$ |
-# | reduction | $s_i = \sum_j A_{ij}$ | $dA_{ij} = ds_i$: the gradient broadcasts |
-# | broadcast | $C_{ij} = b_j$ | $db_j = \sum_i dC_{ij}$: the gradient reduces |
+# The matrix product was the hard one. Every backward pass in this course is made of five kinds of steps, and it is
+# the first of them:
 #
-# And one sentence for everything that appears more than once:
+# | rule | forward |
+# |---|---|
+# | product | $Y = X W$ |
+# | element-wise product | $C_{ij} = A_{ij} B_{ij}$, written $C = A \circ B$ |
+# | scaling | $C = \alpha A$ |
+# | reduction | $s_i = \sum_j A_{ij}$ |
+# | broadcast | $C_{ij} = b_j$ |
 #
-# > **What is used $k$ times gets $k$ gradients, and they add.**
-#
-# Now the proofs, for **every $M$ and $N$**. The helper computes
+# The other four, for **every $M$ and $N$**. The helper computes
 # $\sum_{ij} dC_{ij}\, \partial C_{ij} / \partial(\text{entry})$ one sum at a time, as you have seen it above.
+# **Predict** what it prints for an element-wise product and for a scaling. Which of the two needs a factor that has to
+# be kept?
 
 # %% tags=["nbval-check-output"]
 A, B, dC = sp.IndexedBase("A", real=True), sp.IndexedBase("B", real=True), sp.IndexedBase("dC", real=True)
@@ -677,14 +670,14 @@ def gradient(C_ij, entry):
     return collapse(along_the_row, i, M, at_a_b)
 
 
-assert gradient(A[i, j] * B[i, j], A[a, b]) == dC[a, b] * B[a, b]  # element-wise product
-assert gradient(alpha * A[i, j], A[a, b]) == alpha * dC[a, b]  # scaling
-print("element-wise product:", gradient(A[i, j] * B[i, j], A[a, b]))
-print("scaling:             ", gradient(alpha * A[i, j], A[a, b]))
+by_elements = gradient(A[i, j] * B[i, j], A[a, b])
+by_scaling = gradient(alpha * A[i, j], A[a, b])
+print("element-wise product: dA[a, b] =", by_elements)
+print("scaling:              dA[a, b] =", by_scaling)
 
 # %% [markdown]
-# Reduction and broadcast are a pair: each is the other's backward pass. **Predict** both results before you run the
-# cell: on which indices does the gradient by $A_{ab}$ depend, and on which the gradient by $b_b$?
+# Reduction and broadcast are next. **Predict** both results before you run the cell: on which indices does the
+# gradient by $A_{ab}$ depend, and on which the gradient by $b_b$? What have the two rules to do with each other?
 
 # %% tags=["nbval-check-output"]
 ds, bias = sp.IndexedBase("ds", real=True), sp.IndexedBase("b", real=True)
@@ -695,8 +688,6 @@ dA_ab = collapse(ds[i] * ds_i_by_A, i, M, at_a_b)
 
 db_b = gradient(bias[j], bias[b])  # broadcast: one number becomes a column
 
-assert dA_ab == ds[a]
-assert db_b == sp.Sum(dC[i, b], (i, 0, M - 1))
 print("reduction: dA[a, b] =", dA_ab)
 print("broadcast: db[b]    =", db_b)
 
@@ -705,17 +696,40 @@ print("broadcast: db[b]    =", db_b)
 #
 # - $dA_{ab} = ds_a$, with no $b$ in it: every entry of a row had the same part in the sum, so every entry gets the
 #   same gradient. What was a sum forward is a handing out backward.
-# - $db_b = \sum_i dC_{ib}$: the bias was handed to every row, so it is used $M$ times, and $M$ gradients add. The
-#   rule for broadcasts *is* the sentence about being used $k$ times.
+# - $db_b = \sum_i dC_{ib}$: the bias was handed to every row, so it is used $M$ times, and $M$ gradients add.
+# - So each of the two is the other's backward pass.
 # - torch broadcasts silently when you add a `[N]` to an `[M, N]`. Its backward pass has to sum, so whenever you
 #   write such an addition, you have ordered a reduction for later.
 #
 # </details>
+#
+# All five together, drawn with $M = 4$, $K = 2$, $N = 3$. Forward is on the left, backward on the right; a gradient
+# has the shape and the colour of its matrix.
+
+# %%
+pictures.five_rules()
 
 # %% [markdown]
-# Here is that sentence about $k$ uses at work, on an example that deserves it. Let one matrix be both factors: $Y = X X^\top$, where queries
-# and keys are the same. **Predict** $dX$ for **every size**. Then see how it is done: name the two uses
-# differently, send the gradient back to each, add.
+# | rule | forward | backward |
+# |---|---|---|
+# | product | $Y = X W$ | $dX = dY\,W^\top$, $\;dW = X^\top dY$ |
+# | element-wise product | $C = A \circ B$ | $dA = dC \circ B$, $\;dB = A \circ dC$ |
+# | scaling | $C = \alpha A$ | $dA = \alpha\,dC$ |
+# | reduction | $s_i = \sum_j A_{ij}$ | $dA_{ij} = ds_i$: the gradient broadcasts |
+# | broadcast | $C_{ij} = b_j$ | $db_j = \sum_i dC_{ij}$: the gradient reduces |
+
+# %%
+assert by_elements == dC[a, b] * B[a, b] and by_scaling == alpha * dC[a, b]
+assert dA_ab == ds[a] and db_b == sp.Sum(dC[i, b], (i, 0, M - 1))
+
+# %% [markdown]
+# And one sentence for everything that appears more than once:
+#
+# > **What is used $k$ times gets $k$ gradients, and they add.**
+#
+# The rule for broadcasts is this sentence, with $k = M$. Here is an example that deserves it more. Let one matrix be
+# both factors: $Y = X X^\top$, where queries and keys are the same. **Predict** $dX$ for **every size**. Then see how it
+# is done: name the two uses differently, send the gradient back to each, add.
 
 # %%
 dYs = sp.MatrixSymbol("dY", M, M)
@@ -723,11 +737,12 @@ first, second = sp.MatrixSymbol("X_1", M, K), sp.MatrixSymbol("X_2", M, K)
 two_uses = sp.Trace(dYs.T * first * second.T)
 one_matrix = sp.Trace(dYs.T * Xm * Xm.T)
 
-by_first = two_uses.diff(first).subs(second, Xm)
-by_second = two_uses.diff(second).subs(first, Xm)
-assert by_first == dYs * Xm
-assert by_second == dYs.T * Xm
-assert one_matrix.diff(Xm) == dYs * Xm + dYs.T * Xm
+by_first = two_uses.diff(first).subs(second, Xm).subs(first, Xm)
+by_second = two_uses.diff(second).subs(second, Xm).subs(first, Xm)
+print("by the first use ", by_first)
+print("by the second use", by_second)
+print("dX =             ", one_matrix.diff(Xm))
+assert one_matrix.diff(Xm) == by_first + by_second
 
 # %% [markdown]
 # ### Exercise 4: `reduce_and_broadcast_vjp` · stretch

@@ -445,8 +445,8 @@ print("in torch      −inf − (−inf) =", float(torch.tensor(-math.inf) - tor
 # It is no rare case: a causal mask leaves whole tiles empty, and a scan that meets such a tile first merges empty
 # with empty. One NaN in $l$ stays there for the rest of the row.
 #
-# The guard follows from section 1: any number may be subtracted, so where $m = -\infty$ subtract 0. Then
-# $e^{-\infty - 0} = 0$, and what is stored as the new maximum still is $-\infty$.
+# What can be done follows from something that section 1 found and section 3 proved. What was it that need not be the
+# maximum?
 #
 # </details>
 #
@@ -479,6 +479,14 @@ flashlearn.check("merge_partials_torch", merge_partials_torch)
 # flashlearn.hint("merge_partials_torch")
 
 # %% [markdown]
+# <details><summary><b>The guard</b> (when exercise 3 has passed)</summary>
+#
+# Any number may be subtracted, so where $m = -\infty$ subtract 0. Then $e^{-\infty - 0} = 0$, both factors are 0, and
+# what is stored as the new maximum still is $-\infty$. A NaN that is replaced afterwards, in $l$ and in $\mathit{acc}$,
+# gives the same numbers. It takes two guards instead of one, and hides a NaN that had another reason.
+#
+# </details>
+#
 # Back to row 0. Merged and divided, the two parts must give what softmax gives:
 
 # %% tags=["nbval-check-output"]
@@ -606,7 +614,8 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 # from $a \cdot$ `BLOCK_M` and columns from $b \cdot$ `BLOCK_N`.
 #
 # - Both dimensions are ragged: the tile needs a mask for its rows and one for its columns.
-# - `s` may be a view, with strides of its own, and fp16 or bf16; `p` is new and contiguous, in the dtype of `s`.
+# - `s` may be a view, with strides of its own, and fp16 or bf16; `p` is a new tensor in the dtype of `s`, and has
+#   strides of its own, too.
 # - `lse` is fp32, with a stride of its own. Subtract in fp32, whatever the dtype of `s`.
 # - Where a row holds nothing but $-\infty$, `lse` is $-\infty$ and `p` is 0. A single $-\infty$ gets `p` = 0 too.
 

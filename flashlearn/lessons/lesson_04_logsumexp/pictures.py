@@ -58,10 +58,10 @@ def online_scan(scores: Sequence[float], block: int, seen: int | None = None) ->
 
 
 def sliding_scan(scores: Sequence[float], block: int) -> Slider:
-    """The scan step by step: how many tiles it has seen is to be moved."""
+    """The scan step by step, from its second tile on: how many tiles it has seen is to be moved."""
     count = -(-len(scores) // block)
     return slider(
-        lambda tiles: online_scan(scores, block, tiles), {"tiles": count}, tiles=range(1, count + 1)
+        lambda tiles: online_scan(scores, block, tiles), {"tiles": min(2, count)}, tiles=range(1, count + 1)
     )
 
 

@@ -29,12 +29,13 @@ QUESTIONS = (
     ),
     Question(
         "00, §6",
-        "A kernel sums exponentials of a row that does not fill its block. Which `other=` does the load "
-        "need?",
-        wrong("0.0", "exp(0) is 1: every hidden lane would count as a score of 0."),
-        right('-float("inf")', "exp(−∞) is 0, and adds nothing."),
+        "One program sums a row of 100 numbers in blocks of 32 lanes. How often does its loop turn, and how "
+        "many lanes are idle at the end?",
+        wrong("three times, and none", "Three blocks are 96 numbers: the last four would never be read."),
+        right("four times, and 28", "4 · 32 − 100 = 28. This lesson's kernel walks along its row like that."),
         wrong(
-            "none: masked lanes do not take part", "They take part in everything but the access to memory."
+            "four times, and 4",
+            "4 is what is left for the last turn. The other lanes of its block are the idle ones.",
         ),
     ),
 )

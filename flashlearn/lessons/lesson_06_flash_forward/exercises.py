@@ -1,4 +1,4 @@
-"""Lesson 06, FlashAttention forward: the whole kernel, and the same under a causal mask."""
+"""Lesson 06, FlashAttention forward: the whole kernel, the same under a causal mask, and both in one."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from flashlearn.lessons.shared.attention_cases import (
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
 from flashlearn.lessons.shared.tiled_twins import ORDERS, forward_in_tiles
 from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
 
 LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D and S exchanged in memory
 
@@ -55,14 +56,16 @@ BOTH = (
     attention_case(270, 3, 16, seed=66),
     *WIDE,
 )
+LOW_ROWS = attention_case(20, 1, 16, magnitude=10.0, seed=63)  # their only score is far below zero
+LOW_FIRST_ROW = attention_case(37, 37, 16, magnitude=10.0, seed=71)  # causal: the first query sees one key
 FORWARD_CASES = (
     *BOTH,
-    attention_case(20, 1, 16, magnitude=10.0, seed=63),  # rows whose only score is far below zero
+    LOW_ROWS,
     *ON_A_GPU,
 )
 CAUSAL_CASES = (
     *BOTH,
-    attention_case(37, 37, 16, magnitude=10.0, seed=71),  # the first query sees one key
+    LOW_FIRST_ROW,
     *ON_A_GPU,
 )
 
@@ -95,7 +98,10 @@ causal_work = functools.partial(work, causal=True)
 def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
     """A sentence if a causal kernel multiplies tiles in which no key is seen, else nothing."""
     case = attention_case(256, 256, 16, seed=65)
-    count = hidden_tiles(answer, inputs(case, case.generator()))
+    return _about_hidden(hidden_tiles(answer, inputs(case, case.generator())))
+
+
+def _about_hidden(count: int) -> str:
     if not count:
         return ""
     tiles = "a tile" if count == 1 else f"{count} tiles"
@@ -228,5 +234,105 @@ flash_forward_causal = Exercise(
         "1` sees. The mask is `columns < S_k` along the columns and the comparison of the second hint on "
         "the whole tile, joined by `&`. Two `tl.where` are left: one makes a `shift` of `m_new` that is "
         "never −inf and stands in both exponentials, the other one is in the division.",
+    ),
+)
+
+
+# ---------------------------------------------------------------- one kernel for both
+
+
+def _flagged(case: Case, causal: bool) -> Case:
+    """The case with a flag among its sizes, and in its name."""
+    name = f"{case.name}, {'causal' if causal else 'all keys'}"
+    return dataclasses.replace(case, name=name, sizes={**case.sizes, "causal": int(causal)})
+
+
+LONG = 1000  # keys or queries: what both kernels have passed at this length need not be asked again
+EITHER_CASES = (
+    *(
+        _flagged(case, number % 2 == 1)
+        for number, case in enumerate(
+            case
+            for case in (*BOTH, *ON_A_GPU)
+            if case.gpu or max(case.sizes["S_q"], case.sizes["S_k"]) < LONG
+        )
+    ),
+    _flagged(LOW_ROWS, False),
+    _flagged(LOW_FIRST_ROW, True),
+)
+"""Those that both kernels met, without the long ones, every second one causal; and the low rows of each."""
+
+
+def either_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, k, v and alpha as before, and the flag."""
+    return {**inputs(case, generator), "causal": bool(case.sizes["causal"])}
+
+
+def either_work(given: Inputs) -> Work:
+    """The work over the pairs that the flag leaves."""
+    return work(given, given["causal"])
+
+
+def either_quantities(given: Inputs) -> quantities.Quantities:
+    """What a right kernel's tiles hold, with the mask or without it."""
+    rest = {name: value for name, value in given.items() if name != "causal"}
+    return (quantities.causal_forward if given["causal"] else quantities.attention_forward)(rest)
+
+
+def sdpa_either(q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool) -> Tensor:
+    """torch's own FlashAttention-2, with its flag."""
+    return (sdpa_flash_causal if causal else sdpa_flash)(q, k, v, alpha)
+
+
+def one_kernel(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if the flag chooses between two kernels, or hidden tiles are multiplied."""
+    case = attention_case(20, 37, 16, seed=67)
+    used = []
+    for causal in (False, True):
+        given = {**inputs(case, case.generator()), "causal": causal}
+        seen = answer.run(given, Observed()).completed().observation
+        used.append({launch.name for launch in seen.launches})
+    if used[0] != used[1]:
+        return mistakes.TWO_KERNELS.format(kernels=" and ".join(sorted(used[0] | used[1])))
+    case = attention_case(256, 256, 16, seed=65)
+    return _about_hidden(hidden_tiles(answer, {**inputs(case, case.generator()), "causal": True}))
+
+
+flash_forward_either = Exercise(
+    name="flash_forward_either",
+    lesson="06",
+    kind=Kind.KERNEL,
+    title="One kernel with and without a causal mask",
+    signature="(q, k, v, alpha, causal) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=either_inputs,
+    cases=EITHER_CASES,
+    judged=HowJudged(
+        reference=reference.attention_forward,
+        twins=TWINS,
+        output_dtypes={"lse": torch.float32},
+        work=either_work,
+        review=one_kernel,
+    ),
+    explained=HowExplained(
+        quantities=either_quantities,
+        mistakes=mistakes.EITHER,
+    ),
+    timed=HowTimed(
+        peer=sdpa_either,
+        peer_name="sdpa_either",
+        case=_flagged(TIMING, True),
+    ),
+    points=1,
+    solution="flashlearn.lessons.lesson_06_flash_forward.either:flash_forward_either",
+    hints=(
+        "Put your two kernels side by side. Which lines differ, and which of the differences do no harm "
+        "where there is no mask? What does no harm may stay outside the flag, and is paid for by both then.",
+        "Start from the kernel without a mask. Where the loop ends is a number: give it one value before the "
+        "`if`, and another under it. The scores are masked twice: keys that do not exist in either case, "
+        "later keys under the flag. The guards are needed only by rows that see nothing.",
+        "`end = S_k`, and under `if IS_CAUSAL:` the `tl.minimum` of your causal kernel. In the loop the "
+        "same: a second `tl.where` on s, and `shift = m_new`, which the flag guards. After it a divisor that "
+        "is `l_i`, or, under the flag, 1 where `l_i` is 0. The launcher passes `IS_CAUSAL=causal`.",
     ),
 )

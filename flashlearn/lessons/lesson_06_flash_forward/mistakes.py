@@ -6,6 +6,10 @@ faulty_kernels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from torch import Tensor
+
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_06_flash_forward import faulty_kernels as broken
 from flashlearn.lessons.shared.faulty_formulas.faults import ways
@@ -82,3 +86,40 @@ FORWARD = {
 }
 
 CAUSAL = {**causal_forward(ways(scan, causal=True)), **kernels(causal=True)}
+
+# ---------------------------------------------------------------- one kernel for both
+
+TWO_KERNELS = (
+    "The numbers are right, but they come from two kernels: {kernels}. Make them one, whose flag says at "
+    "compile time where the loop ends and what is masked."
+)
+"""What is right and not what was asked: `exercises.one_kernel` finds it."""
+
+
+def _whatever_the_flag(causal: bool) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The right forward pass with, or without, a causal mask: what was asked for is not looked at."""
+
+    def attention(q: Tensor, k: Tensor, v: Tensor, alpha: float, **flag: bool) -> tuple[Tensor, Tensor]:
+        return scan(q, k, v, alpha, causal=causal)
+
+    return attention
+
+
+_scan = ways(scan)
+EITHER = {
+    name: mistake
+    for name, mistake in causal_forward(_scan).items()
+    if name not in forward(_scan)  # what has passed twice is not asked again
+    and name != "no causal mask"  # that is the flag which nobody looks at
+} | {
+    "no mask, whatever the flag says": Mistake(
+        "Every query sees all keys, also where causal is True.",
+        "Which lines stand under `if IS_CAUSAL:`, and does the launcher pass what it was given?",
+        wrong=_whatever_the_flag(False),
+    ),
+    "a mask, whatever the flag says": Mistake(
+        "Later keys are hidden also where causal is False.",
+        "Which lines must stand under `if IS_CAUSAL:`, and does the launcher pass what it was given?",
+        wrong=_whatever_the_flag(True),
+    ),
+}

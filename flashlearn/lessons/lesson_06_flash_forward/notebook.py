@@ -19,8 +19,8 @@
 # registers, the L2 cache). One proof uses sympy's sums over symbols, which lesson 01 introduces. Of your own code
 # nothing is needed: what an exercise builds on is in its cell.
 #
-# **It takes** two and a half to three hours: one kernel of some twenty-five lines, a second one that changes four of
-# them, three questions at the end. After section 9 there is a good place for a break.
+# **It takes** three hours: one kernel of some twenty-five lines, a second one that changes four of them, a third that is
+# both, three questions at the end. After section 9 there is a good place for a break.
 
 # %%
 import math
@@ -89,7 +89,7 @@ pictures.one_program()
 # Here is one step of such a walk, without $V$, for sizes that fill their tiles. The kernel takes one tile of keys and
 # writes what lesson 04 called a partial result: the maximum $m$ of each row of the tile, and
 # $l = \sum_j e^{s_j - m}$. It runs twice, on the keys 0 to 15 and on the keys 16 to 31. **Predict** how the LSE of the
-# whole row comes out of the four numbers $m_0, l_0, m_1, l_1$. The last line does it.
+# whole row comes out of the four numbers $m_0, l_0, m_1, l_1$. The cell after it does that.
 
 
 # %%
@@ -113,6 +113,7 @@ for start in (0, 16):
     partial.append(m + l.log())
     print(f"keys from {start:2}: m", m[:3].cpu().numpy().round(3), " l", l[:3].cpu().numpy().round(3))
 
+# %%
 whole_row = torch.logsumexp(0.25 * q_block @ all_keys.mT, dim=1)
 merged = torch.logaddexp(*partial)  # log(e^a + e^b), the merge of lesson 04
 assert torch.allclose(merged, whole_row, atol=1e-5)
@@ -969,17 +970,42 @@ print("the causal variant has more instructions:", lines[True] > lines[False])
 #   both would be in the one kernel, and every tile would ask.
 # - A constant is part of the kernel's name, so to speak. A flag has two values; a `constexpr` that takes a hundred
 #   values, such as a length, compiles a hundred kernels.
-# - `end` is a number in one branch and a `tl.minimum` in the other. That works because both are 32-bit integers: a
-#   name must have one type after an `if`, whichever way it went.
+# - `end` is an argument in one variant and a `tl.minimum` in the other, and neither variant knows of the other's. Under
+#   an ordinary `if` the lines below are compiled once for both ways, so there a name must have one type after it,
+#   whichever way it went.
 #
 # </details>
 #
-# ### Both in one · stretch
+# ### Exercise 3: `flash_forward_either` · stretch
 #
-# Make your two kernels one: `flash_forward_kernel` gets `IS_CAUSAL: tl.constexpr`, and each launcher passes its value.
-# Both checks must still pass. Do the two guards belong under the flag? (Lessons 12 and 15 build on such a kernel.)
+# Make your two kernels one. It has `IS_CAUSAL: tl.constexpr` among its arguments, and the launcher, which is given, passes
+# its own `causal` there. Do the two guards belong under the flag? (Lessons 12 and 15 build on such a kernel.)
+#
+# The check asks for what it asked of the two, with every second case causal, and for **one kernel**: both values of the
+# flag must launch the same one.
+
+# %% exercise="flash_forward_either"
+# INCLUDE: flashlearn/lessons/lesson_06_flash_forward/either.py:flash_forward_either_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_06_flash_forward/either.py:flash_forward_either
+
+# %%
+flashlearn.check("flash_forward_either", flash_forward_either)
+
+# %%
+# flashlearn.hint("flash_forward_either")
 
 # %% [markdown]
+# <details><summary><b>What to notice</b>, once it has passed</summary>
+#
+# - The guards do no harm without a mask: there is always a key, `m_new` is finite and `l_i` is not 0. They are a
+#   selection for each row and tile, cheap beside two products. Under the flag they say what they are for.
+# - The reports of the three exercises have the registers of each: compare the two variants of this kernel with the two
+#   kernels that they replace.
+#
+# </details>
+#
 # ## 14 · What you have now
 #
 # | | in the kernel | if it is forgotten |

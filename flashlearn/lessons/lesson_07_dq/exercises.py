@@ -1,16 +1,19 @@
-"""Lesson 07, dQ: two kernels with the forward pass's parallel shape, without and with a causal mask."""
+"""Lesson 07, dQ: kernels with the forward pass's parallel shape: all keys, a causal mask, and no delta."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
-from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
-from flashlearn.lessons.lesson_07_dq import mistakes
+from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.lessons.lesson_07_dq import mistakes, without_delta
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, attention_case, products_work
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
 
 SIGNATURE = "(q, k, v, o, do, lse, alpha) -> dq"
 
@@ -119,5 +122,71 @@ dq_kernel_causal = Exercise(
         "of S_k and of the forward pass's expression. In the loop `seen` has two parts, `in_keys` along the "
         "columns and the comparison of columns with rows, and `s` is −inf where it does not hold. The other "
         "lines stay as they are.",
+    ),
+)
+
+
+# ---------------------------------------------------------------- dQ without delta
+
+LIFTED = "one column of V is 64"
+"""Of the cases of `dq_kernel`, the data that three sums in half precision cannot be right on."""
+
+
+def inputs_without_delta(case: Case, generator: torch.Generator) -> Inputs:
+    """What `dq_kernel` gets, without O: so there is nothing to take delta from."""
+    given = backward.backward_inputs(case, generator)
+    return {name: value for name, value in given.items() if name != "o"}
+
+
+def without_delta_work(inputs: Inputs) -> Work:
+    """Four products, S, dP, P dP K and P K, over all pairs."""
+    return products_work(inputs, 4, ("q",))
+
+
+def one_scan(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a kernel with one block of queries asks for its keys and values more than once."""
+    case = attention_case(16, 512, 16, seed=61)
+    seen = answer.run(inputs_without_delta(case, case.generator()), Observed()).completed().observation
+    if seen.bytes_requested <= 1.5 * seen.bytes_unique:
+        return ""
+    return mistakes.SCANNED_AGAIN.format(requested=seen.bytes_requested, least=seen.bytes_unique)
+
+
+dq_without_delta = Exercise(
+    name="dq_without_delta",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ in one scan, without O and without delta",
+    signature="(q, k, v, do, lse, alpha) -> dq",
+    outputs=("dq",),
+    inputs=inputs_without_delta,
+    cases=tuple(case for case in backward.MANY_KEYS if case.data != LIFTED),
+    judged=HowJudged(
+        reference=without_delta.dq_in_torch,
+        twins=(without_delta.in_one_scan,),
+        gradient=True,
+        work=without_delta_work,
+        real_sizes=REAL_SIZES,
+        review=one_scan,
+    ),
+    explained=HowExplained(
+        mistakes=mistakes.WITHOUT_DELTA,
+    ),
+    timed=HowTimed(
+        peer=without_delta.dq_in_torch,
+        peer_name="dq_in_torch",
+        case=TIMING,
+    ),
+    points=2,
+    solution="flashlearn.lessons.lesson_07_dq.without_delta:dq_without_delta",
+    hints=(
+        "$\\delta_i$ is the same number for all keys of a row, so it may leave the sum over the keys. What "
+        "is left under the sum does not contain it, and can be added up before it is known.",
+        "Three sums that start at zero and grow in the loop: two of (BLOCK_Q, BLOCK_D), each a `tl.dot` of "
+        "a (BLOCK_Q, BLOCK_K) with the tile of keys, and one of (BLOCK_Q,), a `tl.sum` over `axis=1`. All "
+        "three in fp32. Padded keys get $s = -\\infty$.",
+        "`p` as in `dq_kernel`, then `p_dp`, which is p times the product of `do` with the transposed tile "
+        "of V. The cast `p_dp` meets `k`, the cast `p` meets `k`, and the row sums of `p_dp` are delta's "
+        "share. After the loop dq is alpha times the first sum less delta, as a column, times the second.",
     ),
 )

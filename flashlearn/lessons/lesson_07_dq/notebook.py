@@ -12,13 +12,13 @@
 # - rebuild a tile of $P$ from LSE, and explain why nothing is rescaled on the way;
 # - tell what it costs to compute $\delta$ in the loop, in bytes that were counted;
 # - find the end of a causal loop for any $S_q$ and $S_k$, and handle queries that see nothing;
-# - write both kernels.
+# - write these kernels.
 #
 # **You need** lesson 03 ($dS = P \circ (dP - \delta)$ and $dQ = \alpha\, dS\, K$), lesson 04 (LSE) and lesson 06 (the
 # forward kernel, its tiles and its masks). The proof in section 1 uses sympy's sums over symbols, which lesson 01
 # introduces. No code that you wrote there is needed here.
 #
-# **It takes** about two hours: a kernel of some 25 lines, a second one that differs in a handful of them, three
+# **It takes** two to two and a half hours: a kernel of some 25 lines, two more that differ in a handful of them, three
 # questions at the end.
 
 # %%
@@ -609,13 +609,32 @@ for causal, (forward, backward) in enumerate(launchers.values()):
     print("equal to autograd's:", torch.allclose(mine, leaf.grad, atol=1e-6))
 
 # %% [markdown]
-# ### dQ without delta · stretch
+# ### Exercise 3: `dq_without_delta` · stretch
 #
-# Section 3 said that $\delta$ is a convenience. Write a `dq_kernel` that loads neither $\delta$ nor $O$: one scan, three sums,
-# put together after the loop. `flashlearn.check("dq_kernel", yours, demo=True)` judges it without recording anything.
-# One of its 20 cases will send it back, however right your kernel is. **Predict** which one before you look; here is
-# what is behind it, in torch. Two ways to sum one row of $dQ$, with what goes into the last product rounded to
-# fp16, and a column of $V$ that lifts all $dP_{ij}$ of a row by the same amount:
+# Section 3 said that $\delta$ is a convenience. So do without: your kernel gets neither $\delta$ nor $O$. One scan, three
+# sums, put together after the loop. The launcher is given. The check asks for what it asked of `dq_kernel`, and
+#
+# - **one scan**: a second walk over the keys, to have $\delta$ first, is not what is meant. It counts the bytes that
+#   your kernel requests with a single block of queries.
+#
+# One of the 20 cases of `dq_kernel` is not among those of this check: a kernel of this design that multiplies in fp16
+# fails it, however right it is. **Predict**, while you write, what is special about its inputs.
+
+# %% exercise="dq_without_delta"
+# INCLUDE: flashlearn/lessons/lesson_07_dq/without_delta.py:dq_without_delta_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_07_dq/without_delta.py:dq_without_delta
+
+# %%
+flashlearn.check("dq_without_delta", dq_without_delta)
+
+# %%
+# flashlearn.hint("dq_without_delta")
+
+# %% [markdown]
+# The case that is missing, in torch. Two ways to sum one row of $dQ$, with what goes into the last product rounded to
+# fp16, and a column of $V$ that lifts all $dP_{ij}$ of a row by the same amount. **Predict** which of the two minds.
 
 # %%
 generator = torch.Generator().manual_seed(9)
@@ -635,8 +654,9 @@ for lift in (0.0, 10.0, 100.0):
 # - $dS$ does not feel the lift: what all $dP_{ij}$ of a row have in common is in $\delta$, and goes. Subtract first, and
 #   small numbers are rounded. Subtract last, and two large rounded numbers are to cancel. That is the case in which one
 #   column of $V$ is 64, in fp16.
-# - In the other half-precision cases your kernel passes, and in fp32 always. How many bytes does it save, and what does
-#   it cost? The report has both counts: look at the products.
+# - In ordinary half-precision cases a kernel of this design passes, and in fp32. It saves reading $O$ and $\delta$, once
+#   per query, and the small kernel before it. It costs a fourth product for each tile, and a second sum of
+#   `(BLOCK_Q, BLOCK_D)` that lives in registers during the whole loop. The reports of both exercises have the counts.
 #
 # </details>
 

@@ -485,9 +485,10 @@ if yours:
     print("and calls", kernels, sep="\n")
 
 # %% [markdown]
-# ### Only what is wanted · stretch
+# ### Only what is wanted · stretch, ungraded
 #
-# A frozen encoder's $K$ and $V$ want no gradient. Autograd says so, in `ctx.needs_input_grad`: one truth value per
+# (No check asks for this. The cell below counts launches, and exercise 2's check says whether you broke anything.) A
+# frozen encoder's $K$ and $V$ want no gradient. Autograd says so, in `ctx.needs_input_grad`: one truth value per
 # argument of `forward`. How many kernels does a call with its backward pass launch when only $Q$ wants a gradient?
 # **Predict**, then look.
 

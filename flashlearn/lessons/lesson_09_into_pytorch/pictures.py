@@ -128,7 +128,7 @@ def loss_curves(
     )  # fmt: skip
     if bound is not None:
         below.axhline(bound, color=GREY, linewidth=1.2, linestyle="--")
-        below.text(0, bound * 1.3, f"asserted: below {bound:g}", color=GREY, fontsize=10)
+        below.text(0, bound * 1.3, f"asserted: below {bound:.2g}", color=GREY, fontsize=10)
     below.set_yscale("log")
     below.minorticks_off()
     top = max(gaps[largest], bound or 0.0, floor)

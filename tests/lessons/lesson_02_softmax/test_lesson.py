@@ -14,6 +14,7 @@ from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import softmax as kernels
 from flashlearn.lessons.lesson_02_softmax import exercises as lesson
 from flashlearn.lessons.lesson_02_softmax import pictures
+from flashlearn.lessons.lesson_02_softmax.faulty_kernels import backward_in_half_precision
 from flashlearn.outcome import Status
 
 KERNELS = {e.name: e for e in (lesson.softmax_forward, lesson.softmax_backward)}
@@ -133,6 +134,17 @@ def test_a_backward_kernel_that_multiplies_the_bracket_out_passes():
 
 
 # ---------------------------------------------------------------- the data
+
+
+def test_the_noise_of_a_sum_in_half_precision_is_what_the_lesson_says():
+    noise = {}
+    for function in (kernels.softmax_backward, backward_in_half_precision):
+        for outcome in run(lesson.softmax_backward, function, compiled=False):
+            noise[function, outcome.case.name] = outcome.outputs[0].rms_ratio
+    assert 1.05 < noise[backward_in_half_precision, "3×200, bf16"] < 1.15  # "1.1 times what is allowed"
+    assert 0.85 < noise[backward_in_half_precision, "3×200, fp16"] < 0.95  # "nine tenths, and passes"
+    for case in ("3×200, bf16", "3×200, fp16"):
+        assert 0.6 < noise[kernels.softmax_backward, case] < 0.7  # "two thirds of it"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Lesson 07: the oracle is autograd's, right dQ kernels pass in any spelling, the data shows the mistakes."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from flashlearn.kernels import flash_backward_dq as kernels
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.lessons.lesson_07_dq import exercises as lesson
 from flashlearn.lessons.lesson_07_dq.faulty_kernels import faulty_dq
+from flashlearn.lessons.lesson_07_dq.without_delta import dq_in_torch, dq_without_delta, in_one_scan
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import backward_pictures as pictures
 from flashlearn.lessons.shared import reference
@@ -260,3 +262,22 @@ def test_the_kernel_multiplies_as_many_tiles_as_the_picture_shows(causal):
 def test_each_picture_is_drawn_and_says_what_it_shows(picture, says):
     assert says in picture.description
     assert picture.png().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------- dQ without delta
+
+
+def test_without_delta_the_case_that_is_left_out_is_one_that_the_design_fails():
+    (lifted,) = (case for case in lesson.dq_kernel.cases if case.data == lesson.LIFTED)
+    assert len(lesson.dq_without_delta.cases) == len(lesson.dq_kernel.cases) - 1
+    alone = replace(lesson.dq_kernel, cases=(lifted,))
+    assert statuses(alone, lambda q, k, v, o, *others: dq_without_delta(q, k, v, *others)) == {Status.WRONG}
+
+
+def test_with_more_keys_than_a_tile_the_three_sums_agree_with_the_usual_kernel():
+    case = attention_case(40, 70, 16, H=2, seed=7)
+    given = backward.backward_inputs(case, case.generator())
+    usual = kernels.dq_kernel(**given)
+    del given["o"]
+    for mine in (dq_without_delta(**given), in_one_scan(**given), dq_in_torch(**given)):
+        torch.testing.assert_close(mine, usual, rtol=0, atol=2e-6)

@@ -76,3 +76,10 @@ wrong("scaled_add", "y is subtracted.", "y is subtracted")(
 wrong("scaled_add", "a is added to x, where it is a factor.", "a is added")(
     edited(ADD, (STORE, "tl.store(z_ptr + offsets, a + x + y, mask=mask)"), title="a + x + y")
 )
+right("scaled_add", "no conversion: a is an fp32 number, so a * x is fp32")(
+    edited(
+        ADD,
+        ("stride_x, mask=mask).to(tl.float32)", "stride_x, mask=mask)"),
+        ("stride_y, mask=mask).to(tl.float32)", "stride_y, mask=mask)"),
+    )
+)

@@ -111,8 +111,10 @@ def constant(text: Text, node: ast.Constant, known: Families, kernel: bool) -> I
     if isinstance(value, bool):
         others = (str(not value),)
     elif isinstance(value, int):
-        same_size = (n for n in known.numbers if n != value > 3)
-        others = tuple(map(str, (*NUMBERS.get(value, ()), *same_size)))
+        others = tuple(map(str, NUMBERS.get(value, ())))
+        for number in known.numbers if value > 3 else ():
+            if number != value:
+                yield text.edit("size", node, str(number))
     elif isinstance(value, float):
         others = tuple(n for n in ("0.0", 'float("-inf")', "1.0", "0.5", "2.0") if n != text.of(node))
     for variant, new in enumerate(others):

@@ -13,7 +13,7 @@ from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
 
-PATIENCE = 1_700
+PATIENCE = 1_450
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
 ANEW = 11

@@ -23,7 +23,8 @@ from multiprocessing.connection import Connection, wait
 
 from flashlearn.classroom.job import Grading, Job, failed, read_outcome
 from flashlearn.classroom.records import SubmissionGrade
-from flashlearn.classroom.worker import READY
+from flashlearn.classroom.worker import CANNOT, READY
+from flashlearn.course.files import CourseError
 from flashlearn.course.packaged import ROOT
 
 TRIES = 4
@@ -108,6 +109,8 @@ class Pool:
         except (EOFError, OSError):
             yield from self._lost(worker, "its worker died")
             return
+        if said.startswith(CANNOT):
+            raise CourseError(f"Grading cannot begin. {said.removeprefix(CANNOT).decode()}")
         if said == READY:
             worker.until = time.monotonic() + self.patience
             return
@@ -149,6 +152,7 @@ class Pool:
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,  # warnings of libraries, which would tear the progress bar apart
                 pass_fds=[theirs.fileno()],
                 cwd=ROOT,  # not where the teacher is: that may be among students' files, json.py among them
                 start_new_session=True,  # Ctrl-C is for the parent, which ends its workers itself

@@ -72,7 +72,7 @@ def _by_name(file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
 def _answer(name: str, cells: list[Given], given: Notebook, said: list[str]) -> int | None:
     """The index of the cell that answers an exercise; `said` gets what is odd about it."""
     marked = [i for i, cell in enumerate(cells) if cell.exercise == name]
-    defining = [i for i, cell in enumerate(cells) if name in names_of(cell.text).functions]
+    defining = [i for i, cell in enumerate(cells) if _defines(cell, name)]
     if not defining:
         return _renamed(name, marked, cells, said)
     stub = next((cell.text for cell in given.cells if cell.exercise == name), "")
@@ -89,6 +89,12 @@ def _answer(name: str, cells: list[Given], given: Notebook, said: list[str]) -> 
     for i in defining[defining.index(at) + 1 :]:  # stubs behind the answer would take its place
         cells[i] = cells[i]._replace(text="")
     return at
+
+
+def _defines(cell: Given, name: str) -> bool:
+    """Whether a cell has a function of the exercise's name; its own cell may give it to one."""
+    names = names_of(cell.text)
+    return name in (names.bound if cell.exercise == name else names.functions)
 
 
 def _renamed(name: str, marked: list[int], cells: list[Given], said: list[str]) -> int | None:

@@ -5,6 +5,7 @@ It ends with the process that started it, whatever ended that.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -19,11 +20,19 @@ PR_SET_PDEATHSIG = 1
 READY = b"ready"
 """What a worker says first, when everything is imported."""
 
+CANNOT = b"cannot "
+"""What it says where it cannot begin, before the reason."""
+
 
 def main(channel: Connection, grading: Grading, parent: int) -> None:
     """Answer jobs until nobody sends any more."""
     _end_with(parent)
-    with grading.begun() as grade:
+    with contextlib.ExitStack() as stack:
+        try:
+            grade = stack.enter_context(grading.begun())
+        except Exception as error:  # whoever waits for this worker says it
+            channel.send_bytes(CANNOT + f"{type(error).__name__}: {error}".encode())
+            return
         channel.send_bytes(READY)
         while True:
             try:

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from flashlearn import __version__
 from flashlearn.cli import console
-from flashlearn.course.files import Course
+from flashlearn.course.files import Course, CourseError, reason
 
 if TYPE_CHECKING:
     from flashlearn.classroom.running import Tally
@@ -119,6 +119,28 @@ def feedback(
     with Gradebook.read(db) as book:
         written = write(book, out)
     console.say(f"Feedback for {console.count(len(written) // 2, 'student')} is in {out}.")
+
+
+@app.command()
+def report(
+    db: Book = BOOK, out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html")
+) -> None:
+    """Write one page about the class: points, mistakes, who is stuck where, answers that look alike."""
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.pages.report import render, summary
+
+    with Gradebook.read(db) as book:
+        write(out, render(summary(book)))
+    console.say(f"The report is {out}.")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text to a file. Raises CourseError where that cannot be done."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CourseError(f"{path} cannot be written: {reason(error)}.") from error
 
 
 def _say(tally: Tally, db: Path) -> None:

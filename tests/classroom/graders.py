@@ -35,6 +35,10 @@ def a_nursery() -> Iterator[str]:
     yield "the nursery"
 
 
+def no_nursery() -> None:
+    raise OSError("no walls here")
+
+
 def with_nursery(
     submission: Submission, assignment: Assignment, nursery: str, unsafe: bool
 ) -> SubmissionGrade:

@@ -126,6 +126,12 @@ def test_a_worker_has_its_nursery_and_imports_nothing_of_the_folder_that_the_tea
     assert results(three)["Ann"].unsafe
 
 
+def test_a_grader_that_cannot_begin_is_a_sentence(three: Path):
+    how = Grading("tests.classroom.graders:by_marks", "tests.classroom.graders:no_nursery")
+    with pytest.raises(CourseError, match=r"Grading cannot begin\. OSError: no walls here"):
+        run(three, pool=Pool(how, workers=1))
+
+
 def test_a_job_travels_as_text(three: Path):
     parts = handout(draws=b"secret").parts()
     for work in collect(three / "in").students:

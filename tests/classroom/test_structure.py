@@ -133,3 +133,9 @@ def test_names_of_a_cell_with_magics_or_with_errors_are_found():
     assert names_of("%timeit x\ndef f(a):\n    return a + b").needed == {"b"}
     assert {"broken", "y"} <= names_of("broken = = y").needed
     assert names_of("x = " + "(" * 5000).needed >= {"x"}
+
+
+def test_a_cell_that_gives_its_function_the_exercises_name_itself_is_left_as_it_is():
+    text = f"{answer('mine')}\n\none = mine"
+    found = examined([c._replace(text=text) if c.id == "ex-one" else c for c in BOTH])
+    assert answers(found)["one"] == text and found.notes == ()

@@ -30,6 +30,8 @@ from flashlearn.course.files import CourseError, reason
 
 OURS = "This could not be graded. That is no fault of yours: your teacher knows, and grades it again."
 
+ROUNDED = "The points of all exercises are added up first, and rounded once; a half is rounded up."
+
 
 @dataclass(frozen=True)
 class Feedback:
@@ -42,6 +44,7 @@ class Feedback:
     passed: int
     notes: tuple[str, ...]
     exercises: tuple[Item, ...]
+    rounded: str
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ def of(result: Result, assignment: Assignment, titles: dict[str, str]) -> Feedba
         sum(one.verdict == "pass" for one in result.exercises),
         tuple(dict.fromkeys(notes)),
         tuple(_item(one, titles.get(one.name, "")) for one in result.exercises),
+        ROUNDED if any(one.points % 1 for one in result.exercises) else "",
     )
 
 
@@ -122,6 +126,7 @@ def as_markdown(feedback: Feedback) -> str:
             lines += [where, "", fenced(item.line), ""]
         lines += [in_markdown(item.next_step), ""] if item.next_step else []
         lines += [item.cases, ""] if item.cases else []
+    lines += [feedback.rounded, ""] if feedback.rounded else []
     return "\n".join(lines)
 
 
@@ -140,7 +145,7 @@ def file_names(results: Iterator[Result]) -> Iterator[tuple[Result, str]]:
 def _item(one: ExerciseGrade, title: str) -> Item:
     ours = one.verdict == "not graded"
     cases = ""
-    if one.cases and one.verdict not in ("todo", "missing"):
+    if one.cases and one.verdict in ("wrong", "stopped"):
         cases = f"{one.cases_passed} of {count(one.cases, 'case')} right."
     return Item(
         one.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,16 @@ app = typer.Typer(no_args_is_help=True, help="Hand lessons out to a class, and g
 Book = Annotated[Path, typer.Option("--db", help="The gradebook.")]
 BOOK = Path("gradebook.sqlite")
 SEED_FILE = typer.Option(help="A file with at least 16 secret bytes: inputs that no student can know.")
+
+
+class Place(enum.StrEnum):
+    """Where grades go."""
+
+    csv = "csv"
+    canvas = "canvas"
+    moodle = "moodle"
+    gradescope = "gradescope"
+    prairielearn = "prairielearn"
 
 
 class Rule(enum.StrEnum):
@@ -132,6 +143,66 @@ def report(
     with Gradebook.read(db) as book:
         write(out, render(summary(book)))
     console.say(f"The report is {out}.")
+
+
+@app.command()
+def export(
+    place: Annotated[Place, typer.Argument(help="Where the grades go.")],
+    out: Annotated[Path, typer.Option(help="The file to write; for gradescope and prairielearn the folder.")],
+    db: Book = BOOK,
+    fill: Annotated[
+        Path | None, typer.Option(help="canvas, moodle: the table that was exported there.")
+    ] = None,
+    column: Annotated[
+        str, typer.Option(help="canvas: the assignment's column; else its name is taken.")
+    ] = "",
+) -> None:
+    """Write the grades as a place takes them.
+
+    csv is a table of everything. canvas and moodle fill in a table that you exported there. gradescope and
+    prairielearn write a results.json for each student.
+    """
+    from flashlearn.classroom.exports import results, tables
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.pages.feedback import file_names
+
+    with Gradebook.read(db) as book:
+        assignment, titles = book.assignment()
+        if place is Place.csv:
+            write(out, tables.plain(book.results(), assignment))
+        elif place in (Place.canvas, Place.moodle):
+            table = read(fill, place)
+            if place is Place.canvas:
+                filled = tables.canvas(book.results(), table, column or assignment.name)
+            else:
+                filled = tables.moodle(book.results(), table, assignment, titles)
+            write(out, filled.text)
+            console.say(f"{console.count(filled.rows, 'row')} filled in.")
+            for name in filled.absent:
+                console.say(f"The table has no row for {name}.")
+            for name in filled.ungraded:
+                console.say(f"{name} is not graded whole, and was left out.")
+        else:
+            record = results.gradescope if place is Place.gradescope else results.prairielearn
+            for result, stem in file_names(book.results()):
+                if result.complete:
+                    found = record(result, assignment, titles)
+                    write(out / stem / "results.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+                else:
+                    console.say(f"{result.student.name} is not graded whole, and was left out.")
+    console.say(f"The grades are in {out}.")
+
+
+def read(path: Path | None, place: Place) -> str:
+    """The table that is to be filled in. Raises CourseError if there is none."""
+    if path is None:
+        raise CourseError(f"`--fill` names the table that you exported from {place.value.title()}.")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {reason(error)}.") from error
+    except ValueError as error:
+        raise CourseError(f"{path} is no table in UTF-8.") from error
 
 
 def write(path: Path, text: str) -> None:

@@ -62,6 +62,10 @@ def test_from_a_course_to_feedback():
     assert "2 students, from a folder for each student. 2 notebooks graded." in graded.words
     assert "0 notebooks graded, 2 graded before." in run("grade", "submissions").words
     assert "Feedback for 2 students is in feedback." in run("feedback").words
+    for place in ("csv", "gradescope", "prairielearn"):
+        assert "The grades are in" in run("export", place, "--out", place).words
+    assert Path("csv").is_file() and Path("gradescope/Ann/results.json").is_file()
+    assert "The report is report.html." in run("report").words
     assert "3 of 3 points" in Path("feedback/Ann.md").read_text()
     assert "row\\_sum adds `x` twice." in Path("feedback/Bob.md").read_text()
 

@@ -27,6 +27,7 @@ from flashlearn.course.files import CourseError
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?")
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
 AGAIN = re.compile(r"[-( ](\d+)\)?\.ipynb$")
+PLAIN = "a folder for each student"
 GRADESCOPE = "submission_metadata.yml"
 WRAPPERS = {"submissions", "submission", "submitted", "handed-in", "collected"}
 
@@ -64,6 +65,10 @@ def collect(path: Path) -> Collected:
     entries = _without_wrapper(tree.entries)
     shape, owned = _shape(entries, refused)
     works = [Work(student, tuple(files)) for student, files in owned]
+    if shape == PLAIN and works and entries == tree.entries:
+        works = sorted(
+            [*works, *(Work(Student(name), ()) for name in tree.empty)], key=lambda w: w.student.name
+        )
     if not works:
         raise CourseError(
             f"No student's work was found in {path}. It should have a folder for each student, or be what "
@@ -151,9 +156,7 @@ def _shape(entries: tuple[Entry, ...], refused: list[str]) -> tuple[str, list[tu
         return "Canvas", _grouped(found for e in flat if (found := _canvas(e, refused)))
     outside = [e for e in flat if e.path.endswith((".ipynb", ".zip"))]
     refused.extend(f"{e.path} lies in no student's folder, and was left out." for e in outside)
-    return "a folder for each student", _grouped(
-        (Student(e.parts[0]), e) for e in entries if len(e.parts) > 1
-    )
+    return PLAIN, _grouped((Student(e.parts[0]), e) for e in entries if len(e.parts) > 1)
 
 
 def _moodle(entry: Entry) -> tuple[Student, Entry]:

@@ -45,10 +45,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Tree:
-    """All files of a folder or an archive, sorted, and what was refused."""
+    """All files of a folder or an archive, sorted, what was refused, and folders that have no file."""
 
     entries: tuple[Entry, ...]
     refused: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 def open_tree(path: Path) -> Tree:
@@ -102,7 +103,9 @@ def _folder(root: Path) -> Tree:
                 refused.append(f"{_shown(shown)} was left out: {why}.")
             elif len(entries) < MOST_FILES:
                 entries.append(Entry(_text(shown), lambda p=path: _content(p)))
-    return Tree(tuple(sorted(entries, key=lambda e: e.path)), tuple(refused))
+    tops = {_text(path.name) for path in root.iterdir() if path.is_dir() and not path.is_symlink()}
+    empty = sorted(name for name in tops - {e.parts[0] for e in entries} if not _is_ignored(name))
+    return Tree(tuple(sorted(entries, key=lambda e: e.path)), tuple(refused), tuple(empty))
 
 
 def _odd(path: Path) -> str:

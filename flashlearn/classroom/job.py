@@ -25,25 +25,24 @@ Grade = Callable[..., SubmissionGrade]
 
 @dataclass(frozen=True)
 class Grading:
-    """How submissions are graded: `grade` is the path "module:function" of what does it.
+    """How submissions are graded: `grade` is the path, "module:name", of a function or a class that does it.
 
-    `nursery` is the path of what makes the context in which a worker lives, if it has one: what this yields
-    is passed to `grade`. With `unsafe`, students' code is run without walls around it.
+    Of a class, each worker has one instance for as long as it lives, as a context; it is made with `unsafe`
+    and has a method `grade`. With `unsafe`, students' code is run without walls around it.
     """
 
     grade: str = "flashlearn.classroom.grading:grade"
-    nursery: str = ""
     unsafe: bool = False
 
     @contextlib.contextmanager
     def begun(self) -> Iterator[Grade]:
         """The function that grades, ready for many submissions."""
-        grade = named(self.grade)
-        if not self.nursery:
-            yield lambda submission, asked: grade(submission, asked, unsafe=self.unsafe)
-            return
-        with named(self.nursery)() as nursery:
-            yield lambda submission, asked: grade(submission, asked, nursery=nursery, unsafe=self.unsafe)
+        found = named(self.grade)
+        if isinstance(found, type):
+            with found(unsafe=self.unsafe) as kept:
+                yield kept.grade
+        else:
+            yield lambda submission, asked: found(submission, asked, unsafe=self.unsafe)
 
 
 @dataclass(frozen=True)

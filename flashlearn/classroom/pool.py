@@ -33,6 +33,9 @@ TRIES = 4
 PATIENCE = 900.0
 """Seconds that one job may take by the clock: what it runs is limited far below that by the sandbox."""
 
+STILLBORN = 20
+"""So many workers in a row may die before they are ready, until it is clear that none ever will be."""
+
 STARTING = 300.0
 """Seconds that a worker may take to import what it needs."""
 
@@ -49,6 +52,7 @@ class Worker:
     job: Job | None = None
     until: float = 0.0
     taken: int = 0
+    ready: bool = False
 
 
 class Pool:
@@ -62,7 +66,7 @@ class Pool:
         self.workers: list[Worker] = []
         self.tries: dict[tuple[str, str], int] = {}
         self.again: deque[Job] = deque()
-        self.restarted = 0
+        self.restarted = self.stillborn = 0
 
     def __enter__(self) -> Pool:
         return self
@@ -97,7 +101,7 @@ class Pool:
                 return
             worker = free.pop() if free else self._start()
             worker.job = job
-            worker.until = time.monotonic() + (self.patience if worker.taken else STARTING)
+            worker.until = time.monotonic() + (self.patience if worker.ready else STARTING)
             worker.taken += 1
             self.tries[job.key] = self.tries.get(job.key, 0) + 1
             with contextlib.suppress(OSError):  # a worker that is gone is noticed by its silence
@@ -112,11 +116,12 @@ class Pool:
         if said.startswith(CANNOT):
             raise CourseError(f"Grading cannot begin. {said.removeprefix(CANNOT).decode()}")
         if said == READY:
-            worker.until = time.monotonic() + self.patience
+            worker.ready, worker.until = True, time.monotonic() + self.patience
+            self.stillborn = 0
             return
         job, worker.job = worker.job, None
         outcome = read_outcome(job, said.decode())
-        if worker.taken >= BATCH:
+        if worker.taken >= BATCH or isinstance(outcome, str):  # what failed may have left something behind
             self._remove(worker)
         if isinstance(outcome, str):
             yield from self._retry(job, outcome)
@@ -128,6 +133,11 @@ class Pool:
         job = worker.job
         self._remove(worker)
         self.restarted += 1
+        if not worker.ready:  # the job had not begun, and is not to blame
+            self.tries[job.key] -= 1
+            self.stillborn += 1
+            if self.stillborn >= STILLBORN:
+                raise CourseError(f"Grading cannot begin: {STILLBORN} workers in a row died at their start.")
         yield from self._retry(job, why)
 
     def _retry(self, job: Job, why: str) -> Iterator[tuple[Job, SubmissionGrade]]:

@@ -61,7 +61,10 @@ def grade_all(
                 advanced(1)
             elif job.key in waiting:  # somebody has handed in the same, and it is being graded
                 waiting[job.key] += 1
-            elif job.key in here or (not regrade and book.has(*job.key)):
+            elif job.key in here:  # it was graded a moment ago
+                tally.graded += 1
+                advanced(1)
+            elif not regrade and book.has(*job.key):
                 tally.kept += 1
                 advanced(1)
             else:

@@ -14,6 +14,7 @@ import builtins
 import functools
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,13 +81,11 @@ def _as_cell(entry: Entry) -> str:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = [d for d in node.decorator_list if ast.unparse(d).startswith("triton.")]
-    function = entry.function
-    name = getattr(function, "__name__", "")
-    text = f"{PREAMBLE}\n\n{ast.unparse(tree)}"
+    name = re.escape(getattr(entry.function, "__name__", ""))
+    text = re.sub(rf"\b{name}\b", entry.exercise, f"{PREAMBLE}\n\n{ast.unparse(tree)}")
     names = names_of(text)
-    if not name.isidentifier() or name not in names.functions or names.needed - names.bound - ALWAYS:
-        return ""
-    return text if name == entry.exercise else f"{text}\n\n\n{entry.exercise} = {name}\n"
+    alone = entry.exercise in names.functions and not names.needed - names.bound - ALWAYS
+    return text if alone else ""
 
 
 def _exercises(given: Notebook) -> list[str]:

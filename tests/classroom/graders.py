@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from flashlearn.classroom.gradebook import half_up
@@ -30,20 +29,24 @@ def by_marks(submission: Submission, assignment: Assignment, unsafe: bool = Fals
     )
 
 
-@contextlib.contextmanager
-def a_nursery() -> Iterator[str]:
-    yield "the nursery"
+class Kept(contextlib.AbstractContextManager):
+    """A grader that is made once for a worker's life, and refuses to work without `unsafe`."""
 
+    def __init__(self, unsafe: bool):
+        if not unsafe:
+            raise OSError("no walls here")
+        self.open = False
 
-def no_nursery() -> None:
-    raise OSError("no walls here")
+    def __enter__(self) -> Kept:
+        self.open = True
+        return self
 
+    def __exit__(self, *_error: object) -> None:
+        self.open = False
 
-def with_nursery(
-    submission: Submission, assignment: Assignment, nursery: str, unsafe: bool
-) -> SubmissionGrade:
-    assert nursery == "the nursery"
-    return by_marks(submission, assignment, unsafe)
+    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionGrade:
+        assert self.open
+        return by_marks(submission, assignment, unsafe=True)
 
 
 def _one(asked: Asked, text: str | None) -> ExerciseGrade:

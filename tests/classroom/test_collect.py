@@ -111,7 +111,10 @@ def test_a_students_own_zip_is_looked_into(tmp_path: Path):
 
 def test_a_student_with_no_notebook_is_still_there(tmp_path: Path):
     write(tmp_path, {"Ann/answers.pdf": b"%PDF"})
-    assert lessons_of(collect(tmp_path))[0] == ("Ann", "00", "00_first.ipynb was not handed in.")
+    (tmp_path / "Bob").mkdir()
+    found = lessons_of(collect(tmp_path))
+    assert found[0] == ("Ann", "00", "00_first.ipynb was not handed in.")
+    assert found[2] == ("Bob", "00", "00_first.ipynb was not handed in.")
 
 
 def test_links_and_pipes_are_refused_and_never_opened(tmp_path: Path):
@@ -124,7 +127,7 @@ def test_links_and_pipes_are_refused_and_never_opened(tmp_path: Path):
     os.mkfifo(folder / "Eve" / "pipe.ipynb")
     (folder / "Mallory").symlink_to(secret.parent)
     collected = collect(folder)
-    assert [work.student.name for work in collected.students] == ["Ann"]
+    assert [work.student.name for work in collected.students] == ["Ann", "Eve"]
     assert len(collected.refused) == 4 and all("left out" in said for said in collected.refused)
 
 

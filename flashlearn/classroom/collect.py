@@ -177,7 +177,9 @@ def _gradescope(entries: tuple[Entry, ...], meta: Entry) -> list[tuple[Student, 
     try:
         import yaml
     except ImportError:
-        raise CourseError("Reading Gradescope's metadata takes PyYAML: `pip install pyyaml`.") from None
+        raise CourseError(
+            "Reading Gradescope's metadata takes PyYAML: `pip install 'flashlearn[classroom]'`."
+        ) from None
     try:
         known = yaml.safe_load(meta.read())
     except (yaml.YAMLError, ValueError, RecursionError):

@@ -26,6 +26,9 @@ from flashlearn.cli import console
 from flashlearn.course.files import Course, CourseError, reason
 
 if TYPE_CHECKING:
+    from flashlearn.classroom.cluster import Cluster
+    from flashlearn.classroom.job import Grading
+    from flashlearn.classroom.pool import Pool
     from flashlearn.classroom.running import Tally
 
 app = typer.Typer(no_args_is_help=True, help="Hand lessons out to a class, and grade what comes back.")
@@ -85,6 +88,9 @@ def grade(
     seed_file: Annotated[Path | None, SEED_FILE] = None,
     regrade: Annotated[bool, typer.Option("--regrade", help="Grade again what has a grade.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one for each processor.")] = 0,
+    scheduler: Annotated[
+        str, typer.Option(help="A Dask scheduler, tcp://…, whose workers grade instead.")
+    ] = "",
     unsafe: Annotated[
         bool, typer.Option("--unsafe", help="Run students' code without walls; the gradebook says so.")
     ] = False,
@@ -96,7 +102,6 @@ def grade(
     from flashlearn.classroom.collect import collect
     from flashlearn.classroom.gradebook import Gradebook
     from flashlearn.classroom.job import Grading
-    from flashlearn.classroom.pool import Pool
     from flashlearn.classroom.release import read_handout
     from flashlearn.classroom.running import grade_all
 
@@ -104,14 +109,11 @@ def grade(
     total = len(collected.students) * len(handed_out.parts())
     console.say(f"{console.count(len(collected.students), 'student')}, from {collected.shape}.")
     try:
-        with (
-            Gradebook.open(db) as book,
-            Pool(Grading(unsafe=unsafe), workers) as pool,
-            _progress(total) as bar,
-        ):
+        grader = _grader(Grading(unsafe=unsafe), workers, scheduler)
+        with Gradebook.open(db) as book, grader, _progress(total) as bar:
             if book.begin(handed_out):
                 console.say("What is asked for has changed since the last run: all of it is graded anew.")
-            tally = grade_all(collected, handed_out, book, pool, regrade, bar)
+            tally = grade_all(collected, handed_out, book, grader, regrade, bar)
     except KeyboardInterrupt:
         console.say(f"Stopped. What was graded is in {db}; the same command goes on from there.")
         raise typer.Exit(130) from None
@@ -212,6 +214,13 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CourseError(f"{path} cannot be written: {reason(error)}.") from error
+
+
+def _grader(grading: Grading, workers: int, scheduler: str) -> Cluster | Pool:
+    from flashlearn.classroom.cluster import Cluster
+    from flashlearn.classroom.pool import Pool
+
+    return Cluster(scheduler, grading) if scheduler else Pool(grading, workers)
 
 
 def _say(tally: Tally, db: Path) -> None:

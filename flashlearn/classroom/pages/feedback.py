@@ -145,7 +145,7 @@ def file_names(results: Iterator[Result]) -> Iterator[tuple[Result, str]]:
 def _item(one: ExerciseGrade, title: str) -> Item:
     ours = one.verdict == "not graded"
     cases = ""
-    if one.cases and one.verdict in ("wrong", "stopped"):
+    if one.cases and (one.verdict in ("wrong", "stopped") or (one.verdict == "pass" and not one.sentence)):
         cases = f"{one.cases_passed} of {count(one.cases, 'case')} right."
     return Item(
         one.name,

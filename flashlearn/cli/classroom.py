@@ -195,6 +195,20 @@ def export(
     console.say(f"The grades are in {out}.")
 
 
+@app.command("export-nbgrader")
+def export_nbgrader(
+    folder: Annotated[Path, typer.Argument(help="The course folder of nbgrader's to write.")],
+    handout: Annotated[Path, typer.Option(help="The folder that was handed out.")] = Path("handout"),
+    seed_file: Annotated[Path | None, SEED_FILE] = None,
+) -> None:
+    """Write a handout as an assignment of nbgrader's, with its metadata and configuration."""
+    from flashlearn.classroom.exports.nbgrader import export
+    from flashlearn.classroom.release import read_handout
+
+    made = export(read_handout(handout, seed_file), handout, folder)
+    console.say(f"The assignment is {made}; `nbgrader generate_assignment {made.name}` in {folder} goes on.")
+
+
 def read(path: Path | None, place: Place) -> str:
     """The table that is to be filled in. Raises CourseError if there is none."""
     if path is None:

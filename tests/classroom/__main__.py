@@ -77,6 +77,7 @@ def grade_once(folder: str, book: str, workers: str, grading: str) -> None:
 def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Popen], int]) -> Way:
     """Grade the class from nothing, starting again after each kill; judge every grade."""
     book = of.folder / f"{name.replace(' ', '-')}.sqlite"
+    errors = of.folder / "stderr"
     started, before, killed, ended = time.perf_counter(), _usage(), 0, 0
     while True:
         process = subprocess.Popen(
@@ -90,14 +91,14 @@ def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Pop
                 json.dumps(vars(of.grading)),
             ],
             cwd=ROOT,
-            stderr=subprocess.DEVNULL,
+            stderr=errors.open("w"),
         )
         killed += disturb(process)
         code = process.wait()
         if code == -signal.SIGKILL:
             continue
         if code != 0:
-            raise SystemExit(f"{name}: grading ended with exit code {code}")
+            raise SystemExit(f"{name}: grading ended with exit code {code}\n{errors.read_text()[-2000:]}")
         wrong, failed = judged(of, book)
         ended += 1
         if not failed or ended == RUNS:

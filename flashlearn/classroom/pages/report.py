@@ -69,6 +69,15 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Two students, and the exercises in which their answers are alike, each with the share of it."""
+
+    one: str
+    other: str
+    exercises: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
 class Summary:
     """Everything that the report shows."""
 
@@ -80,7 +89,7 @@ class Summary:
     bars: tuple[Bar, ...]
     rows: tuple[Row, ...]
     mistakes: tuple[Made, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Together, ...]
     remarks: tuple[tuple[str, str, str], ...]
     unsafe: int
     failed: int
@@ -113,7 +122,7 @@ def summary(book: Gradebook) -> Summary:
         bars=_bars(points if students else [], out_of),
         rows=tuple(_row(i, asked, titles, students) for i, asked in enumerate(assignment.exercises)),
         mistakes=_mistakes(students),
-        pairs=tuple(alike(_begun(texts, students))[:MOST_PAIRS]),
+        pairs=_together(alike(_begun(texts, students)))[:MOST_PAIRS],
         remarks=tuple(
             (s.name, one.name, one.for_teacher) for s in students for one in s.exercises if one.for_teacher
         ),
@@ -175,6 +184,15 @@ def _begun(texts: dict[str, list[tuple[str, str]]], students: list[Standing]) ->
     """Answers that are more than the stub."""
     idle = {(s.name, one.name) for s in students for one in s.exercises if one.verdict in ("todo", "missing")}
     return {name: [(who, text) for who, text in of if (who, name) not in idle] for name, of in texts.items()}
+
+
+def _together(pairs: list[Pair]) -> tuple[Together, ...]:
+    """Pairs of students, those first who are alike in most exercises."""
+    found: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    for pair in pairs:
+        found[pair.one, pair.other].append((pair.exercise, pair.share))
+    made = (Together(one, other, tuple(each)) for (one, other), each in found.items())
+    return tuple(sorted(made, key=lambda two: -sum(share for _, share in two.exercises)))
 
 
 def _bars(points: list[int], out_of: int) -> tuple[Bar, ...]:

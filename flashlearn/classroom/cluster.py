@@ -115,7 +115,7 @@ class Cluster:
 
     def _looked_at(self, flight: Flight) -> Iterator[tuple[Job, SubmissionGrade]]:
         status = flight.future.status
-        if status == "pending" and time.monotonic() < flight.until:
+        if status == "pending" and not self._is_late(flight):
             return
         self.flying.remove(flight)
         if status == "finished":
@@ -129,7 +129,6 @@ class Cluster:
                 self.tries.pop(flight.job.key, None)
                 yield flight.job, outcome
         elif status == "pending":
-            self._free(flight)
             yield from self._retry(flight.job, f"it took more than {self.patience:g} s")
         elif status == "error":
             error = flight.future.exception(timeout=60)
@@ -149,12 +148,18 @@ class Cluster:
         self.resent += 1
         self.again.append(job)
 
-    def _free(self, flight: Flight) -> None:
-        """Have the worker that a job does not leave started again."""
-        with contextlib.suppress(Exception):  # whether it can be is the cluster's affair; the job goes on
+    def _is_late(self, flight: Flight) -> bool:
+        """Whether a worker does not leave a job: then it is started again. A job without a worker waits."""
+        if time.monotonic() < flight.until:
+            return False
+        flight.until += self.patience
+        with contextlib.suppress(Exception):  # whether it can be is the cluster's affair
             holding = [w for w, keys in self.client.processing().items() if flight.future.key in keys]
-            flight.future.cancel(force=True)
-            self.client.restart_workers(holding, timeout=30)
+            if holding:
+                flight.future.cancel(force=True)
+                self.client.restart_workers(holding, timeout=30)
+                return True
+        return False
 
     def _threads(self) -> int:
         with contextlib.suppress(Exception):

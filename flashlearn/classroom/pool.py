@@ -33,7 +33,7 @@ TRIES = 4
 PATIENCE = 900.0
 """Seconds that one job may take by the clock: what it runs is limited far below that by the sandbox."""
 
-STILLBORN = 20
+STILLBORN = 50
 """So many workers in a row may die before they are ready, until it is clear that none ever will be."""
 
 STARTING = 300.0

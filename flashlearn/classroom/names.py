@@ -26,7 +26,7 @@ class Names(NamedTuple):
     functions: frozenset[str]
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(1024)
 def names_of(text: str) -> Names:
     """The names of a cell; of one that is no Python, every word in it counts as needed."""
     functions = frozenset(_FUNCTION.findall(text))

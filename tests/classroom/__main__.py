@@ -66,12 +66,24 @@ class Way:
 
 
 def grade_once(folder: str, book: str, workers: str, grading: str) -> None:
-    """What is run and killed: one `flashlearn class grade`, without its progress bar."""
+    """What is run and killed: one `flashlearn class grade`, without its progress bar.
+
+    It prints its memory in MB after each notebook.
+    """
     handout, collected = read_handout(Path(folder, "handout")), collect(Path(folder, "submissions"))
     how = Grading(**json.loads(grading))
     with Gradebook.open(Path(book)) as opened, Pool(how, int(workers)) as pool:
         opened.begin(handout)
-        grade_all(collected, handout, opened, pool)
+        grade_all(collected, handout, opened, pool, advanced=lambda count: print(f"{_memory():.1f}"))
+
+
+def memory(of: Class) -> tuple[float, float]:
+    """The parent's memory in MB, after a tenth of a class and at its end; its grader only reads marks."""
+    quick = json.dumps(vars(Grading("tests.classroom.graders:by_marks")))
+    command = [sys.executable, "-c", ONCE, str(of.folder), str(of.folder / "quick.sqlite"), "1", quick]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    seen = [float(line) for line in done.stdout.split()]
+    return seen[len(seen) // 10], seen[-1]
 
 
 def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Popen], int]) -> Way:
@@ -91,6 +103,7 @@ def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Pop
                 json.dumps(vars(of.grading)),
             ],
             cwd=ROOT,
+            stdout=subprocess.DEVNULL,
             stderr=errors.open("w"),
         )
         killed += disturb(process)
@@ -205,7 +218,11 @@ def main(arguments: list[str] | None = None) -> int:
             graded(of, "workers killed", cores(), killing_workers(options.kill_workers, chance)),
             graded(of, "parent killed", cores(), killing_the_parent(options.kill_parent, within, chance)),
         ]
+        large = Class(folder / "large", write_class(folder / "large/submissions", handout, 2000), of.grading)
+        release(Course(ROOT), options.lessons.split(","), large.folder / "handout")
+        early, late = memory(large)
     show(of, ways, Console())
+    print(f"The parent had {early:.0f} MB after 200 submissions, and {late:.0f} MB after 2000.")
     return int(any(way.wrong or way.failed for way in ways))
 
 
@@ -219,6 +236,11 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--grade", default=Grading().grade, help="module:name of what grades")
     options.add_argument("--unsafe", action="store_true", help="run their code without walls")
     return options
+
+
+def _memory() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def _usage() -> resource.struct_rusage:

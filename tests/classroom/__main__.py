@@ -58,11 +58,9 @@ class Way:
 
     name: str
     seconds: float
-    processor: float
     wrong: tuple[str, ...]
     failed: int
     killed: int
-    memory: float
 
 
 def grade_once(folder: str, book: str, workers: str, grading: str) -> None:
@@ -90,7 +88,7 @@ def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Pop
     """Grade the class from nothing, starting again after each kill; judge every grade."""
     book = of.folder / f"{name.replace(' ', '-')}.sqlite"
     errors = of.folder / "stderr"
-    started, before, killed, ended = time.perf_counter(), _usage(), 0, 0
+    started, killed, ended = time.perf_counter(), 0, 0
     while True:
         process = subprocess.Popen(
             [
@@ -116,10 +114,7 @@ def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Pop
         ended += 1
         if not failed or ended == RUNS:
             break
-    after = _usage()
-    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    memory = after.ru_maxrss / 1024
-    return Way(name, time.perf_counter() - started, took, wrong, failed, killed, memory)
+    return Way(name, time.perf_counter() - started, wrong, failed, killed)
 
 
 def judged(of: Class, book: Path) -> tuple[tuple[str, ...], int]:
@@ -182,19 +177,15 @@ def show(of: Class, ways: list[Way], console: Console) -> None:
     console.print(f"{len(of.labels)} students: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}")
     table = Table(box=box.SIMPLE_HEAD, title="The class")
     table.add_column("")
-    for heading in ("seconds", "of the processor", "a second", "not as labelled", "failed", "killed"):
+    for heading in ("seconds", "a second", "not as labelled", "failed", "killed"):
         table.add_column(heading, justify="right")
     for way in ways:
         rate = len(of.labels) / way.seconds
-        figures = (f"{way.seconds:.0f}", f"{way.processor:.0f}", f"{rate:.1f}", len(way.wrong), way.failed)
+        figures = (f"{way.seconds:.0f}", f"{rate:.1f}", len(way.wrong), way.failed)
         table.add_row(way.name, *map(str, figures), str(way.killed))
     console.print(table)
-    one, several = ways[0], ways[1]
-    workers = cores()
-    console.print(
-        f"{workers} workers are {one.seconds / several.seconds / workers:.2f} times {workers} alone."
-    )
-    console.print(f"The largest process had {max(way.memory for way in ways):.0f} MB.")
+    efficiency = ways[0].seconds / ways[1].seconds / cores()
+    console.print(f"Efficiency of {cores()} workers: {efficiency:.2f}.")
     for way in ways:
         for name in way.wrong:
             console.print(f"{way.name}: {name} ({of.labels[name].kind}) is not as labelled.", style="red")
@@ -241,10 +232,6 @@ def _options() -> argparse.ArgumentParser:
 def _memory() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
-
-
-def _usage() -> resource.struct_rusage:
-    return resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: `flashlearn doctor | lab | status | check | hint | solution | reset | bench`.
+"""The command line: `flashlearn doctor | lab | status | check | hint | solution | reset | bench | class`.
 
 Each command is a module of this package with a function of its name; this one joins them, and turns
 what goes wrong into one sentence and exit code 2.
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flashlearn.cli import bench, check, console, doctor, files, lab, status
+from flashlearn.cli import bench, check, classroom, console, doctor, files, lab, status
 from flashlearn.course.files import CourseError
 
 
@@ -85,4 +85,5 @@ app.command()(check.check)
 app.command()(files.hint)
 app.command()(files.solution)
 app.command()(files.reset)
+app.add_typer(classroom.app, name="class")
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)

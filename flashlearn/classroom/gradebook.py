@@ -1,0 +1,248 @@
+"""The gradebook: who handed in what, and what it got, in one SQLite file with one writer.
+
+    >>> with Gradebook.open(Path("gradebook.sqlite")) as book:
+    ...     book.enrol(student, lesson, submission, part)
+    ...     book.keep(grade)
+
+Each call is a transaction of its own, written through to the disk, so that a run which is killed at any
+moment leaves everything before it. A grade belongs to a content and an assignment, not to a student: work
+that did not change is not graded again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flashlearn.classroom.collect import Student
+from flashlearn.classroom.handout import Handout
+from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.course.files import CourseError
+
+LAYOUT = 1
+TABLES = """
+CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS student (name TEXT PRIMARY KEY, ids TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS handed_in (
+    student TEXT NOT NULL, lesson TEXT NOT NULL, submission TEXT NOT NULL, assignment TEXT NOT NULL,
+    record TEXT NOT NULL, seen REAL NOT NULL, PRIMARY KEY (student, lesson, submission, assignment));
+CREATE TABLE IF NOT EXISTS grade (
+    submission TEXT NOT NULL, assignment TEXT NOT NULL, status TEXT NOT NULL,
+    record TEXT NOT NULL, graded REAL NOT NULL, PRIMARY KEY (submission, assignment));
+CREATE TABLE IF NOT EXISTS current (
+    student TEXT NOT NULL, lesson TEXT NOT NULL, submission TEXT NOT NULL, assignment TEXT NOT NULL,
+    PRIMARY KEY (student, lesson));
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One notebook of one student: what was handed in, and its grade, if there is one already."""
+
+    lesson: str
+    submission: Submission
+    grade: SubmissionGrade | None
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """All of one student. `points` are the exercises' points, added and rounded once, half up."""
+
+    student: Student
+    parts: tuple[Part, ...]
+    out_of: int
+    exercises: tuple[ExerciseGrade, ...] = field(default=())
+
+    @property
+    def points(self) -> int:
+        return half_up(sum(one.points for one in self.exercises))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every notebook has a grade, and none is missing through a fault of the grader's."""
+        return all(part.grade is not None and part.grade.status != "infrastructure" for part in self.parts)
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether something of it was run without walls around it."""
+        return any(
+            part.grade.status == "graded" and not part.grade.layers for part in self.parts if part.grade
+        )
+
+
+class Gradebook:
+    """The open file. `Gradebook.open` locks it for writing, `Gradebook.read` only looks."""
+
+    def __init__(self, connection: sqlite3.Connection):
+        self.connection = connection
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, path: Path) -> Iterator[Gradebook]:
+        """The gradebook for the one writer, made if it is not there. Raises CourseError for a second one."""
+        with contextlib.ExitStack() as stack:
+            try:
+                lock = stack.enter_context(open(f"{path}.lock", "w"))
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise CourseError(
+                    f"{path} is being written by another `flashlearn class`: wait for it."
+                ) from None
+            except OSError as error:
+                raise CourseError(f"The gradebook {path} cannot be written: {error.strerror}.") from None
+            book = stack.enter_context(contextlib.closing(_connected(path)))
+            try:
+                book.execute("PRAGMA journal_mode=WAL")
+                book.execute("PRAGMA synchronous=FULL")
+                book.executescript(TABLES)
+                yield cls(book)
+            except sqlite3.DatabaseError as error:
+                raise CourseError(f"The gradebook {path} cannot be used: {error}.") from error
+
+    @classmethod
+    @contextlib.contextmanager
+    def read(cls, path: Path) -> Iterator[Gradebook]:
+        """The gradebook as it is, also while somebody writes it. Raises CourseError if there is none."""
+        if not path.is_file():
+            raise CourseError(f"There is no gradebook {path}: `flashlearn class grade` makes it.")
+        with contextlib.closing(_connected(path)) as book:
+            try:
+                yield cls(book)
+            except sqlite3.DatabaseError as error:
+                raise CourseError(f"{path} is no gradebook: {error}.") from error
+
+    def begin(self, handout: Handout) -> bool:
+        """Note what is graded. True if it is not what was graded here before."""
+        assignment = handout.assignment
+        record = {
+            "layout": LAYOUT,
+            "name": assignment.name,
+            "version": assignment.version,
+            "key": assignment.key,
+            "exercises": [vars(one) for one in assignment.exercises],
+            "titles": {one.name: handout.titles.get(one.name, "") for one in assignment.exercises},
+        }
+        with self.connection:
+            before = self._fact("assignment")
+            changed = before is not None and before["key"] != assignment.key
+            if changed:  # who handed in is noted anew; grades stay, and count again where they fit
+                self._write("DELETE FROM current")
+                self._write("DELETE FROM student")
+            self._write("INSERT OR REPLACE INTO fact VALUES ('assignment', ?)", json.dumps(record))
+        return changed
+
+    def enrol(self, student: Student, lesson: str, submission: Submission, assignment: Assignment) -> None:
+        """Note what a student handed in; it is now what counts for this lesson."""
+        at = (student.name, lesson, submission.key, assignment.key)
+        record = json.dumps(dataclasses.asdict(submission))
+        with self.connection:
+            self._write(
+                "INSERT OR REPLACE INTO student VALUES (?, ?)", student.name, json.dumps(dict(student.ids))
+            )
+            self._write(
+                "INSERT INTO handed_in VALUES (?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET record = excluded.record",
+                *at,
+                record,
+                time.time(),
+            )
+            self._write("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", *at)
+
+    def keep(self, grade: SubmissionGrade) -> None:
+        """Write a grade down; one of the same submission gives way."""
+        record = json.dumps(dataclasses.asdict(dataclasses.replace(grade, figures=dict(grade.figures))))
+        with self.connection:
+            self._write(
+                "INSERT OR REPLACE INTO grade VALUES (?, ?, ?, ?, ?)",
+                grade.submission,
+                grade.assignment,
+                grade.status,
+                record,
+                time.time(),
+            )
+
+    def has(self, submission: str, assignment: str) -> bool:
+        """Whether this content has a grade already; a fault of the grader's is none."""
+        found = self.connection.execute(
+            "SELECT status FROM grade WHERE submission = ? AND assignment = ?", (submission, assignment)
+        ).fetchone()
+        return found is not None and found[0] != "infrastructure"
+
+    def assignment(self) -> tuple[Assignment, dict[str, str]]:
+        """What was graded, without its draws, and the exercises' titles. Raises CourseError if empty."""
+        record = self._fact("assignment")
+        if record is None:
+            raise CourseError("The gradebook is empty: `flashlearn class grade` fills it.")
+        asked = tuple(Asked(**one) for one in record["exercises"])
+        return Assignment(record["name"], asked, record["version"], key=record["key"]), record["titles"]
+
+    def results(self) -> Iterator[Result]:
+        """Everybody, one after the other, by name."""
+        assignment, _ = self.assignment()
+        for name, ids in self.connection.execute("SELECT name, ids FROM student ORDER BY name").fetchall():
+            parts = tuple(self._parts(name))
+            of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
+            exercises = tuple(of.get(a.name) or _none_yet(a) for a in assignment.exercises)
+            out_of = sum(one.points for one in assignment.exercises)
+            yield Result(Student(name, json.loads(ids)), parts, out_of, exercises)
+
+    def _parts(self, student: str) -> Iterator[Part]:
+        rows = self.connection.execute(
+            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT submission) FROM handed_in a"
+            "  WHERE a.student = c.student AND a.lesson = c.lesson)"
+            " FROM current c JOIN handed_in h USING (student, lesson, submission, assignment)"
+            " LEFT JOIN grade g USING (submission, assignment) WHERE c.student = ? ORDER BY c.lesson",
+            (student,),
+        )
+        for lesson, submission, grade, attempts in rows.fetchall():
+            yield Part(lesson, submission_from(submission), grade_from(grade) if grade else None, attempts)
+
+    def _fact(self, name: str) -> Any:
+        found = self.connection.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
+        return json.loads(found[0]) if found else None
+
+    def _write(self, statement: str, *values: Any) -> None:
+        self.connection.execute(statement, values)
+
+
+def half_up(points: float) -> int:
+    """A whole number of points; 2.5 is 3. A hair below a half, left by adding thirds, is a half."""
+    return int(points + 0.5 + 1e-9)
+
+
+def submission_from(record: str) -> Submission:
+    """A submission out of its record."""
+    from flashlearn.classroom.records import Source
+
+    found = json.loads(record)
+    cells = tuple(Source(**one) for one in found.pop("cells"))
+    return Submission(**{k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}, cells=cells)
+
+
+def grade_from(record: str) -> SubmissionGrade:
+    """A grade out of its record."""
+    found = json.loads(record)
+    each = tuple(ExerciseGrade(**one) for one in found.pop("exercises"))
+    return SubmissionGrade(
+        **{k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}, exercises=each
+    )
+
+
+def _none_yet(asked: Asked) -> ExerciseGrade:
+    return ExerciseGrade(asked.name, "not graded", 0, asked.points)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(path, timeout=30)
+    except sqlite3.Error as error:
+        raise CourseError(f"The gradebook {path} cannot be opened: {error}.") from error

@@ -1,0 +1,137 @@
+"""What was handed out, as data, and notebooks read as nothing but their cells.
+
+>>> handout.parts()["02"].exercises[0].name
+'softmax_jacobian'
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from flashlearn.classroom.records import Assignment
+from flashlearn.course.reading import EXERCISE_CELL
+
+MANIFEST = "manifest.json"
+
+LARGEST = 20_000_000
+"""Bytes of a notebook: with pictures in it, a lesson has one or two million."""
+
+MOST_CELLS = 2_000
+"""Cells of a notebook: a lesson has about a hundred."""
+
+
+class Given(NamedTuple):
+    """A code cell as a notebook has it: its id, its text, and the exercise that its mark names."""
+
+    id: str
+    text: str
+    exercise: str = ""
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A lesson's notebook as handed out: its code cells, of which the first has the imports."""
+
+    file: str
+    lesson: str
+    cells: tuple[Given, ...]
+
+    @property
+    def stem(self) -> str:
+        """The lesson's name: "02_softmax"."""
+        return self.file.removesuffix(".ipynb")
+
+
+@dataclass(frozen=True)
+class Handout:
+    """An assignment with its notebooks, and the exercises' titles."""
+
+    assignment: Assignment
+    notebooks: tuple[Notebook, ...]
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    def parts(self) -> dict[str, Assignment]:
+        """By lesson, what its notebook is asked for: a notebook is graded by itself.
+
+        Two notebooks of one student may use a name for different things, so they never share a process.
+        """
+        whole = self.assignment
+        found = {}
+        for notebook in self.notebooks:
+            asked = tuple(one for one in whole.exercises if one.lesson == notebook.lesson)
+            part = dataclasses.replace(whole, exercises=asked)
+            found[notebook.lesson] = dataclasses.replace(part, key=key_of(part))
+        return {lesson: part for lesson, part in found.items() if part.exercises}
+
+
+class Read(NamedTuple):
+    """A notebook: its code cells, and the lesson that its metadata names."""
+
+    code: tuple[tuple[str, str, str], ...]
+    lesson: str
+
+
+def key_of(assignment: Assignment) -> str:
+    """The hash of what a grade depends on: what is asked, the course's version, the draws."""
+    facts = [[vars(one) for one in assignment.exercises], assignment.version, assignment.draws.hex()]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def read_cells(content: bytes) -> Read:
+    """A notebook's code cells, whatever else it holds. Raises ValueError with a sentence for a student."""
+    if len(content) > LARGEST:
+        raise ValueError(
+            f"The file is larger than the {LARGEST // 1_000_000} MB that are read. Clear its outputs, and "
+            "hand it in again."
+        )
+    try:
+        notebook = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError, MemoryError):
+        raise ValueError(
+            "The file is no notebook: it is not in the format that Jupyter writes. It may have been cut off."
+        ) from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise ValueError("The file is no notebook of Jupyter 4 or later: it has no list of cells.")
+    if len(cells) > MOST_CELLS:
+        raise ValueError(f"The notebook has {len(cells)} cells, more than the {MOST_CELLS} that are read.")
+    code = tuple(
+        (_text(cell.get("id")), _source(cell), _mark(cell))
+        for cell in cells
+        if isinstance(cell, dict) and cell.get("cell_type") == "code"
+    )
+    return Read(code, _named(notebook, "flashlearn", "lesson"))
+
+
+def _source(cell: dict) -> str:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    return _text(source)
+
+
+def _mark(cell: dict) -> str:
+    """The exercise that a cell's id, or else its metadata, names."""
+    identity = _text(cell.get("id"))
+    if identity.startswith(EXERCISE_CELL):
+        return identity.removeprefix(EXERCISE_CELL)
+    return _named(cell, "exercise")
+
+
+def _named(value: Any, *path: str) -> str:
+    value = value.get("metadata")
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    """Text that can be encoded, hashed and compiled: without halves of characters, and without NUL."""
+    if not isinstance(value, str):
+        return ""
+    return value.replace("\r\n", "\n").replace("\0", "�").encode("utf-8", "replace").decode()

@@ -1,0 +1,126 @@
+"""One job: a submission, what it was asked for, and how it is graded. It travels as text.
+
+>>> job = Job(submission, assignment)
+>>> outcome = perform(job.text(), Grading())      # in a worker of this machine, or of another one
+>>> finished(job, outcome).status
+'graded'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flashlearn.classroom.gradebook import grade_from, submission_from
+from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+
+Grade = Callable[..., SubmissionGrade]
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How submissions are graded: `grade` is the path, "module:name", of a function or a class that does it.
+
+    Of a class, each worker has one instance for as long as it lives, as a context; it is made with `unsafe`
+    and has a method `grade`. With `unsafe`, students' code is run without walls around it.
+    """
+
+    grade: str = "flashlearn.classroom.grading:grade"
+    unsafe: bool = False
+
+    @contextlib.contextmanager
+    def begun(self) -> Iterator[Grade]:
+        """The function that grades, ready for many submissions."""
+        found = named(self.grade)
+        if isinstance(found, type):
+            with found(unsafe=self.unsafe) as kept:
+                yield kept.grade
+        else:
+            yield lambda submission, asked: found(submission, asked, unsafe=self.unsafe)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A submission and its part of the assignment."""
+
+    submission: Submission
+    assignment: Assignment
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the job is named by: the hashes of the content and of the assignment."""
+        return self.submission.key, self.assignment.key
+
+    def text(self) -> str:
+        """The job as it travels."""
+        record = dataclasses.asdict(self)
+        record["assignment"]["draws"] = self.assignment.draws.hex()
+        return json.dumps(record)
+
+
+def job_from(text: str) -> Job:
+    """The job that a text is."""
+    record = json.loads(text)
+    asked = record["assignment"]
+    exercises = tuple(Asked(**one) for one in asked["exercises"])
+    assignment = Assignment(**{**asked, "exercises": exercises, "draws": bytes.fromhex(asked["draws"])})
+    return Job(submission_from(json.dumps(record["submission"])), assignment)
+
+
+def perform(text: str, grade: Grade) -> str:
+    """Grade one job; what is returned travels back. An error of the grader's is a text, too."""
+    job = job_from(text)
+    started = time.perf_counter()
+    try:
+        found = grade(job.submission, job.assignment)
+    except Exception as error:  # a fault of ours: it must not end the worker, nor count against the student
+        return json.dumps({"failed": f"{type(error).__name__}: {str(error)[:300]}"})
+    seconds = found.seconds or time.perf_counter() - started
+    record = dataclasses.asdict(dataclasses.replace(found, seconds=seconds, figures=dict(found.figures)))
+    return json.dumps({"graded": record})
+
+
+def read_outcome(job: Job, text: str) -> SubmissionGrade | str:
+    """The grade that came back, or why there is none."""
+    record = json.loads(text)
+    if "failed" in record:
+        return str(record["failed"])
+    found = grade_from(json.dumps(record["graded"]))
+    if (found.submission, found.assignment) != job.key:
+        return "a grade of another submission came back"
+    if found.status == "infrastructure":
+        return next((one.for_teacher for one in found.exercises if one.for_teacher), "the grader gave up")
+    return found
+
+
+def without_running(job: Job) -> SubmissionGrade | None:
+    """The grade of a submission of which nothing can be run."""
+    if not job.submission.broken:
+        return None
+    return _all(job, "missing", "broken")
+
+
+def failed(job: Job, why: str) -> SubmissionGrade:
+    """The grade where the grader failed, and not the student."""
+    return _all(job, "not graded", "infrastructure", f"The grader failed: {why}.")
+
+
+def _all(job: Job, verdict: str, status: str, remark: str = "") -> SubmissionGrade:
+    each = tuple(
+        ExerciseGrade(one.name, verdict, 0, one.points, for_teacher=remark)
+        for one in job.assignment.exercises
+    )
+    out_of = sum(one.points for one in job.assignment.exercises)
+    return SubmissionGrade(job.submission.student, *job.key, status, 0, out_of, each)
+
+
+def named(path: str) -> Any:
+    """What a path of the form "module:name" names."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,1 @@
+"""What students and teachers read: the only room of the classroom that renders."""

@@ -1,0 +1,205 @@
+"""The teacher's report: one static page on how the class did, which mistakes it made, and who is stuck where.
+
+>>> Path("report.html").write_text(render(summary(book)))
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from flashlearn.classroom.gradebook import Gradebook, Result
+from flashlearn.classroom.pages.prose import template
+from flashlearn.classroom.records import Asked, ExerciseGrade
+from flashlearn.classroom.similarity import Pair, alike
+
+VERDICTS = ("pass", "wrong", "stopped", "todo", "missing", "not graded")
+MOST_MISTAKES = 25
+MOST_PAIRS = 40
+BARS = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """One exercise over the whole class."""
+
+    name: str
+    title: str
+    out_of: int
+    counts: tuple[tuple[str, int], ...]
+    mean: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Made:
+    """One mistake in one exercise: its sentence as most who made it were told, and who they are."""
+
+    exercise: str
+    mistake: str
+    sentence: str
+    students: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One student's line."""
+
+    name: str
+    points: int
+    attempts: int
+    exercises: tuple[ExerciseGrade, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def stuck(self) -> tuple[str, ...]:
+        """Exercises begun and not passed."""
+        return tuple(one.name for one in self.exercises if one.verdict in ("wrong", "stopped"))
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How many students have from `first` to `last` points; `height` is a share of the highest bar."""
+
+    first: int
+    last: int
+    count: int
+    height: float
+
+
+@dataclass(frozen=True)
+class Together:
+    """Two students, and the exercises in which their answers are alike, each with the share of it."""
+
+    one: str
+    other: str
+    exercises: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that the report shows."""
+
+    assignment: str
+    out_of: int
+    students: tuple[Standing, ...]
+    mean: float
+    median: float
+    bars: tuple[Bar, ...]
+    rows: tuple[Row, ...]
+    mistakes: tuple[Made, ...]
+    pairs: tuple[Together, ...]
+    remarks: tuple[tuple[str, str, str], ...]
+    unsafe: int
+    failed: int
+    seconds: float
+
+
+def summary(book: Gradebook) -> Summary:
+    """The class in numbers. Raises CourseError for an empty gradebook."""
+    assignment, titles = book.assignment()
+    students: list[Standing] = []
+    texts: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    unsafe = failed = 0
+    seconds = 0.0
+    for result in book.results():
+        students.append(_standing(result))
+        unsafe, failed = unsafe + result.unsafe, failed + (not result.complete)
+        for part in result.parts:
+            seconds += part.grade.seconds if part.grade else 0.0
+            for cell in part.submission.cells:
+                if cell.exercise:
+                    texts[cell.exercise].append((result.student.name, cell.text))
+    points = [one.points for one in students] or [0]
+    out_of = sum(one.points for one in assignment.exercises)
+    return Summary(
+        assignment=assignment.name,
+        out_of=out_of,
+        students=tuple(students),
+        mean=statistics.fmean(points),
+        median=statistics.median(points),
+        bars=_bars(points if students else [], out_of),
+        rows=tuple(_row(i, asked, titles, students) for i, asked in enumerate(assignment.exercises)),
+        mistakes=_mistakes(students),
+        pairs=_together(alike(_begun(texts, students)))[:MOST_PAIRS],
+        remarks=tuple(
+            (s.name, one.name, one.for_teacher) for s in students for one in s.exercises if one.for_teacher
+        ),
+        unsafe=unsafe,
+        failed=failed,
+        seconds=seconds,
+    )
+
+
+def render(found: Summary) -> str:
+    """The page: one file, with its style, without a script."""
+    stuck = sorted((s for s in found.students if s.stuck), key=lambda s: (s.points, s.name))
+    return template("report.html.j2").render(page=found, stuck=stuck, verdicts=VERDICTS)
+
+
+def _standing(result: Result) -> Standing:
+    notes = tuple(
+        dict.fromkeys(n for p in result.parts for n in (*p.submission.notes, p.submission.broken) if n)
+    )
+    attempts = max((part.attempts for part in result.parts), default=0)
+    return Standing(result.student.name, result.points, attempts, result.exercises, notes)
+
+
+def _row(number: int, asked: Asked, titles: dict[str, str], students: list[Standing]) -> Row:
+    grades = [student.exercises[number] for student in students]
+    counts = Counter(one.verdict for one in grades)
+    took = [one.seconds for one in grades if one.seconds]
+    return Row(
+        asked.name,
+        titles.get(asked.name, ""),
+        asked.points,
+        tuple((verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]),
+        statistics.fmean(one.points for one in grades) if grades else 0.0,
+        statistics.median(took) if took else 0.0,
+    )
+
+
+def _mistakes(students: list[Standing]) -> tuple[Made, ...]:
+    made: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for student in students:
+        for one in student.exercises:
+            if one.mistake and one.verdict in ("wrong", "stopped"):
+                made[one.name, one.mistake].append((student.name, one.sentence))
+    found = [
+        Made(
+            exercise,
+            mistake,
+            Counter(said for _, said in who).most_common(1)[0][0],
+            tuple(name for name, _ in who),
+        )
+        for (exercise, mistake), who in made.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (-len(one.students), one.exercise, one.mistake)))[
+        :MOST_MISTAKES
+    ]
+
+
+def _begun(texts: dict[str, list[tuple[str, str]]], students: list[Standing]) -> dict:
+    """Answers that are more than the stub."""
+    idle = {(s.name, one.name) for s in students for one in s.exercises if one.verdict in ("todo", "missing")}
+    return {name: [(who, text) for who, text in of if (who, name) not in idle] for name, of in texts.items()}
+
+
+def _together(pairs: list[Pair]) -> tuple[Together, ...]:
+    """Pairs of students, those first who are alike in most exercises."""
+    found: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    for pair in pairs:
+        found[pair.one, pair.other].append((pair.exercise, pair.share))
+    made = (Together(one, other, tuple(each)) for (one, other), each in found.items())
+    return tuple(sorted(made, key=lambda two: -sum(share for _, share in two.exercises)))
+
+
+def _bars(points: list[int], out_of: int) -> tuple[Bar, ...]:
+    width = -(-(out_of + 1) // BARS)
+    counts = Counter(one // width for one in points)
+    highest = max(counts.values(), default=1)
+    return tuple(
+        Bar(first, min(first + width - 1, out_of), counts[i], counts[i] / highest)
+        for i, first in enumerate(range(0, out_of + 1, width))
+    )

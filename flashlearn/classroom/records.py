@@ -1,0 +1,107 @@
+"""What the rooms of the classroom hand to one another: plain, frozen data.
+
+>>> assignment.exercises[0]
+Asked(name='row_sum', lesson='00', points=2, rule='all')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One exercise of an assignment: what it is worth, and by which rule.
+
+    `rule` is "all" (full points or none), or "share" (points by the share of cases that are right).
+    """
+
+    name: str
+    lesson: str
+    points: int
+    rule: str = "all"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What was handed out. `draws` makes cases' inputs the teacher's own; it never leaves the teacher.
+
+    `version` is the course's, `key` the hash of everything here that a grade depends on.
+    """
+
+    name: str
+    exercises: tuple[Asked, ...]
+    version: str
+    draws: bytes = field(default=b"", repr=False)
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One code cell of a submission, as text. `exercise` is the one that it answers, or nothing."""
+
+    text: str
+    exercise: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's work on one assignment, after the check of structure; nothing of it has been run.
+
+    `student` is the name as the folder or the file gives it, `files` where it lay, `cells` the code cells in
+    order (check cells are left out), `notes` what the check of structure says to the student, `broken` why
+    nothing can be graded. `key` is the hash of the content.
+    """
+
+    student: str
+    files: tuple[str, ...]
+    cells: tuple[Source, ...]
+    key: str
+    notes: tuple[str, ...] = ()
+    broken: str = ""
+
+
+@dataclass(frozen=True)
+class ExerciseGrade:
+    """One exercise of one submission.
+
+    `verdict` is "pass", "wrong", "todo", "missing", "stopped" (its time or memory was over) or "not graded";
+    `sentence`, `line_number`, `line` and `next_step` are for the student, `mistake` names the finding for the
+    teacher's statistics, `for_teacher` is a remark that a student does not see.
+    """
+
+    name: str
+    verdict: str
+    points: float
+    out_of: int
+    cases_passed: int = 0
+    cases: int = 0
+    sentence: str = ""
+    line_number: int = 0
+    line: str = ""
+    next_step: str = ""
+    mistake: str = ""
+    for_teacher: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class SubmissionGrade:
+    """All of one submission. `points` are whole numbers: the sum is rounded once, half up.
+
+    `status` is "graded", "broken" (nothing could be graded) or "infrastructure" (we failed, not the student).
+    `layers` are the walls that stood around the student's code; none with --unsafe.
+    """
+
+    student: str
+    submission: str
+    assignment: str
+    status: str
+    points: int
+    out_of: int
+    exercises: tuple[ExerciseGrade, ...] = ()
+    notes: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    seconds: float = 0.0
+    figures: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,95 @@
+"""Answers that look alike: what two of them share and hardly anybody else has.
+
+    >>> alike(answers)[0]
+    Pair(exercise='row_sum', one='Ann', other='Bob', share=0.93)
+
+Comments, layout and the names that a student chose count for nothing, nor does what the stub gives or what
+many have: short right answers are alike by themselves. A pair is a question to two people, not a verdict.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import keyword
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+LENGTH = 6
+"""Tokens in a row that count as one piece."""
+
+LEAST = 12
+"""Unusual pieces that an answer must have to be compared."""
+
+ALIKE = 0.7
+"""Share of the unusual pieces of both that they have in common."""
+
+KEPT = frozenset({*keyword.kwlist, *dir(builtins), "tl", "triton", "torch", "sp", "sympy", "math", "np"})
+LAYOUT = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+class Pair(NamedTuple):
+    """Two students whose answers to an exercise are alike, and how much of what is unusual they share."""
+
+    exercise: str
+    one: str
+    other: str
+    share: float
+
+
+def alike(answers: Mapping[str, Iterable[tuple[str, str]]]) -> list[Pair]:
+    """Pairs by exercise, the most alike first; `answers` has (student, text) for each exercise."""
+    found = [pair for exercise, texts in answers.items() for pair in _pairs(exercise, list(texts))]
+    return sorted(found, key=lambda pair: (-pair.share, pair.exercise, pair.one, pair.other))
+
+
+def pieces(text: str) -> frozenset[tuple[str, ...]]:
+    """Runs of tokens of a text, its own names made the same."""
+    tokens = _tokens(text)
+    return frozenset(tuple(tokens[i : i + LENGTH]) for i in range(len(tokens) - LENGTH + 1))
+
+
+def _pairs(exercise: str, texts: list[tuple[str, str]]) -> list[Pair]:
+    owners: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for number, (_, text) in enumerate(texts):
+        for piece in pieces(text):
+            owners[piece].add(number)
+    common = max(3, len(texts) // 20)  # so many have it: it is the lesson's, or what the task asks for
+    own: dict[int, int] = defaultdict(int)
+    shared: dict[tuple[int, int], int] = defaultdict(int)
+    for who in owners.values():
+        if len(who) <= common:
+            for number in who:
+                own[number] += 1
+            for pair in combinations(sorted(who), 2):
+                shared[pair] += 1
+    found = []
+    for (a, b), count in shared.items():
+        share = count / (own[a] + own[b] - count)
+        if min(own[a], own[b]) >= LEAST and share >= ALIKE:
+            found.append(Pair(exercise, texts[a][0], texts[b][0], share))
+    return found
+
+
+def _tokens(text: str) -> list[str]:
+    found: list[str] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in LAYOUT:
+                continue
+            before = found[-1] if found else ""
+            if token.type == tokenize.NAME and token.string not in KEPT and before != ".":
+                found.append("name")
+            elif token.type == tokenize.STRING:
+                found.append("text")
+            else:
+                found.append(token.string)
+    except (tokenize.TokenError, SyntaxError):  # what comes before the slip is compared
+        pass
+    return found

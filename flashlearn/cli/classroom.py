@@ -1,0 +1,268 @@
+"""`flashlearn class`: hand lessons out, grade what comes back, and write what students and teachers read."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from flashlearn import __version__
+from flashlearn.cli import console
+from flashlearn.course.files import Course, CourseError, reason
+
+if TYPE_CHECKING:
+    from flashlearn.classroom.cluster import Cluster
+    from flashlearn.classroom.job import Grading
+    from flashlearn.classroom.pool import Pool
+    from flashlearn.classroom.running import Tally
+
+app = typer.Typer(no_args_is_help=True, help="Hand lessons out to a class, and grade what comes back.")
+
+Book = Annotated[Path, typer.Option("--db", help="The gradebook.")]
+BOOK = Path("gradebook.sqlite")
+SEED_FILE = typer.Option(help="A file with at least 16 secret bytes: inputs that no student can know.")
+
+
+class Place(enum.StrEnum):
+    """Where grades go."""
+
+    csv = "csv"
+    canvas = "canvas"
+    moodle = "moodle"
+    gradescope = "gradescope"
+    prairielearn = "prairielearn"
+
+
+class Rule(enum.StrEnum):
+    """How an exercise's points are given."""
+
+    all = "all"
+    share = "share"
+
+
+@app.command()
+def release(
+    lessons: Annotated[str, typer.Option(help="Which lessons: 02,06.")],
+    out: Annotated[Path, typer.Option(help="The folder to hand out.")] = Path("handout"),
+    name: Annotated[str, typer.Option(help="What students know the assignment by.")] = "",
+    rule: Annotated[
+        Rule, typer.Option(help="Points for all cases or none, or by the share of cases.")
+    ] = Rule.all,
+    seed_file: Annotated[Path | None, SEED_FILE] = None,
+) -> None:
+    """Write the lessons' notebooks, a manifest and a page for students into a folder."""
+    from flashlearn.classroom.release import release
+
+    chosen = [text for text in lessons.split(",") if text.strip()]
+    handout = release(Course.here(), chosen, out, name, rule.value, seed_file, __version__)
+    exercises = handout.assignment.exercises
+    points = console.count(sum(one.points for one in exercises), "point")
+    console.say(
+        f"{handout.assignment.name}: {console.count(len(exercises), 'exercise')}, {points}, in {out}."
+    )
+    console.say("manifest.json has points and rules; change them before you grade, if you like.")
+    if seed_file is not None:
+        console.say(f"Keep {seed_file} to yourself: grading asks for it.")
+
+
+@app.command()
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="A folder or a zip of what was handed in.")],
+    db: Book = BOOK,
+    handout: Annotated[Path, typer.Option(help="The folder that was handed out.")] = Path("handout"),
+    seed_file: Annotated[Path | None, SEED_FILE] = None,
+    regrade: Annotated[bool, typer.Option("--regrade", help="Grade again what has a grade.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one for each processor.")] = 0,
+    scheduler: Annotated[
+        str, typer.Option(help="A Dask scheduler, tcp://…, whose workers grade instead.")
+    ] = "",
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Run students' code without walls; the gradebook says so.")
+    ] = False,
+) -> None:
+    """Grade everybody's notebooks. Run it again to grade what is new, or to go on where it stopped.
+
+    The exit code is 0, 1 if something could not be graded, and 130 after Ctrl-C.
+    """
+    from flashlearn.classroom.collect import collect
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.job import Grading
+    from flashlearn.classroom.release import read_handout
+    from flashlearn.classroom.running import grade_all
+
+    handed_out, collected = read_handout(handout, seed_file), collect(submissions)
+    total = len(collected.students) * len(handed_out.parts())
+    console.say(f"{console.count(len(collected.students), 'student')}, from {collected.shape}.")
+    try:
+        grader = _grader(Grading(unsafe=unsafe), workers, scheduler)
+        with Gradebook.open(db) as book, grader, _progress(total) as bar:
+            if book.begin(handed_out):
+                console.say("What is asked for has changed since the last run: all of it is graded anew.")
+            tally = grade_all(collected, handed_out, book, grader, regrade, bar)
+    except KeyboardInterrupt:
+        console.say(f"Stopped. What was graded is in {db}; the same command goes on from there.")
+        raise typer.Exit(130) from None
+    _say(tally, db)
+    raise typer.Exit(1 if tally.failed else 0)
+
+
+@app.command()
+def feedback(
+    db: Book = BOOK, out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("feedback")
+) -> None:
+    """Write a page of feedback for each student, as HTML and as Markdown."""
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.pages.feedback import write
+
+    with Gradebook.read(db) as book:
+        written = write(book, out)
+    console.say(f"Feedback for {console.count(len(written) // 2, 'student')} is in {out}.")
+
+
+@app.command()
+def report(
+    db: Book = BOOK, out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html")
+) -> None:
+    """Write one page about the class: points, mistakes, who is stuck where, answers that look alike."""
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.pages.report import render, summary
+
+    with Gradebook.read(db) as book:
+        write(out, render(summary(book)))
+    console.say(f"The report is {out}.")
+
+
+@app.command()
+def export(
+    place: Annotated[Place, typer.Argument(help="Where the grades go.")],
+    out: Annotated[Path, typer.Option(help="The file to write; for gradescope and prairielearn the folder.")],
+    db: Book = BOOK,
+    fill: Annotated[
+        Path | None, typer.Option(help="canvas, moodle: the table that was exported there.")
+    ] = None,
+    column: Annotated[
+        str, typer.Option(help="canvas: the assignment's column; else its name is taken.")
+    ] = "",
+) -> None:
+    """Write the grades as a place takes them.
+
+    csv is a table of everything. canvas and moodle fill in a table that you exported there. gradescope and
+    prairielearn write a results.json for each student.
+    """
+    from flashlearn.classroom.exports import results, tables
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.pages.feedback import file_names
+
+    with Gradebook.read(db) as book:
+        assignment, titles = book.assignment()
+        if place is Place.csv:
+            write(out, tables.plain(book.results(), assignment))
+        elif place in (Place.canvas, Place.moodle):
+            table = read(fill, place)
+            if place is Place.canvas:
+                filled = tables.canvas(book.results(), table, column or assignment.name)
+            else:
+                filled = tables.moodle(book.results(), table, assignment, titles)
+            write(out, filled.text)
+            console.say(f"{console.count(filled.rows, 'row')} filled in.")
+            for name in filled.absent:
+                console.say(f"The table has no row for {name}.")
+            for name in filled.ungraded:
+                console.say(f"{name} is not graded whole, and was left out.")
+        else:
+            record = results.gradescope if place is Place.gradescope else results.prairielearn
+            for result, stem in file_names(book.results()):
+                if result.complete:
+                    found = record(result, assignment, titles)
+                    write(out / stem / "results.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+                else:
+                    console.say(f"{result.student.name} is not graded whole, and was left out.")
+    console.say(f"The grades are in {out}.")
+
+
+@app.command("export-nbgrader")
+def export_nbgrader(
+    folder: Annotated[Path, typer.Argument(help="The course folder of nbgrader's to write.")],
+    handout: Annotated[Path, typer.Option(help="The folder that was handed out.")] = Path("handout"),
+    seed_file: Annotated[Path | None, SEED_FILE] = None,
+) -> None:
+    """Write a handout as an assignment of nbgrader's, with its metadata and configuration."""
+    from flashlearn.classroom.exports.nbgrader import export
+    from flashlearn.classroom.release import read_handout
+
+    made = export(read_handout(handout, seed_file), handout, folder)
+    console.say(f"The assignment is {made}; `nbgrader generate_assignment {made.name}` in {folder} goes on.")
+
+
+def read(path: Path | None, place: Place) -> str:
+    """The table that is to be filled in. Raises CourseError if there is none."""
+    if path is None:
+        raise CourseError(f"`--fill` names the table that you exported from {place.value.title()}.")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {reason(error)}.") from error
+    except ValueError as error:
+        raise CourseError(f"{path} is no table in UTF-8.") from error
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text to a file. Raises CourseError where that cannot be done."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CourseError(f"{path} cannot be written: {reason(error)}.") from error
+
+
+def _grader(grading: Grading, workers: int, scheduler: str) -> Cluster | Pool:
+    from flashlearn.classroom.cluster import Cluster
+    from flashlearn.classroom.pool import Pool
+
+    return Cluster(scheduler, grading) if scheduler else Pool(grading, workers)
+
+
+def _say(tally: Tally, db: Path) -> None:
+    for sentence in tally.refused[:20]:
+        console.say(sentence)
+    if len(tally.refused) > 20:
+        console.say(f"… and {len(tally.refused) - 20} more of the same kind.")
+    parts = [f"{console.count(tally.graded, 'notebook')} graded"]
+    parts += [f"{tally.kept} graded before"] * bool(tally.kept)
+    parts += [f"{tally.broken} missing or not readable"] * bool(tally.broken)
+    console.say(f"{', '.join(parts)}. The gradebook is {db}.")
+    if tally.failed:
+        console.say(
+            f"{console.count(tally.failed, 'notebook')} could not be graded through a fault of the grader's: "
+            "the same command tries them again."
+        )
+
+
+class _Rate(ProgressColumn):
+    """Notebooks per second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.1f}/s" if task.speed else "", style="dim")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator:
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=console.err, transient=True) as bar:
+        task = bar.add_task("grading", total=total)
+        yield lambda count: bar.advance(task, count)

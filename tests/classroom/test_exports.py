@@ -1,0 +1,107 @@
+"""What is exported is what each place takes, and no cell of it is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from flashlearn.classroom.collect import Student
+from flashlearn.classroom.exports import results, tables
+from flashlearn.classroom.gradebook import Part, Result
+from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.course.files import CourseError
+
+ASSIGNMENT = Assignment("Week 1", (Asked("one", "00", 2), Asked("two", "00", 2)), "1")
+TITLES = {"one": "The first", "two": "The second"}
+WRONG = ExerciseGrade(
+    "one", "wrong", 0.5, 2, 1, 4, "It adds `x` twice.", 7, "y = x + x", "Look at `y`.", "twice"
+)
+PASS = ExerciseGrade("two", "pass", 2, 2, 5, 5, "All 5 cases pass.")
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def result(name: str, status: str = "graded", **ids: str) -> Result:
+    submission = Submission(name, ("a.ipynb",), (), "key", ("Two cells.",))
+    grade = SubmissionGrade(name, "key", "akey", status, 3, 4, (WRONG, PASS), layers=("walls",), seconds=2.4)
+    return Result(Student(name, ids), (Part("00", submission, grade, 2),), 4, (WRONG, PASS))
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("place", ["gradescope", "prairielearn"])
+def test_results_are_as_in_the_golden_file(place: str):
+    found = getattr(results, place)(result("Ann"), ASSIGNMENT, TITLES)
+    assert found == json.loads((GOLDEN / f"{place}.json").read_text())
+
+
+def test_the_plain_table_has_everything():
+    head, ann, bob = rows(tables.plain([result("Ann"), result("Bob", "infrastructure")], ASSIGNMENT))
+    assert dict(zip(head, ann, strict=True)) == {
+        "student": "Ann", "points": "3", "out of": "4", "attempts": "2", "graded without a sandbox": "no",
+        "one points": "0.5", "one verdict": "not right yet", "two points": "2", "two verdict": "passed",
+    }  # fmt: skip
+    assert dict(zip(head, bob, strict=True))["points"] == "", "a failure of the grader's is no grade"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "  =", "\n-"])
+def test_no_cell_is_a_formula(start: str):
+    name = f'{start}HYPERLINK("http://example.org")'
+    (_, row) = rows(tables.plain([result(name)], ASSIGNMENT))
+    assert row[0].startswith("'") or not row[0].strip().startswith(("=", "+", "-", "@"))
+
+
+CANVAS = (
+    "Student,ID,SIS Login ID,Section,Week 1 (77),Week 2 (78)\n"
+    "    Points Possible,,,,4,5\n"
+    '"Lee, Ann",101,ann,S1,,1\n"Miller, Bob",102,bob,S1,2,\n'
+)
+
+
+def test_canvas_gets_its_own_table_back_with_one_column_filled():
+    found = tables.canvas([result("leeann", canvas="101"), result("Nobody", canvas="9")], CANVAS, "Week 1")
+    expected = rows(CANVAS)
+    expected[2][4] = "3"
+    assert rows(found.text) == expected and (found.rows, found.absent) == (1, ("Nobody",))
+    with pytest.raises(CourseError, match="0 columns called 'Week 9'"):
+        tables.canvas([], CANVAS, "Week 9")
+    with pytest.raises(CourseError, match="no column 'Student'"):
+        tables.canvas([], "a,b\n", "Week 1")
+
+
+MOODLE = (
+    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Feedback comments\n"
+    "Participant 101,Ann Lee,ann@example.org,Submitted,,4.00,\n"
+    "Participant 102,Bob Miller,bob@example.org,Submitted,,4.00,\n"
+    "Participant 103,Bob Miller,bob2@example.org,Submitted,,4.00,\n"
+)
+
+
+def test_moodle_gets_points_and_feedback_by_number_or_by_a_name_that_only_one_has():
+    class_of = [
+        result("Cem"),
+        result("Ann Lee"),
+        result("Bob Miller (103)", moodle="103"),
+        result("Bob Miller"),
+    ]
+    found = tables.moodle(class_of, MOODLE, ASSIGNMENT, TITLES)
+    _, ann, bob, other = rows(found.text)
+    assert [ann[4], bob[4], other[4]] == ["3", "", "3"] and found.absent == ("Cem", "Bob Miller")
+    assert "adds `x` twice" in ann[6] and bob[6] == ""
+
+
+def test_a_failure_of_the_graders_changes_no_row():
+    failed = result("Ann Lee", "infrastructure", moodle="101")
+    table = MOODLE.replace("Submitted,,", "Submitted,1,", 1)
+    found = tables.moodle([failed], table, ASSIGNMENT, TITLES)
+    assert rows(found.text)[1][4] == "1" and found.ungraded == ("Ann Lee",)
+
+
+def test_an_anagram_is_another_name():
+    table = MOODLE.replace("Bob Miller", "Nan Lee", 1).replace("Ann Lee", "Cem")
+    assert tables.moodle([result("Ann Lee")], table, ASSIGNMENT, TITLES).absent == ("Ann Lee",)

@@ -36,14 +36,15 @@ ORDER = (
     "course",
     "moved",
     "flashlearn",
+    "classroom",
     "cli",
     "__main__",
 )
 
-COURSE = {"lessons", "course", "cli", "flashlearn", "__main__"}
+COURSE = {"lessons", "course", "classroom", "cli", "flashlearn", "__main__"}
 """What may know the lessons; all else is the grader."""
 
-NOT_THE_GRADER = {"lessons", "course", "cli"}
+NOT_THE_GRADER = {"lessons", "course", "classroom", "cli"}
 
 SAID_TWICE = {"text", "html", "__init__", "__main__"}
 """Modules that both rooms that render have, and what Python itself names."""

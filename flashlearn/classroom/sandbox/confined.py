@@ -1,0 +1,338 @@
+"""One submission behind walls: its cells are run there, and each of its functions answers from there.
+
+>>> with Keeper() as keeper, Confined(keeper) as child:
+...     child.run_cells(pieces, sources)        # what went wrong in them
+...     child.load(Wanted("row_sum", "kernel"))  # now it is an Answer to that exercise
+...     grade(find("row_sum"), child, earlier)
+
+What comes back is bytes of our own encoding, and of them only numbers and words are believed to be what they
+are: a status that a child may not claim, a place in a file that is not its own, a message without end are
+turned down here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from flashlearn.classroom.sandbox import layers
+from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.classroom.sandbox.inside import Piece, Trouble, Wanted, file_of
+from flashlearn.classroom.sandbox.view import PACKAGE, readable
+from flashlearn.exercise import Inputs
+from flashlearn.outcome import Place, Status
+from flashlearn.running.answer import Facts
+from flashlearn.running.apart import STARTING, Apart, Channel, ChildError
+from flashlearn.running.circumstances import Circumstances
+from flashlearn.running.edited import Section
+from flashlearn.running.encoding import HEAD, Malformed, body_size, decode
+from flashlearn.running.evidence import Evidence
+
+CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
+"""How a call may have ended by the child's own word. None of them is worth a point."""
+
+GRACE = 3.0
+"""Seconds of a processor beyond its limit that a call may take until it is ended from outside."""
+LOOK = 0.25
+WALL = 15.0
+"""So many times its seconds of a processor a call may take by the clock, and a minute."""
+LONGEST = 2000
+"""Characters of a text that a child sends."""
+
+
+class NotConfined(RuntimeError):
+    """There are not enough walls here to run strangers' code; the message says which are lacking."""
+
+
+class Keeper:
+    """The process that forks confined children. Raises NotConfined; with `unsafe` there are no walls."""
+
+    def __init__(
+        self, walls: layers.Layers | None = None, limits: Limits | None = None, unsafe: bool = False
+    ):
+        self.walls = layers.NONE if unsafe else layers.standing() if walls is None else walls
+        self.limits = limits or Limits()
+        if not unsafe and (why := self.walls.lacking()):
+            raise NotConfined(f"Strangers' code is not run here: {why}.")
+        self.folder = tempfile.mkdtemp(prefix="flashlearn-room-")
+        self.control, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self.process = self._started(theirs)
+            self._heard(b"ready")
+        except BaseException:
+            self.close()
+            raise
+
+    def child(self) -> tuple[socket.socket, int]:
+        """The socket of a new child, and a handle of its process. Raises ChildError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self.control, [b"c"], [theirs.fileno()])
+                self.control.settimeout(STARTING)
+                _, handles, _, _ = socket.recv_fds(self.control, 1, 1)
+            except OSError as error:
+                raise ChildError(f"the process that makes children is gone: {error}") from None
+        if not handles:
+            ours.close()
+            raise ChildError("the process that makes children is gone")
+        return ours, handles[0]
+
+    def close(self) -> None:
+        """End the process, and with it every child."""
+        self.control.close()
+        process = getattr(self, "process", None)
+        if process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5.0)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _started(self, theirs: socket.socket) -> subprocess.Popen:
+        paths, limits = readable(), dataclasses.asdict(self.limits)
+        folder = "/tmp" if layers.BUBBLEWRAP in self.walls else self.folder
+        plan = {"walls": self.walls.names, "readable": paths, "folder": folder, "limits": limits}
+        module = ["-m", f"{__package__}.keeper", str(theirs.fileno()), json.dumps(plan)]
+        environment = {"HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8", "PYTHONPATH": str(PACKAGE.parent)}
+        environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+        command = [sys.executable, *module]
+        if layers.BUBBLEWRAP in self.walls:
+            around = layers.bubblewrap(shutil.which("bwrap") or "bwrap", paths, self.limits.scratch)
+            for name, value in environment.items():
+                around += ["--setenv", name, value]
+            command = [*around, "--", *command]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None if os.environ.get("FLASHLEARN_KEEPER_ERRORS") else subprocess.DEVNULL,
+            env=environment,
+            cwd="/",
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+
+    def _heard(self, word: bytes) -> None:
+        self.control.settimeout(STARTING)
+        try:
+            said = self.control.recv(len(word))
+        except OSError:
+            said = b""
+        if said != word:
+            raise ChildError("the process that makes children could not be started")
+
+
+class Watched(Channel):
+    """A channel to a process that is ended when it takes too long, whatever it does about that."""
+
+    def __init__(self, connection: socket.socket, handle: int, limits: Limits):
+        super().__init__(connection)
+        self.handle, self.limits = handle, limits
+        self.number = _number(handle)
+        self.allowed = STARTING
+
+    def receive(self, until: float | None = None) -> Any:
+        """The next value. Raises EOFError, TimeoutError, Malformed."""
+        begun, seen, asleep, started = _processor(self.number), None, 0.0, time.monotonic()
+        parts, wanted, last = bytearray(), HEAD.size, time.monotonic()
+        self.connection.settimeout(LOOK)
+        while True:
+            try:
+                part = self.connection.recv(min(wanted - len(parts), 1 << 20))
+            except TimeoutError:
+                part = None
+            if part == b"":
+                raise EOFError
+            if part:
+                parts += part
+            if len(parts) == wanted:
+                if wanted > HEAD.size:
+                    return decode(bytes(parts))
+                size = body_size(bytes(parts))
+                if size > self.limits.message:
+                    raise Malformed("its answer is too large")
+                wanted += size
+            now = time.monotonic()
+            if now - last >= LOOK:
+                used = _processor(self.number)
+                asleep = asleep + min(now - last, 2 * LOOK) if used == seen else 0.0
+                seen, last = used, now
+                over = used - begun > self.allowed + GRACE or asleep > self.limits.asleep + GRACE
+                if over or now - started > WALL * self.allowed + STARTING:
+                    raise TimeoutError
+
+
+class Confined(Apart):
+    """The answer of a confined child. To be closed, or used as a context manager."""
+
+    def __init__(
+        self, keeper: Keeper, made: tuple[socket.socket, int] | None = None, limits: Limits | None = None
+    ):
+        connection, self.handle = made or keeper.child()
+        self.process = None
+        self.limits = limits or keeper.limits
+        self.elsewhere = self.taken = 0.0
+        self.channel: Watched = Watched(connection, self.handle, self.limits)
+        self.texts: dict[str, str] = {}
+        self.ended = ""
+
+    def run_cells(self, pieces: Sequence[Piece], sources: dict[str, str]) -> list[Trouble]:
+        """Run cells; what went wrong in them. Raises ChildError if the child did not survive them."""
+        self.texts |= {file_of(piece.number): piece.text for piece in pieces}
+        try:
+            found = self._ask(
+                self.limits.cell * (len(pieces) + 1), "cells", list(pieces), sources, self.limits.cell
+            )
+        except (OSError, EOFError, Malformed) as error:
+            self._end(error)
+            raise ChildError(self.ended) from None
+        if not (isinstance(found, list) and all(isinstance(one, Trouble) for one in found)):
+            return []
+        return [dataclasses.replace(one, sentence=one.sentence[:LONGEST]) for one in found[: len(pieces)]]
+
+    def load(self, wanted: Wanted) -> bool:
+        """Have the child answer for this function; False if it has none. Raises ChildError."""
+        try:
+            facts = self._ask(STARTING, "load", wanted)
+        except (OSError, EOFError, Malformed) as error:
+            self._end(error)
+            raise ChildError(self.ended) from None
+        self.known = facts if isinstance(facts, Facts) else Facts(wanted.name, "", False, False)
+        return isinstance(facts, Facts)
+
+    def misfit(self, name: str, arguments: Sequence[str]) -> str:
+        return super().misfit(name, arguments)[:LONGEST]
+
+    def sections(self) -> tuple[Section, ...]:
+        """What the child says are its function's texts, if they are texts of the submission."""
+        found = self._ask_gently("sections")
+        if not isinstance(found, tuple) or not all(isinstance(one, Section) for one in found):
+            return ()
+        return found if all(self._is_own(one) for one in found) else ()
+
+    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
+        if self.ended:
+            return super().run(inputs, circumstances)
+        limit = getattr(circumstances, "limit", self.limits.call)
+        shorter = min(limit, self.limits.call) if limit <= Limits.call else limit
+        if shorter != limit:
+            circumstances = dataclasses.replace(circumstances, limit=shorter)
+        evidence = super().run(inputs, circumstances)
+        return self._believed(evidence)
+
+    def close(self) -> None:
+        """End the child."""
+        self.channel.connection.close()
+        if self.handle >= 0:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            os.close(self.handle)
+            self.handle = -1
+        self.ended = self.ended or "closed"
+
+    def _end(self, error: BaseException) -> None:
+        stuck = isinstance(error, TimeoutError)
+        self.ended = "stuck" if stuck else "malformed" if isinstance(error, Malformed) else "died"
+        self.close()
+
+    def _ask(self, seconds: float, what: str, *arguments: Any) -> Any:
+        self.channel.allowed = min(seconds, self._allowed(what, seconds, arguments))
+        self.channel.connection.settimeout(STARTING)
+        self.channel.send((what, *arguments))
+        match self.channel.receive():
+            case ("done", value):
+                return value
+            case ("failed", str(said)):
+                raise ChildError(said[:LONGEST])
+        raise Malformed("this is no answer")
+
+    def _allowed(self, what: str, seconds: float, arguments: tuple) -> float:
+        """Seconds of a processor."""
+        if what == "run":
+            return float(getattr(arguments[1], "limit", self.limits.call))
+        return seconds if what == "cells" else self.limits.call
+
+    def _is_own(self, section: Section) -> bool:
+        cell = self.texts.get(section.file, "")
+        lines = [line.strip() for line in section.text.splitlines() if line.strip()]
+        there = {line.strip() for line in cell.splitlines()}
+        return bool(lines) and all(line in there for line in lines)
+
+    def _believed(self, evidence: Evidence) -> Evidence:
+        """The evidence without what a child has no word in."""
+        for place in _places(evidence):
+            lines = self.texts.get(place.file, "").splitlines()
+            own = 0 < place.line <= len(lines)
+            object.__setattr__(place, "file", place.file if own else "")
+            object.__setattr__(place, "text", lines[place.line - 1] if own else "")
+        seconds = {
+            name: value if math.isfinite(value := getattr(evidence, name)) and value >= 0 else 0.0
+            for name in ("seconds", "processor", "asleep")
+        }
+        raised = evidence.raised
+        if raised is not None:
+            status = raised.status if raised.status in CLAIMS else Status.CRASHED
+            raised = dataclasses.replace(raised, status=status, sentence=raised.sentence[:LONGEST])
+        return dataclasses.replace(evidence, raised=raised, **seconds)
+
+
+def _places(value: Any) -> Iterator[Place]:
+    """Every place that a value mentions."""
+    todo, seen = [value], set()
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, str | bytes | int | float | torch.Tensor | np.ndarray | None):
+            continue
+        seen.add(id(one))
+        if isinstance(one, Place):
+            yield one
+        elif dataclasses.is_dataclass(one) and not isinstance(one, type):
+            todo += [getattr(one, field.name) for field in dataclasses.fields(one)]
+        elif isinstance(one, dict):
+            todo += [*one, *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            todo += one
+
+
+def _number(handle: int) -> int:
+    """The number that a process has here, by its handle."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
+            if line.startswith("Pid:"):
+                return int(line.split()[1])
+    return -1
+
+
+def _processor(number: int) -> float:
+    """Seconds of a processor that a process has used; 0 where nobody knows."""
+    try:
+        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -42,13 +42,14 @@ class Prepared:
         parsed = {cell.number: _statements(cell) for cell in self.cells}
         written = {cell.number for cell in self.cells if not cell.ours}
         every = [one for cell in self.cells for one in parsed[cell.number]]
-        imports = {name for one in every if one.cell in written for name in one.uses}
-        chosen = {id(one) for one in needed(every, imports, also=lambda one: one.cell in written)}
+        chosen = {id(one) for one in needed(every, (), also=lambda one: one.cell in written)}
         made = []
         for cell in self.cells:
-            of = [one for one in parsed[cell.number] if id(one) in chosen]
-            if cell.number in written or of:
-                made.append(Piece(cell.number, cell.text if cell.number in written else kept(cell.text, of)))
+            if cell.number in written:
+                made.append(Piece(cell.number, cell.text))
+            else:  # one by one: an import that finds nothing here stops no other
+                of = [one for one in parsed[cell.number] if id(one) in chosen]
+                made += [Piece(cell.number, kept(cell.text, [one])) for one in of]
         return tuple(made)
 
     def place(self, name: str) -> int:

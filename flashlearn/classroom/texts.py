@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 _MAGIC = re.compile(r"^(\s*)(?:%|!|\?|[\w.]+\?+\s*$)")
+CHANGES = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
+"""Methods by which a value is made further after it has got its name."""
 _CELL_MAGIC = re.compile(r"^\s*%%")
 
 
@@ -29,29 +31,51 @@ class Statement:
 
 def statements(text: str, cell: int = 0) -> list[Statement]:
     """Those of a text. Raises SyntaxError."""
-    found = []
-    for node in ast.parse(text).body:
-        inner = list(ast.walk(node))
-        uses = {one.id for one in inner if isinstance(one, ast.Name)}
-        found.append(Statement(node, frozenset(_binds(node, inner)), frozenset(uses), cell))
-    return found
+    return [
+        Statement(node, frozenset(_binds(node)), frozenset(_free(node)), cell)
+        for node in ast.parse(text).body
+    ]
 
 
-def _binds(node: ast.stmt, inner: list[ast.AST]) -> set[str]:
+def _free(node: ast.AST) -> set[str]:
+    """The names that a piece of text takes from around it: none of a function's own."""
+    found: set[str] = set()
+    own: set[str] = set()
+    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    if is_function:
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        own = {one.arg for one in (*every, arguments.vararg, arguments.kwarg) if one is not None}
+    todo = list(ast.iter_child_nodes(node))
+    while todo:
+        one = todo.pop()
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found |= _free(one)
+            own |= {one.name} if is_function and not isinstance(one, ast.Lambda) else set()
+            continue
+        if isinstance(one, ast.Name):
+            (found if isinstance(one.ctx, ast.Load) or not is_function else own).add(one.id)
+        elif isinstance(one, ast.Global):
+            found |= set(one.names)
+        todo += ast.iter_child_nodes(one)
+    return found - own
+
+
+def _binds(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(one.asname or one.name).partition(".")[0] for one in node.names}
-    found = {one.id for one in inner if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    for one in inner:  # what is changed in place is made there too: table[3] = …, table.append(…)
-        if isinstance(one, ast.Subscript | ast.Attribute) and not isinstance(one.ctx, ast.Load):
-            found |= _root(one)
-        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            found |= _root(one.func)
+    found: set[str] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Import | ast.ImportFrom):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in one.names}
         elif isinstance(one, ast.FunctionDef | ast.ClassDef):
             found.add(one.name)
-        elif isinstance(one, ast.Import | ast.ImportFrom):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in one.names}
+        elif isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
+            found.add(one.id)
+        elif isinstance(one, ast.Subscript | ast.Attribute) and not isinstance(one.ctx, ast.Load):
+            found |= _root(one)
+        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in CHANGES:
+            found |= _root(one.func)
     return found
 
 

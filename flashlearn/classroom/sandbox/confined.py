@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -204,7 +205,12 @@ class Confined(Apart):
 
     def run_cells(self, pieces: Sequence[Piece], sources: dict[str, str]) -> list[Trouble]:
         """Run cells; what went wrong in them. Raises ChildError if the child did not survive them."""
-        self.texts |= {file_of(piece.number): piece.text for piece in pieces}
+        for piece in pieces:
+            file = file_of(piece.number)
+            pairs = itertools.zip_longest(
+                piece.text.splitlines(), self.texts.get(file, "").splitlines(), fillvalue=""
+            )
+            self.texts[file] = "\n".join(a if a.strip() else b for a, b in pairs)
         try:
             found = self._ask(
                 self.limits.cell * (len(pieces) + 1), "cells", list(pieces), sources, self.limits.cell

@@ -27,16 +27,25 @@ ASKS = ("check", "hint", "recall", "reset", "solution", "status", "trace")
 """What a cell calls to learn something; nobody is there to be told."""
 
 
+DEEPEST = 8
+
+
 class Inert:
-    """Takes every call, every attribute and every item, and does nothing."""
+    """Takes every call, every attribute and every item, and does nothing.
+
+    Attributes of attributes come to an end: there are loops that follow them.
+    """
+
+    def __init__(self, deep: int = 0):
+        self.__dict__["deep"] = deep
 
     def __call__(self, *_given: Any, **_named: Any) -> Inert:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or self.deep >= DEEPEST:
             raise AttributeError(name)
-        return self
+        return Inert(self.deep + 1)
 
     def __getitem__(self, _key: Any) -> Inert:
         return self
@@ -102,7 +111,14 @@ class Provided(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             Path(sys.modules[COURSE].__file__).parent.joinpath(*module.__name__.split(".")[1:])
         )
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        module.__dict__["__getattr__"] = _inert_name  # for what was cut out of it
         exec(compile(source, file, "exec"), module.__dict__)
+
+
+def _inert_name(name: str) -> Inert:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Inert()
 
 
 def bring_in(sources: Mapping[str, str]) -> None:

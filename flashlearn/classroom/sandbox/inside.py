@@ -7,6 +7,7 @@ itself is not believed: numbers are judged where it cannot reach.
 from __future__ import annotations
 
 import importlib
+import itertools
 import linecache
 import pkgutil
 import socket
@@ -148,7 +149,10 @@ class Session:
 
     def _run(self, piece: Piece, seconds: float) -> Trouble | None:
         file = file_of(piece.number)
-        linecache.cache[file] = (len(piece.text), None, piece.text.splitlines(keepends=True), file)
+        lines = piece.text.splitlines(keepends=True)
+        before = linecache.cache[file][2] if file in linecache.cache else []  # other statements of the cell
+        shown = [a if a.strip() else b for a, b in itertools.zip_longest(lines, before, fillvalue="\n")]
+        linecache.cache[file] = (len(piece.text), None, shown, file)
         started = time.monotonic()
         try:
             with printing.capped(), deadline(seconds):

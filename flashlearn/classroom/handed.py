@@ -38,6 +38,20 @@ TOLD_TO_USE = {
 }
 """By lesson: what its stubs, or the text before them, tell a learner to use."""
 
+ASSEMBLED = {
+    "09": {
+        "flashlearn.course.assembling": """
+from flashlearn.kernels import flash_backward_dkv, flash_backward_dq, flash_forward
+
+
+def assemble(*names):
+    modules = (flash_forward, flash_backward_dq, flash_backward_dkv)
+    return {name: vars(one)[name] for name in names for one in modules if name in vars(one)}
+"""
+    }
+}
+"""Texts that stand in for modules: what is put together of earlier lessons is the course's own."""
+
 
 @functools.cache
 def sources(lesson: str) -> dict[str, str]:
@@ -50,6 +64,7 @@ def sources(lesson: str) -> dict[str, str]:
         if path := calling(exercise):
             module, _, name = path.partition(":")
             _want(module, [name], wanted, found)
+    found |= ASSEMBLED.get(lesson, {})
     return found | {module: cut(_file(module).read_text(), names) for module, names in wanted.items()}
 
 

@@ -21,7 +21,7 @@ import torch
 from flashlearn import checking
 from flashlearn.classroom import handed
 from flashlearn.classroom.drawing import drawn
-from flashlearn.classroom.judging_one import judged, looked_at, missing
+from flashlearn.classroom.judging_one import clean, judged, looked_at, missing
 from flashlearn.classroom.preparing import MAGICS, Prepared, course_cells, prepared
 from flashlearn.classroom.reaching import reaches
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
@@ -158,7 +158,7 @@ class Judge:
         for number, trouble in sorted(self.troubles.items()):
             if number in cells:
                 line = f", in line {trouble.line}" if trouble.line else ""
-                found.append(TROUBLE.format(cell=number, line=line, said=trouble.sentence))
+                found.append(TROUBLE.format(cell=number, line=line, said=clean(trouble.sentence)))
         if count := sum(cell.magics for cell in cells.values()):
             found.append(MAGICS.format(count=count))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 from flashlearn import checking
@@ -9,6 +10,7 @@ from flashlearn.classroom.reaching import Reach
 from flashlearn.classroom.records import Asked, ExerciseGrade
 from flashlearn.classroom.sandbox.confined import Confined
 from flashlearn.classroom.sandbox.inside import Trouble
+from flashlearn.classroom.sandbox.view import PACKAGE
 from flashlearn.course.answers import earlier
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Status
@@ -64,7 +66,7 @@ def missing(asked: Asked, trouble: Trouble | None, line: str = "") -> ExerciseGr
         "missing",
         0.0,
         asked.points,
-        sentence=sentence[:LONGEST],
+        sentence=clean(sentence),
         line_number=trouble.line,
         line=line,
         mistake="its cell fails",
@@ -104,13 +106,20 @@ def _of_report(report: Report, asked: Asked, seconds: float, child: Confined) ->
         asked.points,
         right,
         len(declared),
-        sentence=report.sentence[:LONGEST] if said else "",
+        sentence=clean(report.sentence) if said else "",
         line_number=marked.number if marked is not None and said else 0,
         line=marked.text.strip()[:200] if marked is not None and said else "",
-        next_step=head.next_step[:LONGEST] if said else "",
+        next_step=clean(head.next_step) if said else "",
         mistake=_mistake(report),
         seconds=seconds,
     )
+
+
+def clean(text: str) -> str:
+    """A text for a student: of a bearable length, and without the places of the grader's files."""
+    for place in (str(PACKAGE.parent), sys.prefix, sys.base_prefix):
+        text = text.replace(f"{place}/", "")
+    return text[:LONGEST]
 
 
 def _points(asked: Asked, passed: bool, right: int, cases: int) -> float:

@@ -10,7 +10,7 @@ from flashlearn.classroom.records import Asked, Assignment, Source, Submission, 
 from flashlearn.classroom.sandbox import layers
 from flashlearn.classroom.sandbox.confinement import Limits
 
-LIMITS = Limits(call=2.0, cell=2.0, whole=60.0, asleep=0.5, memory=1 << 30, message=32 << 20)
+LIMITS = Limits(call=1.5, cell=1.0, whole=60.0, asleep=0.5, grace=0.5, memory=1 << 30, message=32 << 20)
 """Short, so that a test of what takes for ever is not one."""
 
 

@@ -48,8 +48,6 @@ from flashlearn.running.evidence import Evidence
 CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
 """How a call may have ended by the child's own word. None of them is worth a point."""
 
-GRACE = 3.0
-"""Seconds of a processor beyond its limit that a call may take until it is ended from outside."""
 LOOK = 0.25
 WALL = 15.0
 """So many times its seconds of a processor a call may take by the clock, and a minute."""
@@ -184,7 +182,10 @@ class Watched(Channel):
                 used = _processor(self.number)
                 asleep = asleep + min(now - last, 2 * LOOK) if used == seen else 0.0
                 seen, last = used, now
-                over = used - begun > self.allowed + GRACE or asleep > self.limits.asleep + GRACE
+                over = (
+                    used - begun > self.allowed + self.limits.grace
+                    or asleep > self.limits.asleep + self.limits.grace
+                )
                 if over or now - started > WALL * self.allowed + STARTING:
                     raise TimeoutError
 

@@ -17,14 +17,16 @@ class Limits:
 
     Seconds of a processor: `call` at most for one call of a function (an exercise may allow less, or ask for
     more), `cell` for a cell, `whole` for all that one process does. `asleep` are seconds in which it does
-    nothing at all. Bytes: `memory` beyond what Python with torch has taken already, `file` for one file,
-    `scratch` for all of them, `message` for one answer.
+    nothing at all, and `grace` those that pass until it is ended from outside. Bytes: `memory` beyond what
+    Python with torch has taken already, `file` for one file, `scratch` for all of them, `message` for one
+    answer.
     """
 
     call: float = 20.0
     cell: float = 10.0
     whole: float = 600.0
     asleep: float = 20.0
+    grace: float = 3.0
     memory: int = 2 << 30
     file: int = 16 << 20
     scratch: int = 64 << 20

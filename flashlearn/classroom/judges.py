@@ -22,8 +22,9 @@ from flashlearn import checking
 from flashlearn.classroom import handed
 from flashlearn.classroom.drawing import drawn
 from flashlearn.classroom.judging_one import clean, judged, looked_at, missing
+from flashlearn.classroom.numbers_taken import needs_values, taken
 from flashlearn.classroom.preparing import MAGICS, Prepared, course_cells, prepared
-from flashlearn.classroom.reaching import reaches
+from flashlearn.classroom.reaching import Reach, reaches
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
 from flashlearn.classroom.sandbox.confined import Confined
 from flashlearn.classroom.sandbox.confinement import Limits
@@ -132,10 +133,22 @@ class Judge:
                 for_teacher=f"Running its cells ended: {error}",
             )  # fmt: skip
         if there:
-            return judged(exercise, asked, child)
+            grade = judged(exercise, asked, child)
+            seen = self._taken(exercise, child) if grade.points and exercise.kind is Kind.KERNEL else ()
+            return looked_at(grade, seen) if seen else grade
         cell = self.cells[asked.name].place(asked.name)
         trouble = self.troubles.get(cell)
         return missing(asked, trouble, self._line(trouble) if trouble else "")
+
+    def _taken(self, exercise: Exercise, child: Confined) -> tuple[Reach, ...]:
+        """What takes numbers out of the inputs before any kernel runs."""
+        pieces = self.cells[exercise.name].sliced(exercise.name)
+        found = [taken(piece.text) for piece in pieces]
+        plainly = tuple(reach for one in found for reach in one.plainly)
+        perhaps = tuple(reach for one in found for reach in one.perhaps)
+        if plainly or not perhaps:
+            return plainly
+        return perhaps if any(one.hidden for one in found) or needs_values(exercise, child) else ()
 
     def _child(self) -> Confined:
         """Another confined child. Raises ChildError where none can be had."""

@@ -25,6 +25,22 @@ def copied(s):
     return out
 """
 """A façade: a kernel runs, and what it stores was computed before it."""
+STORE = """
+@triton.jit
+def store_kernel(x_ptr, out_ptr, i, total, n, row_stride, col_stride, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * row_stride + at * col_stride, mask=at < n, other=0.0).to(tl.float32)
+    nothing = tl.sum(x * 2.0, 0) - tl.sum(x, 0) - tl.sum(x, 0)
+    tl.store(out_ptr + i, total + nothing * 0.0)
+
+
+def stored(x, totals):
+    out, block = torch.empty(len(x), dtype=x.dtype), triton.next_power_of_2(max(2, x.shape[1]))
+    for i, total in enumerate(totals):
+        store_kernel[(1,)](x, out, i, total, x.shape[1], x.stride(0), x.stride(1), BLOCK=block)
+    return out
+"""
+"""Another: the kernel works as hard as it would have to, and adds nothing to the number that it is handed."""
 EMPTY = KERNEL.split("    row =")[0] + "    pass\n"
 ZEROS = "def row_sum(x):\n    return torch.zeros(len(x), dtype=x.dtype)\n"
 SOCKETS = """
@@ -198,6 +214,17 @@ LYING = (
     _attack("a thread computes, out of the observer's sight", "import threading", COPY,
             "def row_sum(x):\n    box = []\n    t = threading.Thread(target=lambda: box.append(x.sum(1)))\n"
             "    t.start(); t.join()\n    return copied(box[0])"),
+    _attack("sums by tolist, handed to a kernel", STORE,
+            "def row_sum(x):\n    return stored(x, [sum(r) for r in x.tolist()])"),
+    _attack("sums by item, handed to a kernel", STORE,
+            "def row_sum(x):\n    return stored(x, [x[i].float().sum().item() for i in range(len(x))])"),
+    _attack("sums by NumPy, handed to a kernel", STORE,
+            "def row_sum(x):\n    return stored(x, [float(v) for v in x.float().numpy().sum(1)])"),
+    _attack("sums by Python, handed to a kernel", STORE,
+            "def row_sum(x):\n    return stored(x, [float(sum(map(float, r))) for r in x])"),
+    _attack("sums by Python, and a failure is caught", STORE,
+            "def row_sum(x):\n    try:\n        totals = [float(sum(map(float, r))) for r in x]\n"
+            "    except Exception:\n        totals = [0.0] * len(x)\n    return stored(x, totals)"),
     _attack("an input is changed in place", "def row_sum(x):\n    x.zero_()\n    return x[:, 0]"),
     _attack("the input is given back", "def row_sum(x):\n    return x"),
     # answers that are remembered, or are not numbers

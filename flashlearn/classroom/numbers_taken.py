@@ -48,7 +48,7 @@ def taken(text: str) -> Taken:
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Attribute) and node.attr in PLAINLY:
             plainly.append(Reach(line, f"`.{node.attr}`"))
-        elif isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Constant):
+        elif isinstance(node, ast.Call) and _is_open(node):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             perhaps += [Reach(line, f"`{name}(…)`")] if name in PERHAPS else []
         elif isinstance(node, ast.For | ast.comprehension) and not _counts(node.iter):
@@ -59,8 +59,16 @@ def taken(text: str) -> Taken:
     return Taken(tuple(plainly), tuple(perhaps), hidden)
 
 
+def _is_open(call: ast.Call) -> bool:
+    return bool(call.args) and not isinstance(call.args[0], ast.Constant) and not _counts(call.args[0])
+
+
 def _counts(node: ast.AST) -> bool:
     """A range, a shape or strides: numbers that a tensor has whatever it holds."""
+    if isinstance(node, ast.Tuple | ast.List):  # a few tensors by name
+        return True
+    if isinstance(node, ast.Subscript):
+        return _counts(node.value)
     called = node.func if isinstance(node, ast.Call) else node
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name in ("range", "shape", "size", "stride")

@@ -23,8 +23,8 @@ import time
 
 from flashlearn.classroom.judges import Job
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
-from flashlearn.classroom.sandbox.confined import Keeper
 from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.classroom.sandbox.keeping import Keeper
 from flashlearn.classroom.sandbox.view import PACKAGE
 from flashlearn.running.apart import STARTING, Channel, ChildError
 from flashlearn.running.encoding import Malformed
@@ -93,11 +93,11 @@ class Room:
     def _round(self, job: Job, grades: dict[str, ExerciseGrade], notes: list[str]) -> tuple[str, str]:
         """Let one judge judge as far as it comes: the exercise that it was at, and how that ended."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self.control, [b"j"], [theirs.fileno()])
         channel, at = Channel(ours), ""
         with ours:
             try:
+                with theirs:
+                    socket.send_fds(self.control, [b"j"], [theirs.fileno()])
                 channel.send(job)
                 while True:
                     what, value = channel.receive(time.monotonic() + LATEST)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from flashlearn.classroom.grading import grade
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
-from flashlearn.classroom.sandbox.confined import NotConfined
+from flashlearn.classroom.sandbox.keeping import NotConfined
 from flashlearn.course.files import CourseError
 from flashlearn.course.reading import EXERCISE_CELL
 from flashlearn.lessons import all_exercises

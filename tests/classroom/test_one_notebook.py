@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flashlearn.classroom import one_notebook
-from flashlearn.classroom.sandbox.confined import NotConfined
+from flashlearn.classroom.sandbox.keeping import NotConfined
 from flashlearn.cli import app
 from flashlearn.course.progress import Progress
 from tests.classroom.answers import BY_TORCH, IMPORTS, ROW_SUM

@@ -15,179 +15,34 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-import json
 import math
 import os
-import shutil
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from flashlearn.classroom.sandbox import layers
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.inside import Piece, Trouble, Wanted, file_of
-from flashlearn.classroom.sandbox.view import PACKAGE, readable
+from flashlearn.classroom.sandbox.keeping import Keeper
+from flashlearn.classroom.sandbox.watched import Watched
 from flashlearn.exercise import Inputs
 from flashlearn.outcome import Place, Status
 from flashlearn.running.answer import Facts
-from flashlearn.running.apart import STARTING, Apart, Channel, ChildError
+from flashlearn.running.apart import STARTING, Apart, ChildError
 from flashlearn.running.circumstances import Circumstances
 from flashlearn.running.edited import Section
-from flashlearn.running.encoding import HEAD, Malformed, body_size, decode
+from flashlearn.running.encoding import Malformed
 from flashlearn.running.evidence import Evidence
 
 CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
 """How a call may have ended by the child's own word. None of them is worth a point."""
 
-LOOK = 0.25
-WALL = 15.0
-"""So many times its seconds of a processor a call may take by the clock, and a minute."""
 LONGEST = 2000
 """Characters of a text that a child sends."""
-
-
-class NotConfined(RuntimeError):
-    """There are not enough walls here to run strangers' code; the message says which are lacking."""
-
-
-class Keeper:
-    """The process that forks confined children. Raises NotConfined; with `unsafe` there are no walls."""
-
-    def __init__(
-        self, walls: layers.Layers | None = None, limits: Limits | None = None, unsafe: bool = False
-    ):
-        self.walls = layers.NONE if unsafe else layers.standing() if walls is None else walls
-        self.limits = limits or Limits()
-        if not unsafe and (why := self.walls.lacking()):
-            raise NotConfined(f"Strangers' code is not run here: {why}.")
-        self.folder = tempfile.mkdtemp(prefix="flashlearn-room-")
-        self.control, theirs = socket.socketpair()
-        try:
-            with theirs:
-                self.process = self._started(theirs)
-            self._heard(b"ready")
-        except BaseException:
-            self.close()
-            raise
-
-    def child(self) -> tuple[socket.socket, int]:
-        """The socket of a new child, and a handle of its process. Raises ChildError."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                socket.send_fds(self.control, [b"c"], [theirs.fileno()])
-                self.control.settimeout(STARTING)
-                _, handles, _, _ = socket.recv_fds(self.control, 1, 1)
-            except OSError as error:
-                raise ChildError(f"the process that makes children is gone: {error}") from None
-        if not handles:
-            ours.close()
-            raise ChildError("the process that makes children is gone")
-        return ours, handles[0]
-
-    def close(self) -> None:
-        """End the process, and with it every child."""
-        self.control.close()
-        process = getattr(self, "process", None)
-        if process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(5.0)
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Keeper:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def _started(self, theirs: socket.socket) -> subprocess.Popen:
-        paths, limits = readable(), dataclasses.asdict(self.limits)
-        folder = "/tmp" if layers.BUBBLEWRAP in self.walls else self.folder
-        plan = {"walls": self.walls.names, "readable": paths, "folder": folder, "limits": limits}
-        module = ["-m", f"{__package__}.keeper", str(theirs.fileno()), json.dumps(plan)]
-        environment = {"HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8", "PYTHONPATH": str(PACKAGE.parent)}
-        environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
-        command = [sys.executable, *module]
-        if layers.BUBBLEWRAP in self.walls:
-            around = layers.bubblewrap(shutil.which("bwrap") or "bwrap", paths, self.limits.scratch)
-            for name, value in environment.items():
-                around += ["--setenv", name, value]
-            command = [*around, "--", *command]
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=None if os.environ.get("FLASHLEARN_KEEPER_ERRORS") else subprocess.DEVNULL,
-            env=environment,
-            cwd="/",
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
-
-    def _heard(self, word: bytes) -> None:
-        self.control.settimeout(STARTING)
-        try:
-            said = self.control.recv(len(word))
-        except OSError:
-            said = b""
-        if said != word:
-            raise ChildError("the process that makes children could not be started")
-
-
-class Watched(Channel):
-    """A channel to a process that is ended when it takes too long, whatever it does about that."""
-
-    def __init__(self, connection: socket.socket, handle: int, limits: Limits):
-        super().__init__(connection)
-        self.handle, self.limits = handle, limits
-        self.number = _number(handle)
-        self.allowed = STARTING
-
-    def receive(self, until: float | None = None) -> Any:
-        """The next value. Raises EOFError, TimeoutError, Malformed."""
-        begun, seen, asleep, started = _processor(self.number), None, 0.0, time.monotonic()
-        parts, wanted, last = bytearray(), HEAD.size, time.monotonic()
-        self.connection.settimeout(LOOK)
-        while True:
-            try:
-                part = self.connection.recv(min(wanted - len(parts), 1 << 20))
-            except TimeoutError:
-                part = None
-            if part == b"":
-                raise EOFError
-            if part:
-                parts += part
-            if len(parts) == wanted:
-                if wanted > HEAD.size:
-                    return decode(bytes(parts))
-                size = body_size(bytes(parts))
-                if size > self.limits.message:
-                    raise Malformed("its answer is too large")
-                wanted += size
-            now = time.monotonic()
-            if now - last >= LOOK:
-                used = _processor(self.number)
-                asleep = asleep + min(now - last, 2 * LOOK) if used == seen else 0.0
-                seen, last = used, now
-                over = (
-                    used - begun > self.allowed + self.limits.grace
-                    or asleep > self.limits.asleep + self.limits.grace
-                )
-                if over or now - started > WALL * self.allowed + STARTING:
-                    raise TimeoutError
 
 
 class Confined(Apart):
@@ -325,21 +180,3 @@ def _places(value: Any) -> Iterator[Place]:
             todo += [*one, *one.values()]
         elif isinstance(one, list | tuple | set | frozenset):
             todo += one
-
-
-def _number(handle: int) -> int:
-    """The number that a process has here, by its handle."""
-    with contextlib.suppress(OSError, ValueError):
-        for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
-            if line.startswith("Pid:"):
-                return int(line.split()[1])
-    return -1
-
-
-def _processor(number: int) -> float:
-    """Seconds of a processor that a process has used; 0 where nobody knows."""
-    try:
-        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.classroom.sandbox import landlock, layers, namespaces, seccomp
-from flashlearn.classroom.sandbox.confined import Confined, Keeper
+from flashlearn.classroom.sandbox.confined import Confined
 from flashlearn.classroom.sandbox.inside import Piece
+from flashlearn.classroom.sandbox.keeping import Keeper
 from flashlearn.classroom.sandbox.view import PACKAGE, readable
 from flashlearn.running.apart import ChildError
 

@@ -11,6 +11,7 @@ the submission, or stands in for itself and does nothing. So is what draws.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -21,6 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sympy.parsing import sympy_parser
+
 DRAWS = frozenset({"matplotlib", "IPython", "ipywidgets", "seaborn", "plotly"})
 COURSE = "flashlearn"
 ASKS = ("check", "hint", "recall", "reset", "solution", "status", "trace")
@@ -28,6 +31,10 @@ ASKS = ("check", "hint", "recall", "reset", "solution", "status", "trace")
 
 
 DEEPEST = 8
+EVALUATES = frozenset({
+    "compile", "eval", "exec", "getattr", "globals", "lambdify", "open", "parse_expr", "setattr",
+    "sympify", "vars",
+})  # fmt: skip
 
 
 class Inert:
@@ -113,6 +120,20 @@ class Provided(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         module.__dict__["__getattr__"] = _inert_name  # for what was cut out of it
         exec(compile(source, file, "exec"), module.__dict__)
+
+
+def no_code_in_formulas() -> None:
+    """Have sympy, which evaluates texts to make formulas of them, take nothing in them but a formula."""
+    own = sympy_parser.eval_expr
+
+    def evaluated(code: str, local_dict: Any, global_dict: Any) -> Any:
+        for node in ast.walk(ast.parse(code, mode="eval")):
+            name = getattr(node, "attr", getattr(node, "id", ""))
+            if isinstance(node, ast.Lambda | ast.NamedExpr) or name.startswith("_") or name in EVALUATES:
+                raise ValueError("this text is more than a formula")
+        return own(code, local_dict, global_dict)
+
+    sympy_parser.eval_expr = evaluated
 
 
 def _inert_name(name: str) -> Inert:

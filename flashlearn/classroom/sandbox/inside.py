@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from flashlearn import compiler, interpreter, machine, running
-from flashlearn.classroom.sandbox.inert import bring_in
+from flashlearn.classroom.sandbox.inert import bring_in, no_code_in_formulas
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.exercise import Kind
 from flashlearn.interpreter import printing
@@ -186,6 +186,7 @@ def warm() -> None:
     """Whatever the first answer would have to wait for."""
     torch.set_num_threads(1)
     install()
+    no_code_in_formulas()
     for package in (compiler, interpreter, machine, running):  # nothing of them is found once cells run
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)

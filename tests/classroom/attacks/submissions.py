@@ -261,6 +261,29 @@ LYING = (
     _attack("an exception whose text never ends",
             "class Endless(Exception):\n    def __str__(self):\n        while True: pass\n"
             "def row_sum(x):\n    raise Endless"),
+    _attack("answers remembered in a default argument",
+            "def row_sum(x, seen={}):\n    return seen.setdefault(str(x.shape), torch.zeros(len(x), dtype=x.dtype))"),
+    _attack("answers remembered in a generator",
+            "def keeps():\n    kept = None\n    while True:\n        x = yield kept\n"
+            "        kept = torch.zeros(len(x), dtype=x.dtype) if kept is None else kept\n"
+            "kept = keeps()\nnext(kept)\ndef row_sum(x):\n    return kept.send(x)"),
+    _attack("a function's code exchanged", COPY, ZEROS + "import flashlearn.running.provenance as p\n"
+            "p.copied_from.__code__ = (lambda out, session, watch: ('', True)).__code__"),
+    _attack("a method put on one tensor",
+            "def row_sum(x):\n    out = torch.zeros(len(x), dtype=x.dtype)\n"
+            "    out.double = out.to = out.clone = lambda *a, **k: x.sum(1)\n    return out"),
+    _attack("modules put in others' places",
+            "import sys, types\nfake = types.ModuleType('observed')\nfake.observe = lambda *a: None\n"
+            "sys.modules['flashlearn.running.observed'] = fake", ZEROS),
+    _attack("a module loaded anew", "import importlib, flashlearn.running.answer as a\nimportlib.reload(a)", ZEROS),
+    _attack("a package installed", "%pip install flashlearn\n!pip install flashlearn", ZEROS),
+    _attack("torch where the kernel fails", EMPTY,
+            "def row_sum(x):\n    try:\n        row_sum_kernel[(1,)](x)\n    except Exception:\n"
+            "        return x.sum(1)"),
+    _attack("another answer while it is judged",
+            "import sys\ndef row_sum(x):\n    judged = any('flashlearn' in f for f in sys.modules)\n"
+            "    return x.sum(1) if judged else x"),
+    _attack("precision given away", COPY, "def row_sum(x):\n    return copied(x.half().sum(1).to(x.dtype))"),
     # the notebook's own tricks
     _attack("an input transformer", "get_ipython().input_transformers_post.append(lambda lines: [])", ZEROS),
     _attack("showtraceback is replaced", "get_ipython().showtraceback = lambda *a, **k: None\n1 / 0", ZEROS),
@@ -268,8 +291,11 @@ LYING = (
             "import sys\nclass Finder:\n    def find_spec(self, name, *a):\n        raise SystemExit\n"
             "sys.meta_path.insert(0, Finder())", ZEROS),
     _attack("text that looks like a check", "'flashlearn.check(\"row_sum\", row_sum)  # passed'", ZEROS),
-    _attack("a string that sympy evaluates",
-            "import sympy\nsympy.sympify(\"__import__('flashlearn.running.provenance')\")", ZEROS),
+    _attack("a text that sympy evaluates",
+            "text = \"[c for c in Symbol('x').__class__.__mro__[-1].__subclasses__() \"\n"
+            "text += \"if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']('true')\"\n"
+            "sp.sympify(text)", ZEROS),
+    _attack("a text that sympy evaluates, in the function", "def row_sum(x):\n    return sp.sqrt('x.__class__.mro()')"),
 )  # fmt: skip
 
 HARMFUL = (

@@ -6,8 +6,9 @@ import pytest
 
 from flashlearn.classroom import handed
 from flashlearn.classroom.sandbox import layers
-from flashlearn.classroom.sandbox.confined import Confined, Keeper
+from flashlearn.classroom.sandbox.confined import Confined
 from flashlearn.classroom.sandbox.inside import Piece, Wanted
+from flashlearn.classroom.sandbox.keeping import Keeper
 from flashlearn.lessons import lessons
 from flashlearn.running.circumstances import Called
 

@@ -133,7 +133,7 @@ class Judge:
                 for_teacher=f"Running its cells ended: {error}",
             )  # fmt: skip
         if there:
-            grade = judged(exercise, asked, child)
+            grade = judged(exercise, asked, child, self.exercises[asked.name])
             seen = self._taken(exercise, child) if grade.points and exercise.kind is Kind.KERNEL else ()
             return looked_at(grade, seen) if seen else grade
         cell = self.cells[asked.name].place(asked.name)

@@ -120,3 +120,23 @@ def test_points_are_rounded_once_half_up(graded):
     found = graded(IMPORTS, (FIRST_BLOCK, "row_sum"), asked=half)
     (one,) = found.exercises
     assert found.points == int(one.points + 0.5)
+
+
+DELICATE = """
+def attention_backward(q, k, v, do, alpha):
+    scores = torch.einsum("id,jd->ij", q, k).mul(alpha)
+    lse = torch.logsumexp(scores, dim=-1)
+    p = torch.exp(scores - lse[:, None])
+    o = p @ v
+    delta = torch.sum(do * o, dim=-1)
+    d_scores = p * (do @ v.transpose(0, 1) - delta[:, None])
+    dq = torch.einsum("ij,jd->id", d_scores, k) * alpha
+    dk = torch.einsum("ij,id->jd", d_scores, q) * alpha
+    dv = torch.einsum("ij,id->jd", p, do)
+    return dq, dk, dv
+"""
+
+
+def test_a_right_answer_that_misses_by_a_rounding_in_our_draws_is_right(graded):
+    asked = (Asked("attention_backward", "03", 2),)
+    assert graded(IMPORTS, (DELICATE, "attention_backward"), asked=asked).points == 2

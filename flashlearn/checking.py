@@ -32,11 +32,13 @@ def grade(
     answer: Answer | Callable[..., Any],
     earlier: Earlier,
     watching: Callable[[Case | None], None] | None = None,
+    budgeted: bool = True,
 ) -> Report:
     """Run `answer`, the learner's function, in every case of the exercise; say what is right and what is not.
 
     `earlier(name)` gives the learner's answer to another exercise, on which this one may build. `watching`
-    is told each case as it begins, and None when the search for the mistake does. Raises nothing for what the
+    is told each case as it begins, and None when the search for the mistake does. Only where it is `budgeted`
+    are its kernels compiled, in processes of this user. Raises nothing for what the
     function does, and KeyboardInterrupt when interrupted.
     """
     started = time.perf_counter()
@@ -48,7 +50,7 @@ def grade(
         outcomes=tuple(outcomes),
         finding=finding,
         timing=_timing(exercise, answer, outcomes),
-        budgets=_budgets(outcomes),
+        budgets=_budgets(outcomes) if budgeted else None,
         mode=device.mode(),
         seconds=time.perf_counter() - started,
     )

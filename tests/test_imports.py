@@ -37,6 +37,7 @@ ORDER = (
     "classroom",
     "moved",
     "flashlearn",
+    "classroom",
     "cli",
     "__main__",
 )

@@ -1,13 +1,167 @@
-"""One submission to one grade."""
+"""`grade`: one submission to one grade, its code behind walls, its numbers judged where it cannot reach.
+
+    >>> found = grade(submission, assignment)
+    >>> found.points, found.exercises[0].sentence
+
+Two processes stand by, made with the first submission and kept for the next: one forks confined children,
+which know no answer, the other forks judges, which know them all. This one only passes messages on, so that
+nothing that a submission sends can harm it.
+"""
 
 from __future__ import annotations
 
-from flashlearn.classroom.records import Assignment, ExerciseGrade, Submission, SubmissionGrade
+import atexit
+import contextlib
+import dataclasses
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from flashlearn.classroom.judges import Job
+from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.classroom.sandbox.keeping import Keeper
+from flashlearn.classroom.sandbox.view import PACKAGE
+from flashlearn.running.apart import STARTING, Channel, ChildError
+from flashlearn.running.encoding import Malformed
+
+LATEST = 3600.0
+"""Seconds by the clock after which a judge that says nothing is given up."""
+STOPPED = "Judging this exercise took more time or memory than there is, so it was stopped."
+FAILED = "The grader itself failed here. That is no fault of this submission: it is to be graded again."
+
+
+class Room:
+    """The two processes. To be closed, or used as a context manager; raises NotConfined without walls."""
+
+    def __init__(self, unsafe: bool = False, limits: Limits | None = None, keeper: Keeper | None = None):
+        self.keeper = keeper or Keeper(limits=limits, unsafe=unsafe)
+        self.owner = os.getpid()
+        self.control, theirs = socket.socketpair()
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
+        )
+        quiet = None if os.environ.get("FLASHLEARN_KEEPER_ERRORS") else subprocess.DEVNULL
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "flashlearn.classroom.judges", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=quiet, env=environment,
+                pass_fds=[theirs.fileno()], start_new_session=True,
+            )  # fmt: skip
+        self.control.settimeout(STARTING)
+        if self.control.recv(5) != b"ready":
+            self.close()
+            raise ChildError("the process that judges could not be started")
+
+    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionGrade:
+        """The grade of one submission."""
+        started = time.monotonic()
+        out_of = sum(one.points for one in assignment.exercises)
+        head = (submission.student, submission.key, assignment.key)
+        if submission.broken:
+            each = tuple(_not_graded(one, submission.broken) for one in assignment.exercises)
+            notes = tuple(dict.fromkeys((*submission.notes, submission.broken)))
+            return SubmissionGrade(*head, "broken", 0, out_of, each, notes, self.keeper.walls.names)
+        grades: dict[str, ExerciseGrade] = {}
+        notes: list[str] = list(submission.notes)
+        while left := tuple(one for one in assignment.exercises if one.name not in grades):
+            at, ended = self._round(Job(submission, assignment, left, self.keeper.limits), grades, notes)
+            if ended == "failed" or (not at and not ended):
+                grades |= {one.name: _not_graded(one, FAILED) for one in left if one.name not in grades}
+                status = "infrastructure"
+                break
+            if at and at not in grades:  # the judge ended with this one
+                asked = next(one for one in left if one.name == at)
+                grades[at] = dataclasses.replace(
+                    _not_graded(asked, STOPPED), verdict="stopped", mistake="stopped"
+                )
+        else:
+            status = "graded"
+        each = tuple(grades[one.name] for one in assignment.exercises)
+        seconds = time.monotonic() - started
+        figures = {"checks": sum(one.seconds for one in each), "seconds": seconds}
+        return SubmissionGrade(
+            *head, status, math.floor(sum(one.points for one in each) + 0.5), out_of, each,
+            tuple(dict.fromkeys(notes)), self.keeper.walls.names, seconds, figures,
+        )  # fmt: skip
+
+    def _round(self, job: Job, grades: dict[str, ExerciseGrade], notes: list[str]) -> tuple[str, str]:
+        """Let one judge judge as far as it comes: the exercise that it was at, and how that ended."""
+        ours, theirs = socket.socketpair()
+        channel, at = Channel(ours), ""
+        with ours:
+            try:
+                with theirs:
+                    socket.send_fds(self.control, [b"j"], [theirs.fileno()])
+                channel.send(job)
+                while True:
+                    what, value = channel.receive(time.monotonic() + LATEST)
+                    if what == "begin":
+                        at = value
+                    elif what == "grade":
+                        grades[value.name] = value
+                    elif what == "notes":
+                        notes += value
+                        return at, "done"
+                    elif what == "child":
+                        self._send_child(ours)
+            except (EOFError, OSError, TimeoutError, Malformed):
+                return at, ""
+            except ChildError:
+                return at, "failed"
+
+    def _send_child(self, judge: socket.socket) -> None:
+        connection, handle = self.keeper.child()
+        judge.settimeout(STARTING)
+        with connection:
+            socket.send_fds(judge, [b"c"], [connection.fileno(), handle])
+        os.close(handle)
+
+    def close(self) -> None:
+        """End both processes, if this is the process that made them."""
+        if self.owner != os.getpid():
+            return
+        self.control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.keeper.close()
+
+    def __enter__(self) -> Room:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+_rooms: dict[tuple[int, bool], Room] = {}
 
 
 def grade(submission: Submission, assignment: Assignment, unsafe: bool = False) -> SubmissionGrade:
-    """A stand-in with the signature of the real one: each exercise is not graded."""
-    del unsafe
-    each = tuple(ExerciseGrade(one.name, "not graded", 0, one.points) for one in assignment.exercises)
-    out_of = sum(one.points for one in assignment.exercises)
-    return SubmissionGrade(submission.student, submission.key, assignment.key, "graded", 0, out_of, each)
+    """One submission to one grade. Raises NotConfined where there are too few walls, without `unsafe`.
+
+    The first call of a process takes some seconds more: what runs and what judges is made then, and kept.
+    """
+    key = (os.getpid(), unsafe)
+    if key not in _rooms:
+        _rooms.clear()  # those of a process that this one was forked from are its own
+        _rooms[key] = Room(unsafe)
+    found = _rooms[key].grade(submission, assignment)
+    if found.status == "infrastructure":
+        _rooms.pop(key).close()
+    return found
+
+
+@atexit.register
+def _close() -> None:
+    for room in _rooms.values():
+        room.close()
+
+
+def _not_graded(asked: Asked, sentence: str) -> ExerciseGrade:
+    return ExerciseGrade(asked.name, "not graded", 0.0, asked.points, sentence=sentence)

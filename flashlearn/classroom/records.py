@@ -39,10 +39,14 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Source:
-    """One code cell of a submission, as text. `exercise` is the one that it answers, or nothing."""
+    """One code cell of a submission, as text. `exercise` is the one that it answers, or nothing.
+
+    `file` is the notebook that it lay in: the cells of one notebook share their names, those of two do not.
+    """
 
     text: str
     exercise: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,18 @@ WORDS = {
     "TODO": "not started",
     "NOT_CHECKED": "not checked",
 }
+RIGHTS = (
+    "A notebook runs with your rights, and what it says of itself is believed. "
+    "One that somebody else wrote is better run with --sandbox."
+)
+GRADED = {
+    "pass": "PASS",
+    "todo": "TODO",
+    "stopped": "TIMEOUT",
+    "missing": "NOT_CHECKED",
+    "not graded": "UNDECIDED",
+}
+"""What a grade is called as a verdict; all others are WRONG."""
 
 
 @dataclass
@@ -73,17 +85,27 @@ def check(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON (docs/check.schema.json) instead of tables.")
     ] = False,
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox", help="Run them behind walls, as a class's submissions are: for strangers'."
+        ),
+    ] = False,
 ) -> None:
     """Run notebooks in a process of their own and print the verdicts of their exercises.
 
     A notebook of work/ is run as it was last saved and is not changed; its verdicts count as
-    progress, those of notebooks from elsewhere do not. The exit code is 0 if all asked-for
-    exercises pass (one that needs a GPU which is not here does not count against it), 1 if not,
-    and 2 if a notebook cannot be read or a name is not known.
+    progress, those of notebooks from elsewhere do not. A notebook runs with your rights: it may
+    read and change what you may, and what it says of itself is believed. With --sandbox it may not,
+    its numbers are judged where it cannot reach, and nothing counts as progress. The exit code is 0
+    if all asked-for exercises pass (one that needs a GPU which is not here does not count against
+    it), 1 if not, and 2 if a notebook cannot be read or a name is not known.
     """
     course = Course.here()
     targets = find_targets(course, what or [])
-    results = run_all(course, targets, timeout)
+    if not sandbox and any(target.path.parent != course.work for target in targets):
+        console.err.print(RIGHTS, soft_wrap=True)
+    results = run_apart(targets) if sandbox else run_all(course, targets, timeout)
     if as_json:
         console.say_json(to_dict(results))
     else:
@@ -137,6 +159,37 @@ def run_all(course: Course, targets: list[Target], timeout: int) -> list[Result]
             done += last + 1
             results.append(_result(target, notebook, run))
     return results
+
+
+def run_apart(targets: list[Target]) -> list[Result]:
+    """Grade each target as a stranger's submission. Raises CourseError where there are too few walls."""
+    from flashlearn.classroom import one_notebook
+
+    results = []
+    for target in targets:
+        try:
+            cells = one_notebook.cells(target.path)
+            of_lesson = target.lesson.exercises if target.lesson else one_notebook.asked(cells)
+            asked = target.only or of_lesson
+            verdicts, problems = one_notebook.verdicts(str(target.path), cells, asked)
+        except one_notebook.Unreadable as error:
+            results.append(Result(target.path, [], [str(error)], readable=False))
+            continue
+        if not asked:
+            results.append(Result(target.path, [], [f"{target.path} has no exercises."], readable=False))
+            continue
+        results.append(Result(target.path, [_verdict(one) for one in verdicts], problems))
+    return results
+
+
+def _verdict(grade: Any) -> CheckVerdict:
+    """A grade in the words of a check."""
+    from flashlearn.cli.headless import CheckVerdict
+
+    status = GRADED.get(grade.verdict, "WRONG")
+    words = {"sentence": grade.sentence, "next_step": grade.next_step, "line": grade.line}
+    figures = {"cases_passed": grade.cases_passed, "cases": grade.cases, "seconds": round(grade.seconds, 3)}
+    return CheckVerdict(grade.name, status, grade.verdict == "pass", **words, **figures)
 
 
 def summary(results: list[Result]) -> str:

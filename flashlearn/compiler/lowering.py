@@ -78,6 +78,11 @@ class Lowering:
         if self.forked.ended != 0 or len(answers) < len(self.launches):
             said = f"{len(answers)} of {len(self.launches)} launches were lowered"
             _log.warning("the front end ended with %s: %s", self.forked.ended, said)
+        return self.found(answers)
+
+    @staticmethod
+    def found(answers: Sequence[dict[str, Any]]) -> tuple[FrontEndRefusal, ...]:
+        """What `attempt` said of launches, in their order, as refusals."""
         found = []
         for number, answer in enumerate(answers):
             if "internal" in answer:

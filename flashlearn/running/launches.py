@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
@@ -20,8 +21,8 @@ class Notebook:
     """What one run of an answer leaves for the next: sites of values, rewritten code, packed kernels.
 
     `variants` are the launches that compile to different kernels, in the order in which they were seen, and
-    `lowering` is the front end at work on them. `returned` holds the memory of what was returned, so that it
-    is known when it comes again.
+    `lowering` is the front end at work on them, made by `lowers`. `returned` holds the memory of what was
+    returned, so that it is known when it comes again.
     """
 
     sites: list[Site] = field(default_factory=list)
@@ -29,6 +30,7 @@ class Notebook:
     jobs: dict[tuple, tuple[dict[str, Any] | None, str]] = field(default_factory=dict)
     kernels: list[Any] = field(default_factory=list)
     variants: dict[tuple, Specialised] = field(default_factory=dict)
+    lowers: Callable[[list[Specialised]], Lowering] = Lowering
     lowering: Lowering | None = None
     returned: dict[int, torch.UntypedStorage] = field(default_factory=dict)
 
@@ -65,7 +67,7 @@ def plain_launch(launch: Launch, notebook: Notebook) -> Launch:
 def lowered(notebook: Notebook, wait: bool) -> tuple[FrontEndRefusal, ...]:
     """Have triton's front end look at all launches so far; with `wait`, what it refuses of them."""
     if notebook.lowering is None:
-        notebook.lowering = Lowering(list(notebook.variants.values()))
+        notebook.lowering = notebook.lowers(list(notebook.variants.values()))
     if not wait:
         return ()
     lowering, notebook.lowering = notebook.lowering, None

@@ -13,6 +13,7 @@ from torch import Tensor
 from flashlearn.exercise import Case, Inputs
 from flashlearn.lessons.lesson_03_attention_backward import given
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
+from flashlearn.running import encoding
 
 AGAIN = "You walk over the tiles a second time. Here each of them comes once."
 
@@ -28,6 +29,9 @@ class Tiles:
     def at(self, dtype: torch.dtype) -> Iterator[tuple[Tensor, Tensor]]:
         """One pair after the other, at this precision."""
         return iter(zip(self.k.to(dtype).split(self.block), self.v.to(dtype).split(self.block), strict=True))
+
+
+encoding.register(Tiles)
 
 
 class OneWalk:

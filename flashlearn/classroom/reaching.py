@@ -1,0 +1,210 @@
+"""Whether a text keeps to what an answer needs, or reaches for what its observer is made of.
+
+    >>> reaches("import gc\\nfor one in gc.get_objects(): ...")
+    (Reach(line=1, what='`import gc`'),)
+
+Numbers are judged where no submission can reach. Who computed them is seen by an observer in the submission's
+own process, which code that goes out of its way can deceive. Such code has to name what it deceives with:
+another module's attribute to replace, an object's inner workings, a file, a thread, a text to execute. So
+an answer whose text names none of these was observed honestly, and one that does is looked at by a person
+before it counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from triton.runtime.jit import JITFunction
+
+MODULES = frozenset({
+    "__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "flashlearn",
+    "fractions", "functools", "heapq", "itertools", "math", "matplotlib", "numbers", "numpy", "operator",
+    "random", "re", "statistics", "string", "sympy", "time", "torch", "triton", "typing", "warnings",
+    "IPython", "seaborn", "ipywidgets",
+})  # fmt: skip
+COURSE = (
+    "flashlearn.kernels", "flashlearn.lessons", "flashlearn.compiler.listing",
+    "flashlearn.course.environment", "flashlearn.course.assembling", "flashlearn.machine.device",
+)  # fmt: skip
+"""Of the course itself, what its notebooks import; the rest of it is the grader."""
+OUTSIDE = frozenset({
+    "ao", "backends", "builtins", "classes", "codecs", "compile", "compiler", "cpp", "ctypes", "ctypeslib",
+    "device", "distributed", "encoding", "export", "from_file", "fromfile", "functools", "futures", "fx",
+    "gc", "genfromtxt", "hub", "importlib", "inspect", "interpreter", "io", "jit", "knobs", "lib",
+    "library", "linecache", "loadtxt", "memmap", "monitor", "multiprocessing", "onnx", "ops", "os",
+    "overrides", "package", "pathlib", "pickle", "printing", "profiler", "runtime", "save", "serialization",
+    "shutil", "signal", "socket", "storage", "subprocess", "sys", "tempfile", "testing", "threading",
+    "tofile", "tokenize", "torch", "triton", "types", "utilities", "utils", "weakref",
+})  # fmt: skip
+"""What a module has within it and an answer has no use for."""
+FINE = frozenset({("triton", "jit"), ("triton", "testing"), ("torch", "device"), ("torch", "types")})
+NOT_OF = frozenset({("torch", "load"), ("numpy", "load"), ("np", "load")})
+NAMES = frozenset({
+    "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open",
+    "input", "breakpoint", "memoryview", "__builtins__", "__loader__", "__spec__", "get_ipython", "exit",
+    "quit",
+})  # fmt: skip
+INNER = frozenset({
+    "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode", "_unsafe_update_src",
+    "add_pre_run_hook", "ag_frame", "as_subclass", "attrgetter", "co_code", "co_consts", "cr_frame",
+    "ctypes", "data_ptr", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "func_globals",
+    "get_field", "get_type_hints", "gi_code", "gi_frame", "lambdify", "load_library", "methodcaller",
+    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "set_", "settrace", "setprofile",
+    "singledispatch", "singledispatchmethod", "stride_tricks", "subclasses", "tb_frame", "tb_next",
+    "untyped_storage",
+})  # fmt: skip
+"""What leads from an object to its inner workings, or to others'."""
+DEFINED = frozenset({
+    "__init__", "__call__", "__post_init__", "__repr__", "__str__", "__len__", "__iter__", "__next__",
+    "__enter__", "__exit__", "__getitem__", "__hash__", "__name__", "__doc__", "__version__", "__add__",
+    "__mul__", "__sub__", "__future__",
+})  # fmt: skip
+"""What a class may define, and an answer may read."""
+SET = frozenset({"grad", "requires_grad"})
+OWN = frozenset({"self", "ctx", "cls"})
+"""Whose attributes an answer sets: its own object's, and autograd's context."""
+MODULES_OF_MODULES = frozenset({
+    "nn", "functional", "language", "autograd", "linalg", "special", "training", "random", "cuda", "fft",
+    "instruments", "pictures", "optim", "kernels",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What reaches out, and in which line."""
+
+    line: int
+    what: str
+
+
+@functools.cache
+def reaches(text: str) -> tuple[Reach, ...]:
+    """Everything in a text that an answer has no need of, in order; a text that is no Python has none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    look = _Look(tree)
+    found = {Reach(getattr(node, "lineno", 0), what) for node in ast.walk(tree) for what in look.of(node)}
+    return tuple(sorted(found, key=lambda one: (one.line, one.what)))
+
+
+class _Look:
+    """One text: which of its names are imported, and which of those are modules."""
+
+    def __init__(self, tree: ast.AST):
+        self.imported: dict[str, str] = {}
+        self.modules: set[str] = set()
+        self.called: set[int] = set()
+        self.entered: set[int] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for one in node.names:
+                    name = one.asname or one.name.partition(".")[0]
+                    self.imported[name] = one.name if one.asname else name
+                    self.modules.add(name)
+            elif isinstance(node, ast.ImportFrom):
+                for one in node.names:
+                    self.imported[one.asname or one.name] = f"{node.module}.{one.name}"
+                    if one.name in MODULES_OF_MODULES:
+                        self.modules.add(one.asname or one.name)
+            elif isinstance(node, ast.Attribute):
+                self.entered.add(id(node.value))
+            elif isinstance(node, ast.Call):
+                self.called.add(id(node.func))
+        for name in ("torch", "triton", "tl", "np", "numpy", "sp", "math", "F"):  # of another cell
+            self.imported.setdefault(
+                name, {"tl": "triton.language", "np": "numpy", "sp": "sympy"}.get(name, name)
+            )
+            self.modules.add(name)
+
+    def of(self, node: ast.AST) -> Iterator[str]:
+        """What a node does that an answer has no need of."""
+        if isinstance(node, ast.Import):
+            yield from (f"`import {one.name}`" for one in node.names if not _may_import(one.name))
+        elif isinstance(node, ast.ImportFrom):
+            names = [one.name for one in node.names if not _may_import(f"{node.module}.{one.name}")]
+            yield from (f"`from {node.module} import {name}`" for name in names)
+        elif isinstance(node, ast.Name):
+            yield from self._name(node)
+        elif isinstance(node, ast.Attribute):
+            yield from self._attribute(node)
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            if isinstance(node.value, ast.Attribute) and _root(node.value) in self.imported:
+                yield f"`{ast.unparse(node):.60} = …`"
+        elif isinstance(node, ast.Call):
+            yield from _call(node)
+        elif isinstance(node, ast.ClassDef):
+            inner = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+            yield from (f"`def {one.name}`" for one in inner if _is_inner(one.name))
+            yield from ("`metaclass=`" for one in node.keywords if one.arg == "metaclass")
+
+    def _name(self, node: ast.Name) -> Iterator[str]:
+        is_read = isinstance(node.ctx, ast.Load)
+        if node.id in NAMES or _is_inner(node.id):
+            yield f"`{node.id}`"
+        elif is_read and node.id == "getattr" and id(node) not in self.called:
+            yield "`getattr` as a value"
+        elif is_read and node.id in self.modules and id(node) not in self.entered:
+            yield f"the module `{node.id}` as a value"
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[str]:
+        root, name = _root(node), node.attr
+        module = self.imported.get(root, "").partition(".")[0]
+        direct = isinstance(node.value, ast.Name)
+        if name in INNER or _is_inner(name):
+            yield f"`.{name}`"
+        elif root in self.modules and (
+            name.startswith("_") or (name in OUTSIDE and (module, name) not in FINE)
+        ):
+            yield f"`{ast.unparse(node):.60}`"
+        elif direct and (module, name) in NOT_OF and self.imported.get(root) == module:
+            yield f"`{root}.{name}`"
+        elif not isinstance(node.ctx, ast.Load):
+            own = direct and root in OWN and not _is_theirs(name)
+            if not own and (name not in SET or root in self.imported):
+                yield f"`{ast.unparse(node):.60} = …`"
+
+
+def _may_import(name: str) -> bool:
+    first, *rest = name.split(".")
+    if first not in MODULES or name.endswith(".*"):
+        return first == "flashlearn" and name.startswith(COURSE)
+    if first == "flashlearn":
+        return len(rest) < 2 or name.startswith(COURSE)
+    if name.startswith(("triton.tools.tensor_descriptor", "torch.utils.checkpoint")):
+        return True
+    return not any(
+        one in INNER or one.startswith("_") or (one in OUTSIDE and (first, one) not in FINE) for one in rest
+    )
+
+
+def _is_inner(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name not in DEFINED
+
+
+def _is_theirs(name: str) -> bool:
+    """Whether torch's tensors or triton's kernels have an attribute of this name, which could be replaced."""
+    return name not in SET and (hasattr(torch.Tensor, name) or hasattr(JITFunction, name))
+
+
+def _call(node: ast.Call) -> Iterator[str]:
+    called = node.func
+    if isinstance(called, ast.Name) and called.id in ("getattr", "hasattr"):
+        name = node.args[1] if len(node.args) > 1 else None
+        if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+            yield f"`{called.id}` with a name that is computed"
+        elif name.value in INNER or name.value.startswith("_"):
+            yield f"`{called.id}(…, {name.value!r})`"
+    elif isinstance(called, ast.Name) and called.id == "type" and len(node.args) > 1:
+        yield "`type` that makes a class"
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,207 @@
+"""Which walls stand here, each proved by trying to break it.
+
+    >>> for proof in doctor():
+    ...     print(proof)
+    Landlock     holds   reads /etc/passwd: PermissionError
+
+An attempt is made by a process that has put up that one wall and no other, and then by a submission's cell
+behind all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import resource
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashlearn.classroom.sandbox import landlock, layers, namespaces, seccomp
+from flashlearn.classroom.sandbox.confined import Confined
+from flashlearn.classroom.sandbox.inside import Piece
+from flashlearn.classroom.sandbox.keeping import Keeper
+from flashlearn.classroom.sandbox.view import PACKAGE, readable
+from flashlearn.running.apart import ChildError
+
+ABSENT = "not on this machine"
+SECRETS = ("/etc/passwd", str(PACKAGE / "checking.py"), str(PACKAGE / "lessons" / "__init__.py"))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One attempt on one wall: whether it is there, what was tried, whether it held, and what came of it."""
+
+    layer: str
+    there: bool
+    tried: str = ""
+    held: bool = False
+    said: str = ""
+
+    def __str__(self) -> str:
+        if not self.there:
+            return f"{self.layer:<13}absent  {self.said}"
+        return f"{self.layer:<13}{'holds' if self.held else 'BROKEN'}   {self.tried}: {self.said}"
+
+
+def doctor() -> tuple[Proof, ...]:
+    """A proof for each attempt on each wall, and at last for all of them together."""
+    standing = layers.standing()
+    _listener()
+    found = [proof for name, attempts in _ALONE.items() for proof in _of_one(name, attempts, standing)]
+    if standing.lacking():
+        return (*found, Proof("together", False, said=standing.lacking()))
+    return (*found, *_together(standing))
+
+
+def _of_one(name: str, attempts: dict[str, Callable[[], object]], standing: layers.Layers) -> Iterator[Proof]:
+    if name not in standing:
+        yield Proof(name, False, said=ABSENT)
+        return
+    for tried, attempt in attempts.items():
+        held, said = outcome(_WALLS[name], attempt)
+        yield Proof(name, True, tried, held, said)
+
+
+def outcome(put_up: Callable[[], object], attempt: Callable[[], object]) -> tuple[bool, str]:
+    """Whether a process behind a wall failed at something, and how."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = b"!"
+        try:
+            put_up()
+            said = b"?"
+            attempt()
+        except BaseException as error:
+            said += type(error).__name__.encode()
+        finally:
+            os.write(theirs, said)
+            os._exit(0)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        said = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 0:
+        return True, f"the process was ended by {signal.Signals(-status).name}"
+    if said.startswith(b"!"):
+        return False, f"the wall could not be put up ({said[1:].decode()})"
+    return len(said) > 1, said[1:].decode() or "it worked"
+
+
+def _together(standing: layers.Layers) -> Iterator[Proof]:
+    """The same attempts, and more, by a cell in a confined child."""
+    text = "found = []\n" + "".join(
+        f"try:\n    {code}\n    found.append('')\nexcept BaseException as error:\n"
+        "    found.append(type(error).__name__)\n"
+        for code in CELL.values()
+    )
+    try:
+        with Keeper(standing) as keeper, Confined(keeper) as child:
+            (trouble,) = child.run_cells([Piece(1, f"{text}raise ValueError('|'.join(found))")], {})
+    except (ChildError, ValueError) as error:
+        yield Proof("together", True, "runs a cell", False, str(error))
+        return
+    for tried, said in zip(CELL, trouble.sentence.partition(": ")[2].split("|"), strict=False):
+        yield Proof("together", True, tried, bool(said), said or "it worked")
+
+
+def _fork() -> None:
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def _in_bubblewrap(code: str) -> None:
+    """Raises what a shell's failure is, where the code fails inside."""
+    program = layers.bubblewrap("bwrap", [p for p in layers.SYSTEM if os.path.exists(p)], 1 << 20)
+    shell = os.path.realpath("/bin/sh")
+    done = subprocess.run([*program, "--ro-bind", shell, shell, "--", shell, "-c", code], capture_output=True)
+    if done.returncode:
+        raise PermissionError(code)
+
+
+def _connect() -> None:
+    """To the port that `doctor` listens on."""
+    socket.create_connection(_listener().getsockname(), 1.0).close()
+
+
+@functools.cache
+def _listener() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+def _few() -> None:
+    for what, most in (
+        (resource.RLIMIT_AS, 4 << 30),
+        (resource.RLIMIT_CPU, 1),
+        (resource.RLIMIT_FSIZE, 1 << 16),
+        (resource.RLIMIT_NOFILE, 32),
+    ):
+        resource.setrlimit(what, (most, most))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def _writes(count: int) -> None:
+    with tempfile.TemporaryFile() as file:
+        file.write(b"\0" * count)
+        file.flush()
+
+
+_WALLS: dict[str, Callable[[], object]] = {
+    layers.BUBBLEWRAP: lambda: None,
+    layers.NAMESPACES: namespaces.leave,
+    layers.LANDLOCK: lambda: landlock.restrict(readable()),
+    layers.SECCOMP: seccomp.refuse,
+    layers.LIMITS: _few,
+}
+_ALONE: dict[str, dict[str, Callable[[], object]]] = {
+    layers.BUBBLEWRAP: {
+        "reads /etc/passwd": lambda: _in_bubblewrap("read line < /etc/passwd"),
+        "writes beside the libraries": lambda: _in_bubblewrap("echo > /usr/lib/flashlearn-was-here"),
+    },
+    layers.NAMESPACES: {"connects to a port of this machine": _connect},
+    layers.LANDLOCK: {
+        **{f"reads {name}": lambda name=name: Path(name).read_bytes() for name in SECRETS},
+        "lists /": lambda: os.listdir("/"),
+        "writes into the folder for temporary files": lambda: _writes(1),
+    },
+    layers.SECCOMP: {
+        "opens a socket": socket.socket,
+        "makes a process": _fork,
+        "runs a program": lambda: os.execv("/bin/true", ["true"]),
+        "ends its parent": lambda: os.kill(os.getppid(), 0),
+        "leaves its session": os.setsid,
+        "raises its limits": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)),
+    },
+    layers.LIMITS: {
+        "takes 8 GB of memory": lambda: bytearray(8 << 30),
+        "computes for ever": _spin,
+        "writes a large file": lambda: _writes(1 << 20),
+        "opens a hundred files": lambda: [os.open(os.devnull, os.O_RDONLY) for _ in range(100)],
+    },
+}
+CELL = {
+    "reads /etc/passwd": "open('/etc/passwd')",
+    "reads a lesson's references": f"open({str(PACKAGE / 'lessons' / '__init__.py')!r})",
+    "imports a lesson's references": "from flashlearn import lessons; "
+    "lessons.find('row_sum').reference.__code__",
+    "lists the folder above its own": "import os; os.listdir('..')",
+    "reads what its parent was started with": "import os; open(f'/proc/{os.getppid()}/cmdline').read()",
+    "opens a socket": "import socket; socket.socket()",
+    "makes a process": "import os; os.fork()",
+    "runs a program": "import subprocess; subprocess.run(['/bin/true'])",
+    "ends its parent": "import os; os.kill(os.getppid(), 9)",
+    "takes 8 GB of memory": "bytearray(8 << 30)",
+    "fills the disk": "f = open('x', 'wb'); [f.write(bytes(1 << 20)) for _ in range(100)]",
+    "finds a word of the environment": "import os; os.environ['PATH']",
+}

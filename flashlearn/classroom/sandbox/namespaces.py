@@ -1,0 +1,58 @@
+"""Namespaces of Linux by system calls: no network, no messages of others, a scratch folder of memory.
+
+All of it is for a process that has one thread, before it imports anything that makes more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+
+_MOUNTS, _HOST_NAME, _MESSAGES, _USER, _NETWORK = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x40000000
+_SLAVE, _RECURSIVE, _NO_PROGRAMS, _NO_DEVICES, _NO_SETUID = 1 << 19, 1 << 14, 8, 4, 2
+_DROP, _SET_DUMPABLE, _DEATH_SIGNAL, _KILL = 24, 4, 1, 9
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def leave() -> None:
+    """Leave the host's network, messages, names and mounts behind. Raises OSError where that is refused."""
+    user, group = os.getuid(), os.getgid()
+    _called(_libc.unshare(_USER | _NETWORK | _MESSAGES | _HOST_NAME | _MOUNTS))
+    with contextlib.suppress(OSError):
+        _write("setgroups", "deny")
+    _write("uid_map", f"{user} {user} 1")
+    _write("gid_map", f"{group} {group} 1")
+
+
+def scratch(folder: str, size: int) -> None:
+    """Put a folder of memory of so many bytes over this one, for this process. Raises OSError."""
+    _called(_libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None))
+    flags = _NO_PROGRAMS | _NO_DEVICES | _NO_SETUID
+    _called(_libc.mount(b"tmpfs", folder.encode(), b"tmpfs", flags, f"size={size},nr_inodes=4096".encode()))
+
+
+def without_privileges() -> None:
+    """Give up every capability, for good: root's too."""
+    for number in range(64):
+        _libc.prctl(_DROP, number, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    _called(_libc.capset(header, nothing))
+
+
+def dies_with_parent() -> None:
+    """Have the kernel end this process when the one that forked it ends."""
+    _called(_libc.prctl(_DEATH_SIGNAL, _KILL, 0, 0, 0))
+
+
+def _write(name: str, text: str) -> None:
+    with open(f"/proc/self/{name}", "w") as file:
+        file.write(text)
+
+
+def _called(result: int) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -31,7 +31,7 @@ class Grading:
     and has a method `grade`. With `unsafe`, students' code is run without walls around it.
     """
 
-    grade: str = "flashlearn.classroom.grading:grade"
+    grade: str = "flashlearn.classroom.grading:Room"
     unsafe: bool = False
 
     @contextlib.contextmanager

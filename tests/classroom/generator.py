@@ -22,6 +22,7 @@ from pathlib import Path
 
 from flashlearn.classroom.handout import Given, Handout, Notebook
 from flashlearn.classroom.names import names_of
+from tests.classroom.attacks.submissions import HARMFUL, LYING
 from tests.classroom.small_class import notebook
 from tests.corpus import PREAMBLE, Entry, right_entries, section_of, wrong_entries
 
@@ -170,6 +171,11 @@ HOSTILE = (
 
 def _hostile(given: Notebook, chance: random.Random) -> tuple[bytes, set[str]]:
     names = _exercises(given)
+    if "row_sum" in names and chance.random() < 0.8:  # one of the attacks that tests know
+        *before, last = chance.choice((*LYING, *HARMFUL)).cells
+        cells = answered(given, {"row_sum": last})
+        own = [Given(f"evil-{i}", text) for i, text in enumerate(before)]
+        return notebook([cells[0], *own, *cells[1:]], given.stem), set()
     texts = {name: chance.choice(answers(False)[name]) for name in names}
     cells = answered(given, texts)
     return notebook([cells[0], Given("evil", chance.choice(HOSTILE)), *cells[1:]], given.stem), set()

@@ -95,3 +95,17 @@ def test_ctrl_c_keeps_what_was_graded_and_says_how_to_go_on(monkeypatch: pytest.
         stopped = run("grade", "submissions")
     assert stopped.code == 130 and "the same command goes on from there" in stopped.words
     assert "1 notebook graded, 1 graded before." in run("grade", "submissions").words
+
+
+def test_the_doctor_of_the_class_says_whether_strangers_can_be_graded(monkeypatch):
+    from flashlearn.classroom.sandbox import doctor
+
+    holds = doctor.Proof("together", True, "opens a socket", True, "PermissionError")
+    monkeypatch.setattr(doctor, "doctor", lambda: (holds,))
+    assert run("doctor").code == 0
+    broken = doctor.Proof("seccomp", True, "opens a socket", False, "it worked")
+    monkeypatch.setattr(doctor, "doctor", lambda: (broken, holds))
+    result = run("doctor")
+    assert result.code == 1 and "BROKEN" in result.words
+    monkeypatch.setattr(doctor, "doctor", lambda: (doctor.Proof("together", False, said="no seccomp here"),))
+    assert run("doctor").code == 1

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from flashlearn.classroom.sandbox import landlock, namespaces, seccomp
 from flashlearn.classroom.sandbox.view import SYSTEM
@@ -101,11 +102,20 @@ def bubblewrap_works() -> bool:
     return done.returncode == 0
 
 
+def uppermost(paths: list[str]) -> list[str]:
+    """The paths that lie beneath none of the others: what is in one folder need not be named again.
+
+    A link in it may lead to where nothing is behind the walls, and nothing can be mounted upon such a one.
+    """
+    known = set(paths)
+    return [path for path in paths if not any(str(above) in known for above in Path(path).parents)]
+
+
 def bubblewrap(program: str, paths: list[str], scratch: int) -> list[str]:
     """The command before a command: these paths to read, /tmp of so many bytes to write, and nothing else."""
     command = [program, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
     command += ["--proc", "/proc", "--dev", "/dev", "--size", str(scratch), "--tmpfs", "/tmp"]
-    for path in paths:
+    for path in uppermost(paths):
         if not path.startswith(("/proc", "/dev", "/sys")):
             command += ["--ro-bind", path, path]
     return [*command, "--cap-drop", "ALL", "--chdir", "/tmp"]

@@ -60,3 +60,14 @@ def test_a_proof_says_whether_its_wall_held():
     )
     assert "BROKEN" in str(doctor.Proof(layers.SECCOMP, True, "opens a socket", False, "it worked"))
     assert "absent" in str(doctor.Proof(layers.SECCOMP, False, said=doctor.ABSENT))
+
+
+def test_what_lies_in_a_folder_that_may_be_read_is_not_named_again():
+    paths = [
+        "/usr/lib",
+        "/usr/lib/python3/sitecustomize.py",
+        "/opt/x/lib/a.py",
+        "/opt/x/lib/b.py",
+        "/usr/lib64",
+    ]
+    assert layers.uppermost(paths) == ["/usr/lib", "/opt/x/lib/a.py", "/opt/x/lib/b.py", "/usr/lib64"]

@@ -110,7 +110,7 @@ broken(
 )
 broken(
     "A row that sees nothing becomes NaN.",
-    "rows that see nothing are NaN|not_finite",
+    "rows that see nothing are NaN|not finite",
     "no guard",
     ('base = tl.where(new == float("-inf"), 0.0, new)', "base = new"),
 )

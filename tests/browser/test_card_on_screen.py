@@ -73,19 +73,23 @@ def notebook(lab: Lab, tmp_path: Path) -> Lab:
     return lab
 
 
+def shift_enter(lab: Lab, cell: str) -> None:
+    """Press the keys in a cell, and wait until it has run."""
+    before = lab.page.evaluate(f"cell => {CELL}.model.executionCount", cell)
+    lab.page.keyboard.press("Shift+Enter")
+    lab.page.wait_for_function(
+        f"([cell, before]) => ![null, before].includes({CELL}.model.executionCount)", arg=[cell, before]
+    )
+
+
 def attempt(lab: Lab, answer: str) -> dict[str, float]:
     """Write the answer, Shift+Enter, Shift+Enter; where the card's head is then, and how tall the card."""
     lab.type_into("exercise", answer)
-    lab.page.keyboard.press("Shift+Enter")
+    shift_enter(lab, "exercise")  # Jupyter drops what waits in line behind a cell that raises
     lab.page.wait_for_function(
         "() => jupyterapp.shell.currentWidget.content.activeCell.model.id === 'verdict'"
     )
-    count = f"cell => {CELL}.model.executionCount"
-    before = lab.page.evaluate(count, "verdict")
-    lab.page.keyboard.press("Shift+Enter")
-    lab.page.wait_for_function(
-        f"([cell, before]) => ![null, before].includes({CELL}.model.executionCount)", arg=["verdict", before]
-    )
+    shift_enter(lab, "verdict")
     lab.wait_for_idle()
     lab.page.wait_for_selector(".jp-OutputArea .fl-head")
     lab.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.call_edits import name_of
 from flashlearn.explaining.edits.families import Families
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 SUMS = ast.Add | ast.Sub
 SYMPY = re.compile(r"\b(sp|sympy)\.")
@@ -57,7 +57,9 @@ def _within(text: Text, node: ast.AST, names: list[str]) -> Iterator[Edit]:
     elif isinstance(node, ast.BinOp):
         left, right = text.of(node.left), text.of(node.right)
         if isinstance(node.op, ast.Mult):
-            yield text.edit("order", node, f"{_closed(node.right, right)} * {_closed(node.left, left)}", 1)
+            yield text.edit(
+                "order", node, f"{bracketed(node.right, right)} * {bracketed(node.left, left)}", 1
+            )
         if right == "1" and isinstance(node.op, ast.Add) and _is_floor(node.left):
             size, block = text.of(node.left.left), text.of(node.left.right)
             yield text.edit("one too many", node, f"-(-{size} // {block})")
@@ -128,13 +130,9 @@ def _times(text: Text, term: ast.expr, factors: list[str]) -> Iterator[Edit]:
     """The term with a factor more, or divided by one; of columns entry by entry."""
     if isinstance(term, ast.Constant | ast.Lambda | ast.Dict):
         return
-    written, symbolic = _closed(term, text.of(term)), SYMPY.search(text.raw.decode())
+    written, symbolic = bracketed(term, text.of(term)), SYMPY.search(text.raw.decode())
     for factor in factors:
         yield text.edit("factor", term, f"{written} * {factor}", 2)
         yield text.edit("divisor", term, f"{written} / {factor}")
         if symbolic and "[" not in factor:
             yield text.edit("factor", term, f"{written}.multiply_elementwise({factor})", 3)
-
-
-def _closed(node: ast.AST, written: str) -> str:
-    return f"({written})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp) else written

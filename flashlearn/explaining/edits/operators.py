@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.families import Families
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 COMPARED = {
     ast.Lt: ("<", ("<=", ">", ">=")),
@@ -52,7 +52,7 @@ def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
         yield text.edit("dropped", node, right)
     yield from _brackets(text, node)
     if isinstance(node.op, IN_ORDER):
-        yield text.edit("order", node, f"{_bracketed(node.right, right)} {old} {_bracketed(node.left, left)}")
+        yield text.edit("order", node, f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
         yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
         yield text.edit("number of tiles", node, f"({left} {old} {right} * {right})")
@@ -86,10 +86,6 @@ def _operator(
         after = at + len(old)
         put = (text.raw[start:at] + new.encode() + text.raw[after:end]).decode()
         yield Edit(kind, start, end, put, whole.lineno, text.of(whole), put, variant)
-
-
-def _bracketed(node: ast.AST, written: str) -> str:
-    return f"({written})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp) else written
 
 
 def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:

@@ -66,6 +66,11 @@ class Text:
         return (node for node in self.tree.body if isinstance(node, ast.FunctionDef))
 
 
+def bracketed(node: ast.AST, written: str) -> str:
+    """The text of an operand, in brackets where it needs them."""
+    return f"({written})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp) else written
+
+
 def is_kernel(function: ast.FunctionDef) -> bool:
     """True for a function under a decorator that mentions jit."""
     return any("jit" in ast.unparse(d) for d in function.decorator_list)

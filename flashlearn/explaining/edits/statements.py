@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.call_edits import name_of
 from flashlearn.explaining.edits.families import Families
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
 ASSIGNED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
@@ -119,17 +119,13 @@ def _added(text: Text, statement: ast.AugAssign, known: Families) -> Iterator[Ed
     if written in known.pointers:
         for stride in known.strides:
             yield text.edit(
-                "strides", statement.value, f"{_closed(statement.value, value)} * {stride}", 1, "strides"
+                "strides", statement.value, f"{bracketed(statement.value, value)} * {stride}", 1, "strides"
             )
     for new in INSTEAD.get(ASSIGNED.get(type(statement.op), ""), ()):
         yield text.edit("assignment", statement, f"{written} {new} {value}", 0)
     if isinstance(statement.op, ast.Add):
         for factor in _rescalers(known):
             yield text.edit("not rescaled", statement, f"{written} = {written} * {factor} + ({value})")
-
-
-def _closed(node: ast.expr, written: str) -> str:
-    return f"({written})" if isinstance(node, ast.BinOp) else written
 
 
 def _parts(text: Text, value: ast.expr, known: Families, kernel: bool) -> Iterator[Edit]:

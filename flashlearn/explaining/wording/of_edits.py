@@ -14,6 +14,8 @@ LONGEST = 64
 STEPS = {
     "comparison": "Which index is the first, and which the last, that may take part?",
     "rounded up": "How many blocks does it take if the last one is not full?",
+    "factor": "Write the formula beside the line, and compare them factor by factor.",
+    "one too many": "How many blocks are there where the size is a multiple of the block?",
     "rounded down": "What happens to the last block where the size is no multiple?",
     "name": "Say aloud what each of the two names stands for.",
     "arguments": "Compare the order of the arguments with the order of the parameters.",
@@ -55,11 +57,11 @@ INSTEAD = {
     "other": "Line {line} leaves open what the masked lanes of a load hold: with `{new}`",
     "unmasked": "Line {line} has no mask: with `{new}`",
     "not rescaled": "Line {line} goes on with a sum of the old maximum: with `{new}`",
-    "factor": "Line {line} lacks a factor: with `{new}`",
+    "factor": "Line {line} lacks a factor at `{old}`: with `{new}`",
     "taken": "Line {line} computes `{old}`: with the argument `{new}` in its place",
     "one too many": "Line {line} adds one also where nothing is left over, `{old}`: with `{new}`",
     "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
-    "divisor": "Line {line} lacks a division: with `{new}`",
+    "divisor": "Line {line} lacks a division at `{old}`: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }
 

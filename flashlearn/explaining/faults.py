@@ -30,7 +30,8 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
 
 
 def _astray(fault: tuple) -> str:
-    """What went astray: a "pointer", its "dtype", a "stride", a "mask", a "block pointer"; or "no mask".
+    """What went astray: a "pointer", its "dtype", a "stride", a "mask", a "block pointer", a "descriptor"; or
+    "no mask".
 
     Of "exchanged" strides or indices only the order is wrong.
     """
@@ -45,6 +46,8 @@ def _astray(fault: tuple) -> str:
         return "stride"
     if "block pointer" in more:
         return "block pointer"
+    if "descriptor" in more:
+        return "descriptor"
     return "mask" if masked else "no mask"
 
 

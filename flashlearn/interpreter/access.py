@@ -93,10 +93,12 @@ def stray(
             fault = (*fault, "gaps")
         if memory.checked is not None:
             fault = (*fault, "block pointer")
+        if memory.described is not None:
+            fault = (*fault, "descriptor")
         why = _reason(access, region, view, index, memory)
         fault = (*fault, *why[0]) if why else fault
         lanes = _lanes(int(bad.sum()), access.addresses.size)
-        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, memory.checked)}"
+        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, memory)}"
         sentence += f" {why[1]}" if why else ""
     return OutOfBounds(sentence, memory.place(), fault)
 
@@ -134,8 +136,8 @@ def _index(access: Access, region: Region, view: View, number: int, byte: int) -
 def _reason(
     access: Access, region: Region, view: View, index: tuple[int, ...], memory: Memory
 ) -> Reason | None:
-    """Why it went astray, where that is sure; a block pointer has told its strides and its shape."""
-    if memory.checked is not None:
+    """Why it went astray, where that is sure; a block pointer or descriptor has told its strides."""
+    if memory.checked is not None or memory.described is not None:
         return None
     lanes = None
     if access.masked:
@@ -172,8 +174,12 @@ def _lanes(bad: int, total: int) -> str:
     return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
 
 
-def _mask(access: Access, checked: tuple[int, ...] | None) -> str:
-    """What should have kept the lanes out; `checked` are a block pointer's dimensions in boundary_check."""
+def _mask(access: Access, memory: Memory) -> str:
+    """What should have kept the lanes out: a mask, a block pointer's boundary_check, a descriptor's shape."""
+    checked, described = memory.checked, memory.described
+    if described is not None:
+        said = f"shape {described.shape} and strides {described.strides}"
+        return f"Its descriptor says {said}, which is more than there is."
     if checked is not None and not checked:
         return f"The {access.kind} has no boundary_check."
     if checked is not None:

@@ -17,6 +17,7 @@ from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 from flashlearn.interpreter import libdevice
 from flashlearn.interpreter.cautions import TF32
+from flashlearn.interpreter.descriptors import DescriptorOperations
 from flashlearn.interpreter.errors import NeedsGpu
 from flashlearn.interpreter.lowprec import BF16, FLOATS, NARROW, cast, numpy_dtype
 from flashlearn.interpreter.memory import Memory
@@ -40,7 +41,7 @@ COMBINE = {
 }
 
 
-class ObservedBuilder(InterpreterBuilder):
+class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
     """Counts in `operations`, touches memory only through `memory`."""
 
     def __init__(self, memory: Memory):
@@ -66,11 +67,11 @@ class ObservedBuilder(InterpreterBuilder):
         self.memory.store(ptrs.data, value.data, _mask(mask))
 
     def create_tensor_pointer_load(self, ptr, boundary_check, *rest):
-        with self.memory.checking(boundary_check):
+        with self.memory.following(checked=tuple(boundary_check)):
             return super().create_tensor_pointer_load(ptr, boundary_check, *rest)
 
     def create_tensor_pointer_store(self, ptr, value, boundary_check, *rest):
-        with self.memory.checking(boundary_check):
+        with self.memory.following(checked=tuple(boundary_check)):
             return super().create_tensor_pointer_store(ptr, value, boundary_check, *rest)
 
     def _load(self, ptrs, mask, other):

@@ -12,6 +12,7 @@ SAME_VALUE = "same value written twice"
 SCRATCH = "memory shared without a barrier"
 NO_OTHER = "masked load without other"
 OVERFLOW = "32-bit offset"
+NO_ALLOCATOR = "descriptors without an allocator"
 
 
 @dataclass

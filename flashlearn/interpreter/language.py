@@ -19,6 +19,7 @@ from triton.runtime.jit import JITFunction
 from flashlearn.interpreter import libdevice, unstocked
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.lowprec import FLOATS, numpy_dtype
+from flashlearn.interpreter.semantic import ObservedSemantic
 
 
 def scalar(value: int | float | bool, dtype: tl.dtype) -> tl.tensor:
@@ -58,7 +59,7 @@ def _loop_type(bounds: list[Any]) -> tl.dtype:
 @contextlib.contextmanager
 def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSemantic]:
     """Make `tl.*` run on `builder`; jitted helpers met inside go to `call(function, args, kwargs)`."""
-    semantic = TritonSemantic(builder)
+    semantic = ObservedSemantic(builder)
     scope = _Scope()
     language = None
     try:

@@ -8,10 +8,10 @@ storage, so that no address a kernel computes can reach anything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -27,6 +27,9 @@ from flashlearn.interpreter.scratch import Scratch
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
 from flashlearn.interpreter.spinning import Spinning
 from flashlearn.outcome import Place
+
+if TYPE_CHECKING:
+    from flashlearn.interpreter.descriptors import Described
 
 
 class Recorder(Protocol):
@@ -63,6 +66,7 @@ class Memory:
     accesses: int = 0
     most: float = math.inf  # so many accesses, then TimeLimit
     checked: tuple[int, ...] | None = None  # while a block pointer is followed
+    described: Described | None = None  # while a descriptor is
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -108,13 +112,13 @@ class Memory:
         self.races.begin_program(program, number)
 
     @contextmanager
-    def checking(self, dimensions: Iterable[int]) -> Iterator[None]:
-        """A block pointer is followed, with these dimensions in its boundary_check."""
-        self.checked = tuple(dimensions)
+    def following(self, checked: tuple | None = None, described: Described | None = None) -> Iterator[None]:
+        """A block pointer is followed, with these dimensions in its boundary_check; or a descriptor."""
+        self.checked, self.described = checked, described
         try:
             yield
         finally:
-            self.checked = None
+            self.checked = self.described = None
 
     # the three kinds of access
 

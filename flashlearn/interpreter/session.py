@@ -284,9 +284,7 @@ class _Host:
 
     def bring(self, value: Any) -> Any:
         if isinstance(value, TensorDescriptor):
-            return TensorDescriptor(
-                self.bring(value.base), value.shape, value.strides, value.block_shape, value.padding
-            )
+            return replace(value, base=self.bring(value.base))
         if isinstance(value, tuple):
             parts = [self.bring(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

@@ -22,6 +22,10 @@ ASTRAY = {
         "boundary_check keeps lanes out along the dimensions that it names; the shape given to "
         "tl.make_block_ptr says where each ends."
     ),
+    "descriptor": (
+        "A descriptor keeps lanes out by the shape that it was given: compare that, and its strides, with "
+        "the tensor's own."
+    ),
     "no mask": "A mask that is true only where the index is inside keeps the lane out.",
 }
 """What to look at, by what went astray."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import traceback
 from types import FunctionType
 
 import torch
 import triton
+from triton.tools.tensor_descriptor import TensorDescriptor
 
+from flashlearn.interpreter.descriptors import misfit
 from flashlearn.running.advice.slip import Slip, dotted, written
 
 NO_TUPLE = (
@@ -97,10 +100,21 @@ def grid_asks_for_another_name(slip: Slip) -> str:
     return f"`{slip.text}`: no argument of the launch is called {key}. They are {', '.join(meta)}."
 
 
+def not_to_be_described(slip: Slip) -> str:
+    """TensorDescriptor.from_tensor(x, [16, 64]) of a tensor whose rows lie where TMA cannot begin."""
+    frames = (frame for frame, _ in traceback.walk_tb(slip.error.__traceback__))
+    made = next((f.f_locals["self"] for f in frames if f.f_code.co_name == "__post_init__"), None)
+    if not isinstance(made, TensorDescriptor) or not isinstance(made.base, torch.Tensor):
+        return ""
+    size = made.base.element_size()
+    return misfit(made.base.data_ptr(), size, made.shape, made.strides, made.block_shape)
+
+
 RULES = (
     called_and_not_launched,
     launched_and_no_kernel,
     size_of_a_whole_shape,
     method_not_called,
     grid_asks_for_another_name,
+    not_to_be_described,
 )

@@ -119,13 +119,13 @@ def _timing(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) -> spee
     if device.has_gpu() and exercise.timed.case is not None:
         return speed.measure(exercise, answer)
     seen = [
-        (exercise.inputs(o.case, o.case.generator()), o.observation)
+        (o.case, exercise.inputs(o.case, o.case.generator()), o.observation)
         for o in outcomes
         if o.observation is not None
     ]
     if not seen:
         return None
-    return speed.predict(exercise, *min(seen, key=lambda one: speed.padding(exercise, *one)))
+    return speed.predict(exercise, *min(seen, key=lambda one: speed.padding(exercise, *one[1:])))
 
 
 def _budgets(outcomes: list[Outcome]) -> Future | None:

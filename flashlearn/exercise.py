@@ -166,12 +166,33 @@ class HowExplained:
 
 
 @dataclass(frozen=True)
+class Grade:
+    """A grade for speed: `ratio` times the speed of the peer called `peer`, or more, in the same run."""
+
+    name: str
+    ratio: float
+    peer: str
+
+
+@dataclass(frozen=True)
 class HowTimed:
-    """The torch function that timing compares with, what a report calls it, and the case that is timed."""
+    """The torch function that timing compares with, what a report calls it, and the case that is timed.
+
+    `peers` are further ones by name. A peer that this GPU or this torch does not have is left out. `grades`
+    for speed stand in the order of their worth.
+    """
 
     peer: Callable[..., Any] | None = None
     case: Case | None = None
     peer_name: str = ""
+    peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    grades: tuple[Grade, ...] = ()
+
+    @property
+    def contestants(self) -> dict[str, Callable[..., Any]]:
+        """Every peer by the name that a report calls it."""
+        first = {self.peer_name or "torch": self.peer} if self.peer is not None else {}
+        return {**first, **self.peers}
 
 
 @dataclass(frozen=True)

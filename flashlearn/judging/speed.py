@@ -1,11 +1,11 @@
-"""How fast a passing kernel is: measured against a peer on a GPU, predicted from counts without one.
+"""How fast a passing kernel is: measured against a peer on a GPU, predicted from its least work without one.
 
     >>> measure(exercise, softmax_forward).ratio        # on a GPU: speed relative to the peer, 1.0 is as fast
     0.97
-    >>> predict(exercise, inputs, observation).predictions["H100"]      # without one: seconds, at best
+    >>> predict(exercise, case, inputs, observation).predictions["H100"]      # without one: seconds, at best
     4.0e-05
 
-A prediction is the roofline's: no kernel that moves these bytes and computes these operations takes less.
+A prediction is the roofline's of the least work there is: no kernel that does it takes less.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from typing import Any
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, Inputs, Work
+from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs
 from flashlearn.interpreter.modes import LightMode
 from flashlearn.interpreter.observation import Observation
 from flashlearn.machine import device
+from flashlearn.machine.ceilings import Ceilings, ceilings
+from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.circumstances import Timed
 
@@ -29,33 +31,55 @@ SHORTEST = 1e-6
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A grade for speed, and the learner's speed relative to the grade's peer in the same run."""
+
+    grade: Grade
+    ratio: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether the learner is that fast."""
+        return self.ratio >= self.grade.ratio
+
+
+@dataclass(frozen=True)
 class Timing:
     """One call's time, measured or predicted. What is not known is None.
 
-    `where` names the GPU that measured, or the case that a prediction is for. `milliseconds` and
-    `peer_milliseconds` are medians; `ratio` is the speed relative to the peer, above 1 where the learner is
-    faster. `bytes` and `operations` are the least that a call can do with where measured; where predicted,
-    the observer's counts (each byte once), scaled up to the case. `least_bytes` is the least in both.
-    `predictions` are seconds by GPU name. `peak_bytes` is what a call allocates at its peak beyond its
-    inputs.
+    `where` names the GPU that measured, or the case that a prediction is for. `own` are the learner's
+    figures, `peers` those of the peers that there are, the one that the exercise names first; `ratio` is the
+    speed relative to that one, above 1 where the learner is faster. `marks` are the grades for speed that
+    could be asked about here. `reached` is what this GPU reaches with a large product and a large copy.
+    `least_bytes` and `least_operations` are what no call can do with less than, and `predictions`, seconds by
+    GPU name, are what these take. `bytes` and `operations` are the same where measured; where predicted, the
+    observer's counts (each byte once), scaled up to the case from another one, `scaled_from`. `half` says
+    that the inputs are in half precision.
     """
 
     where: str
     measured: bool
-    milliseconds: float | None = None
-    peer: str = ""
-    peer_milliseconds: float | None = None
+    own: Measured | None = None
+    peers: Mapping[str, Measured] = field(default_factory=dict)
     ratio: float | None = None
+    marks: tuple[Mark, ...] = ()
+    reached: Ceilings | None = None
     bytes: float | None = None
     operations: float | None = None
     predictions: Mapping[str, float] = field(default_factory=dict)
     least_bytes: float | None = None
-    peak_bytes: int | None = None
-    peer_peak_bytes: int | None = None
+    least_operations: float | None = None
+    scaled_from: Case | None = None
+    half: bool = False
+
+    @property
+    def peer(self) -> str:
+        """The name of the peer that `ratio` compares with; empty if there is none."""
+        return next(iter(self.peers), "")
 
 
 def measure(exercise: Exercise, answer: Answer | Callable[..., Any]) -> Timing:
-    """Median times of the learner's launcher and of the exercise's peer, taken in turns on this GPU.
+    """Median times of the learner's launcher and of the exercise's peers, taken in turns on this GPU.
 
     Both run on `exercise.timed.case`; in turns, since a GPU's clock changes while it works. Raises
     `ValueError` if the exercise names no case for timing.
@@ -65,68 +89,75 @@ def measure(exercise: Exercise, answer: Answer | Callable[..., Any]) -> Timing:
         raise ValueError(f"{exercise.name} has no timed.case: there is nothing to time it on.")
     inputs = exercise.inputs(case, case.generator())
     evidence = answering(exercise, answer).run(inputs, Timed())
-    own, peer = (*evidence.milliseconds, None)[:2]
-    peaks = evidence.peaks
+    own, peers = evidence.own, evidence.peers
+    first = next(iter(peers.values()), None)
     work = exercise.judged.work(inputs) if exercise.judged.work else None
     return Timing(
         where=torch.cuda.get_device_name() if device.has_gpu() else "this processor",
         measured=True,
-        milliseconds=own,
-        peer=exercise.timed.peer_name,
-        peer_milliseconds=peer,
-        ratio=peer / own if peer else None,
+        own=own,
+        peers=peers,
+        ratio=first.median / own.median if first else None,
+        marks=marks(exercise.timed, own, peers),
+        reached=ceilings() if device.has_gpu() else None,
         bytes=work.bytes if work else None,
         operations=work.operations if work else None,
         least_bytes=work.bytes if work else None,
-        peak_bytes=peaks[0],
-        peer_peak_bytes=peaks[1] if exercise.timed.peer else None,
+        least_operations=work.operations if work else None,
+        half=_is_half(inputs),
     )
 
 
-def predict(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> Timing:
-    """What the bytes and operations that were counted would take on three GPUs, at best.
+def marks(timed: HowTimed, own: Measured, peers: Mapping[str, Measured]) -> tuple[Mark, ...]:
+    """Each grade whose peer was timed, with the learner's speed relative to it."""
+    return tuple(
+        Mark(grade, peers[grade.peer].median / own.median) for grade in timed.grades if grade.peer in peers
+    )
 
-    Observed cases are small, so the counts are scaled up to `exercise.timed.case` in proportion to the least
-    work of both; without such a case they are taken as they are. Every byte counts once, as if caches were
-    perfect, and products count at the tensor cores' rate for fp16 and bf16.
+
+def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Observation) -> Timing:
+    """What the least work of `exercise.timed.case` takes on three GPUs; and what the kernel would do there.
+
+    Bytes and operations of the kernel were counted in `case`, a small one, and are scaled up in proportion to
+    the least work of both. They are no bound: lanes that a mask hides are counted, and a small case has more
+    of them. Without a case for timing the counts are told as they are, and no time with them.
     """
-    products = observation.operations.get("dot", 0)
-    others = observation.total_operations - products
-    moved = observation.bytes_unique
+    operations, moved = float(observation.total_operations), float(observation.bytes_unique)
     least = exercise.judged.work(case_inputs) if exercise.judged.work else None
-    where, half, larger = _shapes(case_inputs), _is_half(case_inputs), None
-    if least and exercise.timed.case and (inputs := _without_data(exercise, exercise.timed.case)):
-        where, half, larger = exercise.timed.case.name, _is_half(inputs), exercise.judged.work(inputs)
-        grown = larger.operations / least.operations if least.operations else larger.bytes / least.bytes
-        products, others, moved = products * grown, others * grown, moved * larger.bytes / least.bytes
-    seconds = {name: _at_best(gpu, products, others, moved, half) for name, gpu in device.GPUS.items()}
+    inputs = _without_data(exercise, exercise.timed.case) if least and exercise.timed.case else None
+    if inputs is None:
+        here = least.bytes if least else None
+        return Timing(_shapes(case_inputs), False, bytes=moved, operations=operations, least_bytes=here)
+    larger, half = exercise.judged.work(inputs), _is_half(inputs)
+    grown = larger.operations / least.operations if least.operations else larger.bytes / least.bytes
+    seconds = {
+        name: device.attainable(gpu, larger.operations, larger.bytes, half)
+        for name, gpu in device.GPUS.items()
+    }
     return Timing(
-        where=where,
+        where=exercise.timed.case.name,
         measured=False,
-        bytes=moved,
-        operations=products + others,
+        bytes=moved * larger.bytes / least.bytes,
+        operations=operations * grown,
         predictions=seconds if max(seconds.values()) >= SHORTEST else {},
-        least_bytes=_bytes(larger or least),
+        least_bytes=larger.bytes,
+        least_operations=larger.operations,
+        scaled_from=case,
+        half=half,
     )
 
 
 def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> tuple[float, int]:
     """Orders observed cases by what to scale up: first the one whose operations are nearest to the least.
 
-    The lanes that a mask switches off are counted, and in a case smaller than a tile they are most of it: a
-    prediction from there would be no lower bound. Of equals, the case that asks for most bytes comes first.
+    The lanes that a mask switches off are counted, and in a case smaller than a tile they are most of it.
+    Of equals, the case that asks for most bytes comes first.
     """
     least = exercise.judged.work(case_inputs) if exercise.judged.work and exercise.timed.case else None
     if not least:
         return 0.0, -observation.bytes_requested
     beyond = observation.total_operations / least.operations if least.operations else math.inf
     return round(beyond, 2), -observation.bytes_requested
-
-
-def _at_best(gpu: device.GPU, products: float, others: float, moved: float, half: bool) -> float:
-    """Seconds by the roofline, where what is no product never runs on tensor cores."""
-    arithmetic = device.attainable(gpu, products, 0, half) + device.attainable(gpu, others, 0, half=False)
-    return max(device.attainable(gpu, 0, moved, half), arithmetic)
 
 
 class _ShapesOnly(LightMode):
@@ -165,7 +196,3 @@ def _shapes(inputs: Inputs) -> str:
 def _is_half(inputs: Inputs) -> bool:
     kinds = [v.dtype for v in inputs.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     return bool(kinds) and kinds[0].itemsize <= 2
-
-
-def _bytes(work: Work | None) -> float | None:
-    return work.bytes if work else None

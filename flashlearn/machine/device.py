@@ -9,7 +9,10 @@
 from __future__ import annotations
 
 import functools
+import re
+import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 OLDEST_TARGET = 80
@@ -106,3 +109,24 @@ def occupancy(gpu: GPU, registers: int, shared: int, warps: int) -> float:
     by_shared = gpu.shared_per_sm // (-(-shared // 128) * 128 + KIB)
     blocks = min(gpu.blocks_per_sm, gpu.warps_per_sm // warps, by_registers, by_shared)
     return blocks * warps / gpu.warps_per_sm
+
+
+@functools.cache
+def driver() -> str:
+    """The version of NVIDIA's driver; empty where there is none that says."""
+    try:
+        found = re.search(r"\b(\d+\.\d+(\.\d+)?)\b", Path("/proc/driver/nvidia/version").read_text())
+    except OSError:
+        found = None
+    return found[1] if found else asked("driver_version")[0]
+
+
+def asked(*fields: str) -> tuple[str, ...]:
+    """What the driver says of the first GPU, by nvidia-smi's names of fields; "" for what it does not say."""
+    command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits", "--id=0"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ("",) * len(fields)
+    values = [value.strip() for value in done.stdout.strip().split(",")]
+    return tuple(values) if len(values) == len(fields) else ("",) * len(fields)

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from flashlearn.report.units import amount, byte_size, dtype_name, duration, number
 
 if TYPE_CHECKING:
-    from flashlearn.judging.speed import Timing
+    from flashlearn.exercise import Case
+    from flashlearn.judging.speed import Mark, Timing
+    from flashlearn.machine.stopwatch import Measured
     from flashlearn.report import Report
 
 SAME_TIME = 0.03  # closer than this, two measured times are called equal
+BOUND = "No kernel does this work in less: so long take its least bytes, or its least operations, alone."
+STRAYS = "Where ± stands, single calls stray from the median by so much: check again when the GPU is quiet."
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,12 @@ def times(report: Report) -> Times | None:
     timing = report.timing
     if timing is None:
         return None
-    if timing.measured and timing.milliseconds:
-        return _measured(timing, timed(report))
+    if timing.own is not None:
+        return _measured(timing, timing.own, timed(report))
     if timing.predictions:
         sentences = tuple(_predicted(gpu, seconds, timing) for gpu, seconds in timing.predictions.items())
         title = f"predicted, not measured, for {timed(report)}"
-        return Times(title, (), (*sentences, *_counted(timing)))
+        return Times(title, (), (*sentences, BOUND, *_counted(timing)))
     return None
 
 
@@ -52,9 +56,13 @@ def timed(report: Report) -> str:
         return ""
     if case is None or not (timing.measured or timing.where == case.name):
         return f"on {timing.where}" if timing.measured else timing.where  # shapes and dtypes of a case here
+    return f"on {timing.where}, {case_words(case)}" if timing.measured else case_words(case)
+
+
+def case_words(case: Case) -> str:
+    """A case by its name, and its precision."""
     dtype = dtype_name(case.dtype)
-    shape = case.name if dtype in case.name.replace(",", " ").split() else f"{case.name}, {dtype}"
-    return f"on {timing.where}, {shape}" if timing.measured else shape
+    return case.name if dtype in case.name.replace(",", " ").split() else f"{case.name}, {dtype}"
 
 
 def at_best(timing: Timing) -> str:
@@ -63,46 +71,72 @@ def at_best(timing: Timing) -> str:
     return f"At best {duration(seconds, 2)} on {_article(gpu)} {gpu}" if gpu else ""
 
 
-def _measured(timing: Timing, what: str) -> Times:
-    own = (timing.milliseconds or 0.0) / 1e3
-    bars = [Bar("yours", duration(own), 1.0, True)]
-    sentences = []
-    if timing.peer_milliseconds:
-        peer = timing.peer_milliseconds / 1e3
-        longest = max(own, peer)
-        bars = [
-            Bar("yours", duration(own), own / longest, True),
-            Bar(timing.peer or "torch", duration(peer), peer / longest, False),
-        ]
-        sentences.append(_compared(own, peer, timing.peer or "torch"))
+def stray(one: Measured) -> str:
+    """« ± 7 %» behind a time whose calls stray far: half of their spread; nothing behind a steady one."""
+    return f" ± {number(50 * one.spread)} %" if one.unsteady else ""
+
+
+def _measured(timing: Timing, own: Measured, what: str) -> Times:
+    longest = max(one.median for one in (own, *timing.peers.values()))
+    bars = tuple(
+        Bar(name, duration(one.median / 1e3) + stray(one), one.median / longest, one is own)
+        for name, one in (("yours", own), *timing.peers.items())
+    )
+    seconds = own.median / 1e3
+    sentences = [_compared(seconds, one.median / 1e3, name) for name, one in timing.peers.items()]
+    sentences += [_marked(mark) for mark in timing.marks]
     if timing.bytes:
-        sentences.append(f"Yours moves at least {byte_size(timing.bytes)}: {amount(timing.bytes / own)}B/s.")
+        moved = f"Yours moves at least {byte_size(timing.bytes)}: {amount(timing.bytes / seconds)}B/s"
+        sentences.append(f"{moved}{_share(timing, timing.bytes / seconds, 'copy')}.")
     if timing.operations:
-        sentences.append(
-            f"It computes {amount(timing.operations)} operations: {amount(timing.operations / own)}FLOP/s."
-        )
-    if timing.peak_bytes is not None:
-        sentences.append(_peak(timing))
-    return Times(f"measured {what}", tuple(bars), tuple(sentences))
+        rate = timing.operations / seconds
+        computed = f"It computes {amount(timing.operations)} operations: {amount(rate)}FLOP/s"
+        sentences.append(f"{computed}{_share(timing, rate, 'product')}.")
+    if own.peak is not None:
+        sentences.append(_peak(timing, own.peak))
+    if any(one.unsteady for one in (own, *timing.peers.values())):
+        sentences.append(STRAYS)
+    return Times(f"measured {what}", bars, tuple(sentences))
 
 
-def _peak(timing: Timing) -> str:
-    held = f"It holds {byte_size(timing.peak_bytes or 0)} beyond its inputs at its peak"
-    if timing.peer_peak_bytes is None:
-        return f"{held}."
-    return f"{held}, {timing.peer or 'torch'} {byte_size(timing.peer_peak_bytes)}."
+def _share(timing: Timing, rate: float, what: str) -> str:
+    """Which part it is of what the same GPU reaches with a large copy, or a large product in bf16."""
+    if timing.reached is None or (what == "product" and not timing.half):
+        return ""
+    share = 100 * rate / getattr(timing.reached, what)
+    long = {"copy": "copy", "product": "matrix product"}[what]
+    return f", {number(share)} % of what a large {long} reaches on this GPU"
+
+
+def _marked(mark: Mark) -> str:
+    grade = mark.grade
+    asked = f"{number(grade.ratio)} times the speed of {grade.peer}"
+    if mark.reached:
+        return f"{grade.name.capitalize()}: {asked} is asked for, and yours has {number(mark.ratio)} times."
+    return f"{grade.name.capitalize()} takes {asked}; yours has {number(mark.ratio)} times."
+
+
+def _peak(timing: Timing, own: int) -> str:
+    held = f"It holds {byte_size(own)} beyond its inputs at its peak"
+    others = (f"{name} {byte_size(one.peak)}" for name, one in timing.peers.items() if one.peak is not None)
+    return f"{', '.join((held, *others))}."
 
 
 def _counted(timing: Timing) -> list[str]:
-    """What the prediction was made from."""
-    if not timing.bytes:
+    """What the kernel's own counts come to there: no bound, since they are scaled up from a small case."""
+    if not timing.bytes or timing.scaled_from is None:
         return []
     least = ""
     if timing.least_bytes:
         near = timing.bytes <= 1.02 * timing.least_bytes
         least = ": no kernel can do with less" if near else f"; {byte_size(timing.least_bytes)} would do"
-    operations = f" It computes {amount(timing.operations)} operations." if timing.operations else ""
-    return [f"Your kernel moves {byte_size(timing.bytes)} there, each byte counted once{least}.{operations}"]
+    moved = f"yours would move {byte_size(timing.bytes)} there, each byte counted once{least}."
+    counted = f"Scaled up from {case_words(timing.scaled_from)}, {moved}"
+    if not timing.operations:
+        return [counted]
+    padded = timing.least_operations and timing.operations > 1.02 * timing.least_operations
+    lanes = ", those of lanes that a mask hides included" if padded else ""
+    return [f"{counted} It would compute {amount(timing.operations)} operations{lanes}."]
 
 
 def _compared(own: float, peer: float, name: str) -> str:
@@ -124,9 +158,9 @@ def _limit(name: str, seconds: float, timing: Timing) -> str:
     from flashlearn.machine.device import GPUS
 
     gpu = GPUS.get(name)
-    if gpu is None or not timing.bytes:
+    if gpu is None or not timing.least_bytes:
         return ""
-    return "memory" if timing.bytes / gpu.bandwidth >= 0.99 * seconds else "arithmetic"
+    return "memory" if timing.least_bytes / gpu.bandwidth >= 0.99 * seconds else "arithmetic"
 
 
 def _article(name: str) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flashlearn.report import Report
 
 SPARING = 1.02  # times the least bytes: as good as the least
+UNSTEADY = "; but single calls stray by more than 5 %"
 
 
 def pride(report: Report) -> str:
@@ -20,22 +21,25 @@ def pride(report: Report) -> str:
     if report.status is not Status.PASS:
         return ""
     timing = report.timing
-    if timing is not None and timing.measured and timing.milliseconds and timing.peer_milliseconds:
-        return _against_peer(report, timing, timing.peer_milliseconds / timing.milliseconds)
+    if timing is not None and timing.own is not None and timing.ratio:
+        return _against_peer(report, timing, timing.ratio)
     if timing is not None and not timing.measured and timing.bytes:
         return _frugal(report, timing)
     return _closeness(report)
 
 
 def _against_peer(report: Report, timing: Timing, speed: float) -> str:
-    peer = timing.peer or "torch"
+    peer = timing.peer
     if abs(1 / speed - 1) < SAME_TIME:
         said = f"As fast as {peer}"
     elif speed > 1:
         said = f"{number(speed)} times as fast as {peer}"
     else:
         said = f"{number(100 * speed)} % of the speed of {peer}"
-    return f"{said}, {timed(report)}."
+    grade = next((mark.grade.name for mark in reversed(timing.marks) if mark.reached), "")
+    said = f"{grade.capitalize()}: {said[0].lower()}{said[1:]}" if grade else said
+    strays = any(one is not None and one.unsteady for one in (timing.own, timing.peers.get(peer)))
+    return f"{said}, {timed(report)}{UNSTEADY if strays else ''}."
 
 
 def _frugal(report: Report, timing: Timing) -> str:

@@ -100,7 +100,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Timed:
-    """Compiled and timed on the GPU, in turns with the exercise's peer."""
+    """Compiled and timed on the GPU, in turns with the exercise's peers."""
 
 
 @dataclass(frozen=True)

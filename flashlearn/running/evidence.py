@@ -5,13 +5,15 @@ It can be pickled and sent over a pipe: tensors on the CPU, arrays, numbers, tex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from flashlearn.interpreter.observation import Observation
 from flashlearn.interpreter.products import Product
+from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
@@ -102,8 +104,8 @@ class Evidence:
     `products`, `overflows` (values that passed 2³¹) and `recording` where they were asked for. `refusals` are
     what triton's front end does not take of the launches so far, where that was asked. `saved` says that
     something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass` is a
-    sentence on guard zones. Of a timed one: `milliseconds` and `peaks` of the function and, if there is one,
-    of its peer. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
+    sentence on guard zones. Of a timed one: `own` are the function's figures, `peers` those of its peers that
+    there are here. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
     which it neither worked nor stood in line for a processor, as far as that is known.
     """
 
@@ -124,8 +126,8 @@ class Evidence:
     refusals: tuple[FrontEndRefusal, ...] = ()
     saved: bool = False
     trespass: str = ""
-    milliseconds: tuple[float, ...] = ()
-    peaks: tuple[int | None, ...] = ()
+    own: Measured | None = None
+    peers: Mapping[str, Measured] = field(default_factory=dict)
     seconds: float = 0.0
     processor: float = 0.0
     asleep: float = 0.0

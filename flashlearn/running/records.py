@@ -5,6 +5,7 @@ from __future__ import annotations
 from flashlearn.compiler.lowering import FrontEndRefusal
 from flashlearn.interpreter import nan_origin, observation, recorder, shadow, values
 from flashlearn.machine.device import GPU
+from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Caution, Place, Status
 from flashlearn.running import answer, circumstances, edited, evidence
 from flashlearn.running.encoding import register
@@ -18,5 +19,5 @@ register(
     *(observation.Launch, observation.Observation, observation.Traffic),
     *(nan_origin.Birth, nan_origin.Births, values.Event, values.Site),
     *(recorder.Recording, recorder.LaunchRecord, recorder.ProgramRecord, recorder.AccessRecord),
-    recorder.Tally,
+    *(recorder.Tally, Measured),
 )

@@ -1,69 +1,57 @@
-"""Calls timed on a GPU, the learner's and its peer's in turns, since a GPU's clock changes as it works."""
+"""A learner's function timed in turns with its peers, on the case that its exercise names."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.machine import device
+from flashlearn.machine import device, stopwatch
+from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.evidence import Evidence
 
 if TYPE_CHECKING:
     from flashlearn.running.observed import Caller
 
-ROUNDS = 3
-SLOW = 100.0
-"""A call slower than this, in milliseconds, is timed in one round instead of `ROUNDS`."""
+SECONDS = 0.1
+"""What the timed calls of one contestant may take: somebody waits for the verdict."""
 
 
 def contest(function: Callable[..., Any], caller: Caller, exercise: Exercise, inputs: Inputs) -> Evidence:
-    """Medians in milliseconds and peaks in bytes of the function and, if the exercise has one, of its peer.
+    """Times and peaks of the function and of each of its exercise's peers that runs here.
 
     A function that its exercise calls in a way of its own (forward and backward, say) is timed that way.
     """
     inputs = _on_device(inputs)
-    asked = (lambda *_: caller.call(inputs)) if exercise.judged.call else function
-    contestants = [asked] + ([exercise.timed.peer] if exercise.timed.peer else [])
-    peaks = tuple(_peak(each, inputs) for each in contestants)
-    return Evidence(milliseconds=tuple(_alternating(contestants, inputs)), peaks=peaks)
+    arguments = tuple(inputs.values())
+    asked = partial(caller.call, inputs) if exercise.judged.call else partial(function, *arguments)
+    peers = {name: partial(peer, *arguments) for name, peer in exercise.timed.contestants.items()}
+    peers = {name: call for name, call in peers.items() if _runs(call)}
+    own, *others = _figures([asked, *peers.values()])
+    return Evidence(own=own, peers=dict(zip(peers, others, strict=True)))
 
 
-def _on_device(inputs: Inputs) -> Inputs:
+def _figures(calls: list[Callable[[], Any]]) -> list[Measured]:
+    peaks = [stopwatch.peak_memory(call) for call in calls]
+    found = stopwatch.contest(calls, seconds=SECONDS)
+    return [dataclasses.replace(one, peak=peak) for one, peak in zip(found, peaks, strict=True)]
+
+
+def _runs(call: Callable[[], Any]) -> bool:
+    """Whether a peer can be had: not every GPU has every backend of torch, nor the memory for every one."""
+    try:
+        call()
+        if device.has_gpu():
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _on_device(inputs: Mapping[str, Any]) -> Inputs:
     where = device.default()
     return {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
-
-
-def _alternating(contestants: list[Callable[..., Any]], inputs: Inputs) -> list[float]:
-    """The median of each contestant's medians, in milliseconds."""
-    times: list[list[float]] = [[] for _ in contestants]
-    for _ in range(ROUNDS):
-        for mine, each in zip(times, contestants, strict=True):
-            mine.append(_median(each, inputs))
-        if max(mine[-1] for mine in times) > SLOW:
-            break
-    return [statistics.median(mine) for mine in times]
-
-
-def _median(function: Callable[..., Any], inputs: Inputs) -> float:
-    """Milliseconds of one call: the median of triton's benchmark, which clears the L2 cache between calls."""
-    from triton.testing import do_bench
-
-    arguments = tuple(inputs.values())
-    return float(do_bench(lambda: function(*arguments), warmup=10, rep=50, return_mode="median"))
-
-
-def _peak(function: Callable[..., Any], inputs: Inputs) -> int | None:
-    """Bytes that a call holds at its peak beyond what was allocated before it; None without a GPU."""
-    if not device.has_gpu():
-        return None
-    function(*inputs.values())  # compiles, and lets libraries take their workspaces
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    function(*inputs.values())
-    torch.cuda.synchronize()
-    return torch.cuda.max_memory_allocated() - before

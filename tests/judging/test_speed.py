@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
-from flashlearn.exercise import Case, Exercise, Kind, Work, declared
+from flashlearn.exercise import Case, Exercise, Grade, Kind, Work, declared
 from flashlearn.interpreter.observation import Observation, Traffic
 from flashlearn.judging import speed
-from flashlearn.machine import device
-from flashlearn.running import timing
+from flashlearn.machine import device, stopwatch
+from flashlearn.machine.stopwatch import Stopwatch
 
 LARGE = Case("4096 × 1024", sizes={"rows": 4096, "columns": 1024}, dtype=torch.float16, gpu=True)
 
@@ -43,12 +45,12 @@ def torch_double(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
-def observed(exercise: Exercise, wasted: float = 1.0) -> tuple[dict, Observation]:
+def observed(exercise: Exercise, wasted: float = 1.0) -> tuple[Case, dict, Observation]:
     case = exercise.cases[0]
     inputs = exercise.inputs(case, case.generator())
     size = inputs["x"].numel() * 4
     traffic = {"x_ptr": Traffic(unique_loaded=int(wasted * size)), "y_ptr": Traffic(unique_stored=size)}
-    return inputs, Observation(traffic, {"elementwise": inputs["x"].numel()})
+    return case, inputs, Observation(traffic, {"elementwise": inputs["x"].numel()})
 
 
 def test_counts_of_a_small_case_are_scaled_up_to_the_timing_case():
@@ -59,19 +61,21 @@ def test_counts_of_a_small_case_are_scaled_up_to_the_timing_case():
     assert found.operations == 4096 * 1024
     assert found.predictions["H100"] == pytest.approx(found.bytes / device.GPUS["H100"].bandwidth)
     assert set(found.predictions) == set(device.GPUS)
+    assert found.scaled_from is exercise.cases[0] and found.half
 
 
-def test_bytes_moved_in_vain_are_in_the_prediction():
+def test_a_prediction_is_of_the_least_work_whatever_the_kernel_does():
     exercise = doubled()
     right = speed.predict(exercise, *observed(exercise))
     wasteful = speed.predict(exercise, *observed(exercise, wasted=3.0))
     assert wasteful.bytes == 2 * right.bytes
     assert wasteful.least_bytes == right.least_bytes
+    assert wasteful.predictions == right.predictions  # what it moves in vain is no bound
 
 
 def test_the_case_with_the_fewest_padded_lanes_is_scaled_up():
     exercise = doubled()
-    inputs, whole = observed(exercise)
+    _, inputs, whole = observed(exercise)
     ragged = Observation(
         {"x_ptr": Traffic(unique_loaded=8 * inputs["x"].numel(), loaded=8 * inputs["x"].numel())},
         {"elementwise": 3 * inputs["x"].numel()},
@@ -85,20 +89,24 @@ def test_the_case_with_the_fewest_padded_lanes_is_scaled_up():
     assert speed.padding(without, inputs, ragged) < speed.padding(without, inputs, whole)
 
 
-def test_products_in_half_precision_run_at_the_tensor_cores_rate():
-    exercise = doubled(timing_case=None)
-    inputs, seen = observed(exercise)
-    seen.operations["dot"] = int(1e12)
-    single = speed.predict(exercise, inputs, seen)
-    half = speed.predict(exercise, {"x": inputs["x"].half()}, seen)
-    assert single.predictions["A100"] == pytest.approx(1e12 / device.GPUS["A100"].fp32)
-    assert half.predictions["A100"] == pytest.approx(1e12 / device.GPUS["A100"].half)
+@pytest.mark.parametrize(("dtype", "rate"), [(torch.float32, "fp32"), (torch.float16, "half")])
+def test_products_in_half_precision_run_at_the_tensor_cores_rate(dtype, rate):
+    exercise = doubled(
+        timing_case=dataclasses.replace(LARGE, dtype=dtype), work=lambda inputs: Work(1e12, 1e6)
+    )
+    found = speed.predict(exercise, *observed(exercise))
+    assert found.predictions["A100"] == pytest.approx(1e12 / getattr(device.GPUS["A100"], rate))
 
 
 def test_a_prediction_shorter_than_a_launch_is_not_made():
+    small = doubled(timing_case=dataclasses.replace(LARGE, sizes={"rows": 3, "columns": 5}))
+    assert speed.predict(small, *observed(small)).predictions == {}
+
+
+def test_without_a_timing_case_the_counts_are_told_as_they_are():
     exercise = doubled(timing_case=None)
     found = speed.predict(exercise, *observed(exercise))
-    assert found.predictions == {}
+    assert (found.predictions, found.scaled_from) == ({}, None)
     assert (found.where, found.bytes) == ("x of shape [3, 5] in float32", 2 * 15 * 4)
 
 
@@ -133,28 +141,59 @@ def test_every_exercise_of_the_course_that_is_timed_can_be_sized_without_its_dat
         assert exercise.judged.work(inputs).bytes > 0, exercise.name
 
 
-def test_learner_and_peer_take_turns_and_medians_are_compared(monkeypatch):
-    order, figures = [], iter([3.0, 1.5, 2.0, 1.0, 9.0, 1.1])
+SMALL = Case("2 × 2", sizes={"rows": 2, "columns": 2})
 
-    def benchmark(function, inputs):
-        order.append(function)
-        return next(figures)
 
-    monkeypatch.setattr(timing, "_median", benchmark)
-    monkeypatch.setattr(timing, "_peak", lambda function, inputs: None)
-    exercise = doubled(timing_case=Case("2 × 2", sizes={"rows": 2, "columns": 2}))
-    found = speed.measure(exercise, torch.clone)
-    assert order == [torch.clone, torch_double] * 3
-    assert (found.milliseconds, found.peer_milliseconds, found.peer) == (3.0, 1.1, "torch_double")
-    assert found.ratio == pytest.approx(1.1 / 3.0)
+class Told(Stopwatch):
+    """Every contestant takes as long as the test says, in the order in which they stand."""
+
+    def __init__(self, *milliseconds: float):
+        self.milliseconds, self.known = milliseconds, []
+
+    def times(self, calls):
+        for call in calls:
+            if call not in self.known:
+                self.known.append(call)
+        return [self.milliseconds[self.known.index(call)] for call in calls]
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Sets the times of the contestants of the next measurement."""
+    return lambda *milliseconds: monkeypatch.setattr(stopwatch, "here", lambda: Told(*milliseconds))
+
+
+def test_the_learner_s_speed_is_told_relative_to_the_peer(told):
+    told(3.0, 1.5)
+    found = speed.measure(doubled(timing_case=SMALL), torch.clone)
+    assert (found.own.median, found.peers["torch_double"].median, found.peer) == (3.0, 1.5, "torch_double")
+    assert found.ratio == pytest.approx(0.5)
     assert found.measured
 
 
-def test_a_very_slow_kernel_is_timed_once(monkeypatch):
-    monkeypatch.setattr(timing, "_median", lambda function, inputs: 500.0)
-    monkeypatch.setattr(timing, "_peak", lambda function, inputs: None)
-    found = speed.measure(doubled(peer=None, timing_case=doubled().cases[0]), torch.clone)
-    assert (found.milliseconds, found.peer_milliseconds, found.ratio) == (500.0, None, None)
+def test_without_a_peer_there_is_no_ratio(told):
+    told(500.0)
+    found = speed.measure(doubled(peer=None, timing_case=SMALL), torch.clone)
+    assert (found.own.median, found.own.rounds, found.peers, found.ratio) == (500.0, 3, {}, None)
+
+
+def test_grades_are_asked_about_where_their_peer_is(told):
+    def missing(x):
+        raise RuntimeError("No available kernel.")
+
+    grades = (
+        Grade("bronze", 0.5, "torch_double"),
+        Grade("silver", 1.0, "other"),
+        Grade("gold", 0.9, "missing"),
+    )
+    exercise = doubled(peers={"other": torch.neg, "missing": missing}, grades=grades, timing_case=SMALL)
+    told(2.0, 1.0, 1.8)
+    found = speed.measure(exercise, torch.clone)
+    assert list(found.peers) == ["torch_double", "other"]
+    assert [(m.grade.name, m.ratio, m.reached) for m in found.marks] == [
+        ("bronze", 0.5, True),
+        ("silver", 0.9, False),
+    ]
 
 
 def test_without_a_timing_case_there_is_nothing_to_measure():
@@ -166,5 +205,5 @@ def test_without_a_timing_case_there_is_nothing_to_measure():
 def test_on_a_gpu_the_peer_against_itself_is_as_fast_as_itself():
     found = speed.measure(doubled(), torch_double)
     assert found.ratio == pytest.approx(1.0, abs=0.25)
-    assert found.peak_bytes == found.peer_peak_bytes == 2 * 4096 * 1024
+    assert found.own.peak == found.peers["torch_double"].peak == 2 * 4096 * 1024
     assert found.where == torch.cuda.get_device_name()

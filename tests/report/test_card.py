@@ -14,6 +14,7 @@ from flashlearn.course.check import check
 from flashlearn.exercise import Case, HowTimed, Kind
 from flashlearn.judging.speed import Timing
 from flashlearn.lessons import find
+from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Caution, Outcome, OutputCheck, Status
 from flashlearn.report import Report, allowance, differences, tile_picture, view
 from tests.report.test_report import ROWS, budgets, done, exercise, observation, report_of, words, wrong
@@ -118,7 +119,9 @@ def test_a_budget_and_a_time_name_the_types_and_sizes_they_are_for():
     made = tuple(replace(b, types="fp16", constants="BLOCK=64") for b in budgets())
     case = Case("4096 × 64", dtype=torch.bfloat16)
     timed = replace(exercise(), timed=HowTimed(case=case))
-    timing = Timing("NVIDIA H200", True, milliseconds=1.0, peer="torch.softmax", peer_milliseconds=2.0)
+    timing = Timing(
+        "NVIDIA H200", True, Measured(1.0, 0.01, 9), {"torch.softmax": Measured(2.0, 0.01, 9)}, ratio=2.0
+    )
     report = Report(timed, report_of(Status.PASS).outcomes, timing=timing, budgets=done(*made))
     for said in (str(report), words(report._repr_html_())):
         assert "A100 (sm_80), k, in fp16" in said and "with BLOCK=64." in said

@@ -17,12 +17,14 @@ import torch
 
 from flashlearn.compiler import Budget
 from flashlearn.course.check import what_follows
-from flashlearn.exercise import Case, Exercise, Kind, declared
+from flashlearn.exercise import Case, Exercise, Grade, Kind, declared
 from flashlearn.explaining import wording
 from flashlearn.explaining.scope import Scope
 from flashlearn.interpreter.observation import Launch, Observation, Traffic
-from flashlearn.judging.speed import Timing
+from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
+from flashlearn.machine.ceilings import Ceilings
+from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status
 from flashlearn.report import Report, case_table, characters, display, support, tilemap, units, verdicts, view
 from flashlearn.report import line as place
@@ -431,17 +433,69 @@ def test_unique_bytes_have_no_column_where_no_byte_moves_twice():
 
 
 def test_a_measurement_names_the_peer_and_a_prediction_says_what_it_is():
-    timing = Timing("NVIDIA H200", True, milliseconds=0.0512, peer="torch.softmax", peer_milliseconds=0.0448)
-    said = str(report_of(Status.PASS, timing=timing))
+    said = str(report_of(Status.PASS, timing=against_softmax(0.0512, 0.0448)))
     assert "measured on NVIDIA H200" in said
     assert "1.1 times the time of torch.softmax" in said
     timing = Timing(
-        "4096×4096", False, bytes=3.35e7, operations=1e6, predictions={"H100": 1e-5, "RTX 4090": 3.3e-5}
+        "4096×4096",
+        False,
+        bytes=3.35e7,
+        operations=1e6,
+        predictions={"H100": 1e-5, "RTX 4090": 3.3e-5},
+        least_bytes=3.35e7,
     )
     said = str(report_of(Status.PASS, timing=timing))
     assert "predicted, not measured" in said
     assert "At least 10 µs on an H100, limited by memory." in said
     assert "At least 33 µs on an RTX 4090" in said
+
+
+def against_softmax(own: float, peer: float, spread: float = 0.01, **more) -> Timing:
+    """A measured time beside torch's, both in milliseconds."""
+    peers = {"torch.softmax": Measured(peer, 0.01, 9)}
+    return Timing("NVIDIA H200", True, Measured(own, spread, 9), peers, ratio=peer / own, **more)
+
+
+def test_a_time_whose_calls_stray_says_so_wherever_it_stands():
+    steady = str(report_of(Status.PASS, timing=against_softmax(0.05, 0.04)))
+    assert "±" not in steady and "stray" not in steady
+    report = report_of(Status.PASS, timing=against_softmax(0.05, 0.04, spread=0.12))
+    assert "50 µs ± 6 %" in str(report) and "Where ± stands, single calls stray" in str(report)
+    assert view.headline(report).figure.endswith("; but single calls stray by more than 5 %.")
+
+
+def test_the_best_grade_that_is_reached_stands_first_and_the_next_one_says_what_it_takes():
+    grades = (Grade("bronze", 0.5, "flash"), Grade("silver", 1.0, "flash"), Grade("gold", 0.9, "cuDNN"))
+    marks = tuple(Mark(grade, ratio) for grade, ratio in zip(grades, (1.1, 1.1, 0.7), strict=True))
+    report = report_of(Status.PASS, timing=against_softmax(0.04, 0.06, marks=marks))
+    assert view.headline(report).figure.startswith("Silver: 1.5 times as fast as torch.softmax")
+    said = " ".join(str(report).split())
+    assert "Gold takes 0.9 times the speed of cuDNN; yours has 0.7 times." in said
+
+
+def test_rates_are_told_as_parts_of_what_the_same_gpu_reaches():
+    there = {"least_bytes": 1e9, "bytes": 1e9, "operations": 1e11, "reached": Ceilings(4e14, 4e12)}
+    said = " ".join(str(report_of(Status.PASS, timing=against_softmax(1.0, 1.0, half=True, **there))).split())
+    assert "1 TB/s, 25 % of what a large copy reaches on this GPU." in said
+    assert "100 TFLOP/s, 25 % of what a large matrix product reaches on this GPU." in said
+    single = " ".join(str(report_of(Status.PASS, timing=against_softmax(1.0, 1.0, **there))).split())
+    assert "a large matrix product" not in single  # it is of half precision
+
+
+def test_what_is_scaled_up_from_a_small_case_is_called_so():
+    timing = Timing(
+        "4096×4096",
+        False,
+        bytes=2e8,
+        operations=3e9,
+        predictions={"H100": 1e-5},
+        least_bytes=1e8,
+        least_operations=1e9,
+        scaled_from=ROWS,
+    )
+    said = " ".join(str(report_of(Status.PASS, timing=timing)).split())
+    assert "Scaled up from ragged 7×37, fp32, yours would move 191 MiB there" in said
+    assert "95.4 MiB would do. It would compute 3 G operations, those of lanes that a mask hides" in said
 
 
 def test_the_text_is_text_inside_jupyter_too(monkeypatch):

@@ -40,7 +40,7 @@ def described(t: Tensor, rows: int) -> TensorDescriptor:
 
 
 def complying(t: Tensor) -> Tensor:
-    """t itself if it can be described where it lies, else a copy whose rows begin at multiples of 16 bytes."""
+    """t itself if it can be described where it lies, else a copy with rows at multiples of 16 bytes."""
     size = t.element_size()
     outer = [stride for side, stride in zip(t.shape[:3], t.stride()[:3], strict=True) if side > 1]
     if (

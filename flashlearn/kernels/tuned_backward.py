@@ -31,7 +31,7 @@ PADDED = 128
 
 
 def backward_shapes(q: Tensor) -> tuple[Shape, Shape]:
-    """Of the kernel for dK and dV, and of the one for dQ; measured on an H200 for fp16, bf16, D 64 and 128."""
+    """Of the kernel for dK and dV, and of dQ's; measured on an H200 for fp16 and bf16, D of 64 and 128."""
     D = block_d(q.shape[3])
     if q.element_size() == 4:
         return Shape(32, 32, 4, 1), Shape(32, 32, 4, 1)

@@ -112,7 +112,7 @@ def tuned_forward_kernel(
     first_row = block * BLOCK_Q
     rows = first_row + tl.arange(0, BLOCK_Q)
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO tuned_forward: scan unmasked blocks, then masked ones; store o, lse")
+    # STUB: tl.static_assert(False, "TODO tuned_forward: unmasked blocks, then masked ones; store o, lse")
     h_k = h // (H // H_K)  # the head of K and V that serves this head of Q
     q = q_desc.load([b, h, first_row, 0]).reshape(BLOCK_Q, BLOCK_D)
     m_i = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
@@ -143,7 +143,7 @@ def tuned_forward_kernel(
 
 
 def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise TypeError or ValueError, in a sentence, for shapes, dtypes and devices that do not go together."""
+    """Raise TypeError or ValueError, in a sentence, for what does not go together."""
     for name, t in (("q", q), ("k", k), ("v", v)):
         if t.ndim != 4:
             raise ValueError(f"{name} has shape {tuple(t.shape)}, expected four dimensions [B, H, S, D]")

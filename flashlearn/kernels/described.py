@@ -21,8 +21,10 @@ __all__ = ["block_d", "complying", "described", "heads_together", "like"]
 
 ALIGNED = 16
 """Bytes."""
-IN_CACHE = 16 * 2**20
-"""What the tensors that heads scan at the same time may hold together, in bytes: a third of an H200's L2."""
+IN_CACHE = 8 * 2**20
+"""Bytes that the tensors which heads scan at the same time may hold together: a part of the L2 cache."""
+TOGETHER = 64
+"""Programs that begin together on an H200 with 132 multiprocessors, whatever their number per head."""
 
 
 def block_d(D: int) -> int:
@@ -59,13 +61,14 @@ def like(t: Tensor, shape: torch.Size | tuple[int, ...]) -> Tensor:
     return torch.empty((*shape[:-1], padded), dtype=t.dtype, device=t.device)[..., : shape[-1]]
 
 
-def heads_together(heads: int, bytes_per_head: int) -> int:
-    """How many heads to work on side by side, block by block: as many as the L2 cache can hold.
+def heads_together(heads: int, tiles: int, bytes_per_head: int, causal: bool) -> int:
+    """How many heads to work on side by side: neighbouring programs take the same block of these heads.
 
-    Neighbouring programs then take the same block of neighbouring heads, so that under a causal mask the
-    longest blocks of all of them come first, while what they scan stays in the cache. It divides `heads`.
+    Under a causal mask as many as the L2 cache can hold, so that the longest blocks of all of them come
+    first; else as few as fill `TOGETHER` programs. Both were tried out on an H200. It divides `heads`.
     """
-    together = max(1, min(heads, IN_CACHE // max(1, bytes_per_head)))
+    wanted = IN_CACHE // max(1, bytes_per_head) if causal else TOGETHER // tiles
+    together = max(1, min(heads, wanted))
     while heads % together:
         together -= 1
     return together

@@ -39,7 +39,7 @@ def backward_shapes(q: Tensor) -> tuple[Shape, Shape]:
         return Shape(128, 64, 4, 2), Shape(64, 64, 4, 3)
     if D == 128:
         return Shape(64, 64, 4, 2), Shape(64, 64, 4, 2)
-    return Shape(64, 64, 8, 1), Shape(64, 64, 8, 1)
+    return Shape(64, 64, 8, 2), Shape(64, 64, 4, 1)
 
 
 @triton.jit
@@ -227,7 +227,7 @@ def tuned_backward(
     BLOCK_D, padded = block_d(D), lse2.shape[1]
     scanned = 2 * D * q.element_size()  # bytes per row of the two tensors that a program scans
     tiles = triton.cdiv(S_k, dkv.block_k)
-    group = heads_together(B * H_k, scanned * S_q * H // H_k)
+    group = heads_together(B * H_k, tiles, scanned * S_q * H // H_k, causal)
     tuned_dkv_kernel[(tiles * B * H_k,)](
         described(q, dkv.block_q), described(k, dkv.block_k), described(v, dkv.block_k),
         described(do, dkv.block_q), described(dk, dkv.block_k), described(dv, dkv.block_k),
@@ -235,7 +235,7 @@ def tuned_backward(
         CAUSAL=causal, BLOCK_Q=dkv.block_q, BLOCK_K=dkv.block_k, BLOCK_D=BLOCK_D, **dkv.options,
     )  # fmt: skip
     tiles = triton.cdiv(S_q, own.block_q)
-    group = heads_together(B * H, scanned * S_k * H_k // H)
+    group = heads_together(B * H, tiles, scanned * S_k * H_k // H, causal)
     tuned_dq_kernel[(tiles * B * H,)](
         described(q, own.block_q), described(k, own.block_k), described(v, own.block_k),
         described(do, own.block_q), described(dq, own.block_q),

@@ -28,6 +28,8 @@ from flashlearn.kernels.described import block_d, complying, described, heads_to
 __all__ = ["Shape", "forward_shape", "refuse_misfits", "tuned_forward"]
 
 LOG2_E = math.log2(math.e)
+EDGE = 64
+"""Keys of a block that a mask cuts: small blocks reach less far beyond what is seen."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def forward_shape(q: Tensor) -> Shape:
         return Shape(64, 128, 4, 2)
     if D == 128:  # one stage takes 50 KB: three programs share a multiprocessor if 160 registers are enough
         return Shape(64, 128, 4, 1, registers=160)
-    return Shape(64, 64, 8, 1)
+    return Shape(64, 64, 4, 1)
 
 
 @triton.jit
@@ -97,11 +99,12 @@ def scan_keys(
 
 @triton.jit(do_not_specialize=["GROUP", "TILES"])
 def tuned_forward_kernel(
-    q_desc, k_desc, v_desc, o_desc, lse_ptr, scale, H, H_K, S_q, S_k, GROUP, TILES,
+    q_desc, k_desc, v_desc, k_edge, v_edge, o_desc, lse_ptr, scale, H, H_K, S_q, S_k, GROUP, TILES,
     CAUSAL: tl.constexpr, NEGATIVE: tl.constexpr, RAGGED: tl.constexpr,
-    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_EDGE: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    # program ids count blocks of queries, the same block of GROUP heads in a row; the grid has one axis
+    # program ids count blocks of queries, the same block of GROUP heads in a row; the grid has one axis.
+    # k_edge and v_edge describe k and v in blocks of BLOCK_EDGE keys, for what a mask cuts
     pid = tl.program_id(0)
     in_group = pid % (GROUP * TILES)
     bh = pid // (GROUP * TILES) * GROUP + in_group % GROUP
@@ -131,8 +134,8 @@ def tuned_forward_kernel(
     )  # fmt: skip
     if CAUSAL or RAGGED:
         m_i, l_i, acc = scan_keys(
-            q, k_desc, v_desc, m_i, l_i, acc, scale, b, h_k, unmasked, end, last_seen, S_k,
-            True, CAUSAL, NEGATIVE, BLOCK_K, BLOCK_D,
+            q, k_edge, v_edge, m_i, l_i, acc, scale, b, h_k, unmasked, end, last_seen, S_k,
+            True, CAUSAL, NEGATIVE, BLOCK_EDGE, BLOCK_D,
         )  # fmt: skip
     l_i = tl.where(l_i == 0.0, 1.0, l_i)  # a query that saw nothing: 0 / 1
     o = (acc / l_i[:, None]).to(o_desc.dtype)
@@ -180,11 +183,13 @@ def tuned_forward(
     o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     tiles = triton.cdiv(S_q, cut.block_q)
-    group = heads_together(B * H, 2 * S_k * D * k.element_size() * H_k // H)
+    group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
+    edge = min(EDGE, cut.block_k)
     tuned_forward_kernel[(tiles * B * H,)](
         described(q, cut.block_q), described(k, cut.block_k), described(v, cut.block_k),
-        described(o, cut.block_q), lse, alpha * LOG2_E, H, H_k, S_q, S_k, group, tiles,
+        described(k, edge), described(v, edge), described(o, cut.block_q), lse, alpha * LOG2_E,
+        H, H_k, S_q, S_k, group, tiles,
         CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % cut.block_k != 0,
-        BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, BLOCK_D=block_d(D), **cut.options,
+        BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, BLOCK_EDGE=edge, BLOCK_D=block_d(D), **cut.options,
     )  # fmt: skip
     return o, lse

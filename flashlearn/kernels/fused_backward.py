@@ -1,7 +1,7 @@
 """dQ, dK and dV in one pass over the tiles: five products where two kernels take seven.
 
-    >>> dq, dk, dv = fused_backward_atomic(q, k, v, o, do, lse, alpha, causal)   # owns keys, adds to dQ
-    >>> dq, dk, dv = fused_backward_rows(q, k, v, o, do, lse, alpha, causal)     # owns queries, adds to dK, dV
+    >>> dq, dk, dv = fused_backward_atomic(q, k, v, o, do, lse, alpha, causal)   # owns keys
+    >>> dq, dk, dv = fused_backward_rows(q, k, v, o, do, lse, alpha, causal)     # owns queries
 
 No walk over the tiles can own all three gradients. What a program does not own it adds to memory, share by
 share, with atomics: no share is lost, but their order is left open, and with it the last bits. The first
@@ -193,7 +193,8 @@ def fused_backward_rows(
     S_k = k.shape[2]
     delta = delta_preprocess(o, do)
     dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
-    dk, dv = torch.zeros((2, B, H, S_k, D), dtype=torch.float32, device=k.device)
+    dk = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=k.device)
+    dv = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=v.device)
     BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
     BLOCK_D = max(16, triton.next_power_of_2(D))
     fused_rows_kernel[(triton.cdiv(S_q, BLOCK), H, B)](

@@ -45,7 +45,7 @@ def shares_kernel(
     queries = tl.arange(0, BLOCK_Q)
     d = tl.arange(0, BLOCK_D)
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO determinism: as fused_backward_atomic, each share to a place of its own")
+    # STUB: tl.static_assert(False, "TODO determinism: as before, but each share goes to a place of its own")
     # shares are [B, H, blocks of keys, S_q, D]: this program's part, and in it a row is D long
     shares_ptr += (head * tl.num_programs(0) + tl.program_id(0)) * S_q * D
     in_keys, in_d = columns < S_k, d < D

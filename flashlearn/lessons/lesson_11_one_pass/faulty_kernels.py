@@ -41,7 +41,16 @@ FAULTS: dict[str, dict[str, Edits]] = {
             (_DK, "tl.atomic_add(dk_ptr + dkv_tile, dk_share)"),
             (_DV, "tl.atomic_add(dv_ptr + dkv_tile, dv_share)"),
         ),
-        "sum in half": (("(2, B, H, S_k, D), dtype=torch.float32", "(2, B, H, S_k, D), dtype=k.dtype"),),
+        "sum in half": (
+            (
+                "dk = torch.zeros((B, H, S_k, D), dtype=torch.float32",
+                "dk = torch.zeros((B, H, S_k, D), dtype=k.dtype",
+            ),
+            (
+                "dv = torch.zeros((B, H, S_k, D), dtype=torch.float32",
+                "dv = torch.zeros((B, H, S_k, D), dtype=v.dtype",
+            ),
+        ),
     },
     "determinism": {
         "one part for all": (("(head * tl.num_programs(0) + tl.program_id(0)) * S_q", "head * S_q"),),

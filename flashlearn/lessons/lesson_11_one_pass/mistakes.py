@@ -17,8 +17,8 @@ def of_alpha(formula: Ways) -> dict[str, Mistake]:
     """Where alpha goes, and where it does not."""
     return {
         "alpha is missing from S": Mistake(
-            "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha. All three gradients "
-            "are made from it.",
+            "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha. All three "
+            "gradients are made from it.",
             "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
             **formula("alpha not in s"),
         ),
@@ -39,8 +39,8 @@ def of_alpha(formula: Ways) -> dict[str, Mistake]:
             **formula("alpha not on dK"),
         ),
         "alpha is missing from dQ and dK": Mistake(
-            "dQ and dK lack the factor alpha. It stands in s, to rebuild P; going back through S = alpha Q Kᵀ "
-            "brings it once more.",
+            "dQ and dK lack the factor alpha. It stands in s, to rebuild P; going back through S = alpha Q "
+            "Kᵀ brings it once more.",
             "Multiply what goes into dQ, and what goes into dK, by alpha. dV has none.",
             **formula("alpha not on dQ", "alpha not on dK"),
         ),
@@ -76,8 +76,8 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
-            "You used dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight from "
-            "every key.",
+            "You used dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
+            "from every key.",
             "P multiplies the difference: p * (dp - delta_i[:, None]). Mind the parentheses.",
             **formula("delta after P"),
         ),
@@ -87,14 +87,14 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
             **formula("delta added"),
         ),
         "delta along the keys": Mistake(
-            "delta_i lies along the wrong axis: number j of the tile was subtracted from column j. The shapes "
-            "fit because the tile is square.",
+            "delta_i lies along the wrong axis: number j of the tile was subtracted from column j. The "
+            "shapes fit because the tile is square.",
             "delta belongs to the queries: where rows count queries, that is delta_i[:, None].",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
-            "lse_i lies along the wrong axis: number j of the tile was subtracted from column j. The shapes fit "
-            "because the tile is square.",
+            "lse_i lies along the wrong axis: number j of the tile was subtracted from column j. The "
+            "shapes fit because the tile is square.",
             "LSE belongs to the queries: where rows count queries, that is lse_i[:, None].",
             **formula("LSE along the keys"),
         ),
@@ -140,8 +140,8 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
             **formula("dS meets dO"),
         ),
         "dS meets K in dK": Mistake(
-            "dK was computed as dSᵀ K. The derivative of alpha Q Kᵀ by K brings Q: dK = alpha dSᵀ Q. The shapes "
-            "fit because the tile is square.",
+            "dK was computed as dSᵀ K. The derivative of alpha Q Kᵀ by K brings Q: dK = alpha dSᵀ Q. The "
+            "shapes fit because the tile is square.",
             "ds meets k for dQ, and, transposed, q for dK.",
             **formula("dS meets K"),
         ),
@@ -157,14 +157,14 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
             **formula("dS transposed"),
         ),
         "dS not transposed in dK": Mistake(
-            "dK was made from ds as it is: dS Q. The shapes fit because the tile is square; the sum runs over "
-            "keys where it must run over queries.",
+            "dK was made from ds as it is: dS Q. The shapes fit because the tile is square; the sum runs "
+            "over keys where it must run over queries.",
             "dQ takes ds as it is, dK takes it transposed. Two uses, one transpose.",
             **formula("dS not transposed"),
         ),
         "P not transposed": Mistake(
-            "dV was computed as P dO, tile by tile. The shapes fit because the tile is square; the sum runs over "
-            "keys where it must run over queries.",
+            "dV was computed as P dO, tile by tile. The shapes fit because the tile is square; the sum "
+            "runs over keys where it must run over queries.",
             "dV sums over queries, the rows of P: tl.trans(p) comes first.",
             **formula("P not transposed"),
         ),
@@ -174,8 +174,9 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
             **formula("exchanged"),
         ),
         "padded keys get a probability": Mistake(
-            "A padded key has k = 0, so s = 0 and P = exp(0 − LSE), which is infinite where LSE is below −88. "
-            "Beside dK and dV it does no harm; but ∞ · 0 is NaN, and here the sum over keys takes it into dQ.",
+            "A padded key has k = 0, so s = 0 and P = exp(0 − LSE), which is infinite where LSE is below "
+            "−88. Beside dK and dV it does no harm; but ∞ · 0 is NaN, and here the sum over keys takes it "
+            "into dQ.",
             "Set s to −inf where the key does not exist, as in lesson 07.",
             **formula("padded keys"),
         ),
@@ -205,15 +206,15 @@ def of_atomics(launcher: str, name: str, whose: str) -> dict[str, Mistake]:
             status="RACE",
         ),
         "shares added without a mask": Mistake(
-            "An atomic touches memory as a store does: lanes beyond the last row, and for D below BLOCK_D beyond "
-            "the last column, lie outside, or in the next head.",
+            "An atomic touches memory as a store does: lanes beyond the last row, and for D below BLOCK_D "
+            "beyond the last column, lie outside, or in the next head.",
             "The share's mask is that of the tile it belongs to.",
             launcher=faulty(launcher, "no mask"),
             status="OUT_OF_BOUNDS",
         ),
         "summed in half precision": Mistake(
-            f"{name} {whose} summed in the inputs' dtype: with half precision every addition rounds, once per "
-            "share, and the errors add up over the blocks.",
+            f"{name} {whose} summed in the inputs' dtype: with half precision every addition rounds, once "
+            f"per share, and the errors add up over the blocks.",
             "The memory that programs add to is fp32; the launcher converts it once, at the end.",
             launcher=faulty(launcher, "sum in half"),
         ),
@@ -234,20 +235,20 @@ def loop_over_queries(formula: Ways) -> dict[str, Mistake]:
     return {
         "only the last tile remains": own_sum(formula, "dk and dv hold"),
         "padded queries repeat the last one": Mistake(
-            "The row indices are clamped to S_q − 1, so every padded row is the last query once more: dK and dV "
-            "get its share again and again.",
+            "The row indices are clamped to S_q − 1, so every padded row is the last query once more: dK "
+            "and dV get its share again and again.",
             "Mask the rows from S_q on: their P must be 0.",
             **formula("clamped rows"),
         ),
         "loop over S_k": Mistake(
-            "The loop over queries ends at S_k, the number of keys: where there are more queries than keys, some "
-            "are missing.",
+            "The loop over queries ends at S_k, the number of keys: where there are more queries than "
+            "keys, some are missing.",
             "This program scans queries: range(…, S_q, BLOCK_Q).",
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "The loop covers only whole blocks of queries: S_q // BLOCK_Q of them. The rest gets no dQ, and is "
-            "missing from dK and dV.",
+            "The loop covers only whole blocks of queries: S_q // BLOCK_Q of them. The rest gets no dQ, "
+            "and is missing from dK and dV.",
             "The range takes the last block too; the mask handles the rest.",
             **formula("whole blocks only"),
         ),
@@ -270,20 +271,20 @@ def loop_over_keys(formula: Ways) -> dict[str, Mistake]:
     return {
         "only the last tile remains": own_sum(formula, "dq holds"),
         "padded queries repeat the last one": Mistake(
-            "The row indices are clamped to S_q − 1, so every padded row is the last query once more, and adds "
-            "its shares of dK and dV again and again.",
+            "The row indices are clamped to S_q − 1, so every padded row is the last query once more, and "
+            "adds its shares of dK and dV again and again.",
             "Mask the rows from S_q on: their P must be 0.",
             **formula("clamped rows"),
         ),
         "loop over S_q": Mistake(
-            "The loop over keys ends at S_q, the number of queries: where there are more keys than queries, some "
-            "are missing.",
+            "The loop over keys ends at S_q, the number of queries: where there are more keys than "
+            "queries, some are missing.",
             "This program scans keys: range(0, S_k, BLOCK_K).",
             **formula("ends at S_q"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
-            "The loop covers only whole blocks of keys: S_k // BLOCK_K of them. The rest gets no dK and no dV, "
-            "and is missing from dQ.",
+            "The loop covers only whole blocks of keys: S_k // BLOCK_K of them. The rest gets no dK and no "
+            "dV, and is missing from dQ.",
             "The range takes the last block too; the mask handles the rest.",
             **formula("whole blocks only"),
         ),
@@ -293,8 +294,8 @@ def loop_over_keys(formula: Ways) -> dict[str, Mistake]:
             **formula("ends one block early"),
         ),
         "loop end without S_k − S_q": Mistake(
-            "The loop ends at the block's own diagonal, as if it began in the top-left corner. With more keys "
-            "than queries, visible tiles are left out.",
+            "The loop ends at the block's own diagonal, as if it began in the top-left corner. With more "
+            "keys than queries, visible tiles are left out.",
             "Shift the end by S_k − S_q, as in the mask.",
             **formula("ends at the top-left diagonal"),
         ),

@@ -16,7 +16,7 @@ from typing import Any
 
 
 def variant(launcher: Callable, *kernels: Any, edits: tuple[tuple[str, str], ...]) -> Callable:
-    """The launcher with `kernels`, each edit (old, new) made once. ValueError where `old` is not there once."""
+    """The launcher with `kernels`, each edit (old, new) made. ValueError where `old` is not there once."""
     parts = [inspect.getsource(kernel.fn) for kernel in kernels]
     source = "\n\n\n".join([*parts, inspect.getsource(launcher)])
     for old, new in edits:

@@ -61,7 +61,7 @@ solutions: setup ## run the solved notebooks: every check passes
 build: setup ## lessons' sources into both notebooks of each lesson; executes what changed
 	@$(PYTHON_IN_VENV) -m flashlearn.course.authoring build
 
-bench: setup ## verdict latency, what observing costs, answers with known faults, a class under attack
+bench: setup ## attention on a GPU, elsewhere verdict latency; answers with known faults, a class under attack
 	@.venv/bin/flashlearn bench
 	@$(PYTHON_IN_VENV) -m tests.corpus
 	@$(PYTHON_IN_VENV) -m tests.classroom

@@ -33,6 +33,7 @@ ORDER = (
     "tracing",
     "checking",
     "lessons",
+    "bench",
     "course",
     "classroom",
     "moved",
@@ -42,10 +43,10 @@ ORDER = (
     "__main__",
 )
 
-COURSE = {"lessons", "course", "classroom", "cli", "flashlearn", "__main__"}
+COURSE = {"lessons", "bench", "course", "classroom", "cli", "flashlearn", "__main__"}
 """What may know the lessons; all else is the grader."""
 
-NOT_THE_GRADER = {"lessons", "course", "classroom", "cli"}
+NOT_THE_GRADER = {"lessons", "bench", "course", "classroom", "cli"}
 
 SAID_TWICE = {"text", "html", "__init__", "__main__"}
 """Modules that both rooms that render have, and what Python itself names."""

@@ -1,12 +1,86 @@
-"""`flashlearn bench`: the verdict's latency and the observer's overhead, measured on this machine."""
+"""`flashlearn bench`: attention beside its peers on a GPU; how long verdicts take on any machine."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+from flashlearn.cli import console
+from flashlearn.course.files import CourseError
 
-def bench(ctx: typer.Context) -> None:
-    """Measure how long each exercise's check takes, and what observing costs."""
-    from flashlearn.course.measuring import main
+if TYPE_CHECKING:
+    from flashlearn.bench.record import Record
 
-    raise typer.Exit(main(list(ctx.args)) or 0)
+NO_GPU = (
+    "There is no GPU here to measure on. `flashlearn bench --show FILE` shows a record of another machine."
+)
+
+
+def bench(
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the record of attention's times to this file.")
+    ] = None,
+    show: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Show a record instead of measuring one.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw the record's pictures into this folder.")
+    ] = None,
+    length: Annotated[list[int] | None, typer.Option(help="Only this S; may be given several times.")] = None,
+    flex: Annotated[bool, typer.Option(help="Time FlexAttention too; compiling it takes minutes.")] = False,
+    verdicts: Annotated[
+        bool, typer.Option(help="How long each exercise's check takes, and what observing costs.")
+    ] = False,
+    checks: Annotated[bool, typer.Option(hidden=True)] = False,
+) -> None:
+    """Time attention beside torch's on the GPU; on a machine without one, how long verdicts take."""
+    from flashlearn.machine.device import has_gpu
+
+    if checks:
+        from flashlearn.course.cold_checks import main as cold
+
+        cold()
+        return
+    asked = json or show or plots or length or flex
+    if verdicts or not (asked or has_gpu()):
+        from flashlearn.course.measuring import main
+
+        main()
+        return
+    record = _record(show, length, flex)
+    if json is not None:
+        from flashlearn.bench.record import save
+
+        save(record, json)
+    _show(record, plots)
+
+
+def _record(show: Path | None, length: list[int] | None, flex: bool) -> Record:
+    from flashlearn.bench import measure, problems, record
+    from flashlearn.machine.device import has_gpu
+
+    if show is not None:
+        try:
+            return record.load(show)
+        except (OSError, record.NoRecord) as error:
+            raise CourseError(f"{error}") from None
+    if not has_gpu():
+        raise CourseError(NO_GPU)
+    table = problems.grid(tuple(length)) if length else None
+    return measure.run(flex, table, console.err.print)
+
+
+def _show(record: Record, plots: Path | None) -> None:
+    from flashlearn.bench.tables import tables
+
+    for part in tables(record):
+        console.say(part) if isinstance(part, str) else console.out.print(part)
+    if plots is not None:
+        from flashlearn.bench.plots import every
+
+        plots.mkdir(parents=True, exist_ok=True)
+        for name, picture in every(record).items():
+            (plots / f"{name}.png").write_bytes(picture.png())
+            console.say(f"{plots / name}.png: {picture.description}")

@@ -33,7 +33,7 @@ REPEATS = 5
 RUNS = 15
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main() -> None:
     """Print every table."""
     console = Console()
     place = torch.cuda.get_device_name() if device.has_gpu() else f"the CPU, {os.cpu_count()} cores"

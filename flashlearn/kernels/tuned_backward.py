@@ -1,178 +1,246 @@
-"""FlashAttention's backward pass, tuned: delta, then one kernel that owns keys and one that owns queries.
+"""FlashAttention's backward pass, fast: the kernels of lessons 07 and 08 after the steps of lesson 12.
 
-    >>> dq, dk, dv = tuned_backward(q, k, v, o, do, lse, True, 0.125)
+    >>> o, lse = tuned_forward(q, k, v, causal=True)
+    >>> dq, dk, dv = tuned_backward(q, k, v, o, do, lse, causal=True)      # each like its input
 
-Tensors are [B, H, S, D] of any strides; K and V may have fewer heads (H_k divides H), and then their gradients are
-sums over the heads that share them. The kernel of keys makes Kᵀ-first tiles, K Qᵀ and V dOᵀ: Pᵀ and dSᵀ lie as
-the products with dO and Q want them. Nothing is added atomically: the same bits on every run. A head's last
-element must lie less than 2³¹ elements behind its first. The lines between BEGIN and END SOLUTION are lesson
-12's exercise.
+Three kernels. The first stores delta, and LSE in base 2 with +inf for queries that see no key, both padded
+so that nobody masks them. The second owns keys and computes Sᵀ = K Qᵀ, so that Pᵀ and dSᵀ feed dV and dK
+from registers as they are, without a transpose. The third owns queries and computes dQ. Seven products for
+five, but no atomics: two calls agree bit for bit. (Five products with dQ added atomically were slower on an
+H200 with triton 3.6; lesson 12 shows both.) Sources: FlashAttention-2 (Dao, 2023, section 3.1, algorithm 2).
+Tensors are [B, H, S, D]; K and V may have fewer heads. The lines between BEGIN and END SOLUTION are
+lesson 12's exercise.
 """
 
 from __future__ import annotations
+
+import math
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.described import block_d, complying, described, heads_together, like
+from flashlearn.kernels.tuned_forward import LOG2_E, Shape, refuse_misfits
 
-__all__ = ["tuned_backward"]
+__all__ = ["backward_shapes", "tuned_backward"]
 
-LOG2E = tl.constexpr(1.4426950408889634)
+PADDED = 128
+"""Queries that delta and LSE are padded to: a multiple of every block of queries."""
+
+
+def backward_shapes(q: Tensor) -> tuple[Shape, Shape]:
+    """Of the kernel for dK and dV, and of dQ's; measured on an H200 for fp16 and bf16, D of 64 and 128."""
+    D = block_d(q.shape[3])
+    if q.element_size() == 4:
+        return Shape(32, 32, 4, 1), Shape(32, 32, 4, 1)
+    if D <= 64:
+        return Shape(128, 64, 4, 2), Shape(64, 64, 4, 3)
+    if D == 128:
+        return Shape(64, 64, 4, 2), Shape(64, 64, 4, 2)
+    return Shape(64, 64, 8, 2), Shape(64, 64, 4, 1)
 
 
 @triton.jit
-def tuned_dkv_kernel(
-    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr, alpha, B, H, H_k, S_q, S_k, D,
-    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col, v_batch, v_head, v_row, v_col,
-    do_batch, do_head, do_row, do_col, dk_batch, dk_head, dk_row, dk_col, dv_batch, dv_head, dv_row, dv_col,
-    IS_CAUSAL: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+def delta_and_lse_kernel(
+    o_ptr, do_ptr, lse_ptr, delta_ptr, lse2_ptr, H, S, S_PADDED, D,
+    o_batch, o_head, o_row, o_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    # owns BLOCK_K keys of one head of K; the first blocks are seen by most queries, and come first
-    block = tl.program_id(0) // (B * H_k)
-    b = (tl.program_id(0) % (B * H_k) // H_k).to(tl.int64)
-    h_k = (tl.program_id(0) % H_k).to(tl.int64)
-    k_ptr += b * k_batch + h_k * k_head
-    v_ptr += b * v_batch + h_k * v_head
-    dk_ptr += b * dk_batch + h_k * dk_head
-    dv_ptr += b * dv_batch + h_k * dv_head
-    columns = block * BLOCK_K + tl.arange(0, BLOCK_K)
-    queries, d = tl.arange(0, BLOCK_Q), tl.arange(0, BLOCK_D)
+    tiles = S_PADDED // BLOCK_Q
+    bh = (tl.program_id(0) // tiles).to(tl.int64)
+    rows = tl.program_id(0) % tiles * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    d = tl.arange(0, BLOCK_D)
+    o_ptr += bh // H * o_batch + bh % H * o_head
+    do_ptr += bh // H * do_batch + bh % H * do_head
+    in_tile = (rows < S)[:, None] & (d < D)[None, :]
+    at = rows.to(tl.int64)[:, None]
+    o = tl.load(o_ptr + at * o_row + d[None, :] * o_col, mask=in_tile, other=0.0).to(tl.float32)
+    do = tl.load(do_ptr + at * do_row + d[None, :] * do_col, mask=in_tile, other=0.0).to(tl.float32)
+    lse = tl.load(lse_ptr + bh * S + rows, mask=rows < S, other=-float("inf"))
+    lse = tl.where(lse == -float("inf"), float("inf"), lse)  # saw no key, or is none: P will be 0
+    tl.store(delta_ptr + bh * S_PADDED + rows, tl.sum(o * do, axis=1))
+    tl.store(lse2_ptr + bh * S_PADDED + rows, lse * 1.4426950408889634)  # log₂e
+
+
+@triton.jit
+def scan_queries(
+    dk, dv, k, v, q_desc, do_desc, lse_ptr, delta_ptr, scale, b, h, first, end, columns, shift,
+    MASKED: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # Sᵀ, Pᵀ, dPᵀ and dSᵀ are [keys, queries]; shift is S_k - S_q: query i sees the keys up to i + shift
+    for start in tl.range(first, end, BLOCK_Q):
+        rows = start + tl.arange(0, BLOCK_Q)
+        q = q_desc.load([b, h, start, 0]).reshape(BLOCK_Q, BLOCK_D)
+        do = do_desc.load([b, h, start, 0]).reshape(BLOCK_Q, BLOCK_D)
+        s = tl.dot(k, q.T, input_precision="ieee")
+        dp = tl.dot(v, do.T, input_precision="ieee")
+        p = tl.exp2(s * scale - tl.load(lse_ptr + rows)[None, :])
+        if MASKED:
+            p = tl.where(columns[:, None] <= rows[None, :] + shift, p, 0.0)
+        dv = tl.dot(p.to(do.dtype), do, dv, input_precision="ieee")
+        ds = p * (dp - tl.load(delta_ptr + rows)[None, :])
+        dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
+    return dk, dv
+
+
+@triton.jit(do_not_specialize=["GROUP", "TILES"])
+def tuned_dkv_kernel(
+    q_desc, k_desc, v_desc, do_desc, dk_desc, dv_desc, lse_ptr, delta_ptr, alpha, scale,
+    H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
+    CAUSAL: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # a program owns a block of keys of one head of K and V, and scans the queries of every head it serves
+    pid = tl.program_id(0)
+    in_group = pid % (GROUP * TILES)
+    bh = pid // (GROUP * TILES) * GROUP + in_group % GROUP
+    block = in_group // GROUP  # under a causal mask the first block of keys is seen most: it starts first
+    b, h_k = bh // H_K, bh % H_K
+    first_column = block * BLOCK_K
+    columns = first_column + tl.arange(0, BLOCK_K)
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO tuned_backward: dK and dV, keys first in every tile")
-    in_keys, in_d = columns < S_k, d < D
-    in_block = in_keys[:, None] & in_d[None, :]
-    k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
-    v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_block, other=0.0)
-    c = alpha * LOG2E
+    # STUB: tl.static_assert(False, "TODO tuned_backward: load k, v; scan masked queries, then the rest")
+    k = k_desc.load([b, h_k, first_column, 0]).reshape(BLOCK_K, BLOCK_D)
+    v = v_desc.load([b, h_k, first_column, 0]).reshape(BLOCK_K, BLOCK_D)
     dk = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
     dv = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
-    first, all_see = 0, 0  # the first query that sees a key of this block; the first that sees all of them
-    if IS_CAUSAL:
-        first = tl.maximum(0, block * BLOCK_K - (S_k - S_q)) // BLOCK_Q * BLOCK_Q
-        all_see = tl.maximum(0, (block + 1) * BLOCK_K - 1 - (S_k - S_q))
-    q_tile = queries[:, None] * q_row + d[None, :] * q_col
-    do_tile = queries[:, None] * do_row + d[None, :] * do_col
-    for g in range(0, H // H_k):
-        h = h_k * (H // H_k) + g
-        q_base, do_base = q_ptr + b * q_batch + h * q_head, do_ptr + b * do_batch + h * do_head
-        row_base = (b * H + h) * S_q
-        for start in range(first, S_q, BLOCK_Q):
-            rows = start + queries
-            in_queries = rows < S_q
-            in_tile = in_queries[:, None] & in_d[None, :]
-            at = start.to(tl.int64)
-            q = tl.load(q_base + at * q_row + q_tile, mask=in_tile, other=0.0)
-            do = tl.load(do_base + at * do_row + do_tile, mask=in_tile, other=0.0)
-            # a padded query: 2^(x − ∞) = 0
-            lse = tl.load(lse_ptr + row_base + rows, mask=in_queries, other=float("inf"))
-            lse = tl.where(lse == -float("inf"), float("inf"), lse) * LOG2E
-            delta = tl.load(delta_ptr + row_base + rows, mask=in_queries, other=0.0)
-            x_t = tl.dot(k, tl.trans(q), input_precision="ieee")  # (BLOCK_K, BLOCK_Q)
-            if IS_CAUSAL:
-                if start < all_see:  # the diagonal crosses this tile
-                    seen = columns[:, None] <= rows[None, :] + S_k - S_q
-                    lse_t = tl.where(seen, lse[None, :], float("inf"))
-                    p_t = tl.exp2(x_t * c - lse_t)
-                else:
-                    p_t = tl.exp2(x_t * c - lse[None, :])
-            else:
-                p_t = tl.exp2(x_t * c - lse[None, :])
-            dv += tl.dot(p_t.to(do.dtype), do, input_precision="ieee")
-            dp_t = tl.dot(v, tl.trans(do), input_precision="ieee")
-            ds_t = p_t * (dp_t - delta[None, :])
-            dk += tl.dot(ds_t.to(q.dtype), q, input_precision="ieee")
-    dk_tile = columns[:, None] * dk_row + d[None, :] * dk_col
-    dv_tile = columns[:, None] * dv_row + d[None, :] * dv_col
-    tl.store(dk_ptr + dk_tile, (alpha * dk).to(dk_ptr.dtype.element_ty), mask=in_block)
-    tl.store(dv_ptr + dv_tile, dv.to(dv_ptr.dtype.element_ty), mask=in_block)
+    shift = S_k - S_q
+    first, unmasked = 0, 0
+    if CAUSAL:
+        last = tl.cdiv(S_q, BLOCK_Q) * BLOCK_Q
+        first = tl.maximum(first_column - shift, 0) // BLOCK_Q * BLOCK_Q  # nobody before sees this block
+        whole = tl.maximum(first_column + BLOCK_K - 1 - shift, 0)  # from here on queries see all of it
+        unmasked = tl.minimum(tl.cdiv(whole, BLOCK_Q) * BLOCK_Q, last)
+    for h in range(h_k * (H // H_K), (h_k + 1) * (H // H_K)):
+        lse_of_h = lse_ptr + (b * H + h).to(tl.int64) * S_PADDED
+        delta_of_h = delta_ptr + (b * H + h).to(tl.int64) * S_PADDED
+        if CAUSAL:
+            dk, dv = scan_queries(
+                dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, b, h, first, unmasked,
+                columns, shift, True, BLOCK_Q, BLOCK_D,
+            )  # fmt: skip
+        dk, dv = scan_queries(
+            dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, b, h, unmasked, S_q,
+            columns, shift, False, BLOCK_Q, BLOCK_D,
+        )  # fmt: skip
+    dv_desc.store([b, h_k, first_column, 0], dv.to(dv_desc.dtype).reshape(1, 1, BLOCK_K, BLOCK_D))
+    dk_desc.store([b, h_k, first_column, 0], (dk * alpha).to(dk_desc.dtype).reshape(1, 1, BLOCK_K, BLOCK_D))
     ### END SOLUTION
 
 
 @triton.jit
-def tuned_dq_kernel(
-    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, alpha, B, H, H_k, S_q, S_k, D,
-    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col, v_batch, v_head, v_row, v_col,
-    do_batch, do_head, do_row, do_col, dq_batch, dq_head, dq_row, dq_col,
-    IS_CAUSAL: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+def scan_keys_again(
+    dq, q, do, lse, delta, k_desc, v_desc, scale, b, h, first, end, last_seen, S_k,
+    MASKED: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    # owns BLOCK_Q queries; heavy blocks first, as in the forward pass
-    blocks = tl.cdiv(S_q, BLOCK_Q)
-    block = blocks - 1 - tl.program_id(0) // (B * H)
-    b = (tl.program_id(0) % (B * H) // H).to(tl.int64)
-    h = (tl.program_id(0) % H).to(tl.int64)
-    h_k = h // (H // H_k)
-    q_ptr += b * q_batch + h * q_head
-    k_ptr += b * k_batch + h_k * k_head
-    v_ptr += b * v_batch + h_k * v_head
-    do_ptr += b * do_batch + h * do_head
-    dq_ptr += b * dq_batch + h * dq_head
-    lse_ptr += (b * H + h) * S_q
-    delta_ptr += (b * H + h) * S_q
-    rows = block * BLOCK_Q + tl.arange(0, BLOCK_Q)
-    keys, d = tl.arange(0, BLOCK_K), tl.arange(0, BLOCK_D)
+    for start in tl.range(first, end, BLOCK_K):
+        k = k_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
+        v = v_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
+        s = tl.dot(q, k.T, input_precision="ieee") * scale
+        dp = tl.dot(do, v.T, input_precision="ieee")
+        if MASKED:
+            columns = start + tl.arange(0, BLOCK_K)
+            seen = (columns < S_k)[None, :]
+            if CAUSAL:
+                seen = seen & (columns[None, :] <= last_seen[:, None])
+            s = tl.where(seen, s, -float("inf"))
+        ds = tl.exp2(s - lse[:, None]) * (dp - delta[:, None])
+        dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
+    return dq
+
+
+@triton.jit(do_not_specialize=["GROUP", "TILES"])
+def tuned_dq_kernel(
+    q_desc, k_desc, v_desc, do_desc, dq_desc, lse_ptr, delta_ptr, alpha, scale,
+    H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
+    CAUSAL: tl.constexpr, RAGGED: tl.constexpr,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # a program owns a block of queries, as in the forward pass, and rebuilds P and dS of it
+    pid = tl.program_id(0)
+    in_group = pid % (GROUP * TILES)
+    bh = pid // (GROUP * TILES) * GROUP + in_group % GROUP
+    block = in_group // GROUP
+    if CAUSAL:
+        block = TILES - 1 - block
+    b, h = bh // H, bh % H
+    first_row = block * BLOCK_Q
+    rows = first_row + tl.arange(0, BLOCK_Q)
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO tuned_backward: dQ")
-    in_queries, in_d = rows < S_q, d < D
-    in_block = in_queries[:, None] & in_d[None, :]
-    q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_block, other=0.0)
-    do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_block, other=0.0)
-    lse = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
-    lse = tl.where(lse == -float("inf"), float("inf"), lse) * LOG2E
-    delta = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
-    c = alpha * LOG2E
+    # STUB: tl.static_assert(False, "TODO tuned_backward: load q, do; scan unmasked keys, then the rest")
+    h_k = h // (H // H_K)
+    q = q_desc.load([b, h, first_row, 0]).reshape(BLOCK_Q, BLOCK_D)
+    do = do_desc.load([b, h, first_row, 0]).reshape(BLOCK_Q, BLOCK_D)
+    lse = tl.load(lse_ptr + bh.to(tl.int64) * S_PADDED + rows)
+    delta = tl.load(delta_ptr + bh.to(tl.int64) * S_PADDED + rows)
     dq = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
-    k_tile = keys[:, None] * k_row + d[None, :] * k_col
-    v_tile = keys[:, None] * v_row + d[None, :] * v_col
-    end, whole = S_k, S_k // BLOCK_K * BLOCK_K
-    if IS_CAUSAL:
-        end = tl.maximum(0, tl.minimum(S_k, (block + 1) * BLOCK_Q + S_k - S_q))
-        whole = tl.maximum(0, tl.minimum(S_k, block * BLOCK_Q + 1 + S_k - S_q)) // BLOCK_K * BLOCK_K
-    for start in range(0, end, BLOCK_K):
-        columns = start + keys
-        at = start.to(tl.int64)
-        in_tile = (columns < S_k)[:, None] & in_d[None, :]
-        k = tl.load(k_ptr + at * k_row + k_tile, mask=in_tile, other=0.0)
-        v = tl.load(v_ptr + at * v_row + v_tile, mask=in_tile, other=0.0)
-        x = tl.dot(q, tl.trans(k), input_precision="ieee")
-        if start >= whole:  # the diagonal, or the last key, crosses this tile
-            last_seen = S_k - 1
-            if IS_CAUSAL:
-                x = tl.where(columns[None, :] <= rows[:, None] + S_k - S_q, x * c, -float("inf"))
-            else:
-                x = tl.where(columns[None, :] <= last_seen, x * c, -float("inf"))
-        else:
-            x = x * c
-        p = tl.exp2(x - lse[:, None])
-        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
-        ds = p * (dp - delta[:, None])
-        dq += tl.dot(ds.to(k.dtype), k, input_precision="ieee")
-    dq_tile = rows[:, None] * dq_row + d[None, :] * dq_col
-    tl.store(dq_ptr + dq_tile, (alpha * dq).to(dq_ptr.dtype.element_ty), mask=in_block)
+    last_seen = rows + S_k - S_q
+    unmasked, end = S_k, S_k
+    if CAUSAL:
+        end = tl.minimum(S_k, first_row + BLOCK_Q + S_k - S_q)
+        unmasked = tl.minimum(S_k, tl.maximum(first_row + S_k - S_q + 1, 0))
+    if CAUSAL or RAGGED:
+        unmasked = unmasked // BLOCK_K * BLOCK_K
+    dq = scan_keys_again(
+        dq, q, do, lse, delta, k_desc, v_desc, scale, b, h_k, 0, unmasked, last_seen, S_k,
+        False, CAUSAL, BLOCK_K, BLOCK_D,
+    )  # fmt: skip
+    if CAUSAL or RAGGED:
+        dq = scan_keys_again(
+            dq, q, do, lse, delta, k_desc, v_desc, scale, b, h_k, unmasked, end, last_seen, S_k,
+            True, CAUSAL, BLOCK_K, BLOCK_D,
+        )  # fmt: skip
+    dq_desc.store([b, h, first_row, 0], (dq * alpha).to(dq_desc.dtype).reshape(1, 1, BLOCK_Q, BLOCK_D))
     ### END SOLUTION
+
+
+def delta_and_lse(o: Tensor, do: Tensor, lse: Tensor) -> tuple[Tensor, Tensor]:
+    """delta = Σ_d dO ∘ O, and LSE in base 2 (+inf where it was −inf), both [B·H, S_q padded] in fp32."""
+    B, H, S_q, D = o.shape
+    padded = triton.cdiv(S_q, PADDED) * PADDED
+    delta, lse2 = torch.empty((2, B * H, padded), dtype=torch.float32, device=o.device)
+    delta_and_lse_kernel[(padded // 32 * B * H,)](
+        o, do, lse.contiguous(), delta, lse2, H, S_q, padded, D, *o.stride(), *do.stride(),
+        BLOCK_Q=32, BLOCK_D=triton.next_power_of_2(D),
+    )  # fmt: skip
+    return delta, lse2
 
 
 def tuned_backward(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """dQ like q, dK and dV like k and v; o and lse as the forward pass returned them."""
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool = False,
+    alpha: float | None = None, shapes: tuple[Shape, Shape] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """dQ, dK and dV, each of its input's shape and dtype; o and lse as `tuned_forward` returned them.
+
+    Any strides; `alpha` is 1/√D unless given, `shapes` are `backward_shapes(q)`. Raises TypeError or
+    ValueError for what does not go together.
+    """
+    refuse_misfits(q, k, v)
+    q, k, v, do = complying(q), complying(k), complying(v), complying(do)
     B, H, S_q, D = q.shape
-    H_k, S_k = k.shape[1], k.shape[2]
-    delta, lse = delta_preprocess(o, do), lse.contiguous()
-    dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
-    dk = torch.empty((B, H_k, S_k, D), dtype=k.dtype, device=k.device)
-    dv = torch.empty((B, H_k, S_k, D), dtype=v.dtype, device=v.device)
-    half, BLOCK_D = q.element_size() == 2, max(16, triton.next_power_of_2(D))
-    BLOCK = 64 if half and max(S_q, S_k) > 32 else 32
-    shared = (q, k, v, do, lse, delta)
-    sizes = (alpha, B, H, H_k, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *do.stride())
-    blocks = {"IS_CAUSAL": causal, "BLOCK_Q": BLOCK, "BLOCK_K": BLOCK, "BLOCK_D": BLOCK_D}
-    tuned_dkv_kernel[(triton.cdiv(S_k, BLOCK) * B * H_k,)](
-        *shared, dk, dv, *sizes, *dk.stride(), *dv.stride(), **blocks, num_warps=4 if BLOCK_D <= 64 else 8
-    )
-    tuned_dq_kernel[(triton.cdiv(S_q, BLOCK) * B * H,)](
-        *shared, dq, *sizes, *dq.stride(), **blocks, num_warps=4 if BLOCK_D <= 64 else 8
-    )
+    H_k, S_k = k.shape[1:3]
+    alpha = 1 / math.sqrt(D) if alpha is None else alpha
+    delta, lse2 = delta_and_lse(o, do, lse)
+    dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
+    dkv, own = shapes or backward_shapes(q)
+    BLOCK_D, padded = block_d(D), lse2.shape[1]
+    scanned = 2 * D * q.element_size()  # bytes per row of the two tensors that a program scans
+    tiles = triton.cdiv(S_k, dkv.block_k)
+    group = heads_together(B * H_k, tiles, scanned * S_q * H // H_k, causal)
+    tuned_dkv_kernel[(tiles * B * H_k,)](
+        described(q, dkv.block_q), described(k, dkv.block_k), described(v, dkv.block_k),
+        described(do, dkv.block_q), described(dk, dkv.block_k), described(dv, dkv.block_k),
+        lse2, delta, alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
+        CAUSAL=causal, BLOCK_Q=dkv.block_q, BLOCK_K=dkv.block_k, BLOCK_D=BLOCK_D, **dkv.options,
+    )  # fmt: skip
+    tiles = triton.cdiv(S_q, own.block_q)
+    group = heads_together(B * H, tiles, scanned * S_k * H_k // H, causal)
+    tuned_dq_kernel[(tiles * B * H,)](
+        described(q, own.block_q), described(k, own.block_k), described(v, own.block_k),
+        described(do, own.block_q), described(dq, own.block_q),
+        lse2, delta, alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
+        CAUSAL=causal, RAGGED=S_k % own.block_k != 0,
+        BLOCK_Q=own.block_q, BLOCK_K=own.block_k, BLOCK_D=BLOCK_D, **own.options,
+    )  # fmt: skip
     return dq, dk, dv

@@ -1,121 +1,195 @@
-"""FlashAttention's forward pass, tuned: the same scan as `flash_forward`, a step of lesson 12 in each line that differs.
+"""FlashAttention's forward pass, fast: the kernel of lesson 06 after the steps of lesson 12.
 
-    >>> o, lse = tuned_forward(q, k, v, True, 0.125)      # causal, bottom-right
+    >>> q, k, v = (torch.randn(1, 8, 512, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    >>> o, lse = tuned_forward(q, k, v, causal=True)          # o like q, lse [1, 8, 512] in fp32
 
-Tensors are [B, H, S, D] of any strides; K and V may have fewer heads (H_k divides H), each shared by H / H_k
-neighbouring heads of Q. Powers of two with the scale folded into one fused multiply-add, whole tiles without a
-mask before those that need one, offsets of 32 bits within a head over a base of 64, heavy blocks first, one launch
-grid along x. A head's last element must lie less than 2³¹ elements behind its first. The lines between BEGIN and
-END SOLUTION are lesson 12's exercise.
+What differs from the plain kernel: powers of two with alpha · log₂e folded into one multiply-add; blocks
+that every query of the program sees are scanned without a mask, the rest after them; blocks arrive by
+tensor descriptors; heavy blocks first, neighbouring heads side by side; and block shapes that let two or
+three programs share a multiprocessor, so that one multiplies while another takes exponentials. Sources:
+FlashAttention-2 (Dao, 2023, sections 3.1 to 3.3), FlashAttention-3 (Shah et al., 2024, section 3) for what
+has to overlap. Tensors are [B, H, S, D]; K and V may have fewer heads, which then serve several of Q's in
+turn (grouped queries). Causal masks are aligned bottom-right, and a query that sees no key gets O = 0 and
+LSE = −inf. The lines between BEGIN and END SOLUTION are lesson 12's exercise.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["tuned_forward"]
+from flashlearn.kernels.described import block_d, complying, described, heads_together, like
 
-LOG2E = tl.constexpr(1.4426950408889634)
+__all__ = ["Shape", "forward_shape", "refuse_misfits", "tuned_forward"]
+
+LOG2_E = math.log2(math.e)
+EDGE = 64
+"""Keys of a block that a mask cuts: small blocks reach less far beyond what is seen."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel is cut: queries and keys of a tile, warps of a program, stages of its loop.
+
+    `registers` is what a thread may have at most; None leaves it to the compiler.
+    """
+
+    block_q: int
+    block_k: int
+    warps: int
+    stages: int
+    registers: int | None = None
+
+    @property
+    def options(self) -> dict[str, int]:
+        """What a launch takes beside its arguments."""
+        at_most = {"maxnreg": self.registers} if self.registers else {}
+        return {"num_warps": self.warps, "num_stages": self.stages, **at_most}
+
+
+def forward_shape(q: Tensor) -> Shape:
+    """Measured on an H200 for fp16 and bf16 and D of 64 and 128; elsewhere what compiles without spills."""
+    D = block_d(q.shape[3])
+    if q.element_size() == 4:  # products of fp32 run on no tensor core: small blocks
+        return Shape(32, 32, 4, 1)
+    if D <= 64:
+        return Shape(64, 128, 4, 2)
+    if D == 128:  # one stage takes 50 KB: three programs share a multiprocessor if 160 registers are enough
+        return Shape(64, 128, 4, 1, registers=160)
+    return Shape(64, 64, 4, 1)
 
 
 @triton.jit
-def tuned_forward_tile(
-    q, k_base, v_base, k_tile, v_tile, in_d, m_i, l_i, acc, start, keys, last_seen, S_k, c,
-    MASKED: tl.constexpr,
+def scan_keys(
+    q, k_desc, v_desc, m_i, l_i, acc, scale, b, h, first, end, last_seen, S_k,
+    MASKED: tl.constexpr, CAUSAL: tl.constexpr, NEGATIVE: tl.constexpr,
+    BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    # one tile of keys: reads BLOCK_K rows of K and of V
-    columns = start + keys
-    if MASKED:
-        in_tile = (columns < S_k)[:, None] & in_d[None, :]
-    else:
-        in_tile = (columns >= 0)[:, None] & in_d[None, :]  # the rows are there; D may be padded
-    k = tl.load(k_base + k_tile, mask=in_tile, other=0.0)
-    v = tl.load(v_base + v_tile, mask=in_tile, other=0.0)
-    x = tl.dot(q, tl.trans(k), input_precision="ieee")  # not scaled: c comes in below
-    if MASKED:
-        x = tl.where(columns[None, :] <= last_seen[:, None], x, -float("inf"))
-    m_new = tl.maximum(m_i, tl.max(x, axis=1))
-    shift = tl.where(m_new == -float("inf"), 0.0, m_new * c) if MASKED else m_new * c
-    rescale = tl.exp2(m_i * c - shift)
-    p = tl.exp2(x * c - shift[:, None])  # one fused multiply-add and one exponential per score
-    l_i = l_i * rescale + tl.sum(p, axis=1)
-    acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
-    return m_new, l_i, acc
+    # the online softmax over keys first … end, base 2: scale is alpha · log₂e, m_i in its units
+    for start in tl.range(first, end, BLOCK_K):
+        k = k_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
+        s = tl.dot(q, k.T, input_precision="ieee")
+        if MASKED:
+            columns = start + tl.arange(0, BLOCK_K)
+            seen = (columns < S_k)[None, :]
+            if CAUSAL:
+                seen = seen & (columns[None, :] <= last_seen[:, None])
+            s = tl.where(seen, s * scale, -float("inf"))
+            m_new = tl.maximum(m_i, tl.max(s, axis=1))
+            shift = tl.where(m_new == -float("inf"), 0.0, m_new)  # nothing seen yet: -inf + inf would be NaN
+            p = tl.exp2(s - shift[:, None])
+        else:
+            # the largest of scale · s is scale times the smallest s where scale is negative
+            best = tl.min(s, axis=1) if NEGATIVE else tl.max(s, axis=1)
+            m_new = tl.maximum(m_i, best * scale)
+            shift = m_new
+            p = tl.exp2(s * scale - shift[:, None])  # one multiply-add and one exponential per score
+        rescale = tl.exp2(m_i - shift)
+        l_i = l_i * rescale + tl.sum(p, axis=1)
+        v = v_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
+        acc = tl.dot(p.to(v.dtype), v, acc * rescale[:, None], input_precision="ieee")
+        m_i = m_new
+    return m_i, l_i, acc
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["GROUP", "TILES"])
 def tuned_forward_kernel(
-    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, B, H, H_k, S_q, S_k, D,
-    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
-    v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col,
-    IS_CAUSAL: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+    q_desc, k_desc, v_desc, k_edge, v_edge, o_desc, lse_ptr, scale, H, H_K, S_q, S_k, GROUP, TILES,
+    CAUSAL: tl.constexpr, NEGATIVE: tl.constexpr, RAGGED: tl.constexpr,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_EDGE: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    # heavy blocks first: under a causal mask the last block of queries has the longest loop
-    blocks = tl.cdiv(S_q, BLOCK_Q)
-    block = blocks - 1 - tl.program_id(0) // (B * H)
-    b = (tl.program_id(0) % (B * H) // H).to(tl.int64)
-    h = (tl.program_id(0) % H).to(tl.int64)
-    h_k = h // (H // H_k)
-    q_ptr += b * q_batch + h * q_head
-    k_ptr += b * k_batch + h_k * k_head
-    v_ptr += b * v_batch + h_k * v_head
-    o_ptr += b * o_batch + h * o_head
-    lse_ptr += (b * H + h) * S_q
-    first = block * BLOCK_Q
-    rows, keys, d = first + tl.arange(0, BLOCK_Q), tl.arange(0, BLOCK_K), tl.arange(0, BLOCK_D)
+    # program ids count blocks of queries, the same block of GROUP heads in a row; the grid has one axis.
+    # k_edge and v_edge describe k and v in blocks of BLOCK_EDGE keys, for what a mask cuts
+    pid = tl.program_id(0)
+    in_group = pid % (GROUP * TILES)
+    bh = pid // (GROUP * TILES) * GROUP + in_group % GROUP
+    block = in_group // GROUP
+    if CAUSAL:
+        block = TILES - 1 - block  # the last block of queries sees most keys: it starts first
+    b, h = bh // H, bh % H
+    first_row = block * BLOCK_Q
+    rows = first_row + tl.arange(0, BLOCK_Q)
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO tuned_forward: your fastest forward pass")
-    in_queries, in_d = rows < S_q, d < D
-    in_block = in_queries[:, None] & in_d[None, :]
-    q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_block, other=0.0)
-    q = tl.where(alpha < 0, -q, q)  # exact; from here on the scale is positive, and max stays max
-    c = tl.maximum(tl.abs(alpha) * LOG2E, 1e-30)  # not 0: 0 · −∞ is NaN
-    k_tile = keys[:, None] * k_row + d[None, :] * k_col
-    v_tile = keys[:, None] * v_row + d[None, :] * v_col
+    # STUB: tl.static_assert(False, "TODO tuned_forward: unmasked blocks, then masked ones; store o, lse")
+    h_k = h // (H // H_K)  # the head of K and V that serves this head of Q
+    q = q_desc.load([b, h, first_row, 0]).reshape(BLOCK_Q, BLOCK_D)
     m_i = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
     l_i = tl.zeros((BLOCK_Q,), tl.float32)
     acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
-    seen_by_first, end = S_k, S_k  # how many keys the block's first query sees, and how many its last
-    last_seen = rows * 0 + S_k - 1
-    if IS_CAUSAL:
-        seen_by_first = tl.maximum(0, tl.minimum(S_k, first + 1 + S_k - S_q))
-        end = tl.maximum(0, tl.minimum(S_k, first + BLOCK_Q + S_k - S_q))
-        last_seen = tl.minimum(rows + S_k - S_q, S_k - 1)
-    whole = seen_by_first // BLOCK_K * BLOCK_K
-    for start in range(0, whole, BLOCK_K):
-        k_base, v_base = k_ptr + start.to(tl.int64) * k_row, v_ptr + start.to(tl.int64) * v_row
-        m_i, l_i, acc = tuned_forward_tile(
-            q, k_base, v_base, k_tile, v_tile, in_d, m_i, l_i, acc, start, keys, last_seen, S_k, c, False
-        )
-    for start in range(whole, end, BLOCK_K):
-        k_base, v_base = k_ptr + start.to(tl.int64) * k_row, v_ptr + start.to(tl.int64) * v_row
-        m_i, l_i, acc = tuned_forward_tile(
-            q, k_base, v_base, k_tile, v_tile, in_d, m_i, l_i, acc, start, keys, last_seen, S_k, c, True
-        )
-    o = acc / tl.where(l_i == 0.0, 1.0, l_i)[:, None]
-    o_tile = rows[:, None] * o_row + d[None, :] * o_col
-    tl.store(o_ptr + o_tile, o.to(o_ptr.dtype.element_ty), mask=in_block)
-    lse = tl.where(l_i == 0.0, -float("inf"), m_i * (c / LOG2E) + tl.log(l_i))
-    tl.store(lse_ptr + rows, lse, mask=in_queries)
+    last_seen = rows + S_k - S_q  # per query; negative: it sees no key
+    unmasked, end = S_k, S_k
+    if CAUSAL:
+        end = tl.minimum(S_k, first_row + BLOCK_Q + S_k - S_q)
+        unmasked = tl.minimum(S_k, tl.maximum(first_row + S_k - S_q + 1, 0))
+    if CAUSAL or RAGGED:
+        unmasked = unmasked // BLOCK_K * BLOCK_K  # whole blocks that every query of the program sees
+    m_i, l_i, acc = scan_keys(
+        q, k_desc, v_desc, m_i, l_i, acc, scale, b, h_k, 0, unmasked, last_seen, S_k,
+        False, CAUSAL, NEGATIVE, BLOCK_K, BLOCK_D,
+    )  # fmt: skip
+    if CAUSAL or RAGGED:
+        m_i, l_i, acc = scan_keys(
+            q, k_edge, v_edge, m_i, l_i, acc, scale, b, h_k, unmasked, end, last_seen, S_k,
+            True, CAUSAL, NEGATIVE, BLOCK_EDGE, BLOCK_D,
+        )  # fmt: skip
+    l_i = tl.where(l_i == 0.0, 1.0, l_i)  # a query that saw nothing: 0 / 1
+    o = (acc / l_i[:, None]).to(o_desc.dtype)
+    o_desc.store([b, h, first_row, 0], o.reshape(1, 1, BLOCK_Q, BLOCK_D))
+    lse = (m_i + tl.log2(l_i)) * 0.6931471805599453  # ln 2: LSE is kept in natural log
+    tl.store(lse_ptr + bh.to(tl.int64) * S_q + rows, lse, mask=rows < S_q)
     ### END SOLUTION
 
 
-def tuned_forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
-    """O [B, H, S_q, D] in q's dtype and LSE [B, H, S_q] in fp32, natural logarithm."""
+def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise TypeError or ValueError, in a sentence, for what does not go together."""
+    for name, t in (("q", q), ("k", k), ("v", v)):
+        if t.ndim != 4:
+            raise ValueError(f"{name} has shape {tuple(t.shape)}, expected four dimensions [B, H, S, D]")
+        if t.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            raise TypeError(f"{name} is {t.dtype}, expected float32, float16 or bfloat16")
+        if t.dtype != q.dtype:
+            raise TypeError(f"{name} is {t.dtype} and q is {q.dtype}: q, k and v share a dtype")
+        if t.device != q.device:
+            raise ValueError(f"{name} is on {t.device} and q on {q.device}: they share a device")
+    if k.shape != v.shape or k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
+        raise ValueError(
+            f"q is {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}: B and D are the same for all "
+            "three, and k and v have one shape"
+        )
+    if q.shape[1] % k.shape[1]:
+        raise ValueError(f"q has {q.shape[1]} heads and k has {k.shape[1]}: the second must divide the first")
+
+
+def tuned_forward(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None,
+    shape: Shape | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """O [B, H, S_q, D] in q's dtype and LSE [B, H, S_q] in fp32; K and V are [B, H_k, S_k, D], H_k divides H.
+
+    Any strides; `alpha` is 1/√D unless given, `shape` is `forward_shape(q)`. Raises TypeError or ValueError
+    for what does not go together.
+    """
+    refuse_misfits(q, k, v)
+    q, k, v = complying(q), complying(k), complying(v)
     B, H, S_q, D = q.shape
-    H_k, S_k = k.shape[1], k.shape[2]
-    o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
+    H_k, S_k = k.shape[1:3]
+    alpha = 1 / math.sqrt(D) if alpha is None else alpha
+    cut = shape or forward_shape(q)
+    o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    half, BLOCK_D = q.element_size() == 2, max(16, triton.next_power_of_2(D))
-    BLOCK_Q = 128 if half and S_q > 64 else 32
-    BLOCK_K = 64 if half and S_k > 32 else 32
-    tuned_forward_kernel[(triton.cdiv(S_q, BLOCK_Q) * B * H,)](
-        q, k, v, o, lse, alpha, B, H, H_k, S_q, S_k, D,
-        *q.stride(), *k.stride(), *v.stride(), *o.stride(),
-        IS_CAUSAL=causal, BLOCK_Q=BLOCK_Q, BLOCK_K=BLOCK_K, BLOCK_D=BLOCK_D,
-        num_warps=8 if BLOCK_Q == 128 and BLOCK_D >= 128 else 4, num_stages=3,
+    tiles = triton.cdiv(S_q, cut.block_q)
+    group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
+    edge = min(EDGE, cut.block_k)
+    tuned_forward_kernel[(tiles * B * H,)](
+        described(q, cut.block_q), described(k, cut.block_k), described(v, cut.block_k),
+        described(k, edge), described(v, edge), described(o, cut.block_q), lse, alpha * LOG2_E,
+        H, H_k, S_q, S_k, group, tiles,
+        CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % cut.block_k != 0,
+        BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, BLOCK_EDGE=edge, BLOCK_D=block_d(D), **cut.options,
     )  # fmt: skip
     return o, lse

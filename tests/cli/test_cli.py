@@ -16,12 +16,14 @@ import pytest
 from typer.testing import CliRunner
 
 import flashlearn.lessons
+from flashlearn.bench.record import save
 from flashlearn.cli import app, headless
 from flashlearn.cli import lab as lab_module
 from flashlearn.course import packaged
 from flashlearn.course.files import Course
 from flashlearn.course.progress import Progress
 from flashlearn.outcome import Status
+from tests.bench.synthetic import synthetic_record
 from tests.course.synthetic_course import lesson, make_course, notebook, verdict
 
 ROOT = Path(__file__).parents[2]
@@ -486,14 +488,31 @@ def test_doctor_is_content_where_only_notes_are_left(monkeypatch):
     assert shown.code == 0 and "`flashlearn lab` opens the course" in shown.words
 
 
-def test_bench_hands_its_arguments_on(monkeypatch):
+def test_bench_measures_verdicts_where_there_is_no_gpu(monkeypatch):
     asked = []
     fake = ModuleType("flashlearn.course.measuring")
     fake.__spec__ = SimpleNamespace()
-    fake.main = lambda arguments: asked.append(arguments)
+    fake.main = lambda: asked.append("verdicts")
     monkeypatch.setitem(sys.modules, "flashlearn.course.measuring", fake)
-    assert run("bench", "--repeat", "3", "row_sum").code == 0
-    assert asked == [["--repeat", "3", "row_sum"]]
+    monkeypatch.setattr("flashlearn.machine.device.has_gpu", lambda: False)
+    assert run("bench").code == 0 and run("bench", "--verdicts").code == 0
+    assert asked == ["verdicts"] * 2
+
+
+def test_bench_says_that_attention_is_timed_on_a_gpu_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr("flashlearn.machine.device.has_gpu", lambda: False)
+    shown = run("bench", "--json", str(tmp_path / "out.json"))
+    assert shown.code == 2 and "There is no GPU here to measure on" in shown.err
+    (tmp_path / "other.json").write_text("{}")
+    shown = run("bench", "--show", str(tmp_path / "other.json"))
+    assert shown.code == 2 and "is no record of `flashlearn bench --json`" in shown.err
+
+
+def test_bench_shows_a_record_and_draws_its_pictures(tmp_path):
+    save(synthetic_record(), tmp_path / "record.json")
+    shown = run("bench", "--show", str(tmp_path / "record.json"), "--plots", str(tmp_path / "drawn"))
+    assert shown.code == 0 and "Speed relative to SDPA's cuDNN backend" in shown.words
+    assert {"ladder.png", "memory.png"} <= {path.name for path in (tmp_path / "drawn").iterdir()}
 
 
 def test_an_unexpected_error_is_one_sentence_unless_its_traceback_is_asked_for(course, monkeypatch):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 
 import pytest
 from rich.console import Console
 
-from flashlearn.course import measuring
+from flashlearn.course import cold_checks, measuring
 from flashlearn.lessons import find
 
 
@@ -40,3 +41,10 @@ def test_a_right_kernel_stays_below_its_limit_and_every_mistake_above():
 def test_the_observer_is_measured_against_triton_s_own_interpreter():
     rows = text(measuring.overhead())
     assert "triton's own" in rows and "observed / triton's own" in rows
+
+
+def test_checks_are_timed_with_an_empty_cache_and_their_medians_told():
+    before = os.environ.get("TRITON_CACHE_DIR")
+    rows = text(cold_checks.table([find("scaled_add"), find("softmax_vjp")]))
+    assert "scaled_add" in rows and rows.count("passed") == 2 and "median of 2" in rows
+    assert os.environ.get("TRITON_CACHE_DIR") == before

@@ -13,9 +13,6 @@ from __future__ import annotations
 import ast
 import difflib
 import functools
-import linecache
-import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +22,7 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.exercise import Earlier
+from flashlearn.lessons.shared.variants import made
 from flashlearn.running.answer import Answer
 
 MOST_CHANGED = 4
@@ -164,12 +162,5 @@ def _stubbed(text: str) -> str:
 
 
 def _made(source: str, name: str, title: str) -> Callable:
-    """Execute a patient's source as a module of its own, with lines that inspect and triton can read."""
-    file = f"<{name}, {title}>"
-    module = types.ModuleType(f"flashlearn_{name}_{title}".replace(" ", "_"))
-    module.__file__ = file
-    sys.modules[module.__name__] = module
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    vars(module).update(_NAMES)
-    exec(compile(source, file, "exec", dont_inherit=True), vars(module))
-    return vars(module)[name]
+    """The launcher of a patient's source."""
+    return made(source, name, f"{name}, {title}", _NAMES)

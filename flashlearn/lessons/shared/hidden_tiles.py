@@ -1,4 +1,4 @@
-"""Does a causal kernel multiply tiles in which no query sees a key?
+"""Does a causal kernel multiply tiles in which no query sees a key? Does a kernel compute S once?
 
 What counts are tiles of pairs, and not operations: D may be padded, Q Kᵀ may be computed twice, and a program
 may own several blocks. With random rows a product tells by itself which queries and keys meet in it: the rows
@@ -35,6 +35,21 @@ def hidden_tiles(answer: Answer, inputs: Inputs) -> int:
         visited[np.ix_(*met)] = True
         tiles.add((tuple(met[0]), tuple(met[1])))
     return len(tiles) if visited.sum() >= MANY * (~visible).sum() else 0
+
+
+def meetings(answer: Answer, inputs: Inputs) -> np.ndarray:
+    """In how many products each query met each key, [S_q, S_k]: once each if S is computed once.
+
+    `inputs` have one head, with q and k of random rows.
+    """
+    products = answer.run(inputs, Observed(seed=0, products=True)).completed().products
+    q, k = (_directions(inputs[name][0, 0].float().numpy()) for name in "qk")
+    counts = np.zeros((len(q), len(k)), int)
+    for left, right in products:
+        met = _met(left, right.T, q, k)
+        if met is not None:
+            counts[np.ix_(*met)] += 1
+    return counts
 
 
 def _met(

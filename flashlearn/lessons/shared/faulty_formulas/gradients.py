@@ -30,7 +30,7 @@ from flashlearn.lessons.shared.faulty_formulas.backward_tile import (
 )
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
 
-__all__ = ["dkv_scan", "dq_scan"]
+__all__ = ["dkv_scan", "dq_scan", "scanned_keys", "scanned_queries"]
 
 # ---------------------------------------------------------------- dQ
 
@@ -59,7 +59,7 @@ def _dq_block(x: Scan, rows: range, tile: Tile) -> Tensor:
     q, o, do = (take(t, rows) for t in (x.q, x.o, x.do))
     lse = lse_of(x, rows, 0.0)
     dq = torch.zeros_like(q)
-    begin, end = _keys(x, rows.start, tile)
+    begin, end = scanned_keys(x, rows.start, tile)
     for start in range(begin, end, tile[1]):
         columns, stays = range(start, start + tile[1]), range(tile[1])
         k = take(x.k, stays if "K stays" in x.faults else columns)
@@ -75,7 +75,7 @@ def _dq_block(x: Scan, rows: range, tile: Tile) -> Tensor:
     return dq
 
 
-def _keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
+def scanned_keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
     """Where the loop over keys begins and ends, for the block of queries that begins at `first`."""
     S_k = x.k.shape[2]
     end = S_k
@@ -134,7 +134,7 @@ def dkv_scan(
 def _dkv_block(x: Scan, columns: range, tile: Tile) -> tuple[Tensor, Tensor]:
     k, v = (take(t, columns) for t in (x.k, x.v))
     dk, dv = torch.zeros_like(k), torch.zeros_like(v)
-    begin, end = _queries(x, columns.start, tile)
+    begin, end = scanned_queries(x, columns.start, tile)
     for start in range(begin, end, tile[0]):
         rows: At = range(start, start + tile[0])
         stays = range(tile[0])
@@ -161,7 +161,7 @@ def _dkv_block(x: Scan, columns: range, tile: Tile) -> tuple[Tensor, Tensor]:
     return dk, dv
 
 
-def _queries(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
+def scanned_queries(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
     """Where the loop over queries begins and ends, for the block of keys that begins at `first`."""
     S_q, S_k = x.q.shape[2], x.k.shape[2]
     begin, end = 0, S_q

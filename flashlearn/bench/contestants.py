@@ -1,0 +1,201 @@
+"""Who is timed: the course's kernels, and what else computes attention in this environment.
+
+    >>> found, left_out = contestants()
+    >>> calls = found[0].prepare(problem.draw())
+    >>> dq, dk, dv = calls["backward"]()
+
+A contestant's calls are "forward", "backward" from what a forward pass saved, "both", and "autograd": both
+as a user of autograd calls them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from flashlearn.bench.problems import Given
+from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
+from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
+from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
+
+Calls = dict[str, Callable[[], Any]]
+Attend = Callable[[Tensor, Tensor, Tensor, bool, float], Tensor]
+CUDNN = "sdpa cudnn"
+"""Whom ratios are relative to."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """`prepare` makes its calls for one draw of inputs; `longest` is the S at which it still makes sense.
+
+    Those that are `compiled` launch Triton kernels of ours. A contestant is in the `table` of large shapes,
+    in that of `small` ones, or in both.
+    """
+
+    name: str
+    title: str
+    prepare: Callable[[Given], Calls]
+    longest: int = 1 << 30
+    compiled: bool = False
+    table: bool = True
+    small: bool = True
+
+
+def contestants(flex: bool = False) -> tuple[list[Contestant], dict[str, str]]:
+    """Those that can be had here, and of the others, by name, why not."""
+    found = [Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True)]
+    left_out: dict[str, str] = {}
+    try:
+        forward = importlib.import_module("flashlearn.kernels.tuned_forward").tuned_forward
+        backward = importlib.import_module("flashlearn.kernels.tuned_backward").tuned_backward
+        found.append(Contestant("tuned", "lesson 12", launchers(forward, backward), compiled=True))
+    except (ImportError, AttributeError) as error:
+        left_out["tuned"] = str(error)
+    found += [
+        Contestant("eager", "torch, eager", through_autograd(eager), longest=4096),
+        Contestant("sdpa flash", "SDPA, flash", through_autograd(sdpa(SDPBackend.FLASH_ATTENTION))),
+        Contestant(CUDNN, "SDPA, cuDNN", through_autograd(sdpa(SDPBackend.CUDNN_ATTENTION))),
+        Contestant("sdpa", "SDPA, torch's choice", through_autograd(sdpa(None)), table=False),
+    ]
+    if flex:
+        found.append(Contestant("flex", "FlexAttention", through_autograd(flexible), small=False))
+    return found, left_out
+
+
+# ---------------------------------------------------------------- ours
+
+
+def plain_forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
+    """The kernels of lesson 06."""
+    return (flash_forward_causal if causal else flash_forward)(q, k, v, alpha)
+
+
+def plain_backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Those of lessons 07 and 08, each with its delta."""
+    dq = (dq_kernel_causal if causal else dq_kernel)(q, k, v, o, do, lse, alpha)
+    dk, dv = (dkv_kernel_causal if causal else dkv_kernel)(q, k, v, o, do, lse, alpha)
+    return dq, dk, dv
+
+
+def launchers(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[[Given], Calls]:
+    """A contestant of two launchers: (q, k, v, causal, alpha) → (o, lse), and the pass back from these."""
+
+    def prepare(given: Given) -> Calls:
+        q, k, v, do, causal, alpha = given.q, given.k, given.v, given.do, given.causal, given.alpha
+        ahead = functools.partial(forward, q, k, v, causal, alpha)
+        saved = functools.cache(ahead)
+
+        def back(keep: Callable[[], Any]) -> Any:
+            o, lse = keep()
+            return backward(q, k, v, o, do, lse, causal, alpha)
+
+        attend = functools.partial(_Attention.apply, forward, backward)
+        through = _graph(lambda q, k, v, causal, alpha: attend(causal, alpha, q, k, v), given)
+        return {
+            "forward": lambda: ahead()[:1],
+            "backward": lambda: back(saved),
+            "both": lambda: back(ahead),
+            "autograd": through["both"],
+        }
+
+    return prepare
+
+
+class _Attention(torch.autograd.Function):
+    """Two launchers as autograd calls them."""
+
+    @staticmethod
+    def forward(ctx, forward, backward, causal, alpha, q, k, v):
+        o, lse = forward(q, k, v, causal, alpha)
+        ctx.save_for_backward(q, k, v, o, lse)
+        ctx.how = backward, causal, alpha
+        return o
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, do):
+        q, k, v, o, lse = ctx.saved_tensors
+        backward, causal, alpha = ctx.how
+        return (None, None, None, None, *backward(q, k, v, o, do, lse, causal, alpha))
+
+
+# ---------------------------------------------------------------- torch's
+
+
+def through_autograd(attend: Attend) -> Callable[[Given], Calls]:
+    """A contestant whose backward pass autograd knows."""
+    return functools.partial(_graph, attend)
+
+
+def _graph(attend: Attend, given: Given) -> Calls:
+    leaves = [t.detach().requires_grad_() for t in (given.q, given.k, given.v)]
+    ahead = functools.partial(attend, *leaves, given.causal, given.alpha)
+    kept = functools.cache(ahead)
+
+    def forward() -> tuple[Tensor]:
+        with torch.no_grad():
+            return (ahead(),)
+
+    def both() -> tuple[Tensor, ...]:
+        return torch.autograd.grad(ahead(), leaves, given.do)
+
+    def backward() -> tuple[Tensor, ...]:
+        return torch.autograd.grad(kept(), leaves, given.do, retain_graph=True)
+
+    return {"forward": forward, "backward": backward, "both": both, "autograd": both}
+
+
+def eager(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
+    """The formula as it stands; S and P are stored."""
+    s = alpha * (q @ k.mT)
+    if causal:
+        hidden = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1)
+        s = s.masked_fill(hidden, float("-inf"))
+    return torch.softmax(s, dim=-1) @ v
+
+
+def sdpa(backend: SDPBackend | None) -> Attend:
+    """torch's attention by one of its backends, or by the one that it chooses. S_q = S_k."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
+        if backend is None:
+            return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=alpha)
+        with sdpa_kernel(backend):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=alpha)
+
+    return attend
+
+
+def flexible(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
+    """FlexAttention, compiled; a causal mask leaves out hidden blocks."""
+    compiled, mask = _flex(), _causal_blocks(q.shape[2], q.device) if causal else None
+    return compiled(q, k, v, block_mask=mask, scale=alpha)
+
+
+@functools.cache
+def _flex() -> Callable[..., Tensor]:
+    import torch._dynamo
+    from torch.nn.attention.flex_attention import flex_attention
+
+    torch._dynamo.config.cache_size_limit = 64  # a version for each shape of the table
+    return torch.compile(flex_attention, dynamic=False)
+
+
+@functools.cache
+def _causal_blocks(length: int, device: torch.device) -> Any:
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    return create_block_mask(
+        lambda b, h, row, column: column <= row, None, None, length, length, device=str(device)
+    )

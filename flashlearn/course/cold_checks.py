@@ -1,0 +1,77 @@
+"""How long the check of each exercise takes where nothing has been compiled before.
+
+    $ flashlearn bench --checks
+
+Triton's cache on disk is an empty folder for each exercise, and what it keeps in memory is forgotten. One
+check goes before, so that loading the GPU's libraries is in no figure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from triton.runtime.jit import JITFunction
+
+from flashlearn.course.answers import solution
+from flashlearn.course.check import check
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.lessons import all_exercises
+
+FIRST = "scaled_add"
+
+
+def main() -> None:
+    """Print the seconds of each exercise's own solution, and their median."""
+    exercises = all_exercises()
+    cold_check(exercises[FIRST])
+    Console().print(table([*exercises.values()]))
+
+
+def table(exercises: list[Exercise]) -> Table:
+    """A row for each exercise, and the medians below."""
+    shown = Table("lesson", "exercise", "kind", "seconds", "verdict", title="Checks with a cold cache")
+    taken: dict[Kind, list[float]] = {}
+    for exercise in exercises:
+        seconds, verdict = cold_check(exercise)
+        taken.setdefault(exercise.kind, []).append(seconds)
+        shown.add_row(exercise.lesson, exercise.name, exercise.kind.value, f"{seconds:.2f}", verdict)
+    by_kind = {kind.value: own for kind, own in taken.items()}
+    for name, seconds in {**by_kind, "all": [*itertools.chain(*taken.values())]}.items():
+        shown.add_row("", f"median of {len(seconds)}", name, f"{statistics.median(seconds):.2f}", "")
+        shown.add_row("", "longest", name, f"{max(seconds):.2f}", "")
+    return shown
+
+
+def cold_check(exercise: Exercise) -> tuple[float, str]:
+    """Seconds from `check` to its report for the package's own solution, and the verdict."""
+    function = solution(exercise)
+    with _cold():
+        started = time.perf_counter()
+        report = check(exercise.name, function, demo=True)
+        return time.perf_counter() - started, report.status.value
+
+
+@contextlib.contextmanager
+def _cold() -> Iterator[None]:
+    """An empty cache of triton's, on disk and in memory."""
+    before = os.environ.get("TRITON_CACHE_DIR")
+    for kernel in [one for one in gc.get_objects() if isinstance(one, JITFunction)]:
+        getattr(kernel, "device_caches", {}).clear()
+    with tempfile.TemporaryDirectory(prefix="flashlearn-", ignore_cleanup_errors=True) as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["TRITON_CACHE_DIR"]
+            else:
+                os.environ["TRITON_CACHE_DIR"] = before

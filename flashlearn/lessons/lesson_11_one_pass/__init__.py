@@ -1,0 +1,1 @@
+"""Lesson 11, one pass instead of two."""

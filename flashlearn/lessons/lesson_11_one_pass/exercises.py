@@ -1,0 +1,215 @@
+"""Lesson 11, one pass instead of two: a program owns keys, or queries, or gives the same bits every time."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.explaining.weights import Readout
+from flashlearn.lessons.lesson_11_one_pass import mistakes, orders
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared import quantities, readouts, reference
+from flashlearn.lessons.shared.attention_cases import (
+    BF16,
+    FP16,
+    REAL_SIZES,
+    TIMING,
+    attention_case,
+    products_work,
+)
+from flashlearn.lessons.shared.tiled_twins import gradients_in_tiles, other_order
+from flashlearn.quantity import Quantities
+
+SIGNATURE = "(q, k, v, o, do, lse, alpha, causal) -> (dq, dk, dv)"
+OUTPUTS = ("dq", "dk", "dv")
+
+
+def one_pass_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, k, v, o, do, lse, alpha and causal, which the case's `data` says among other things."""
+    words = [word for word in case.data.split(", ") if word != "causal"]
+    plain = dataclasses.replace(case, data=", ".join(words) or "normal")
+    causal = "causal" in case.data.split(", ")
+    return {**backward.backward_inputs(plain, generator, causal), "causal": causal}
+
+
+COMMON = (
+    attention_case(16, 16, 16, seed=1),
+    attention_case(1, 1, 16, B=2, H=3, seed=2),
+    attention_case(37, 37, 16, B=2, H=2, data="causal", seed=3),
+    attention_case(64, 100, 32, data="causal", seed=4),
+    attention_case(100, 64, 32, data="causal", seed=5),  # 36 queries see no key
+    attention_case(70, 37, 24, seed=6),
+    attention_case(1, 37, 16, seed=7),
+    attention_case(64, 64, 64, dtype=FP16, seed=9),
+    attention_case(37, 64, 32, dtype=BF16, data="causal", seed=10),
+    attention_case(33, 20, 16, H=2, layout="strided", data="causal", seed=11),
+    attention_case(64, 37, 16, data="causal, negative alpha", seed=12),
+    attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
+    attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
+    attention_case(18, 37, 16, data="scores near −120", seed=55),
+    attention_case(5, 7, 136, data="causal", seed=14),  # D beyond the 64 and the 128 that people write
+    *(
+        attention_case(S, S, 64, B=8, H=8, dtype=dtype, data=data, seed=30 + S, gpu=True)
+        for S, dtype, data in (
+            (128, FP16, "normal"),
+            (500, FP16, "causal"),
+            (500, BF16, "normal"),
+            (1024, FP16, "causal"),
+        )
+    ),
+)
+MANY_KEYS = (
+    attention_case(16, 530, 16, dtype=FP16, seed=53),
+    attention_case(300, 16, 16, dtype=BF16, seed=54),
+)
+MANY_QUERIES = (
+    attention_case(16, 300, 16, dtype=FP16, seed=53),
+    attention_case(530, 16, 16, dtype=BF16, seed=54),
+)
+"""Long sums in half precision: of what programs add to, and of what a program owns."""
+
+
+def five_products(inputs: Inputs) -> Work:
+    """S, dV, dP, dK and dQ over the visible pairs; inputs read once, gradients written once."""
+    given = {name: value for name, value in inputs.items() if name != "causal"}
+    return products_work(given, 5, ("q", "k", "v"), inputs["causal"])
+
+
+def quantities_of(inputs: Inputs) -> Quantities:
+    """What a right kernel's tiles hold, causal or not as the inputs say."""
+    return quantities.attention_backward(inputs, OUTPUTS, inputs["causal"])
+
+
+def weights_of(read: Any) -> Readout:
+    """A way of reading P out, causal or not as the inputs say."""
+
+    def right_of(inputs: Inputs) -> tuple:
+        return readouts.right_weights(inputs, inputs["causal"])
+
+    return dataclasses.replace(readouts.READOUTS[read], right_of=right_of)
+
+
+def from_the_other_end(q, k, v, o, do, lse, alpha, causal) -> tuple:
+    """A twin that takes every sum over D from the other end."""
+    return other_order(gradients_in_tiles)(q, k, v, o, do, lse, alpha, causal)
+
+
+def _judged(review: Any, atomics: bool) -> HowJudged:
+    return HowJudged(
+        reference=reference.attention_gradients,
+        twins=(reference.attention_gradients_rounded, gradients_in_tiles, from_the_other_end),
+        gradient=True,
+        atomics=atomics,
+        work=five_products,
+        real_sizes=REAL_SIZES,
+        review=review,
+    )
+
+
+TIMED = HowTimed(peer=backward.sdpa_backward, peer_name="sdpa_backward", case=TIMING)
+
+fused_backward_atomic = Exercise(
+    name="fused_backward_atomic",
+    lesson="11",
+    kind=Kind.KERNEL,
+    title="dQ, dK and dV in one pass, a program per block of keys",
+    signature=SIGNATURE,
+    outputs=OUTPUTS,
+    inputs=one_pass_inputs,
+    cases=(*COMMON, *MANY_KEYS),
+    judged=_judged(orders.owns_keys, atomics=True),
+    explained=HowExplained(
+        weights=weights_of(readouts.dv_weights),
+        quantities=quantities_of,
+        mistakes=mistakes.ATOMIC,
+        catalogue=mistakes.CATALOGUE_OF_KEYS,
+    ),
+    timed=TIMED,
+    points=3,
+    solution="flashlearn.kernels.fused_backward:fused_backward_atomic",
+    hints=(
+        "Lesson 08's kernel has `ds` at hand in every step, and lets it go. One more product makes of it "
+        "this tile's share of dQ, for the queries that are just passing. They belong to nobody: add the "
+        "share to memory so that no other program's share is lost.",
+        "The share is $\\alpha\\, dS\\, K$, (BLOCK_Q, BLOCK_D), with nothing transposed. "
+        "`tl.atomic_add(pointers, share, mask=…)` adds it to the fp32 buffer `dq_ptr`, whose rows are D "
+        "long. Two sums run in this kernel, over queries into `dk` and `dv`, over keys into dQ: padding "
+        "along both must add nothing.",
+        "As in lesson 08: `k`, `v` once, two sums of zeros, the loop's start with `if IS_CAUSAL`. In the "
+        "loop `lse_i` gets +inf for padding and where it is −inf; `s` is −inf where the key is padded or "
+        "not seen; cast `ds` once, to q's dtype, and use it twice: transposed with `q` into `dk`, and as "
+        "it is with `k`, times alpha, for the atomic at `rows[:, None] * D + d[None, :]` under the tile's "
+        "mask. After the loop alpha goes onto `dk`, and two stores.",
+    ),
+)
+
+fused_backward_rows = Exercise(
+    name="fused_backward_rows",
+    lesson="11",
+    kind=Kind.KERNEL,
+    title="The same pass, a program per block of queries",
+    signature=SIGNATURE,
+    outputs=OUTPUTS,
+    inputs=one_pass_inputs,
+    cases=(*COMMON, *MANY_QUERIES),
+    judged=_judged(orders.owns_queries, atomics=True),
+    explained=HowExplained(
+        weights=weights_of(readouts.dq_weights),
+        quantities=quantities_of,
+        mistakes=mistakes.ROWS,
+        catalogue=mistakes.CATALOGUE_OF_QUERIES,
+    ),
+    timed=TIMED,
+    points=2,
+    solution="flashlearn.kernels.fused_backward:fused_backward_rows",
+    hints=(
+        "Lesson 07's kernel: q, do, LSE and delta once, keys come by, `dq` stays in registers. What does "
+        "each tile know of the keys that are passing, and who else has something to add to them?",
+        "Two shares per tile, both (BLOCK_K, BLOCK_D): $P^\\top dO$ for dV, $\\alpha\\, dS^\\top Q$ for dK. "
+        "Each goes to its fp32 buffer with `tl.atomic_add`, at the tile's *keys*, under the tile's mask. A "
+        "padded query of this program would add its P to every key: what must its LSE be?",
+        "Before the loop: `q`, `do`, `delta_i`, and `lse_i` with other=+inf, and +inf where it is −inf. "
+        "The loop ends at S_k, or, causal, at `(tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q` if that is "
+        "less. In it `s`, `p`, `dp` and the cast `ds` as in lesson 07, `dq` grows by `ds` times `k`, and "
+        "two atomics take the transposed `p` times `do`, and alpha times the transposed `ds` times `q`. "
+        "Then alpha onto `dq`, one store.",
+    ),
+)
+
+determinism = Exercise(
+    name="determinism",
+    lesson="11",
+    kind=Kind.KERNEL,
+    title="One pass that gives the same bits every time",
+    signature=SIGNATURE,
+    outputs=OUTPUTS,
+    inputs=one_pass_inputs,
+    cases=(*COMMON, *MANY_KEYS),
+    judged=_judged(orders.repeats, atomics=False),
+    explained=HowExplained(
+        weights=weights_of(readouts.dv_weights),
+        quantities=quantities_of,
+        mistakes=mistakes.DETERMINISM,
+        catalogue=mistakes.CATALOGUE_OF_KEYS,
+    ),
+    timed=TIMED,
+    points=3,
+    solution="flashlearn.kernels.repeatable_backward:determinism",
+    hints=(
+        "Atomics leave the order open. Two things fix it: every share gets a place of its own, so nobody "
+        "meets anybody; and then one program adds the shares of a block of queries, one after the other, "
+        "always in the same order.",
+        "The shares of dQ form a tensor [B, H, blocks of keys, S_q, D] in fp32, and program (i, h, b) "
+        "stores into part i of head h: a plain `tl.store`. The second kernel owns a block of queries and "
+        "walks along the parts. Causal: a block of keys that these queries do not see has stored nothing "
+        "there, and the memory of `torch.empty` holds anything.",
+        "First kernel: move `shares_ptr` by (head · blocks + block) · S_q · D, all in 64 bits since `head` "
+        "is, and store where the atomic was. Second kernel: from `head * blocks * S_q * D` on, `dq` of "
+        "zeros grows by one masked load per part, and the pointer moves by `S_q * D`. Causal: only the "
+        "first `cdiv((program + 1) * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most all. "
+        "The launcher allocates the shares and launches twice.",
+    ),
+)

@@ -1,0 +1,91 @@
+"""What no single run of a one-pass kernel shows: whose sums depend on the order of the programs, and S twice.
+
+The observed interpreter shuffles the programs of a launch by a seed. Numbers that several programs add to
+memory with atomics come out a little different under another seed, and what one program owns does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from flashlearn.exercise import Earlier, Inputs
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared.attention_cases import attention_case
+from flashlearn.lessons.shared.hidden_tiles import meetings
+from flashlearn.running.answer import Answer
+from flashlearn.running.circumstances import Observed
+
+OUTPUTS = ("dq", "dk", "dv")
+SEEDS = (1, 2, 3)
+BOTH_LONG, MANY_KEYS, MANY_QUERIES = (160, 160), (16, 300), (300, 16)
+"""(S_q, S_k): several blocks along both, or along one, whatever the size of a block up to 128."""
+
+
+def draw(S_q: int, S_k: int, causal: bool = False) -> Inputs:
+    """Arguments of a one-pass launcher: one head, D 16, fp32."""
+    case = attention_case(S_q, S_k, 16, seed=61)
+    return {**backward.backward_inputs(case, case.generator(), causal), "causal": causal}
+
+
+def changing(answer: Answer, inputs: Inputs, seeds: Sequence[int] = SEEDS) -> dict[str, float]:
+    """By output, how far its numbers move when the programs run in other orders; nothing if no bit does."""
+    runs = [answer.run(inputs, Observed(seed=seed)).completed().values for seed in seeds]
+    moved = {}
+    for name, *values in zip(OUTPUTS, *runs, strict=True):
+        if not all(torch.equal(values[0], other) for other in values[1:]):
+            moved[name] = max(float((values[0] - other).abs().max()) for other in values[1:])
+    return moved
+
+
+def _scans_twice(answer: Answer) -> str:
+    if meetings(answer, draw(64, 64)).min() < 2:
+        return ""
+    return (
+        "The result is right, but S is computed twice: every query met every key in two products. In one "
+        "pass each tile of S is computed once, and gives its share of dQ, of dK and of dV."
+    )
+
+
+def owns_keys(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if each tile is computed twice, or if programs own queries; else nothing."""
+    moved = changing(answer, draw(*BOTH_LONG))
+    if moved and "dq" not in moved:
+        return (
+            "The result is right, but it is dK and dV that change with the order of the programs, and dQ "
+            "that does not: here a program owns queries. Turn it round: a program owns keys and finishes "
+            "their dK and dV, and dQ is what all programs add to."
+        )
+    return _scans_twice(answer)
+
+
+def owns_queries(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if each tile is computed twice, or if programs own keys; else nothing."""
+    moved = changing(answer, draw(*BOTH_LONG))
+    if set(moved) == {"dq"}:
+        return (
+            "The result is right, but it is dQ that changes with the order of the programs, and dK and dV "
+            "that do not: here a program owns keys. Turn it round: a program owns queries and finishes "
+            "their dQ, and dK and dV are what all programs add to."
+        )
+    return _scans_twice(answer)
+
+
+def repeats(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if the programs' order changes a bit, or each tile is computed twice; else nothing."""
+    for sizes, causal in ((MANY_KEYS, False), (MANY_QUERIES, False), (BOTH_LONG, True)):
+        moved = changing(answer, draw(*sizes, causal))
+        if moved:
+            return _unsteady(moved, sizes, causal)
+    return _scans_twice(answer)
+
+
+def _unsteady(moved: dict[str, float], sizes: tuple[int, int], causal: bool) -> str:
+    names = " and ".join(moved)
+    return (
+        f"The result is right, but not the same every time: with S_q {sizes[0]}, S_k {sizes[1]}"
+        f"{', causal' if causal else ''}, {names} {'changes' if len(moved) == 1 else 'change'} by up to "
+        f"{max(moved.values()):.0e} when the programs run in another order. Where several programs have a "
+        "share of one sum, let each store its own, and add the shares in an order that is written down."
+    )

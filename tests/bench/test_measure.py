@@ -1,0 +1,98 @@
+"""A run checks who takes part, times them in turns, and leaves out who cannot: tried here with told times."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from flashlearn.bench import measure
+from flashlearn.bench.checked import refused
+from flashlearn.bench.contestants import (
+    CUDNN,
+    Contestant,
+    contestants,
+    launchers,
+    plain_backward,
+    plain_forward,
+)
+from flashlearn.bench.problems import DIRECTIONS, Problem
+from flashlearn.bench.tables import tables
+from flashlearn.machine.stopwatch import Stopwatch
+
+TINY = Problem(1, 1, 16, 16)
+
+
+class Counts(Stopwatch):
+    """Every call is made, and takes 10 ms."""
+
+    def times(self, calls):
+        for call in calls:
+            call()
+        return [10.0] * len(calls)
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Contestant]:
+    return {one.name: one for one in contestants(flex=False)[0]}
+
+
+@pytest.mark.parametrize("name", ["plain", "eager", "sdpa"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_contestants_are_right_in_every_direction(found, name, causal):
+    assert refused(found[name], (dataclasses.replace(TINY, causal=causal),), "cpu") == ""
+
+
+def test_a_contestant_that_is_wrong_or_raises_is_refused_with_the_reason():
+    def twice(q, k, v, causal, alpha):
+        o, lse = plain_forward(q, k, v, causal, 2 * alpha)
+        return o, lse
+
+    wrong = Contestant("wrong", "", launchers(twice, plain_backward))
+    assert "D 16, S 16, full: o of forward is off by" in refused(wrong, (TINY,), "cpu")
+    assert "SDPA" not in refused(wrong, (TINY,), "cpu")
+    here = {one.name: one for one in contestants()[0]}
+    assert refused(here[CUDNN], (TINY,), "cpu").startswith("D 16, S 16, full: RuntimeError: ")
+
+
+def test_a_problem_is_timed_in_every_direction_by_all_that_can(found):
+    left_out: dict[str, str] = {}
+    taking_part = [found["eager"], found[CUDNN], dataclasses.replace(found["sdpa"], longest=8)]
+    cells = measure.time_problem(TINY, taking_part, left_out, Counts(), on="cpu")
+    assert [(c.contestant, c.direction) for c in cells] == [("eager", direction) for direction in DIRECTIONS]
+    assert {(c.milliseconds, c.spread, c.rounds) for c in cells} == {(10.0, 0.0, 20)}
+    assert list(left_out) == ["sdpa cudnn, D 16, S 16, full, forward"] and all(left_out.values())
+
+
+def test_small_problems_are_timed_through_autograd(found):
+    calls = []
+
+    def backward(*given):
+        calls.append("backward")
+        return tuple(torch.zeros_like(t) for t in given[:3])
+
+    own = Contestant("own", "", launchers(lambda q, k, v, causal, alpha: (q.clone(), q[..., 0]), backward))
+    cells = measure.time_small(TINY, [own, found["sdpa"]], {}, Counts(), on="cpu")
+    assert [(c.contestant, c.direction) for c in cells] == [
+        *(("own", "forward"), ("sdpa", "forward"), ("own", "both"), ("sdpa", "both"))
+    ]
+    assert calls
+
+
+def test_a_whole_run_makes_a_record_that_can_be_shown(found, monkeypatch):
+    monkeypatch.setattr(measure, "contestants", lambda flex: ([found["eager"], found[CUDNN]], {}))
+    monkeypatch.setattr(measure, "compile_beforehand", lambda *_: None)
+    monkeypatch.setattr(measure, "refused", lambda one: "It is not here." if one.name == CUDNN else "")
+    monkeypatch.setattr(measure.ceilings, "ceilings", lambda: measure.ceilings.Ceilings(1e15, 1e12))
+    monkeypatch.setattr(measure, "here", Counts)
+    monkeypatch.setattr(measure, "ByTheClock", Counts)
+    monkeypatch.setattr(measure.shapes, "SMALL", (TINY,))
+    monkeypatch.setattr(measure.shapes, "REMEMBERED", (TINY,))
+    monkeypatch.setattr(Problem, "draw", lambda self, device="cpu", draw=Problem.draw: draw(self, "cpu"))
+    lines: list[str] = []
+    record = measure.run(table=[TINY], say=lines.append)
+    assert record.left_out == {CUDNN: "It is not here."} and list(record.contestants) == ["eager"]
+    assert {cell.contestant for cell in (*record.cells, *record.small)} == {"eager"}
+    assert any("eager" in line and "TFLOP/s forward" in line for line in lines)
+    assert len(list(tables(record))) >= 4

@@ -55,6 +55,8 @@ class Shape:
 def forward_shape(q: Tensor) -> Shape:
     """Measured on an H200 for fp16 and bf16 and D of 64 and 128; elsewhere what compiles without spills."""
     D = block_d(q.shape[3])
+    ### BEGIN SOLUTION
+    # STUB: return Shape(32, 32, 4, 1)  # right for all, and slow: which shapes fit is yours to find
     if q.element_size() == 4:  # products of fp32 run on no tensor core: small blocks
         return Shape(32, 32, 4, 1)
     if D <= 64:
@@ -62,6 +64,7 @@ def forward_shape(q: Tensor) -> Shape:
     if D == 128:  # one stage takes 50 KB: three programs share a multiprocessor if 160 registers are enough
         return Shape(64, 128, 4, 1, registers=160)
     return Shape(64, 64, 4, 1)
+    ### END SOLUTION
 
 
 @triton.jit
@@ -71,6 +74,8 @@ def scan_keys(
     BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # the online softmax over keys first … end, base 2: scale is alpha · log₂e, m_i in its units
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO tuned_forward: the loop over blocks of keys, with MASKED and without")
     for start in tl.range(first, end, BLOCK_K):
         k = k_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
         s = tl.dot(q, k.T, input_precision="ieee")
@@ -94,6 +99,7 @@ def scan_keys(
         v = v_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
         acc = tl.dot(p.to(v.dtype), v, acc * rescale[:, None], input_precision="ieee")
         m_i = m_new
+    ### END SOLUTION
     return m_i, l_i, acc
 
 

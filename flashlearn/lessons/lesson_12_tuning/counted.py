@@ -1,13 +1,16 @@
 """What the compiler makes of a rung, counted: instructions by kind, registers, spills, shared memory.
 
->>> made = compiled(RUNGS[0], D=64)
->>> made["exponentials"], made["registers"]
+    >>> made = compiled(FORWARD[0], D=64)
+    >>> made["exponentials"], made["registers"]
+
+Nothing is run on a GPU for it, and none need be here.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -15,50 +18,55 @@ from flashlearn import compiler
 from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.route import observing
-from flashlearn.lessons.lesson_12_tuning.ladder import Rung, forward
+from flashlearn.kernels.tuned_forward import Shape
+from flashlearn.lessons.lesson_12_tuning.rungs import Rung, attend
 
 KINDS = {
-    "64-bit sums and products": r"\b(?:add|sub|mul|mad|shl)(?:\.\w+)*?\.[sub]64\b",
+    "64-bit integers": r"\b(?:add|sub|mul|mad|shl)(?:\.\w+)*?\.[sub]64\b",
     "exponentials": r"\bex2\.approx",
-    "products of their own": r"\bmul(?:\.\w+)*?\.f32\b",
+    "multiplications": r"\bmul(?:\.\w+)*?\.f32\b",
     "fused multiply-adds": r"\bfma\.rn(?:\.\w+)*?\.f32\b",
-    "sums and differences": r"\b(?:add|sub)(?:\.\w+)*?\.f32\b",
+    "additions": r"\b(?:add|sub)(?:\.\w+)*?\.f32\b",
     "selections": r"\bselp\.\w+",
     "stores to shared memory": r"\bst\.shared|\bstmatrix",
-    "products of tiles": r"\bwgmma\.mma_async",
+    "barriers": r"\bbar\.sync",
 }
 """Instructions of PTX by what they are for."""
 
 
-def kinds(ptx: str) -> dict[str, int]:
-    """How often each kind of instruction stands in the PTX."""
+def kinds(launch: Launch, target: int = 90) -> dict[str, int]:
+    """How often each kind of instruction stands in what a launch compiles to."""
+    ptx = str(listing(launch, target)["ptx"])
     return {name: len(re.findall(pattern, ptx)) for name, pattern in KINDS.items()}
 
 
-def launched(rung: Rung, D: int, causal: bool = False, blocks: int = 2) -> Launch:
-    """One observed launch of the rung's kernel, on a head of so many blocks, in bf16."""
-    S = blocks * max(rung.block_q, rung.block_k)
-    q = torch.zeros(1, 1, S, D, dtype=torch.bfloat16)
-    with observing() as (session, _):
-        forward(rung)(q, q, q, causal, 0.125)
-    return session.launches[-1]
-
-
-def compiled(rung: Rung, D: int, causal: bool = False, target: int = 90) -> dict[str, int | str]:
-    """Instructions, registers, spilled bytes, shared bytes of a rung on an H100 (or another target)."""
-    launch = launched(rung, D, causal, blocks=1)
+def needs(launch: Launch, target: int = 90) -> dict[str, Any]:
+    """Registers per thread, spilled bytes and shared bytes of a launch, and how full it keeps the GPU."""
     (made,) = compiler.compile_launch(launch, targets=(target,))
     if made.error:
         return {"error": made.error}
-    shown = {
-        "registers": made.registers or 0,
-        "spilled": made.spill_bytes or 0,
-        "shared": made.shared_bytes or 0,
+    return {
+        "registers": made.registers,
+        "spilled": made.spill_bytes,
+        "shared": made.shared_bytes,
+        "occupancy": made.occupancy,
     }
-    return kinds(str(listing(launch, target)["ptx"])) | shown
 
 
-def shaped(rung: Rung, block_q: int, block_k: int, stages: int, warps: int) -> Rung:
-    """The rung with another configuration."""
-    name = f"{block_q} × {block_k}, {stages} stages, {warps} warps"
-    return replace(rung, name=name, block_q=block_q, block_k=block_k, stages=stages, warps=warps)
+def launched(rung: Rung, D: int, causal: bool = False) -> Launch:
+    """One observed launch of the rung's kernel in bf16, on a single small head."""
+    q = torch.zeros(1, 1, 16, D, dtype=torch.bfloat16)
+    with observing() as (session, _):
+        attend(rung, q, q, q, causal)
+    return session.launches[-1]
+
+
+def compiled(rung: Rung, D: int, causal: bool = False) -> dict[str, Any]:
+    """Instructions and needs of a rung on an H100."""
+    launch = launched(rung, D, causal)
+    return kinds(launch) | needs(launch)
+
+
+def shaped(rung: Rung, shape: Shape) -> Rung:
+    """The rung with another block shape, number of warps and of stages."""
+    return replace(rung, shape=shape)

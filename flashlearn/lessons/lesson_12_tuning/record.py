@@ -1,10 +1,11 @@
-"""What was measured of the ladder on a GPU, and what profilers said: shipped as data, or measured here.
+"""What was measured of the ladder on a GPU, and what a profiler said: shipped as data, or measured here.
 
-    >>> ladder = shipped_ladder()       # None until a record is shipped
-    >>> factors(ladder, "forward", causal=False)      # [("plain", 1.0), ("narrow offsets", 1.08), …]
+    >>> record = shipped_ladder()                      # None while no record is shipped
+    >>> factors(record, "forward", causal=False)       # {"tiles of 32-bit offsets": 1.08, …}
 
 A record is {"device", "versions", "date", "rungs": [{"name", "what", "predicted", "shapes": [{"D", "S",
-"causal", "direction", "ms", "spread"}]}]}; a profile {"device", "rungs": [{"name", "counters": {name: value}}]}.
+"causal", "direction", "ms", "spread"}]}]}; profiles are {"device", "rungs": [{"name", "what", "counters":
+{counter: value}}]}. A rung of a record that the lesson does not know is shown all the same.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Any
 import torch
 import triton
 
-from flashlearn.lessons.lesson_12_tuning.ladder import RUNGS, forward
+from flashlearn.lessons.lesson_12_tuning.rungs import BACKWARD, FORWARD, Rung, backward_calls, forward_calls
 from flashlearn.machine import device
-from flashlearn.machine.stopwatch import contest
+from flashlearn.machine.stopwatch import UNSTEADY, contest
 
 HERE = Path(__file__).parent
-TOKENS = 16384
+TOKENS, WIDTH = 16384, 2048
+"""B · S and H · D of every shape."""
 SHAPES = tuple((D, S, causal) for D in (64, 128) for S in (1024, 4096) for causal in (False, True))
 
 Record = dict[str, Any]
@@ -45,69 +47,65 @@ def _read(name: str) -> Record | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def measure(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float = 0.1) -> Record:
-    """A record of the ladder's rungs on this GPU: bf16, 2¹⁴ tokens, 2048 numbers in each; rungs take turns.
+def ladder() -> Record | None:
+    """The learner's own GPU's ladder where there is one, else the shipped record."""
+    return climb() if device.has_gpu() else shipped_ladder()
 
-    Raises RuntimeError without a GPU.
-    """
+
+def climb(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float = 0.1) -> Record:
+    """The ladder on this GPU, in bf16: all rungs of a shape take turns. Raises RuntimeError without a GPU."""
     if not device.has_gpu():
         raise RuntimeError("the ladder is timed on a GPU, and here is none: shipped_ladder() has a record")
-    triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
-    rungs: list[Record] = [
-        {"name": rung.name, "what": rung.what, "predicted": rung.predicted, "shapes": []} for rung in RUNGS
-    ]
+    rungs: dict[str, Record] = {}
     for D, S, causal in shapes:
-        B, H = TOKENS // S, 2048 // D
-        q, k, v = (torch.randn(B, H, S, D, device="cuda", dtype=torch.bfloat16) for _ in range(3))
-        calls = [_call(forward(rung), q, k, v, causal, D**-0.5) for rung in RUNGS]
-        for rung, figures in zip(rungs, contest(calls, seconds=seconds), strict=True):
-            rung["shapes"].append(
-                {"D": D, "S": S, "causal": causal, "direction": "forward"}
-                | {"ms": figures.median, "spread": figures.spread}
-            )
-    versions = {"torch": torch.__version__, "triton": triton.__version__}
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        size = (TOKENS // S, WIDTH // D, S, D)
+        q, k, v, do = (torch.randn(size, device="cuda", dtype=torch.bfloat16) for _ in range(4))
+        for direction, calls in (
+            ("forward", forward_calls(q, k, v, causal)),
+            ("backward", backward_calls(q, k, v, do, causal)),
+        ):
+            shape = {"D": D, "S": S, "causal": causal, "direction": direction}
+            for name, figures in zip(calls, contest(list(calls.values()), seconds=seconds), strict=True):
+                kept = rungs.setdefault(name, _described(name))
+                kept["shapes"].append(shape | {"ms": figures.median, "spread": figures.spread})
     return {
         "device": torch.cuda.get_device_name(),
-        "versions": versions,
-        "date": today,
-        "rungs": rungs,
+        "versions": {"torch": torch.__version__, "triton": triton.__version__},
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "rungs": list(rungs.values()),
     }
 
 
-def _call(launcher: Any, *arguments: Any) -> Any:
-    return lambda: launcher(*arguments)
+def _described(name: str) -> Record:
+    known: dict[str, Rung] = {rung.name: rung for rung in (*FORWARD, *BACKWARD)}
+    rung = known.get(name)
+    return {
+        "name": name,
+        "what": rung.what if rung else "the package's kernel",
+        "predicted": rung.predicted if rung else 1.0,
+        "shapes": [],
+    }
 
 
-def ladder() -> Record | None:
-    """The learner's own GPU's ladder where there is one, else the shipped record."""
-    return measure() if device.has_gpu() else shipped_ladder()
-
-
-def speeds(record: Record, direction: str, causal: bool) -> list[tuple[str, float]]:
+def rates(record: Record, direction: str, causal: bool) -> dict[str, float]:
     """For each rung the geometric mean over its shapes of the TFLOP/s, half of them credited if causal."""
+    found = {rung["name"]: _shapes(rung, direction, causal) for rung in record["rungs"]}
+    return {name: _mean([_rate(shape) for shape in shapes]) for name, shapes in found.items() if shapes}
+
+
+def factors(record: Record, direction: str, causal: bool) -> dict[str, float]:
+    """How many times as fast each rung is as the one below it: the lowest is left out."""
+    fast = list(rates(record, direction, causal).items())
+    return {name: rate / below for (_, below), (name, rate) in zip(fast, fast[1:], strict=False)}
+
+
+def unsteady(record: Record) -> list[str]:
+    """The timings whose spread is so large that they have to be taken with care, as rung and shape."""
     return [
-        (rung["name"], _mean([_tflops(shape) for shape in found]))
-        for rung in record["rungs"]
-        if (found := _shapes(rung, direction, causal))
-    ]
-
-
-def factors(record: Record, direction: str, causal: bool) -> list[tuple[str, float]]:
-    """How many times as fast each rung is as the one below it, as a geometric mean over the shapes."""
-    fast = speeds(record, direction, causal)
-    return [
-        (name, speed / before) for (_, before), (name, speed) in zip([fast[0], *fast], fast, strict=False)
-    ]
-
-
-def unsteady(record: Record, limit: float = 0.05) -> list[str]:
-    """The timings whose spread is above the limit, as rung and shape."""
-    return [
-        f"{rung['name']}, D {s['D']}, S {s['S']}{', causal' if s['causal'] else ''}"
+        f"{rung['name']}, D {s['D']}, S {s['S']}, {s['direction']}{', causal' if s['causal'] else ''}"
         for rung in record["rungs"]
         for s in rung["shapes"]
-        if s["spread"] is not None and s["spread"] > limit
+        if s["spread"] is not None and s["spread"] > UNSTEADY
     ]
 
 
@@ -115,10 +113,10 @@ def _shapes(rung: Record, direction: str, causal: bool) -> list[Record]:
     return [s for s in rung["shapes"] if s["direction"] == direction and s["causal"] == causal]
 
 
-def _tflops(shape: Record) -> float:
+def _rate(shape: Record) -> float:
+    """TFLOP/s from the credited products: two forward, five backward."""
     products = 4 if shape["direction"] == "forward" else 10
-    heads = 2048 // shape["D"]
-    operations = products * TOKENS * heads * shape["S"] * shape["D"] / (2 if shape["causal"] else 1)
+    operations = products * TOKENS * shape["S"] * WIDTH / (2 if shape["causal"] else 1)
     return operations / (shape["ms"] * 1e-3) / 1e12
 
 

@@ -160,6 +160,7 @@ slip(
 slip(
     "The unmasked loop loads the ragged tile without a mask of keys.",
     "out_of_bounds",
+    "out_of_bounds + no mask on the diagonal",
     edits=(("    whole = seen // BN * BN\n", "    whole = (seen + BN - 1) // BN * BN\n"),),
 )
 slip(

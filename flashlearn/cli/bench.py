@@ -30,6 +30,9 @@ def bench(
     ] = None,
     length: Annotated[list[int] | None, typer.Option(help="Only this S; may be given several times.")] = None,
     flex: Annotated[bool, typer.Option(help="Time FlexAttention too; compiling it takes minutes.")] = False,
+    tune: Annotated[
+        bool, typer.Option(help="Search for the tuned kernels' best shapes on this GPU, and remember them.")
+    ] = False,
     verdicts: Annotated[
         bool, typer.Option(help="How long each exercise's check takes, and what observing costs.")
     ] = False,
@@ -43,6 +46,9 @@ def bench(
 
         cold()
         return
+    if tune:
+        _tune()
+        return
     asked = json or show or plots or length or flex
     if verdicts or not (asked or has_gpu()):
         from flashlearn.course.measuring import main
@@ -55,6 +61,15 @@ def bench(
 
         save(record, json)
     _show(record, plots)
+
+
+def _tune() -> None:
+    from flashlearn.bench import tuning
+    from flashlearn.machine.device import has_gpu
+
+    if not has_gpu():
+        raise CourseError("There is no GPU here to tune kernels for.")
+    tuning.tune(console.say)
 
 
 def _record(show: Path | None, length: list[int] | None, flex: bool) -> Record:

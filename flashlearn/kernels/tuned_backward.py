@@ -22,24 +22,13 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
-from flashlearn.kernels.tuned_forward import LOG2_E, Shape, refuse_misfits
+from flashlearn.kernels.shapes import Shape, backward_shapes
+from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
-__all__ = ["backward_shapes", "tuned_backward"]
+__all__ = ["tuned_backward"]
 
 PADDED = 128
 """Queries that delta and LSE are padded to: a multiple of every block of queries."""
-
-
-def backward_shapes(q: Tensor) -> tuple[Shape, Shape]:
-    """Of the kernel for dK and dV, and of dQ's; measured on an H200 for fp16 and bf16, D of 64 and 128."""
-    D = block_d(q.shape[3])
-    if q.element_size() == 4:
-        return Shape(32, 32, 4, 1), Shape(32, 32, 4, 1)
-    if D <= 64:
-        return Shape(128, 64, 4, 2), Shape(64, 64, 4, 3)
-    if D == 128:
-        return Shape(64, 64, 4, 2), Shape(64, 64, 4, 2)
-    return Shape(64, 64, 8, 2), Shape(64, 64, 4, 1)
 
 
 @triton.jit
@@ -220,7 +209,7 @@ def tuned_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """dQ, dK and dV, each of its input's shape and dtype; o and lse as `tuned_forward` returned them.
 
-    Any strides; `alpha` is 1/√D unless given, `shapes` are `backward_shapes(q)`. Raises TypeError or
+    Any strides; `alpha` is 1/√D unless given, `shapes` are `backward_shapes(q, causal)`. Raises TypeError or
     ValueError for what does not go together.
     """
     refuse_misfits(q, k, v)
@@ -230,7 +219,7 @@ def tuned_backward(
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
     delta, lse2 = delta_and_lse(o, do, lse)
     dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
-    dkv, own = shapes or backward_shapes(q)
+    dkv, own = shapes or backward_shapes(q, causal)
     BLOCK_D, padded = block_d(D), lse2.shape[1]
     scanned = 2 * D * q.element_size()  # bytes per row of the two tensors that a program scans
     tiles = triton.cdiv(S_k, dkv.block_k)

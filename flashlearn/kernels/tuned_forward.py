@@ -16,7 +16,6 @@ LSE = −inf. The lines between BEGIN and END SOLUTION are lesson 12's exercise.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 import triton
@@ -24,47 +23,13 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
+from flashlearn.kernels.shapes import Shape, forward_shape
 
-__all__ = ["Shape", "forward_shape", "refuse_misfits", "tuned_forward"]
+__all__ = ["LOG2_E", "refuse_misfits", "tuned_forward"]
 
 LOG2_E = math.log2(math.e)
 EDGE = 64
 """Keys of a block that a mask cuts: small blocks reach less far beyond what is seen."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How a kernel is cut: queries and keys of a tile, warps of a program, stages of its loop.
-
-    `registers` is what a thread may have at most; None leaves it to the compiler.
-    """
-
-    block_q: int
-    block_k: int
-    warps: int
-    stages: int
-    registers: int | None = None
-
-    @property
-    def options(self) -> dict[str, int]:
-        """What a launch takes beside its arguments."""
-        at_most = {"maxnreg": self.registers} if self.registers else {}
-        return {"num_warps": self.warps, "num_stages": self.stages, **at_most}
-
-
-def forward_shape(q: Tensor) -> Shape:
-    """Measured on an H200 for fp16 and bf16 and D of 64 and 128; elsewhere what compiles without spills."""
-    D = block_d(q.shape[3])
-    ### BEGIN SOLUTION
-    # STUB: return Shape(32, 32, 4, 1)  # right for all, and slow: which shapes fit is yours to find
-    if q.element_size() == 4:  # products of fp32 run on no tensor core: small blocks
-        return Shape(32, 32, 4, 1)
-    if D <= 64:
-        return Shape(64, 128, 4, 2)
-    if D == 128:  # one stage takes 50 KB: three programs share a multiprocessor if 160 registers are enough
-        return Shape(64, 128, 4, 1, registers=160)
-    return Shape(64, 64, 4, 1)
-    ### END SOLUTION
 
 
 @triton.jit
@@ -75,7 +40,7 @@ def scan_keys(
 ):  # fmt: skip
     # the online softmax over keys first … end, base 2: scale is alpha · log₂e, m_i in its units
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO tuned_forward: the loop over blocks of keys, with MASKED and without")
+    # STUB: tl.static_assert(False, "TODO tuned_forward: the loop over keys, with MASKED and without")
     for start in tl.range(first, end, BLOCK_K):
         k = k_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
         s = tl.dot(q, k.T, input_precision="ieee")
@@ -177,15 +142,15 @@ def tuned_forward(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """O [B, H, S_q, D] in q's dtype and LSE [B, H, S_q] in fp32; K and V are [B, H_k, S_k, D], H_k divides H.
 
-    Any strides; `alpha` is 1/√D unless given, `shape` is `forward_shape(q)`. Raises TypeError or ValueError
-    for what does not go together.
+    Any strides; `alpha` is 1/√D unless given, `shape` is `forward_shape(q, causal)`. Raises TypeError or
+    ValueError for what does not go together.
     """
     refuse_misfits(q, k, v)
     q, k, v = complying(q), complying(k), complying(v)
     B, H, S_q, D = q.shape
     H_k, S_k = k.shape[1:3]
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
-    cut = shape or forward_shape(q)
+    cut = shape or forward_shape(q, causal)
     o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     tiles = triton.cdiv(S_q, cut.block_q)

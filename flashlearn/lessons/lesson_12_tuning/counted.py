@@ -1,6 +1,6 @@
 """What the compiler makes of a rung, counted: instructions by kind, registers, spills, shared memory.
 
-    >>> made = compiled(FORWARD[0], D=64)
+    >>> made = compiled(RUNGS[0], D=64)
     >>> made["exponentials"], made["registers"]
 
 Nothing is run on a GPU for it, and none need be here.
@@ -18,8 +18,8 @@ from flashlearn import compiler
 from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.route import observing
-from flashlearn.kernels.tuned_forward import Shape
-from flashlearn.lessons.lesson_12_tuning.rungs import Rung, attend
+from flashlearn.kernels.shapes import Shape, forward_shape
+from flashlearn.lessons.lesson_12_tuning.ladder import Rung, forward
 
 KINDS = {
     "64-bit integers": r"\b(?:add|sub|mul|mad|shl)(?:\.\w+)*?\.[sub]64\b",
@@ -54,10 +54,12 @@ def needs(launch: Launch, target: int = 90) -> dict[str, Any]:
 
 
 def launched(rung: Rung, D: int, causal: bool = False) -> Launch:
-    """One observed launch of the rung's kernel in bf16, on a single small head."""
-    q = torch.zeros(1, 1, 16, D, dtype=torch.bfloat16)
+    """One observed launch of the rung's kernel in bf16, on a single head of one block."""
+    q = torch.zeros(1, 1, 1, D, dtype=torch.bfloat16)
+    cut = rung.shape or forward_shape(q, causal)
+    q = q.new_zeros(1, 1, max(cut.block_q, cut.block_k), D)
     with observing() as (session, _):
-        attend(rung, q, q, q, causal)
+        forward(rung)(q, q, q, causal, 0.125)
     return session.launches[-1]
 
 

@@ -64,7 +64,8 @@ FOLDED = {
         **made(fold, "largest raw product"),
     ),
     "hidden, then scaled": Mistake(
-        "Hidden products are −∞ before they meet a negative factor, which makes +∞ of them: they win the row.",
+        "Hidden products are −∞ before they meet a negative factor, which makes +∞ of them: they win the "
+        "row.",
         "Let the factor be positive before the mask comes, or mask what is scaled.",
         **made(fold, "hidden before the scale"),
     ),
@@ -120,8 +121,8 @@ def _splits(how: str) -> dict[str, Any]:
 
 SPLIT = {
     "whole as far as the last query sees": Mistake(
-        "whole goes as far as the block's last query sees. Its first query sees less: in the tiles between, it "
-        "would see later keys.",
+        "whole goes as far as the block's last query sees. Its first query sees less: in the tiles "
+        "between, it would see later keys.",
         "A tile needs no mask if every query of the block sees all of it. Which query sees least?",
         **_splits("by the last query"),
     ),
@@ -174,8 +175,8 @@ ORDER = {
         wrong=_lightest_first,
     ),
     "one head after the other": Mistake(
-        "The order is right within a head, and the heads follow each other: the last head's heavy blocks begin "
-        "when all others are done.",
+        "The order is right within a head, and the heads follow each other: the last head's heavy blocks "
+        "begin when all others are done.",
         "First the heaviest block of every head, then the next of every head.",
         wrong=_head_after_head,
     ),
@@ -247,8 +248,8 @@ BUDGET = {
 _forward = ways(grouped.faulty_forward)
 FORWARD = {
     "alpha folded into the maximum": Mistake(
-        "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken relative to "
-        "it: right while the scores lie within some 88 of each other, then ∞/∞.",
+        "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken "
+        "relative to it: right while the scores lie within some 88 of each other, then ∞/∞.",
         "alpha x = |alpha| (−x): give the sign to Q, which costs nothing, and fold |alpha|.",
         **_forward("maximum before alpha"),
     ),
@@ -263,8 +264,8 @@ FORWARD = {
         **_forward("exp2 of natural numbers"),
     ),
     "Q scaled in its own dtype": Mistake(
-        "Q is multiplied by alpha log2 e and rounded back to its dtype before the product. O hardly shows it; "
-        "LSE does.",
+        "Q is multiplied by alpha log2 e and rounded back to its dtype before the product. O hardly shows "
+        "it; LSE does.",
         "Leave Q as it is, and fold the factor into the exponent: x · c − m · c is one fused multiply-add.",
         **_forward("q scaled in its dtype"),
     ),
@@ -275,7 +276,8 @@ FORWARD = {
         **_forward("whole tiles by the last query", also=("only whole tiles",)),
     ),
     "a tile between the loops": Mistake(
-        "The second loop begins one tile late: the tile in which the first one stopped is visited by neither.",
+        "The second loop begins one tile late: the tile in which the first one stopped is visited by "
+        "neither.",
         "The second loop begins exactly where the first one ends.",
         **_forward("tile after the whole ones skipped"),
     ),

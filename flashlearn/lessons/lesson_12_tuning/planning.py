@@ -33,7 +33,8 @@ def program_to_tile(pid: Any, blocks: Any, heads: Any) -> tuple[Any, Any]:
 def forward_budget(block_q: Any, block_k: Any, D: Any, size: Any, stages: Any, warps: Any) -> tuple[Any, Any]:
     """(bytes of shared memory, accumulators per thread) of a forward pass with wgmma.
 
-    Q's tile lies in shared memory once, those of K and V once per stage; S and the sum for O are fp32, in registers.
+    Q's tile lies in shared memory once, those of K and V once per stage, of which there are two at least; S
+    and the sum for O are fp32, in registers.
     """
     shared = size * D * (block_q + 2 * stages * block_k)
     return shared, sp.Rational(block_q * (block_k + D), 32 * warps)

@@ -1,7 +1,7 @@
 """What was measured of the ladder on a GPU, and what a profiler said: shipped as data, or measured here.
 
     >>> record = shipped_ladder()                      # None while no record is shipped
-    >>> factors(record, "forward", causal=False)       # {"tiles of 32-bit offsets": 1.08, …}
+    >>> factors(record, "forward", causal=False)       # {"narrow offsets": 1.08, …}
 
 A record is {"device", "versions", "date", "rungs": [{"name", "what", "predicted", "shapes": [{"D", "S",
 "causal", "direction", "ms", "spread"}]}]}; profiles are {"device", "rungs": [{"name", "what", "counters":
@@ -11,6 +11,7 @@ A record is {"device", "versions", "date", "rungs": [{"name", "what", "predicted
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 import statistics
@@ -20,7 +21,7 @@ from typing import Any
 import torch
 import triton
 
-from flashlearn.lessons.lesson_12_tuning.rungs import BACKWARD, FORWARD, Rung, backward_calls, forward_calls
+from flashlearn.lessons.lesson_12_tuning.ladder import BACKWARD, RUNGS, backward_calls, forward_calls
 from flashlearn.machine import device
 from flashlearn.machine.stopwatch import UNSTEADY, contest
 
@@ -49,10 +50,10 @@ def _read(name: str) -> Record | None:
 
 def ladder() -> Record | None:
     """The learner's own GPU's ladder where there is one, else the shipped record."""
-    return climb() if device.has_gpu() else shipped_ladder()
+    return measure() if device.has_gpu() else shipped_ladder()
 
 
-def climb(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float = 0.1) -> Record:
+def measure(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float = 0.1) -> Record:
     """The ladder on this GPU, in bf16: all rungs of a shape take turns. Raises RuntimeError without a GPU."""
     if not device.has_gpu():
         raise RuntimeError("the ladder is timed on a GPU, and here is none: shipped_ladder() has a record")
@@ -77,14 +78,9 @@ def climb(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float = 0
 
 
 def _described(name: str) -> Record:
-    known: dict[str, Rung] = {rung.name: rung for rung in (*FORWARD, *BACKWARD)}
-    rung = known.get(name)
-    return {
-        "name": name,
-        "what": rung.what if rung else "the package's kernel",
-        "predicted": rung.predicted if rung else 1.0,
-        "shapes": [],
-    }
+    known = {rung.name: (rung.what, rung.predicted) for rung in RUNGS} | {n: more for n, *more in BACKWARD}
+    what, predicted = known[name]
+    return {"name": name, "what": what, "predicted": predicted, "shapes": []}
 
 
 def rates(record: Record, direction: str, causal: bool) -> dict[str, float]:
@@ -96,7 +92,7 @@ def rates(record: Record, direction: str, causal: bool) -> dict[str, float]:
 def factors(record: Record, direction: str, causal: bool) -> dict[str, float]:
     """How many times as fast each rung is as the one below it: the lowest is left out."""
     fast = list(rates(record, direction, causal).items())
-    return {name: rate / below for (_, below), (name, rate) in zip(fast, fast[1:], strict=False)}
+    return {name: rate / below for (_, below), (name, rate) in itertools.pairwise(fast)}
 
 
 def unsteady(record: Record) -> list[str]:

@@ -1,4 +1,5 @@
-"""What is asked of a tuned kernel besides right numbers: no hidden tiles; and, where a budget is the task, a budget."""
+"""What is asked of a tuned kernel besides right numbers: no hidden tiles; and, where a budget is the "
+"task, a budget."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
 
 
 def keeps_the_budget(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if the forward kernel for D 128 in bf16 does not fit an H100, spills, or leaves wgmma out."""
+    """A sentence if the forward kernel for D 128 in bf16 does not fit an H100, spills, or leaves wgmma "
+    "out."""
     case = attention_case(256, 256, 128, dtype=BF16, seed=66)
     given = _asked(forward_inputs(case, case.generator()), False)
     launches = answer.run(given, Observed()).completed().observation.launches
@@ -44,7 +46,8 @@ def _over_budget(launch: Launch) -> str:
     if made.spill_bytes:
         return (
             f"Right, and over the budget: for D 128 in bf16 {launch.name} has {made.registers} registers per "
-            f"thread on an {made.device}, and {made.spill_bytes} bytes more that found none ({made.constants})."
+            f"thread on an {made.device}, and {made.spill_bytes} bytes more that found none "
+            f"({made.constants})."
         )
     if made.tensor_cores != "wgmma":
         return (

@@ -1,5 +1,8 @@
 """Answers to tuned_backward: right ones in several styles, and the slips that tuning brings."""
 
+# Kernels stay as they were typed: lines as long as they are, and the names of matrices.
+# ruff: noqa: E501, E741, RUF100
+
 from tests.corpus import edited, right, written, wrong
 
 TWO = """

@@ -1,5 +1,8 @@
 """Answers to lesson 12's small exercises."""
 
+# Kernels stay as they were typed: lines as long as they are, and the names of matrices.
+# ruff: noqa: E501, E741, RUF100
+
 import sympy as sp
 
 from tests.corpus import edited, right, written, wrong

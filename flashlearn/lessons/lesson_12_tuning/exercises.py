@@ -161,44 +161,6 @@ split_loops = Exercise(
     ),
 )
 
-# ---------------------------------------------------------------- heaviest_first
-
-
-def _program(pid: int, blocks: int, heads: int) -> Case:
-    return Case(
-        f"program {pid} of {blocks} blocks, {heads} heads", {"pid": pid, "blocks": blocks, "heads": heads}
-    )
-
-
-heaviest_first = Exercise(
-    name="heaviest_first",
-    lesson="12",
-    kind=Kind.SYMBOLIC,
-    title="Which tile a program takes, so that the longest loops begin first",
-    signature="(pid, blocks, heads) -> (block, head)",
-    outputs=("block", "head"),
-    inputs=integers,
-    cases=(
-        _program(0, 8, 64),
-        _program(63, 8, 64),
-        _program(64, 8, 64),
-        _program(511, 8, 64),
-        _program(7, 3, 5),
-        _program(14, 3, 5),
-        _program(0, 1, 1),
-    ),
-    judged=HowJudged(reference=planning.program_to_tile),
-    explained=HowExplained(mistakes=mistakes.ORDER),
-    points=1,
-    hints=(
-        "Programs begin in the order of their numbers, as places become free. Under a causal mask the "
-        "work of a block grows with its number.",
-        "All heads' heaviest blocks come first: the first `heads` programs share one block number, the "
-        "next ones the number below.",
-        "`pid // heads` counts from 0 upwards, and the block's number downwards from `blocks - 1`.",
-    ),
-)
-
 # ---------------------------------------------------------------- forward_budget
 
 CONFIGURATION = ("block_q", "block_k", "D", "size", "stages", "warps")
@@ -237,6 +199,44 @@ forward_budget = Exercise(
         "`shared = size * D * (block_q + …)`, where a stage adds two tiles of block_k rows. "
         "`accumulators` is a fraction: both results' elements over the threads (`sp.Rational`, or / of "
         "sympy's integers).",
+    ),
+)
+
+# ---------------------------------------------------------------- heaviest_first
+
+
+def _program(pid: int, blocks: int, heads: int) -> Case:
+    return Case(
+        f"program {pid} of {blocks} blocks, {heads} heads", {"pid": pid, "blocks": blocks, "heads": heads}
+    )
+
+
+heaviest_first = Exercise(
+    name="heaviest_first",
+    lesson="12",
+    kind=Kind.SYMBOLIC,
+    title="Which tile a program takes, so that the longest loops begin first",
+    signature="(pid, blocks, heads) -> (block, head)",
+    outputs=("block", "head"),
+    inputs=integers,
+    cases=(
+        _program(0, 8, 64),
+        _program(63, 8, 64),
+        _program(64, 8, 64),
+        _program(511, 8, 64),
+        _program(7, 3, 5),
+        _program(14, 3, 5),
+        _program(0, 1, 1),
+    ),
+    judged=HowJudged(reference=planning.program_to_tile),
+    explained=HowExplained(mistakes=mistakes.ORDER),
+    points=1,
+    hints=(
+        "Programs begin in the order of their numbers, as places become free. Under a causal mask the "
+        "work of a block grows with its number.",
+        "All heads' heaviest blocks come first: the first `heads` programs share one block number, the "
+        "next ones the number below.",
+        "`pid // heads` counts from 0 upwards, and the block's number downwards from `blocks - 1`.",
     ),
 )
 
@@ -397,6 +397,33 @@ tuned_forward = Exercise(
     ),
 )
 
+# ---------------------------------------------------------------- lean_forward
+
+LEAN_CASES = (
+    *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
+    _flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
+)
+lean_forward = dataclasses.replace(
+    tuned_forward,
+    name="lean_forward",
+    title="The forward pass within a budget of registers and shared memory",
+    cases=LEAN_CASES,
+    judged=dataclasses.replace(tuned_forward.judged, review=keeps_the_budget, real_sizes={}),
+    timed=HowTimed(peer=tuned_forward.timed.peer, peer_name=tuned_forward.timed.peer_name, case=TUNED_TIMING),
+    solution="flashlearn.lessons.lesson_12_tuning.lean:lean_forward",
+    explained=HowExplained(mistakes=mistakes.LEAN),
+    points=2,
+    hints=(
+        "The check compiles your kernel for an H100, with the blocks that your launcher takes for bf16 at "
+        "S 256 and D 128. Its card says what it needs: registers, spills, shared memory, occupancy.",
+        "Spills come from accumulators: the scores and the sum for O, in fp32, over 32 · warps threads. "
+        "More than 128 of them per thread leave no room. `forward_budget` tells both numbers for any "
+        "block shape.",
+        "128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages 112 KiB. wgmma wants 64 "
+        "rows for each group of four warps, so BLOCK_Q is 64 at least. Is a tile of your offsets in 64 bits?",
+    ),
+)
+
 # ---------------------------------------------------------------- tuned_backward
 
 
@@ -492,32 +519,5 @@ tuned_backward = Exercise(
         "LSE meets log2 e once per row, +∞ stands in for −∞; `p_t = tl.exp2(x_t * (alpha * log2e) - "
         "lse[None, :])`, with the mask in it only where `start` lies before the first query that sees all "
         "of the block's keys; alpha alone comes onto dQ and dK at the end.",
-    ),
-)
-
-# ---------------------------------------------------------------- lean_forward
-
-LEAN_CASES = (
-    *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
-    _flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
-)
-lean_forward = dataclasses.replace(
-    tuned_forward,
-    name="lean_forward",
-    title="The forward pass within a budget of registers and shared memory",
-    cases=LEAN_CASES,
-    judged=dataclasses.replace(tuned_forward.judged, review=keeps_the_budget, real_sizes={}),
-    timed=HowTimed(peer=tuned_forward.timed.peer, peer_name=tuned_forward.timed.peer_name, case=TUNED_TIMING),
-    solution="flashlearn.lessons.lesson_12_tuning.lean:lean_forward",
-    explained=HowExplained(mistakes=mistakes.LEAN),
-    points=2,
-    hints=(
-        "The check compiles your kernel for an H100, with the blocks that your launcher takes for bf16 at "
-        "S 256 and D 128. Its card says what it needs: registers, spills, shared memory, occupancy.",
-        "Spills come from accumulators: the scores and the sum for O, in fp32, over 32 · warps threads. "
-        "More than 128 of them per thread leave no room. `forward_budget` tells both numbers for any "
-        "block shape.",
-        "128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages 112 KiB. wgmma wants 64 "
-        "rows for each group of four warps, so BLOCK_Q is 64 at least. Is a tile of your offsets in 64 bits?",
     ),
 )

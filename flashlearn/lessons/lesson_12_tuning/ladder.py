@@ -31,9 +31,7 @@ PLAIN = Shape(64, 64, 4, 3)
 
 
 @triton.jit
-def _add_tile(
-    q, k, v, m_i, l_i, acc, columns, rows, alpha, BASE2: tl.constexpr, MASKED: tl.constexpr
-):  # fmt: skip
+def _weights(q, k, m_i, columns, rows, alpha, BASE2: tl.constexpr, MASKED: tl.constexpr):
     x = tl.dot(q, tl.trans(k))
     if BASE2:
         c = alpha * 1.4426950408889634
@@ -49,9 +47,7 @@ def _add_tile(
         m_new = tl.maximum(m_i, tl.max(s, axis=1))
         rescale = tl.exp(m_i - m_new)
         p = tl.exp(s - m_new[:, None])
-    l_i = l_i * rescale + tl.sum(p, axis=1)
-    acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v)
-    return m_new, l_i, acc
+    return m_new, rescale, p
 
 
 @triton.jit
@@ -63,17 +59,22 @@ def _tiles(
     d = tl.arange(0, D)
     for start in range(first_key, end, BLOCK_K):
         columns = start + tl.arange(0, BLOCK_K)
-        if DESCRIBED:
-            k = kd.load([bh, start, 0]).reshape(BLOCK_K, D)
-            v = vd.load([bh, start, 0]).reshape(BLOCK_K, D)
-        elif WIDE:  # a tile of 64-bit offsets, made anew in each step
+        tile = tl.arange(0, BLOCK_K)[:, None] * row + d[None, :]
+        base = start.to(tl.int64) * row  # one 64-bit number moves, the tile of 32-bit offsets stays
+        if WIDE:  # a tile of 64-bit offsets, made anew in each step
             tile = columns.to(tl.int64)[:, None] * row + d[None, :]
-            k, v = tl.load(k_ptr + tile), tl.load(v_ptr + tile)
-        else:  # one 64-bit number moves, the tile of 32-bit offsets stays
-            tile = tl.arange(0, BLOCK_K)[:, None] * row + d[None, :]
-            base = start.to(tl.int64) * row
-            k, v = tl.load(k_ptr + base + tile), tl.load(v_ptr + base + tile)
-        m_i, l_i, acc = _add_tile(q, k, v, m_i, l_i, acc, columns, rows, alpha, BASE2, MASKED)
+            base = 0
+        if DESCRIBED:  # noqa: SIM108
+            k = kd.load([bh, start, 0]).reshape(BLOCK_K, D)
+        else:
+            k = tl.load(k_ptr + base + tile)
+        m_i, rescale, p = _weights(q, k, m_i, columns, rows, alpha, BASE2, MASKED)
+        l_i = l_i * rescale + tl.sum(p, axis=1)
+        if DESCRIBED:  # noqa: SIM108  only now: in a single stage K's place is free again
+            v = vd.load([bh, start, 0]).reshape(BLOCK_K, D)
+        else:
+            v = tl.load(v_ptr + base + tile)
+        acc = tl.dot(p.to(v.dtype), v, acc * rescale[:, None])
     return m_i, l_i, acc
 
 

@@ -65,7 +65,10 @@ flashlearn.recall("12", answers)
 # longer on an H100, for $D = 64$ and $D = 128$.
 
 # %% tags=["nbval-check-output"]
-PER_CLOCK = {"products": 4096, "exponentials": 16}  # operations of one H100 multiprocessor, dense fp16 and bf16
+PER_CLOCK = {
+    "products": 4096,
+    "exponentials": 16,
+}  # operations of one H100 multiprocessor, dense fp16 and bf16
 for D in (64, 128):
     scores = 64 * 128
     clocks = {
@@ -99,8 +102,8 @@ for rung in ladder.RUNGS:
     print(f"{rung.name:15} × {rung.predicted:20} {rung.what}")
 
 # %% [markdown]
-# `ladder.RUNGS` are switches of one kernel: `ladder.forward(rung)` launches it as it stands on that rung. Each is right,
-# which takes one cell to see, and the ladder is no faster than its slowest proof:
+# `ladder.RUNGS` are switches of one kernel, and `ladder.forward(rung)` launches it as it stands on that rung. Each is
+# right, which takes one cell to see:
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -131,8 +134,8 @@ assert counts["narrow offsets"]["64-bit integers"] < counts["plain"]["64-bit int
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - These are instructions in the program text, an H100's, in all of the kernel; the loop has most of them. Twelve fewer
-#   in each step, of some three hundred.
+# - These are instructions in the kernel's text for an H100, in all of it; most of them stand in the loop. A few
+#   registers become free as well.
 # - The limit has a place: say it where the kernel begins. A kernel that is silently wrong from $2^{31}$ on is worse than
 #   a slow one.
 # - Measured on an H200 with lesson 06's own kernel (fp16, $S$ 1024, $D$ 64): 274 µs became 243.
@@ -190,7 +193,9 @@ def folded_sum(alpha):
 
 
 for alpha in (1.5, -0.5, -1.5):
-    print(f"alpha {alpha:5}: {folded_sum(alpha):8.3f}, and it should be {float(torch.logsumexp(alpha * x, 0)):8.3f}")
+    print(
+        f"alpha {alpha:5}: {folded_sum(alpha):8.3f}, and it should be {float(torch.logsumexp(alpha * x, 0)):8.3f}"
+    )
 print("alpha   0: a hidden product times the factor is", float(torch.tensor(-math.inf) * 0.0))
 
 # %% [markdown]
@@ -274,12 +279,16 @@ for block_k in (64, 128):
         visited = sum(-(-end // block_k) for _, end in cut)
         masked = sum(-(-(end - whole) // block_k) for whole, end in cut)
         beyond = sum(-(-end // block_k) * block_k - end for _, end in cut) / (visited * block_k)
-        print(f"64 × {block_k:3}, S {S:5}: {masked / visited:5.1%} masked, {beyond:5.1%} of the keys for nothing")
+        print(
+            f"64 × {block_k:3}, S {S:5}: {masked / visited:5.1%} masked, {beyond:5.1%} of the keys for nothing"
+        )
 
 # %%
 made = {rung.name: counted.compiled(rung, D=64) for rung in ladder.RUNGS[2:4]}
 for name, counts in made.items():
-    print(f"{name:15} without a causal mask: {counts['selections']} selections, {counts['registers']} registers")
+    print(
+        f"{name:15} without a causal mask: {counts['selections']} selections, {counts['registers']} registers"
+    )
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
@@ -519,7 +528,8 @@ work = works["heaviest first"]
 shares = [sum(work[first :: H100.sms]) for first in range(H100.sms)]  # program p takes p, p + 132, p + 264, …
 print(f"each takes the next when free: {ends['heaviest first']:.0f}; shares fixed beforehand: {max(shares)}")
 full = [32] * len(work)
-print(f"without a mask: {planning.makespan(full, H100.sms)[0]:.0f}, and {max(sum(full[p :: H100.sms]) for p in range(H100.sms))}")
+fixed = max(sum(full[first :: H100.sms]) for first in range(H100.sms))
+print(f"without a mask: {planning.makespan(full, H100.sms)[0]:.0f} and {fixed}")
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
@@ -565,19 +575,23 @@ given = torch.zeros(128, 64, dtype=torch.bfloat16)
 made = {}
 for keys_first in (False, True):
     with flashlearn.observing() as (session, _):
-        dv_kernel[(1,)](given, given, given, given[:, 0].float(), given.clone(), 128, keys_first, BLOCK=64, D=64)
+        dv_kernel[(1,)](
+            given, given, given, given[:, 0].float(), given.clone(), 128, keys_first, BLOCK=64, D=64
+        )
     launch = session.launches[-1]
     made[keys_first] = counted.kinds(launch) | counted.needs(launch)
     shown = ("stores to shared memory", "barriers", "shared", "registers")
-    print("keys first:  " if keys_first else "transposed:  ", {kind: made[keys_first][kind] for kind in shown})
+    print(
+        "keys first:  " if keys_first else "transposed:  ", {kind: made[keys_first][kind] for kind in shown}
+    )
 
 assert made[True]["stores to shared memory"] < made[False]["stores to shared memory"]
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The transpose goes through shared memory: a store, a barrier and room for a tile of $P$ in every step. With keys
-#   first all three are gone. $dS^\top$ saves as much again.
+# - The transpose goes through shared memory: stores, a barrier and room for a tile of $P$ in every step. With keys
+#   first all three are gone, for some registers more. $dS^\top$ saves as much again.
 # - LSE and $\delta$ are numbers per query, and queries are columns now: `[None, :]`. It is the mistake to make here.
 # - $dQ$ needs $dS$ with queries as rows. In a kernel of its own that comes for nothing; in one pass (lesson 11) it is the
 #   transpose that is left, with atomics on top. The package's backward pass has two kernels, seven products for five,
@@ -605,7 +619,9 @@ else:
             for name, factor in gained.items():
                 said = "" if factor > 1.01 else "  did not pay"
                 where = f"{direction}, {'causal' if causal else 'full'}"
-                print(f"{where:17} {name:20} predicted × {known[name]['predicted']:21} measured × {factor:.2f}{said}")
+                print(
+                    f"{where:17} {name:20} predicted × {known[name]['predicted']:21} measured × {factor:.2f}{said}"
+                )
     shaky = record.unsteady(climbed)
     print(f"{len(shaky)} timings have a spread above 5 %" + (": " + "; ".join(shaky[:4]) if shaky else ""))
 
@@ -655,8 +671,8 @@ else:
 # ### Exercise 5: `tuned_forward` · core
 #
 # Everything together. The launcher is given; it describes the tensors, decides the order of programs and passes what
-# `forward_shape` chooses. The loop over keys and the kernel around it are yours, and so are the shapes. If you would rather
-# use pointers, or another grid, do: the check asks for results.
+# `forward_shape` chooses. The loop over keys and the kernel around it are yours, and so are the shapes: put your own in
+# place of `forward_shape(…)`. If you would rather use pointers, or another grid, do: the check asks for results.
 #
 # - $Q$ `[B, H, S_q, D]`; $K$ and $V$ `[B, H_k, S_k, D]`, where $H_k$ divides $H$ and head $h$ of $Q$ meets head
 #   $\lfloor h / (H / H_k) \rfloor$ of $K$; any strides, ragged $S$, $S_q \ne S_k$, $D$ up to 128 and more;

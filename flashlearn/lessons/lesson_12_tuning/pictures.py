@@ -1,4 +1,4 @@
-"""The pictures of lesson 12: which tiles need a mask, who works when, what each rung of the ladder brought."""
+"""The pictures of lesson 12: which tiles need a mask, who works when, what each rung brought."""
 
 from __future__ import annotations
 
@@ -79,4 +79,5 @@ def climbed(record: Record, direction: str = "forward") -> Picture:
         axes.set_xlabel("TFLOP/s, bf16, mean over shapes")
         said.append(f"{'causal' if causal else 'full'} from {fast[names[0]]:.0f} to {fast[names[-1]]:.0f}")
     panels[0].invert_yaxis()
-    return Picture(figure, f"The ladder of the {direction} pass on {record['device']}: {'; '.join(said)} TFLOP/s.")
+    where = f"the {direction} pass on {record['device']}"
+    return Picture(figure, f"The ladder of {where}: {'; '.join(said)} TFLOP/s.")

@@ -198,13 +198,6 @@ def of_atomics(formula: Ways, launcher: str, name: str, whose: str) -> dict[str,
             launcher=faulty(launcher, "load, add, store"),
             status="RACE",
         ),
-        "stored, not added": Mistake(
-            f"Each program stores its share of {name} over those of the others: what remains is the share of "
-            "whoever came last.",
-            f"{name} {whose} a sum over programs: add, with tl.atomic_add.",
-            launcher=faulty(launcher, "stored, not added"),
-            status="RACE",
-        ),
         "shares added without a mask": Mistake(
             "An atomic touches memory as a store does: lanes beyond the last row, and for D below BLOCK_D "
             "beyond the last column, lie outside, or in the next head.",
@@ -317,12 +310,6 @@ def of_parts(formula: Ways) -> dict[str, Mistake]:
             launcher=faulty("determinism", "one part for all"),
             status="RACE",
         ),
-        "one part for all heads": Mistake(
-            "The programs of all heads with one number store their shares of dQ in one place.",
-            "There are as many parts as heads times blocks of keys: head · blocks + block.",
-            launcher=faulty("determinism", "one part for all heads"),
-            status="RACE",
-        ),
         "the last part is not added": Mistake(
             "The sum leaves out the share of the last block of keys.",
             "How many blocks of keys are there, and is the last, incomplete one among them?",
@@ -364,6 +351,13 @@ CATALOGUE_OF_QUERIES = {
 
 ATOMIC = {
     **of_atomics(of_keys, "fused_backward_atomic", "dQ", "is"),
+    "stored, not added": Mistake(
+        "Each program stores its share of dQ over those of the others: what remains is the share of whoever "
+        "came last.",
+        "dQ is a sum over programs: add, with tl.atomic_add.",
+        launcher=faulty("fused_backward_atomic", "stored, not added"),
+        status="RACE",
+    ),
     **_chosen(
         CATALOGUE_OF_KEYS,
         "alpha is missing from dQ",

@@ -13,8 +13,8 @@ from flashlearn.kernels.fused_backward import (
     fused_backward_atomic,
     fused_backward_rows,
     fused_keys_kernel,
-    refuse_far_rows,
 )
+from flashlearn.kernels.reach import refuse_far_rows
 from flashlearn.kernels.repeatable_backward import determinism
 from flashlearn.lessons.lesson_11_one_pass import exercises as lesson
 from flashlearn.lessons.lesson_11_one_pass import mistakes, orders

@@ -139,7 +139,7 @@ def two_kernels(q, k, v, o, do, lse, alpha, causal):
 # ---------------------------------------------------------------- a program owns queries
 
 rows(
-    "dK's shares overwrite each other.", "stored, not added", "race",
+    "dK's shares overwrite each other.", "race",
     edits=[(ADD_DK, "tl.store(dk_ptr + dkv_tile, dk_share, mask=in_tile)")],
 )
 rows(

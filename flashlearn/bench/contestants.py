@@ -55,8 +55,8 @@ def contestants(flex: bool = False) -> tuple[list[Contestant], dict[str, str]]:
     found = [Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True)]
     left_out: dict[str, str] = {}
     try:
-        forward = importlib.import_module("flashlearn.kernels.tuned_forward").tuned_forward
-        backward = importlib.import_module("flashlearn.kernels.tuned_backward").tuned_backward
+        fast = importlib.import_module("flashlearn.kernels.fast_attention")
+        forward, backward = fast.fast_forward, fast.fast_backward
         found.append(Contestant("tuned", "lesson 12", launchers(forward, backward), compiled=True))
     except (ImportError, AttributeError) as error:
         left_out["tuned"] = str(error)

@@ -17,14 +17,14 @@ from typing import Any
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs
+from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs, Kind
 from flashlearn.interpreter.modes import LightMode
-from flashlearn.interpreter.observation import Observation
+from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.circumstances import Timed
+from flashlearn.running.circumstances import Planned, Timed
 
 SHORTEST = 1e-6
 """Predictions below this many seconds are left out: launching a kernel alone takes longer."""
@@ -145,6 +145,16 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
         scaled_from=case,
         half=half,
     )
+
+
+def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
+    """What the answer would launch on a GPU in the case for timing; nothing where that cannot be known."""
+    case = exercise.timed.case
+    if exercise.kind is not Kind.KERNEL or case is None or exercise.judged.call is not None:
+        return []  # a call of the exercise's own has more than a launcher in it: autograd, say
+    inputs = _without_data(exercise, case)
+    observation = answer.run(inputs, Planned()).observation if inputs is not None else None
+    return observation.launches if observation is not None else []
 
 
 def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> tuple[float, int]:

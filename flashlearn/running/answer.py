@@ -23,7 +23,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
-from flashlearn.running import compiled, edited, observed, timing
+from flashlearn.running import ahead, compiled, edited, observed, timing
 from flashlearn.running.circumstances import (
     Called,
     Circumstances,
@@ -32,6 +32,7 @@ from flashlearn.running.circumstances import (
     Far,
     Lowered,
     Observed,
+    Planned,
     Timed,
     Traced,
 )
@@ -135,6 +136,8 @@ class Here(Answer):
             return self._edited(inputs, how)
         if isinstance(how, Far):
             return observed.far(self._caller(), inputs, how)
+        if isinstance(how, Planned):
+            return ahead.plan(self._caller(), inputs, how)
         if isinstance(how, Traced):
             return observed.trace(observed.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):

@@ -53,7 +53,10 @@ class Case:
     gpu: bool = False
 
     def generator(self) -> torch.Generator:
-        """A fresh generator on the CPU, seeded by the case: the same inputs on every machine."""
+        """A fresh generator on the CPU, seeded by the case: the same inputs on every machine.
+
+        Where a case with `gpu` runs, a GPU's own generator takes its place, with the same seed.
+        """
         return torch.Generator().manual_seed(self.seed)
 
 

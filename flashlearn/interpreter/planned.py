@@ -9,6 +9,7 @@ The launcher gets torch's fake tensors: they say that they are on a GPU, and hav
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,15 +28,19 @@ from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.specialised import specialise
 
 
-def planned(call: Callable[[dict[str, Any]], Any], inputs: dict[str, Any], limit: float) -> list[Launch]:
-    """The launches of `call(inputs)`, where tensors of the inputs are on "meta" and have no data.
+def planned(
+    call: Callable[[dict[str, Any]], Any], inputs: dict[str, Any], limit: float, fake: bool = True
+) -> list[Launch]:
+    """The launches of `call(inputs)`, of whose tensors, on whatever device, only shapes and strides matter.
 
-    Raises whatever the call raises: one that looks at data finds none.
+    With `fake` tensors in their place no GPU need be here, and a call that looks at data finds none; without,
+    the call gets the inputs as they are. Raises whatever the call raises.
     """
     session = _Plan()
-    with warnings.catch_warnings(), FakeTensorMode():
+    mode = FakeTensorMode() if fake else contextlib.nullcontext()
+    with warnings.catch_warnings(), mode:
         warnings.filterwarnings("ignore", message=".*data pointer of FakeTensor")
-        given = {n: _on_a_gpu(v) if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
+        given = {n: _faked(v) if fake and isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
         with apart(session=session), deadline(limit):
             call(given)
     return session.launches
@@ -55,10 +60,6 @@ class _Plan(Session):
         self.launches.append(replace(record, specialised=specialised))
 
 
-def _on_a_gpu(tensor: torch.Tensor) -> torch.Tensor:
-    """A fake CUDA tensor with the strides and the place in its storage of one on "meta"."""
-    whole = torch.empty(
-        tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=tensor.dtype, device="cuda"
-    )
-    there = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-    return there.requires_grad_(tensor.requires_grad)
+def _faked(tensor: torch.Tensor) -> torch.Tensor:
+    """A fake tensor on a GPU with the shape, the strides and the dtype of another one."""
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")

@@ -1,7 +1,7 @@
 """What a launcher would launch for inputs that are too large to be drawn, on a GPU that need not be here.
 
-Where there is no GPU, torch ends the whole process if autograd meets a fake CUDA tensor; so a forked one asks
-the launcher, and takes that with it.
+Where there is no GPU the launcher gets fake tensors. Torch ends the whole process if autograd meets one; so a
+forked process asks the launcher, and takes that with it, and whatever the launcher keeps for its next call.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from flashlearn.interpreter.planned import planned
 from flashlearn.machine import device
 from flashlearn.running.circumstances import Planned
 from flashlearn.running.evidence import Evidence
+from flashlearn.running.guards import ZeroedWatch
 from flashlearn.running.launches import Notebook, plain_launch
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def plan(caller: Caller, inputs: Inputs, how: Planned) -> Evidence:
         send(_parts(caller, inputs, how))
 
     if device.has_gpu():
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), ZeroedWatch():
             return _evidence(_parts(caller, inputs, how))
         return Evidence()
     with contextlib.suppress(OSError), Forked(work, seconds=int(how.limit) + 1) as forked:
@@ -49,7 +50,7 @@ def plan(caller: Caller, inputs: Inputs, how: Planned) -> Evidence:
 def _parts(caller: Caller, inputs: Inputs, how: Planned) -> list[dict[str, Any]]:
     notebook = Notebook()
     with torch.no_grad():
-        launches = planned(caller.call, dict(inputs), how.limit)
+        launches = planned(caller.call, dict(inputs), how.limit, fake=not device.has_gpu())
     plain = [plain_launch(one, notebook) for one in launches]
     return [{part: getattr(one, part) for part in PARTS} for one in plain]
 

@@ -85,9 +85,9 @@ class Far:
 
 @dataclass(frozen=True)
 class Planned:
-    """With fake tensors on a GPU that need not be here: what it would launch. Nothing runs.
+    """On a GPU that need not be here: what it would launch. Nothing runs.
 
-    Inputs are tensors that have no memory (device "meta").
+    Where there is none, inputs are tensors that have no memory (device "meta"), and are handed over as fakes.
     """
 
     limit: float = 5.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ def contest(function: Callable[..., Any], caller: Caller, exercise: Exercise, in
 
     A function that its exercise calls in a way of its own (forward and backward, say) is timed that way.
     """
-    inputs = _on_device(inputs)
+    where = device.default()
+    inputs = {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
     arguments = tuple(inputs.values())
     asked = partial(caller.call, inputs) if exercise.judged.call else partial(function, *arguments)
     peers = {name: partial(peer, *arguments) for name, peer in exercise.timed.contestants.items()}
@@ -50,8 +51,3 @@ def _runs(call: Callable[[], Any]) -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _on_device(inputs: Mapping[str, Any]) -> Inputs:
-    where = device.default()
-    return {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}

@@ -10,7 +10,7 @@ import torch
 from flashlearn.course.answers import solution
 from flashlearn.exercise import Case, Exercise, Grade, Kind, Work, declared
 from flashlearn.interpreter.observation import Observation, Traffic
-from flashlearn.judging import speed
+from flashlearn.judging import draws, speed
 from flashlearn.lessons import find
 from flashlearn.machine import device, stopwatch
 from flashlearn.machine.stopwatch import Stopwatch
@@ -139,7 +139,7 @@ def test_every_exercise_of_the_course_that_is_timed_can_be_sized_without_its_dat
 
     timed = [e for e in all_exercises().values() if e.timed.case is not None and e.judged.work is not None]
     for exercise in timed:
-        inputs = speed._without_data(exercise, exercise.timed.case)
+        inputs = draws.without_data(exercise, exercise.timed.case)
         assert inputs is not None, exercise.name
         assert exercise.judged.work(inputs).bytes > 0, exercise.name
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from flashlearn.course.answers import solution
-from flashlearn.exercise import Case, Exercise, Grade, Kind, Work, declared
+from flashlearn.exercise import Case, Exercise, Grade, Kind, Prepared, Work, declared
 from flashlearn.interpreter.observation import Observation, Traffic
 from flashlearn.judging import draws, speed
 from flashlearn.lessons import find
@@ -213,9 +213,17 @@ def test_grades_are_asked_about_where_their_peer_is(told):
         Grade("silver", 1.0, "other"),
         Grade("gold", 0.9, "missing"),
     )
-    exercise = doubled(peers={"other": torch.neg, "missing": missing}, grades=grades, timing_case=SMALL)
+    made = []
+
+    def make(x):
+        made.append(x)
+        return lambda: x
+
+    peers = {"other": Prepared(make), "missing": missing}
+    exercise = doubled(peers=peers, grades=grades, timing_case=SMALL)
     told(2.0, 1.0, 1.8)
     found = speed.measure(exercise, torch.clone)
+    assert len(made) == 1  # and not in the time
     assert list(found.peers) == ["torch_double", "other"]
     assert [(m.grade.name, m.ratio, m.reached) for m in found.marks] == [
         ("bronze", 0.5, True),

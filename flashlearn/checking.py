@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -45,12 +45,15 @@ def grade(
     answer = answering(exercise, answer)
     with one_thread(), printing.capped():
         outcomes, finding = _judge(exercise, answer, earlier, watching or (lambda case: None))
+    timing = _timing(exercise, answer, outcomes)
+    budgets, compiled = _budgets(exercise, answer, outcomes) if budgeted else (None, None)
     return Report(
         exercise=exercise,
         outcomes=tuple(outcomes),
         finding=finding,
-        timing=_timing(exercise, answer, outcomes),
-        budgets=_budgets(outcomes) if budgeted else None,
+        timing=timing,
+        budgets=budgets,
+        compiled=compiled,
         mode=device.mode(),
         seconds=time.perf_counter() - started,
     )
@@ -128,23 +131,41 @@ def _timing(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) -> spee
     return speed.predict(exercise, *min(seen, key=lambda one: speed.padding(exercise, *one[1:])))
 
 
-def _budgets(outcomes: list[Outcome]) -> Future | None:
-    """Compile the kernels of the case that did most, for GPUs that need not be here.
+def _budgets(
+    exercise: Exercise, answer: Answer, outcomes: list[Outcome]
+) -> tuple[Future | None, Case | None]:
+    """Compile the kernels for GPUs that need not be here, and say of which case they are.
 
     The same kernels at other dtypes are compiled along with them: one that carries a half-precision sum
     through its loop runs interpreted, and a GPU's compiler refuses it.
     """
     worth = [o for o in outcomes if o.observation is not None and o.status in (Status.PASS, Status.WRONG)]
     if not worth:
-        return None
-    worth.sort(key=lambda o: -o.observation.total_operations)
+        return None, None
+    passed = all(o.status is Status.PASS for o in outcomes)
+    case, launched = _launched(exercise, answer, worth, passed)
     launches: dict[str, Launch] = {}
+    for launch in launched:
+        launches.setdefault(launch.name, launch)
     others: dict[tuple, Launch] = {}
-    for outcome in worth:
-        for launch in outcome.observation.launches:
-            if outcome is worth[0]:
-                launches.setdefault(launch.name, launch)
-            others.setdefault((launch.name, *sorted(launch.signature.items())), launch)
+    for launch in [*launches.values(), *(one for o in worth for one in o.observation.launches)]:
+        others.setdefault((launch.name, *sorted(launch.signature.items())), launch)
     known = {id(launch) for launch in launches.values()}
     rest = [launch for launch in others.values() if id(launch) not in known and launch.name in launches]
-    return compiler.start(list(launches.values()), also=rest) if launches else None
+    return (compiler.start(list(launches.values()), also=rest), case) if launches else (None, None)
+
+
+def _launched(
+    exercise: Exercise, answer: Answer, worth: list[Outcome], passed: bool
+) -> tuple[Case, Sequence[Launch]]:
+    """A case and its launches: of an answer that passes the case for timing, with the types of its times.
+
+    Where that cannot be known they are those of a case of the same precision, and of other answers those of
+    the case that did most.
+    """
+    timed = exercise.timed.case
+    if passed and timed is not None and (large := speed.launches(exercise, answer)):
+        return timed, large
+    alike = [o for o in worth if passed and timed is not None and o.case.dtype == timed.dtype]
+    most = max(alike or worth, key=lambda o: o.observation.total_operations)
+    return most.case, most.observation.launches

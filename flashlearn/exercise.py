@@ -53,7 +53,10 @@ class Case:
     gpu: bool = False
 
     def generator(self) -> torch.Generator:
-        """A fresh generator on the CPU, seeded by the case: the same inputs on every machine."""
+        """A fresh generator on the CPU, seeded by the case: the same inputs on every machine.
+
+        Where a case with `gpu` runs, a GPU's own generator takes its place, with the same seed.
+        """
         return torch.Generator().manual_seed(self.seed)
 
 
@@ -175,21 +178,29 @@ class Grade:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """A peer with something to do before it is timed: `make(*arguments)` does it, and returns the call."""
+
+    make: Callable[..., Callable[[], Any]]
+
+
+@dataclass(frozen=True)
 class HowTimed:
     """The torch function that timing compares with, what a report calls it, and the case that is timed.
 
-    `peers` are further ones by name. A peer that this GPU or this torch does not have is left out. `grades`
-    for speed stand in the order of their worth.
+    `peers` are further ones by name, functions of the inputs too or `Prepared`. A peer that raises a
+    RuntimeError, since this GPU or this torch does not have it, is left out. `grades` for speed stand in the
+    order of their worth.
     """
 
     peer: Callable[..., Any] | None = None
     case: Case | None = None
     peer_name: str = ""
-    peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    peers: Mapping[str, Callable[..., Any] | Prepared] = field(default_factory=dict)
     grades: tuple[Grade, ...] = ()
 
     @property
-    def contestants(self) -> dict[str, Callable[..., Any]]:
+    def contestants(self) -> dict[str, Callable[..., Any] | Prepared]:
         """Every peer by the name that a report calls it."""
         first = {self.peer_name or "torch": self.peer} if self.peer is not None else {}
         return {**first, **self.peers}

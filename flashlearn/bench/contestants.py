@@ -19,16 +19,15 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.attention import SDPBackend
 
 from flashlearn.bench.problems import Given
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
+from flashlearn.kernels.torch_attention import Attend, by_backend, eager, flexible, gradients
 
 Calls = dict[str, Callable[[], Any]]
-Attend = Callable[[Tensor, Tensor, Tensor, bool, float], Tensor]
 CUDNN = "sdpa cudnn"
 """Whom ratios are relative to."""
 
@@ -55,16 +54,16 @@ def contestants(flex: bool = False) -> tuple[list[Contestant], dict[str, str]]:
     found = [Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True)]
     left_out: dict[str, str] = {}
     try:
-        forward = importlib.import_module("flashlearn.kernels.tuned_forward").tuned_forward
-        backward = importlib.import_module("flashlearn.kernels.tuned_backward").tuned_backward
+        fast = importlib.import_module("flashlearn.kernels.fast_attention")
+        forward, backward = fast.fast_forward, fast.fast_backward
         found.append(Contestant("tuned", "lesson 12", launchers(forward, backward), compiled=True))
     except (ImportError, AttributeError) as error:
         left_out["tuned"] = str(error)
     found += [
         Contestant("eager", "torch, eager", through_autograd(eager), longest=4096),
-        Contestant("sdpa flash", "SDPA, flash", through_autograd(sdpa(SDPBackend.FLASH_ATTENTION))),
-        Contestant(CUDNN, "SDPA, cuDNN", through_autograd(sdpa(SDPBackend.CUDNN_ATTENTION))),
-        Contestant("sdpa", "SDPA, torch's choice", through_autograd(sdpa(None)), table=False),
+        Contestant("sdpa flash", "SDPA, flash", through_autograd(by_backend(SDPBackend.FLASH_ATTENTION))),
+        Contestant(CUDNN, "SDPA, cuDNN", through_autograd(by_backend(SDPBackend.CUDNN_ATTENTION))),
+        Contestant("sdpa", "SDPA, torch's choice", through_autograd(by_backend(None)), table=False),
     ]
     if flex:
         found.append(Contestant("flex", "FlexAttention", through_autograd(flexible), small=False))
@@ -141,7 +140,7 @@ def through_autograd(attend: Attend) -> Callable[[Given], Calls]:
 def _graph(attend: Attend, given: Given) -> Calls:
     leaves = [t.detach().requires_grad_() for t in (given.q, given.k, given.v)]
     ahead = functools.partial(attend, *leaves, given.causal, given.alpha)
-    kept = functools.cache(ahead)
+    kept = functools.cache(functools.partial(gradients, attend, *leaves, given.do, given.causal, given.alpha))
 
     def forward() -> tuple[Tensor]:
         with torch.no_grad():
@@ -150,52 +149,4 @@ def _graph(attend: Attend, given: Given) -> Calls:
     def both() -> tuple[Tensor, ...]:
         return torch.autograd.grad(ahead(), leaves, given.do)
 
-    def backward() -> tuple[Tensor, ...]:
-        return torch.autograd.grad(kept(), leaves, given.do, retain_graph=True)
-
-    return {"forward": forward, "backward": backward, "both": both, "autograd": both}
-
-
-def eager(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
-    """The formula as it stands; S and P are stored."""
-    s = alpha * (q @ k.mT)
-    if causal:
-        hidden = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1)
-        s = s.masked_fill(hidden, float("-inf"))
-    return torch.softmax(s, dim=-1) @ v
-
-
-def sdpa(backend: SDPBackend | None) -> Attend:
-    """torch's attention by one of its backends, or by the one that it chooses. S_q = S_k."""
-
-    def attend(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
-        if backend is None:
-            return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=alpha)
-        with sdpa_kernel(backend):
-            return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=alpha)
-
-    return attend
-
-
-def flexible(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
-    """FlexAttention, compiled; a causal mask leaves out hidden blocks."""
-    compiled, mask = _flex(), _causal_blocks(q.shape[2], q.device) if causal else None
-    return compiled(q, k, v, block_mask=mask, scale=alpha)
-
-
-@functools.cache
-def _flex() -> Callable[..., Tensor]:
-    import torch._dynamo
-    from torch.nn.attention.flex_attention import flex_attention
-
-    torch._dynamo.config.cache_size_limit = 64  # a version for each shape of the table
-    return torch.compile(flex_attention, dynamic=False)
-
-
-@functools.cache
-def _causal_blocks(length: int, device: torch.device) -> Any:
-    from torch.nn.attention.flex_attention import create_block_mask
-
-    return create_block_mask(
-        lambda b, h, row, column: column <= row, None, None, length, length, device=str(device)
-    )
+    return {"forward": forward, "backward": lambda: kept()(), "both": both, "autograd": both}

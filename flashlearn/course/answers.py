@@ -60,7 +60,7 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
             wrong = mistake.wrong(**inputs)
             if exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None:  # outputs are made of it
                 return wrong
-            dtypes = output_dtypes(exercise, inputs)
+            dtypes = output_dtypes(exercise, as_tuple(exercise.reference(**inputs)))
         outputs = [out.to(dtype) for out, dtype in zip(as_tuple(wrong), dtypes, strict=True)]
         return tuple(outputs) if isinstance(wrong, tuple) else outputs[0]
 

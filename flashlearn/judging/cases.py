@@ -6,6 +6,7 @@ after all observed cases have passed: a stray store on a GPU would cost the lear
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -22,6 +23,7 @@ from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.judging import frontend, gpu_cautions
 from flashlearn.judging.authorship import who_did_it
 from flashlearn.judging.compiled_cases import run_compiled
+from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
@@ -62,6 +64,24 @@ def run(
     refusal = _refuse(exercise, answer)
     if refusal is not None:
         return [refusal]
+    drawn = Draws(exercise)
+    if exercise.kind is not Kind.KERNEL or not (device.has_gpu() if compiled is None else compiled):
+        return _observed(exercise, answer, drawn, watching)
+    with contextlib.ExitStack() as beside:
+        outcomes = _observed(exercise, answer, drawn, watching, beside)
+        if all(o.status is Status.PASS for o in outcomes):
+            outcomes += run_compiled(exercise, answer, tf32=seen(outcomes, TF32), drawn=drawn)
+        return outcomes
+
+
+def _observed(
+    exercise: Exercise,
+    answer: Answer,
+    drawn: Draws,
+    watching: Callable[[Case], None],
+    beside: contextlib.ExitStack | None = None,
+) -> list[Outcome]:
+    """The observed cases. Where there is a `beside`, kernels are compiled there once the first has passed."""
     outcomes: list[Outcome] = []
     may_hurry = exercise.kind is Kind.KERNEL and exercise.explained.explain is None
     begun = answer.taken
@@ -71,9 +91,11 @@ def run(
         if (taken := answer.taken - begun) > WHOLE * exercise.judged.time_limit:
             return [*outcomes, _too_long(exercise, case, outcomes, taken)]
         watching(case)
-        outcomes.append(run_observed(exercise, answer, case))
+        outcomes.append(run_observed(exercise, answer, case, drawn=drawn.of(case)))
         if outcomes[-1].status in STOPS:
             return outcomes
+        if beside is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
+            beside.enter_context(answer.compiling(_launched_for(exercise, drawn)))
     if all(o.status is Status.PASS for o in outcomes):
         frontend.begin(exercise, answer)
         second = _second_draw(exercise, answer, outcomes)
@@ -82,10 +104,13 @@ def run(
     if passed and exercise.kind is Kind.KERNEL:
         again = functools.partial(run_observed, exercise, answer)
         outcomes = frontend.decide(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
-        passed = all(o.status is Status.PASS for o in outcomes)
-    if passed and exercise.kind is Kind.KERNEL and (device.has_gpu() if compiled is None else compiled):
-        outcomes += run_compiled(exercise, answer, tf32=seen(outcomes, TF32))
     return outcomes
+
+
+def _launched_for(exercise: Exercise, drawn: Draws) -> list[Inputs]:
+    """All inputs with which the answer will be launched for real."""
+    timed = [exercise.timed.case] if exercise.timed.case is not None else []
+    return [drawn.inputs(case) for case in (*exercise.cases, *timed)]
 
 
 def leaves_out(case: Case, outcomes: list[Outcome]) -> bool:
@@ -128,15 +153,16 @@ def run_observed(
     undefined: float = math.nan,
     fresh: float = math.nan,
     unrounded: bool = False,
+    drawn: Draw | None = None,
 ) -> Outcome:
     """One case in the observed interpreter, on the CPU.
 
     `undefined` is for lanes without `other=`, `fresh` for the memory of torch.empty. With `unrounded` half
-    precision loses nothing inside kernels.
+    precision loses nothing inside kernels. `drawn` are the case's inputs, where somebody has them.
     """
     started = time.perf_counter()
-    inputs = exercise.inputs(case, case.generator())
-    truth = Truth(exercise, inputs)
+    drawn = drawn or Draws(exercise).of(case)
+    inputs, truth = drawn.inputs, drawn.truth
     limit = exercise.judged.time_limit
     how = Observed(case.seed, undefined, fresh, unrounded=unrounded, limit=limit)
     evidence = answering(exercise, answer).run(inputs, how)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.exercise import Case, Exercise
+from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
 from flashlearn.judging.tolerance import Truth
 from flashlearn.outcome import Outcome, Status
@@ -19,33 +20,38 @@ from flashlearn.running.evidence import Evidence
 
 
 def run_compiled(
-    exercise: Exercise, answer: Answer | Callable, tf32: bool = False, to_the_end: bool = False
+    exercise: Exercise,
+    answer: Answer | Callable,
+    tf32: bool = False,
+    to_the_end: bool = False,
+    drawn: Draws | None = None,
 ) -> list[Outcome]:
     """Every case on the GPU. Stops at the first that fails (the context may be lost), unless `to_the_end`.
 
     With `tf32` (the observed run saw fp32 products in TF32) results are held to plain torch's in TF32.
+    `drawn` are the draws of the observed run.
     """
-    answer = answering(exercise, answer)
+    answer, drawn = answering(exercise, answer), drawn or Draws(exercise)
     outcomes: list[Outcome] = []
-    draws = [exercise.inputs(case, case.generator()) for case in exercise.cases]
-    with answer.prepared(draws, exercise.judged.time_limit):
-        for case, inputs in zip(exercise.cases, draws, strict=True):
-            outcomes.append(_run_case(exercise, answer, case, inputs, tf32))
+    given = [drawn.inputs(case) for case in exercise.cases]
+    with answer.prepared(given, exercise.judged.time_limit):
+        for case in exercise.cases:
+            outcomes.append(_run_case(exercise, answer, case, drawn.of(case, tf32)))
+            drawn.forget(case)
             if outcomes[-1].status is not Status.PASS and not to_the_end:
                 break
     return outcomes
 
 
-def _run_case(exercise: Exercise, answer: Answer, case: Case, inputs: Inputs, tf32: bool) -> Outcome:
+def _run_case(exercise: Exercise, answer: Answer, case: Case, drawn: Draw) -> Outcome:
     started = time.perf_counter()
-    truth = Truth(exercise, _on_gpu(inputs) if case.gpu else inputs, tf32)
     runs: list[Evidence] = []
     for _ in range(2):
-        runs.append(answer.run(inputs, Compiled(exercise.judged.time_limit)))
+        runs.append(answer.run(drawn.inputs, Compiled(exercise.judged.time_limit)))
         ended = _ended(case, runs[-1])
         if ended is not None:
             return ended
-    outcome = _compared(exercise, case, truth, *runs)
+    outcome = _compared(exercise, case, drawn.truth, *runs)
     launched = tuple(runs[0].observation.launches)
     seconds = time.perf_counter() - started
     return dataclasses.replace(outcome, seconds=seconds, mode="compiled", launched=launched)
@@ -90,7 +96,3 @@ def _compared(exercise: Exercise, case: Case, truth: Truth, first: Evidence, sec
     if not first.observation.launches:
         return Outcome(case, Status.NOT_YOURS, "No kernel was launched on the GPU.")
     return Outcome(case, Status.PASS, outputs=checks)
-
-
-def _on_gpu(inputs: Inputs) -> Inputs:
-    return {n: v.to("cuda") if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}

@@ -17,14 +17,14 @@ from typing import Any
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs
-from flashlearn.interpreter.modes import LightMode
-from flashlearn.interpreter.observation import Observation
+from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs, Kind
+from flashlearn.interpreter.observation import Launch, Observation
+from flashlearn.judging import draws
 from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.circumstances import Timed
+from flashlearn.running.circumstances import Planned, Timed
 
 SHORTEST = 1e-6
 """Predictions below this many seconds are left out: launching a kernel alone takes longer."""
@@ -87,7 +87,7 @@ def measure(exercise: Exercise, answer: Answer | Callable[..., Any]) -> Timing:
     case = exercise.timed.case
     if case is None:
         raise ValueError(f"{exercise.name} has no timed.case: there is nothing to time it on.")
-    inputs = exercise.inputs(case, case.generator())
+    inputs = draws.inputs(exercise, case)
     evidence = answering(exercise, answer).run(inputs, Timed())
     own, peers = evidence.own, evidence.peers
     first = next(iter(peers.values()), None)
@@ -124,7 +124,7 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
     """
     operations, moved = float(observation.total_operations), float(observation.bytes_unique)
     least = exercise.judged.work(case_inputs) if exercise.judged.work else None
-    inputs = _without_data(exercise, exercise.timed.case) if least and exercise.timed.case else None
+    inputs = draws.without_data(exercise, exercise.timed.case) if least and exercise.timed.case else None
     if inputs is None:
         here = least.bytes if least else None
         return Timing(_shapes(case_inputs), False, bytes=moved, operations=operations, least_bytes=here)
@@ -147,6 +147,16 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
     )
 
 
+def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
+    """What the answer would launch on a GPU in the case for timing; nothing where that cannot be known."""
+    case = exercise.timed.case
+    if exercise.kind is not Kind.KERNEL or case is None or exercise.judged.call is not None:
+        return []  # a call of the exercise's own has more than a launcher in it: autograd, say
+    inputs = draws.inputs(exercise, case) if device.has_gpu() else draws.without_data(exercise, case)
+    observation = answer.run(inputs, Planned()).observation if inputs is not None else None
+    return observation.launches if observation is not None else []
+
+
 def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> tuple[float, int]:
     """Orders observed cases by what to scale up: first the one whose operations are nearest to the least.
 
@@ -158,30 +168,6 @@ def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -
         return 0.0, -observation.bytes_requested
     beyond = observation.total_operations / least.operations if least.operations else math.inf
     return round(beyond, 2), -observation.bytes_requested
-
-
-class _ShapesOnly(LightMode):
-    """Tensors made under it have a shape and a dtype and no data, whatever their size; numbers read as 1."""
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if func is torch.ops.aten._local_scalar_dense.default:
-            return 1.0
-        kwargs = {name: value for name, value in (kwargs or {}).items() if name != "generator"}
-        takes = {argument.name for argument in func._schema.arguments}
-        if "generator" in takes:
-            kwargs["generator"] = None
-        if "device" in takes and not any(isinstance(value, torch.Tensor) for value in args):
-            kwargs["device"] = torch.device("meta")
-        return func(*args, **kwargs)
-
-
-def _without_data(exercise: Exercise, case: Case) -> Inputs | None:
-    """A case's inputs as shapes alone; None if they cannot be drawn without looking at data."""
-    try:
-        with _ShapesOnly():
-            return exercise.inputs(case, case.generator())
-    except (NotImplementedError, RuntimeError):
-        return None
 
 
 def _shapes(inputs: Inputs) -> str:

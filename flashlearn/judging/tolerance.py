@@ -17,6 +17,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.judging.tf32 import Tf32Products
+from flashlearn.machine.precision import full_precision
 from flashlearn.outcome import Misfit, OutputCheck
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.plain import as_tuple
@@ -36,15 +37,16 @@ class Truth:
 
     def __init__(self, exercise: Exercise, inputs: Inputs, tf32: bool = False):
         self.exercise = exercise
-        self.expected = as_tuple(exercise.reference(**convert(inputs, torch.float64)))
-        native = as_tuple(exercise.reference(**clone(inputs)))
-        self.dtypes = output_dtypes(exercise, inputs)
         self._allowed: dict[int, tuple[float, float]] = {}
-        self.twins = list(_twins(exercise, inputs, native))
-        if tf32:
-            with Tf32Products():
-                products = as_tuple(exercise.reference(**clone(inputs)))
-                self.twins += list(_twins(exercise, inputs, products))
+        with full_precision():
+            self.expected = as_tuple(exercise.reference(**convert(inputs, torch.float64)))
+            native = as_tuple(exercise.reference(**clone(inputs)))
+            self.dtypes = output_dtypes(exercise, native)
+            self.twins = list(_twins(exercise, inputs, native))
+            if tf32:
+                with Tf32Products():
+                    products = as_tuple(exercise.reference(**clone(inputs)))
+                    self.twins += list(_twins(exercise, inputs, products))
 
     def allowed(self, index: int) -> tuple[float, float]:
         """Largest error and largest rms error that output `index` may have (inf: no rms bound)."""
@@ -113,9 +115,8 @@ def ways(exercise: Exercise) -> tuple[int, int]:
     return plain, plain + 1
 
 
-def output_dtypes(exercise: Exercise, inputs: Inputs) -> tuple[torch.dtype, ...]:
-    """The dtype of each output: as declared, else what the reference returns for these inputs."""
-    native = as_tuple(exercise.reference(**clone(inputs)))
+def output_dtypes(exercise: Exercise, native: tuple[Any, ...]) -> tuple[torch.dtype, ...]:
+    """The dtype of each output: as declared, else that of what the reference returns, `native`."""
     return tuple(
         exercise.judged.output_dtypes.get(name, out.dtype)
         for name, out in zip(exercise.outputs, native, strict=True)

@@ -64,7 +64,7 @@ def strided_inputs(q: Tensor, k: Tensor, v: Tensor, alpha: float | None = None) 
     o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     BLOCK = 64 if q.is_cuda and q.element_size() == 2 else 32
-    flash_forward_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+    flash_forward_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=max(16, triton.next_power_of_2(D)),
     )  # fmt: skip

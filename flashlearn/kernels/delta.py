@@ -27,9 +27,9 @@ def delta_preprocess_kernel(
     BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # reads 2 · BLOCK_S · D, writes BLOCK_S numbers
-    bh = tl.program_id(1).to(tl.int64)  # which head of which sequence; 64 bits: offsets may pass 2³¹
-    b, h = bh // H, bh % H
-    i = tl.program_id(0).to(tl.int64) * BLOCK_S + tl.arange(0, BLOCK_S)  # [BLOCK_S] queries; from S on, none
+    h = tl.program_id(1).to(tl.int64)  # which head, of which sequence; 64 bits: h · o_h may pass 2³¹
+    b = tl.program_id(2).to(tl.int64)
+    i = tl.program_id(0) * BLOCK_S + tl.arange(0, BLOCK_S)  # [BLOCK_S] queries; from S on, none
     d = tl.arange(0, BLOCK_D)  # [BLOCK_D] components; from D on, none
     ### BEGIN SOLUTION
     # STUB: tl.static_assert(False, "TODO delta_preprocess: load o and do, multiply, sum over d, store")
@@ -41,7 +41,7 @@ def delta_preprocess_kernel(
     o = tl.load(o_ptrs, mask=in_tile, other=0.0).to(tl.float32)  # [BLOCK_S, BLOCK_D]
     do = tl.load(do_ptrs, mask=in_tile, other=0.0).to(tl.float32)
     delta = tl.sum(o * do, axis=1)  # [BLOCK_S]
-    tl.store(delta_ptr + bh * S + i, delta, mask=in_queries)
+    tl.store(delta_ptr + (b * H + h) * S + i, delta, mask=in_queries)
     ### END SOLUTION
 
 
@@ -50,7 +50,7 @@ def delta_preprocess(o: Tensor, do: Tensor) -> Tensor:
     B, H, S, D = o.shape
     delta = torch.empty((B, H, S), dtype=torch.float32, device=o.device)
     BLOCK_S, BLOCK_D = 32, triton.next_power_of_2(D)
-    delta_preprocess_kernel[(triton.cdiv(S, BLOCK_S), B * H)](
+    delta_preprocess_kernel[(triton.cdiv(S, BLOCK_S), H, B)](
         o, do, delta, H, S, D, *o.stride(), *do.stride(), BLOCK_S=BLOCK_S, BLOCK_D=BLOCK_D
     )
     return delta

@@ -6,8 +6,9 @@
 What the forward pass saved is O and LSE; P = exp(S − LSE) is rebuilt tile by tile, and neither P nor dS
 is ever stored. Follows the recomputation of FlashAttention-2 (Dao, 2023, section 3.1.2), in two kernels
 instead of its one: dK and dV have their own (flash_backward_dkv). Tensors are [B, H, S, D] of any
-strides and any D. Causal masks are aligned bottom-right; a query that sees no key gets dQ = 0. The lines
-between BEGIN and END SOLUTION are lesson 07's exercises.
+strides and any D, within flash_forward's limits: H and B to 65535, heads within 2³¹ elements. Causal
+masks are aligned bottom-right; a query that sees no key gets dQ = 0. The lines between BEGIN and END
+SOLUTION are lesson 07's exercises.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ def flash_dq_kernel(
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # reads BLOCK_Q rows of Q and dO and all of K and V of its head; writes as many rows of dQ
-    b = (tl.program_id(1) // H).to(tl.int64)  # 64 bits, since b · q_batch may pass 2³¹
-    h = (tl.program_id(1) % H).to(tl.int64)
+    h = tl.program_id(1).to(tl.int64)  # 64 bits, since h · q_head and b · q_batch may pass 2³¹
+    b = tl.program_id(2).to(tl.int64)
     q_ptr += b * q_batch + h * q_head  # from here on each pointer is at its own head's first element
     k_ptr += b * k_batch + h * k_head
     v_ptr += b * v_batch + h * v_head
     do_ptr += b * do_batch + h * do_head
     dq_ptr += b * dq_batch + h * dq_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q  # lse and delta are contiguous, [B, H, S_q]
-    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
+    lse_ptr += (b * H + h) * S_q  # lse and delta are contiguous, [B, H, S_q]
+    delta_ptr += (b * H + h) * S_q
 
-    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)  # this program's queries
-    keys = tl.arange(0, BLOCK_K).to(tl.int64)  # a tile's keys, counted from the tile's first
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)  # this program's queries
+    keys = tl.arange(0, BLOCK_K)  # a tile's keys, counted from the tile's first
     d = tl.arange(0, BLOCK_D)  # BLOCK_D ≥ D; the rest is padding
     ### BEGIN SOLUTION
     # STUB: tl.static_assert(False, "TODO dq_kernel: load q, do, lse, delta; scan K, V; rebuild p; add ds k")
@@ -82,10 +83,13 @@ def dq_kernel(
     dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
     BLOCK_D = max(16, triton.next_power_of_2(D))  # tl.dot wants 16 at least
-    flash_dq_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+    # not 3: at D = 128 a program then takes 96 KiB of shared memory instead of 128, and two fit on a
+    # multiprocessor of an H100 (228 KiB) instead of one
+    STAGES = 2
+    flash_dq_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         q, k, v, do, lse.contiguous(), delta, dq, alpha, H, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dq.stride(),
-        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, num_stages=STAGES,
     )  # fmt: skip
     return dq
 
@@ -98,18 +102,18 @@ def flash_dq_causal_kernel(
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # query i sees the keys j ≤ i + S_k − S_q; reads K and V only as far as this block's last query sees
-    b = (tl.program_id(1) // H).to(tl.int64)
-    h = (tl.program_id(1) % H).to(tl.int64)
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     k_ptr += b * k_batch + h * k_head
     v_ptr += b * v_batch + h * v_head
     do_ptr += b * do_batch + h * do_head
     dq_ptr += b * dq_batch + h * dq_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
-    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
+    lse_ptr += (b * H + h) * S_q
+    delta_ptr += (b * H + h) * S_q
 
-    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
-    keys = tl.arange(0, BLOCK_K).to(tl.int64)
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    keys = tl.arange(0, BLOCK_K)
     d = tl.arange(0, BLOCK_D)
     ### BEGIN SOLUTION
     # STUB: tl.static_assert(False, "TODO dq_kernel_causal: the same, with a loop end, a mask and a guard")
@@ -153,9 +157,10 @@ def dq_kernel_causal(
     dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
     BLOCK_D = max(16, triton.next_power_of_2(D))
-    flash_dq_causal_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+    STAGES = 2  # as without a mask: two programs share a multiprocessor
+    flash_dq_causal_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         q, k, v, do, lse.contiguous(), delta, dq, alpha, H, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dq.stride(),
-        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, num_stages=STAGES,
     )  # fmt: skip
     return dq

@@ -22,19 +22,9 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.reach import refuse_far_rows
 
-__all__ = ["fused_backward_atomic", "fused_backward_rows", "refuse_far_rows"]
-
-
-def refuse_far_rows(**tensors: Tensor) -> None:
-    """Raise ValueError for a tensor [B, H, S, D] one head of which reaches over 2³¹ elements or more."""
-    for name, t in tensors.items():
-        reach = (t.shape[2] - 1) * t.stride(2) + (t.shape[3] - 1) * t.stride(3)
-        if reach >= 2**31:
-            raise ValueError(
-                f"a head of {name} reaches over {reach} elements, and offsets inside a head have 32 bits: "
-                f"make {name} contiguous"
-            )
+__all__ = ["fused_backward_atomic", "fused_backward_rows"]
 
 
 @triton.jit

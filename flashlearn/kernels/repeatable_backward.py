@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.kernels.delta import delta_preprocess
-from flashlearn.kernels.fused_backward import refuse_far_rows
+from flashlearn.kernels.reach import refuse_far_rows
 
 __all__ = ["determinism"]
 

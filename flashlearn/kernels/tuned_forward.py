@@ -28,6 +28,7 @@ from flashlearn.kernels.shapes import Shape, forward_shape
 __all__ = ["LOG2_E", "refuse_misfits", "tuned_forward"]
 
 LOG2_E = math.log2(math.e)
+KNOWN = (torch.float32, torch.float16, torch.bfloat16)
 EDGE = 64
 """Keys of a block that a mask cuts: small blocks reach less far beyond what is seen."""
 
@@ -118,10 +119,12 @@ def tuned_forward_kernel(
 
 def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise TypeError or ValueError, in a sentence, for what does not go together."""
+    if _fit(q, k, v):  # the sentences below take longer than a short problem
+        return
     for name, t in (("q", q), ("k", k), ("v", v)):
         if t.ndim != 4:
             raise ValueError(f"{name} has shape {tuple(t.shape)}, expected four dimensions [B, H, S, D]")
-        if t.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        if t.dtype not in KNOWN:
             raise TypeError(f"{name} is {t.dtype}, expected float32, float16 or bfloat16")
         if t.dtype != q.dtype:
             raise TypeError(f"{name} is {t.dtype} and q is {q.dtype}: q, k and v share a dtype")
@@ -134,6 +137,18 @@ def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
     if q.shape[1] % k.shape[1]:
         raise ValueError(f"q has {q.shape[1]} heads and k has {k.shape[1]}: the second must divide the first")
+
+
+def _fit(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    return (
+        q.dtype == k.dtype == v.dtype
+        and q.dtype in KNOWN
+        and q.device == k.device == v.device
+        and q.ndim == k.ndim == 4
+        and k.shape == v.shape
+        and q.shape[::3] == k.shape[::3]
+        and q.shape[1] % k.shape[1] == 0
+    )
 
 
 def tuned_forward(

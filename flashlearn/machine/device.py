@@ -68,14 +68,20 @@ def for_target(target: int) -> GPU:
 
 
 @functools.cache
-def has_gpu() -> bool:
-    """Whether a CUDA GPU of compute capability 8.0 or newer is present and answers."""
+def capability() -> int | None:
+    """The compute capability of the GPU that is here, 90 for 9.0; None without a CUDA GPU that answers."""
     import torch
 
     if torch.version.cuda is None or not torch.cuda.is_available():
-        return False
+        return None
     major, minor = torch.cuda.get_device_capability()
-    return 10 * major + minor >= OLDEST_TARGET
+    return 10 * major + minor
+
+
+@functools.cache
+def has_gpu() -> bool:
+    """Whether a CUDA GPU of compute capability 8.0 or newer is present and answers."""
+    return (capability() or 0) >= OLDEST_TARGET
 
 
 def mode() -> Literal["observed", "compiled"]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from flashlearn.exercise import Exercise
+from flashlearn.exercise import Case, Exercise
 from flashlearn.explaining import wording  # noqa: F401  puts findings into words
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report import display, dump, html, record, show, text, verdicts
@@ -40,7 +40,8 @@ __all__ = ["Report"]
 class Report:
     """The result of a check. Shown by Jupyter as a card, by `print` as text; nothing is computed again.
 
-    `budgets` may still be running when the report is shown: the card fills itself in when it is done.
+    `budgets` may still be running when the report is shown: the card fills itself in when it is done. They
+    are of the kernels that were launched for the case `compiled`, or would be.
     `hints_taken` counts from 0 to 3. A `demo` report is a lesson's demonstration and recorded nowhere.
     `follows` says what comes after this exercise. `waiting` showed how far the check was, if it took long.
     `stale` says that an earlier version was judged than the one on the screen, and why; `notes` what the
@@ -52,6 +53,7 @@ class Report:
     finding: Finding | None = None
     timing: Timing | None = None
     budgets: Future[tuple[Budget, ...]] | None = None
+    compiled: Case | None = None
     mode: str = "observed"
     demo: bool = False
     seconds: float = 0.0

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashlearn.outcome import Place
+from flashlearn.report.clock import case_words
 from flashlearn.report.line import Where, where
 from flashlearn.report.measures import Table
 from flashlearn.report.units import byte_size
 
 if TYPE_CHECKING:
     from flashlearn.compiler import Budget
+    from flashlearn.exercise import Case
     from flashlearn.report import Report
 
 
@@ -53,7 +55,8 @@ def compiled(report: Report) -> CompiledTable | None:
         return None
     fine = [b for b in budgets if not b.error]
     refusals = tuple(_refusal(b) for b in budgets if b.error or b.advice)
-    return CompiledTable("ready", _refused(budgets), _table(fine) if fine else None, refusals)
+    table = _table(fine, report.compiled) if fine else None
+    return CompiledTable("ready", _refused(budgets), table, refusals)
 
 
 def _refused(budgets: tuple[Budget, ...]) -> str:
@@ -62,12 +65,13 @@ def _refused(budgets: tuple[Budget, ...]) -> str:
     return f"not on {' and '.join(devices)}" if devices else ""
 
 
-def _table(fine: list[Budget]) -> Table:
+def _table(fine: list[Budget], case: Case | None) -> Table:
     """A column for each kernel and GPU: so it fits, however many figures there are."""
     several = len({(b.kernel, b.types) for b in fine}) > 1
     head = tuple(f"{b.kernel}, {_device(b)}" if several else _device(b) for b in fine)
     rows = zip(FIGURES, *map(_figures, fine), strict=True)
-    return Table(("", *head), tuple(rows), (*_constants(fine), NOTE))
+    launched = (f"Compiled as launched for {case_words(case)}.",) if case is not None else ()
+    return Table(("", *head), tuple(rows), (*launched, *_constants(fine), NOTE))
 
 
 def _result(future: Future[tuple[Budget, ...]]) -> tuple[Budget, ...] | str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flashlearn.report import Report
 
 SAME_TIME = 0.03  # closer than this, two measured times are called equal
-BOUND = "No kernel does this work in less: so long take its least bytes, or its least operations, alone."
+BOUND = "So long take the least bytes, or the least operations, of this work: no kernel does it in less."
 STRAYS = "Where ± stands, single calls stray from the median by so much: check again when the GPU is quiet."
 
 

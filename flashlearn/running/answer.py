@@ -23,7 +23,8 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
-from flashlearn.running import compiled, edited, observed, timing
+from flashlearn.machine import device
+from flashlearn.running import ahead, compiled, edited, observed, timing
 from flashlearn.running.circumstances import (
     Called,
     Circumstances,
@@ -32,9 +33,11 @@ from flashlearn.running.circumstances import (
     Far,
     Lowered,
     Observed,
+    Planned,
     Timed,
     Traced,
 )
+from flashlearn.running.compiling_ahead import CompilingAhead
 from flashlearn.running.copies import copies
 from flashlearn.running.crashes import after, by_the_user, raised
 from flashlearn.running.edited import Section, joined, sections
@@ -43,6 +46,9 @@ from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, lowered
 from flashlearn.running.plain import as_tuple, plain
+
+PATIENCE = 10.0
+"""Seconds that a check waits, after the observed run, for what is being compiled beside it."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,10 @@ class Answer(abc.ABC):
     def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
         """One call. What the function raises is in the evidence; only the user's interrupt comes through."""
 
+    def compiling(self, draws: Sequence[Inputs]) -> AbstractContextManager[Any]:
+        """Within the block, what is launched for these inputs is compiled beside whatever else goes on."""
+        return contextlib.nullcontext()
+
     @abc.abstractmethod
     def prepared(self, draws: Sequence[Inputs], limit: float) -> AbstractContextManager[None]:
         """Within the block, compiled runs on these inputs find their kernels compiled."""
@@ -99,6 +109,7 @@ class Here(Answer):
         self.elsewhere = self.taken = 0.0
         self.notebook = Notebook()
         self._sections: tuple[Section, ...] | None = None
+        self._ahead: CompilingAhead | None = None
 
     def facts(self) -> Facts:
         kernel = hasattr(self.function, "fn") and hasattr(self.function, "run")
@@ -135,6 +146,8 @@ class Here(Answer):
             return self._edited(inputs, how)
         if isinstance(how, Far):
             return observed.far(self._caller(), inputs, how)
+        if isinstance(how, Planned):
+            return ahead.plan(self._caller(), inputs, how)
         if isinstance(how, Traced):
             return observed.trace(observed.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
@@ -155,8 +168,17 @@ class Here(Answer):
             return Evidence(raised=edited.failed(error))
 
     @contextlib.contextmanager
+    def compiling(self, draws: Sequence[Inputs]) -> Iterator[None]:
+        with CompilingAhead(self._caller(), draws, device.capability()) as self._ahead:
+            try:
+                yield
+            finally:
+                self._ahead = None
+
+    @contextlib.contextmanager
     def prepared(self, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
-        with compiled.prepared(self._caller(), draws, limit):
+        ready = self._ahead.ready(min(limit, PATIENCE)) if self._ahead is not None else set()
+        with compiled.prepared(self._caller(), draws, limit, ready):
             yield
 
     def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed.Caller:

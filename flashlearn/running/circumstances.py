@@ -84,6 +84,16 @@ class Far:
 
 
 @dataclass(frozen=True)
+class Planned:
+    """On a GPU that need not be here: what it would launch. Nothing runs.
+
+    Where there is none, inputs are tensors that have no memory (device "meta"), and are handed over as fakes.
+    """
+
+    limit: float = 5.0
+
+
+@dataclass(frozen=True)
 class Traced:
     """Observed, with every access of one program kept: a number, its indices, or None for the middle one."""
 
@@ -114,4 +124,4 @@ class Lowered:
     limit: float = LIMIT
 
 
-Circumstances = Called | Observed | Edited | Far | Traced | Compiled | Timed | Lowered
+Circumstances = Called | Observed | Edited | Far | Planned | Traced | Compiled | Timed | Lowered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -31,9 +31,14 @@ REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: one may wait
 
 
 @contextlib.contextmanager
-def prepared(caller: Caller, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
-    """Have compiled what the launcher launches for these inputs; refuse what the compiler died on."""
-    with Precompiling(patience=limit) as precompiling:
+def prepared(
+    caller: Caller, draws: Sequence[Inputs], limit: float, ready: Set[str] = frozenset()
+) -> Iterator[None]:
+    """Have compiled what the launcher launches for these inputs; refuse what the compiler died on.
+
+    `ready` are the keys of launches that are compiled already.
+    """
+    with Precompiling(patience=limit, ready=ready) as precompiling:
         for inputs in draws:
             _rehearse(caller, inputs, precompiling, min(REHEARSAL, limit))
     with precompiling.refusing():

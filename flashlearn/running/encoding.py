@@ -158,7 +158,7 @@ class _Writer:
             return [dtype, list(value.shape), list(value.stride()), None]
         span = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
         flat = value.detach().as_strided((span if value.numel() else 0,), (1,), value.storage_offset())
-        data = flat.contiguous().view(torch.uint8).numpy().tobytes() if value.numel() else b""
+        data = flat.contiguous().cpu().view(torch.uint8).numpy().tobytes() if value.numel() else b""
         return [dtype, list(value.shape), list(value.stride()), self.blob(data)]
 
     def _array(self, value: np.ndarray) -> list:

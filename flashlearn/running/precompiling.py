@@ -23,17 +23,18 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-import triton
 from triton.compiler import ASTSource
 from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.specialised import specialise
+from flashlearn.running.compiling_ahead import compile_into_cache, key
 
 MOST = 16  # processes
 NEEDED = {"key", "signature", "constexprs", "options", "attrs"}
@@ -48,11 +49,13 @@ DIED = (
 class Precompiling:
     """Collects the launches of dry runs and compiles each distinct one once. `compiled` counts them.
 
-    On leaving the block it waits for the compiler, `patience` seconds at most, and then ends it.
+    On leaving the block it waits for the compiler, `patience` seconds at most, and then ends it. Launches
+    whose keys are `ready` were compiled before (flashlearn.running.compiling_ahead).
     """
 
-    def __init__(self, patience: float):
+    def __init__(self, patience: float, ready: Set[str] = frozenset()):
         self.patience = patience
+        self.ready = ready
         self.futures: dict[tuple[int, Any], Future[int | None]] = {}
         self._pool = ThreadPoolExecutor(min(MOST, os.cpu_count() or 1), "flashlearn-precompiling")
         self._running: set[multiprocessing.process.BaseProcess] = set()
@@ -99,6 +102,8 @@ class Precompiling:
             self._submit(kernel, described.bind(kernel, *args, **kwargs).arguments)
 
         def run(kernel: JITFunction, *args: Any, **kwargs: Any) -> None:
+            if self.ready and self._is_ready(kernel, args, kwargs):
+                return
             run_kernel(kernel, *args, **{**kwargs, "warmup": True})
 
         def run_autotuned(tuner: Autotuner, *args: Any, **kwargs: Any) -> None:
@@ -130,6 +135,11 @@ class Precompiling:
         with _replaced(JITFunction, "_do_compile", instead):
             yield
 
+    def _is_ready(self, kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> bool:
+        given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+        bound = specialise(kernel, args, given)
+        return bound is not None and key(bound) in self.ready
+
     def _submit(self, kernel: JITFunction, found: dict[str, Any]) -> None:
         name = (id(kernel), found["key"])
         if name in self.futures:
@@ -139,7 +149,7 @@ class Precompiling:
         target = driver.active.get_current_target()
 
         def work() -> None:
-            triton.compile(source, target=target, options=found["options"].__dict__)
+            compile_into_cache(source, target, found["options"])
 
         self.futures[name] = self._pool.submit(self._apart, work)
 

@@ -13,8 +13,8 @@ from flashlearn.running.encoding import register
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),
     *(circumstances.Called, circumstances.Observed, circumstances.Far, circumstances.Traced),
-    *(circumstances.Compiled, circumstances.Timed, circumstances.Lowered, FrontEndRefusal),
-    *(circumstances.Edited, edited.Section),
+    *(circumstances.Compiled, circumstances.Timed, circumstances.Lowered, circumstances.Planned),
+    *(circumstances.Edited, edited.Section, FrontEndRefusal),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.SeenRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic),
     *(nan_origin.Birth, nan_origin.Births, values.Event, values.Site),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from flashlearn.exercise import Exercise, Inputs
+from flashlearn.exercise import Exercise, Inputs, Prepared
 from flashlearn.machine import device, stopwatch
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.evidence import Evidence
@@ -26,11 +26,12 @@ def contest(function: Callable[..., Any], caller: Caller, exercise: Exercise, in
 
     A function that its exercise calls in a way of its own (forward and backward, say) is timed that way.
     """
-    inputs = _on_device(inputs)
+    where = device.default()
+    inputs = {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
     arguments = tuple(inputs.values())
     asked = partial(caller.call, inputs) if exercise.judged.call else partial(function, *arguments)
-    peers = {name: partial(peer, *arguments) for name, peer in exercise.timed.contestants.items()}
-    peers = {name: call for name, call in peers.items() if _runs(call)}
+    found = {name: _ready(peer, arguments) for name, peer in exercise.timed.contestants.items()}
+    peers = {name: call for name, call in found.items() if call is not None}
     own, *others = _figures([asked, *peers.values()])
     return Evidence(own=own, peers=dict(zip(peers, others, strict=True)))
 
@@ -41,17 +42,16 @@ def _figures(calls: list[Callable[[], Any]]) -> list[Measured]:
     return [dataclasses.replace(one, peak=peak) for one, peak in zip(found, peaks, strict=True)]
 
 
-def _runs(call: Callable[[], Any]) -> bool:
-    """Whether a peer can be had: not every GPU has every backend of torch, nor the memory for every one."""
+def _ready(peer: Callable[..., Any] | Prepared, arguments: tuple[Any, ...]) -> Callable[[], Any] | None:
+    """A peer's call, made once; None where it cannot be had.
+
+    Not every GPU has every backend of torch, nor the memory for each of them.
+    """
     try:
+        call = peer.make(*arguments) if isinstance(peer, Prepared) else partial(peer, *arguments)
         call()
         if device.has_gpu():
             torch.cuda.synchronize()
     except RuntimeError:
-        return False
-    return True
-
-
-def _on_device(inputs: Mapping[str, Any]) -> Inputs:
-    where = device.default()
-    return {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
+        return None
+    return call

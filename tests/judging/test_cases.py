@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import signal
 
@@ -11,9 +13,12 @@ import triton
 import triton.language as tl
 
 import flashlearn
+from flashlearn.course.answers import solution
+from flashlearn.judging import cases
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
+from flashlearn.running.answer import Here
 
 SCALED_ADD = find("scaled_add")
 SOFTMAX = find("softmax_forward")
@@ -300,3 +305,29 @@ def test_a_loop_that_the_compiler_refuses_at_another_dtype_is_refused_there_with
     }  # fmt: skip
     assert "`acc` enters the loop in line" in report.sentence and "fp16 (32,)" in report.sentence
     assert report.finding.place.text.strip() == "acc = acc + x.to(tl.float32)"
+
+
+def test_kernels_are_compiled_beside_the_observed_run_once_the_first_case_has_passed(monkeypatch):
+    exercise, seen = find("row_sum"), []
+
+    class Watched(Here):
+        @contextlib.contextmanager
+        def compiling(self, draws):
+            seen.append(("begins", len(draws)))
+            yield
+            seen.append(("ends", self.taken > 0))
+
+    def compiled(*_, drawn, **__):
+        seen.append(("compiled", len(drawn._truths)))
+        return []
+
+    monkeypatch.setattr(cases, "run_compiled", compiled)
+    small = dataclasses.replace(
+        exercise, cases=exercise.cases[:3], timed=dataclasses.replace(exercise.timed, case=exercise.cases[1])
+    )
+    outcomes = cases.run(small, Watched(solution(exercise), small), compiled=True)
+    assert {o.status for o in outcomes} == {Status.PASS}
+    assert seen == [("begins", 4), ("compiled", 3), ("ends", True)]
+    seen.clear()
+    assert cases.run(small, Watched(lambda x: x.sum(1), small), compiled=True)[0].status is not Status.PASS
+    assert not seen  # whoever has not passed the first case has nothing to compile yet

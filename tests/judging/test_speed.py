@@ -7,11 +7,14 @@ import dataclasses
 import pytest
 import torch
 
-from flashlearn.exercise import Case, Exercise, Grade, Kind, Work, declared
+from flashlearn.course.answers import solution
+from flashlearn.exercise import Case, Exercise, Grade, Kind, Prepared, Work, declared
 from flashlearn.interpreter.observation import Observation, Traffic
-from flashlearn.judging import speed
+from flashlearn.judging import draws, speed
+from flashlearn.lessons import find
 from flashlearn.machine import device, stopwatch
 from flashlearn.machine.stopwatch import Stopwatch
+from flashlearn.running.answer import Here
 
 LARGE = Case("4096 × 1024", sizes={"rows": 4096, "columns": 1024}, dtype=torch.float16, gpu=True)
 
@@ -136,9 +139,33 @@ def test_every_exercise_of_the_course_that_is_timed_can_be_sized_without_its_dat
 
     timed = [e for e in all_exercises().values() if e.timed.case is not None and e.judged.work is not None]
     for exercise in timed:
-        inputs = speed._without_data(exercise, exercise.timed.case)
+        inputs = draws.without_data(exercise, exercise.timed.case)
         assert inputs is not None, exercise.name
         assert exercise.judged.work(inputs).bytes > 0, exercise.name
+
+
+def test_the_kernels_of_the_timing_case_are_known_without_its_data_and_without_a_gpu():
+    exercise = find("dq_kernel")
+    delta, dq = speed.launches(exercise, Here(solution(exercise), exercise))
+    assert (dq.name, dq.grid, dq.signature["q_ptr"]) == ("flash_dq_kernel", (16, 256, 1), "*fp16")
+    assert dq.constexprs["BLOCK_Q"] == 64  # what the launcher chooses for fp16 on a GPU; observed it takes 32
+    assert dq.job["signature"]["S_q"] == "i32" and {"q_ptr", "S_q"} <= set(dq.job["divisible"])
+    assert delta.name == "delta_preprocess_kernel"
+
+
+def test_a_launcher_that_looks_at_data_or_ends_its_process_has_no_launches_to_tell_of():
+    def looks(x):
+        return x if float(x.sum()) > 0 else -x
+
+    def differentiates(x):
+        with torch.enable_grad():
+            x = x.clone().requires_grad_()
+            return torch.autograd.grad((2 * x).sum(), x)[0]
+
+    exercise = doubled()
+    for launcher in (looks, differentiates):
+        assert speed.launches(exercise, Here(launcher, exercise)) == []
+    assert speed.launches(doubled(timing_case=None), Here(looks, exercise)) == []
 
 
 SMALL = Case("2 × 2", sizes={"rows": 2, "columns": 2})
@@ -186,9 +213,17 @@ def test_grades_are_asked_about_where_their_peer_is(told):
         Grade("silver", 1.0, "other"),
         Grade("gold", 0.9, "missing"),
     )
-    exercise = doubled(peers={"other": torch.neg, "missing": missing}, grades=grades, timing_case=SMALL)
+    made = []
+
+    def make(x):
+        made.append(x)
+        return lambda: x
+
+    peers = {"other": Prepared(make), "missing": missing}
+    exercise = doubled(peers=peers, grades=grades, timing_case=SMALL)
     told(2.0, 1.0, 1.8)
     found = speed.measure(exercise, torch.clone)
+    assert len(made) == 1  # and not in the time
     assert list(found.peers) == ["torch_double", "other"]
     assert [(m.grade.name, m.ratio, m.reached) for m in found.marks] == [
         ("bronze", 0.5, True),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 
 from flashlearn.interpreter.route import observing
+from flashlearn.kernels import short_problems
 from flashlearn.kernels.described import complying, described, heads_together
+from flashlearn.kernels.fast_attention import fast_attention
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.machine import device
@@ -76,3 +80,30 @@ def test_a_tensor_that_complies_is_not_copied_and_every_other_is():
 def test_heads_are_taken_together_in_equal_groups(heads, causal):
     together = heads_together(heads, tiles=16, bytes_per_head=2**20, causal=causal)
     assert heads % together == 0
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_fast_attention_is_differentiable(causal):
+    where = device.default()
+    q, k, v = (torch.randn(1, 2, 40, 16, device=where, requires_grad=True) for _ in range(3))
+    with observing(seed=1) if where == "cpu" else contextlib.nullcontext():
+        fast_attention(q, k, v, causal).sum().backward()
+    mine = [t.grad.clone() for t in (q, k, v)]
+    for t in (q, k, v):
+        t.grad = None
+    torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal).sum().backward()
+    for a, t in zip(mine, (q, k, v), strict=True):
+        torch.testing.assert_close(a, t.grad, rtol=0, atol=1e-4)
+
+
+@needs_gpu
+def test_a_short_problem_launched_again_sees_its_new_numbers_and_sizes():
+    for S in (64, 64, 100, 64):
+        q, k, v, do = (torch.randn(1, 2, S, 64, device="cuda", dtype=torch.float16) for _ in range(4))
+        o, lse = short_problems.short_forward(q, k, v, False, 0.125)
+        gradients = short_problems.short_backward(q, k, v, o, do, lse, False, 0.125)
+        other, lse_too = tuned_forward(q, k, v, False, 0.125)
+        torch.testing.assert_close(o, other, rtol=0, atol=4e-3)
+        torch.testing.assert_close(lse, lse_too, rtol=0, atol=1e-4)
+        for a, b in zip(gradients, tuned_backward(q, k, v, o, do, lse, False, 0.125), strict=True):
+            torch.testing.assert_close(a, b, rtol=0, atol=1e-2)

@@ -18,10 +18,13 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
+from flashlearn.course.answers import solution as exercise_solution
 from flashlearn.interpreter import route
 from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.specialised import TARGET
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
+from flashlearn.running.compiling_ahead import CompilingAhead
 from flashlearn.running.guards import ZeroedWatch
 from flashlearn.running.precompiling import Precompiling
 
@@ -153,3 +156,42 @@ def test_a_rehearsal_survives_any_launcher_and_draws_every_case(monkeypatch):
 def test_memory_that_no_kernel_fills_in_a_rehearsal_can_be_used_as_an_index():
     with ZeroedWatch():
         assert torch.empty(3, dtype=torch.int64).tolist() == [0, 0, 0]
+
+
+def aligned(inputs) -> bool:
+    return all(t.data_ptr() % 16 == 0 for t in inputs.values() if isinstance(t, torch.Tensor))
+
+
+def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
+    exercise = find("scaled_add")
+    answer = Here(exercise_solution(exercise), exercise)
+    draws = [exercise.inputs(case, case.generator()) for case in exercise.cases if not case.gpu]
+    draws = [inputs for inputs in draws if aligned(inputs)]  # as copies between guard zones are
+    with CompilingAhead(answer._caller(), draws, TARGET) as ahead:
+        ready = ahead.ready(patience=60)
+    assert len(ready) >= 3
+    with Precompiling(patience=60, ready=ready) as precompiling, precompiling.dry():
+        for inputs in draws:
+            answer.function(*inputs.values())
+    assert not precompiling.futures
+    with Precompiling(patience=0) as precompiling, precompiling.dry():
+        for inputs in draws:
+            answer.function(*inputs.values())
+    assert len(precompiling.futures) == len(ready)  # as many as triton tells apart
+
+
+def test_a_launcher_that_raises_or_looks_at_data_is_left_to_the_real_run():
+    exercise = find("scaled_add")
+    inputs = exercise.inputs(exercise.cases[0], exercise.cases[0].generator())
+
+    def looks(a, x, y):
+        return x if float(x.sum()) > 0 else y
+
+    def ends(a, x, y):
+        os._exit(3)
+
+    for launcher in (looks, ends):
+        with CompilingAhead(Here(launcher, exercise)._caller(), [inputs], TARGET) as ahead:
+            assert ahead.ready(patience=60) == set()
+    with CompilingAhead(Here(looks, exercise)._caller(), [inputs], None) as ahead:  # no GPU that it knows
+        assert ahead.ready(patience=60) == set()

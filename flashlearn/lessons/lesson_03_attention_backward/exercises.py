@@ -325,7 +325,7 @@ delta_preprocess = Exercise(
         "`i[:, None]` is `[BLOCK_S, 1]` and `d[None, :]` is `[1, BLOCK_D]`; pointers and mask are "
         "`[BLOCK_S, BLOCK_D]`. An element of o is at `b * o_b + h * o_h + i * o_s + d * o_d`, of do "
         "likewise with its own strides. `tl.sum(..., axis=1)` leaves `[BLOCK_S]`, and delta's element is "
-        "`bh * S + i`.",
+        "`(b * H + h) * S + i`.",
         "With `in_tile = (i < S)[:, None] & (d < D)[None, :]`: `o = tl.load(o_ptr + b * o_b + h * o_h + "
         "i[:, None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`. Three lines are left "
         "for you: do with its own strides, one sum, and one store under `i < S`.",

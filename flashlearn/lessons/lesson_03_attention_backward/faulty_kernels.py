@@ -26,9 +26,10 @@ def _delta_kernel(
     o_ptr, do_ptr, delta_ptr, H, S, D, o_b, o_h, o_s, o_d, do_b, do_h, do_s, do_d,
     BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr, FAULT: tl.constexpr,
 ):  # fmt: skip
-    bh = tl.program_id(1).to(tl.int64)
-    b, h = bh // H, bh % H
-    i = tl.program_id(0).to(tl.int64) * BLOCK_S + tl.arange(0, BLOCK_S)
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    bh = b * H + h
+    i = tl.program_id(0) * BLOCK_S + tl.arange(0, BLOCK_S)
     d = tl.arange(0, BLOCK_D)
     o_head = bh * o_h if FAULT == "heads in one row" else b * o_b + h * o_h
     do_head = bh * do_h if FAULT == "heads in one row" else b * do_b + h * do_h
@@ -57,7 +58,7 @@ def _delta(o: Tensor, do: Tensor, fault: str) -> Tensor:
     B, H, S, D = o.shape
     delta = torch.empty((B, H, S), dtype=torch.float32, device=o.device)
     BLOCK_S, BLOCK_D = 32, triton.next_power_of_2(D)
-    _delta_kernel[(triton.cdiv(S, BLOCK_S), B * H)](
+    _delta_kernel[(triton.cdiv(S, BLOCK_S), H, B)](
         o, do, delta, H, S, D, *o.stride(), *do.stride(), BLOCK_S=BLOCK_S, BLOCK_D=BLOCK_D, FAULT=fault
     )
     return delta
@@ -79,7 +80,7 @@ def strides_of_o_for_do(o: Tensor, do: Tensor) -> Tensor:
 
 
 def with_heads_in_one_row(o: Tensor, do: Tensor) -> Tensor:
-    """Takes head bh to be at bh · o_h, as if batch and head were one dimension."""
+    """Takes head h of batch entry b to be at (b · H + h) · o_h, as if batch and head were one dimension."""
     return _delta(o, do, "heads in one row")
 
 

@@ -435,9 +435,9 @@ DELTA = {
         launcher=broken.in_half_precision,
     ),
     "heads in one row": Mistake(
-        "Head bh was looked for at bh · o_h, as if batch and head were one dimension. In a view of a "
-        "[B, S, H, D] tensor they are not.",
-        "Take bh apart, b = bh // H and h = bh % H, and use both strides: b * o_b + h * o_h.",
+        "Head h of batch entry b was looked for at (b · H + h) · o_h, as if batch and head were one "
+        "dimension. In a view of a [B, S, H, D] tensor they are not.",
+        "Use both strides: b * o_b + h * o_h.",
         launcher=broken.with_heads_in_one_row,
     ),
     "no mask in d": Mistake(
@@ -460,7 +460,7 @@ DELTA = {
     ),
     "one delta for all heads": Mistake(
         "The store leaves the head out, so that all heads write to the first one's slots.",
-        "delta is contiguous: head bh begins at bh * S.",
+        "delta is contiguous: head h of batch entry b begins at (b * H + h) * S.",
         launcher=broken.one_delta_for_all_heads,
         status="RACE",
     ),

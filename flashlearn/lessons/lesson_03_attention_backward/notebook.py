@@ -846,8 +846,8 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
 # - any $S$ and $D$: mask both;
-# - `o` and `do` are views with strides of their own, `delta` is new and contiguous: head $bh$ of it begins at
-#   `bh * S`;
+# - `o` and `do` are views with strides of their own, `delta` is new and contiguous: head $h$ of batch entry $b$
+#   begins at `(b * H + h) * S`;
 # - `o` and `do` may be fp16 or bf16, with values around 100: compute in fp32 from the loads on. `delta` is fp32.
 #
 # Useful pieces: `i[:, None]` and `d[None, :]` broadcast to `[BLOCK_S, BLOCK_D]`; `&` joins two masks;

@@ -24,19 +24,20 @@ def flash_forward_either_kernel(
     IS_CAUSAL: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # if IS_CAUSAL, query i sees the keys j ≤ i + S_k − S_q, else all of them
-    b = (tl.program_id(1) // H).to(tl.int64)
-    h = (tl.program_id(1) % H).to(tl.int64)
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     k_ptr += b * k_batch + h * k_head
     v_ptr += b * v_batch + h * v_head
     o_ptr += b * o_batch + h * o_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
+    lse_ptr += (b * H + h) * S_q
 
-    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
-    keys = tl.arange(0, BLOCK_K).to(tl.int64)
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    keys = tl.arange(0, BLOCK_K)
     d = tl.arange(0, BLOCK_D)
     ### BEGIN SOLUTION
     # STUB: tl.static_assert(False, "TODO flash_forward_either: one kernel, its end and mask by IS_CAUSAL")
+    LOG2E: tl.constexpr = 1.4426950408889634
     in_queries = rows < S_q
     in_d = d < D
     q_tile = rows[:, None] * q_row + d[None, :] * q_col
@@ -62,7 +63,7 @@ def flash_forward_either_kernel(
         if IS_CAUSAL:  # nothing seen yet: -inf + inf would be NaN
             shift = tl.where(m_new == -float("inf"), 0.0, m_new)
         rescale = tl.exp(m_i - shift)
-        p = tl.exp(s - shift[:, None])
+        p = tl.exp2((s - shift[:, None]) * LOG2E)
         l_i = l_i * rescale + tl.sum(p, axis=1)
         acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         m_i = m_new
@@ -86,7 +87,7 @@ def flash_forward_either(
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     BLOCK = 64 if q.is_cuda and q.element_size() == 2 else 32
     BLOCK_D = max(16, triton.next_power_of_2(D))
-    flash_forward_either_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+    flash_forward_either_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
         IS_CAUSAL=causal, BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
     )  # fmt: skip

@@ -38,7 +38,7 @@ def _kernel(
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
     IS_CAUSAL: tl.constexpr, FAULT: tl.constexpr,
 ):  # fmt: skip
-    b, h = tl.program_id(1) // H, tl.program_id(1) % H
+    h, b = tl.program_id(1).to(tl.int64), tl.program_id(2).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     if FAULT == "strides of q for k":
         k_ptr += b * q_batch + h * q_head
@@ -81,7 +81,7 @@ def _kernel(
     o = acc / (tl.where(l_i == 0.0, 1.0, l_i) if IS_CAUSAL else l_i)[:, None]
     o_tile = rows[:, None] * o_row + d[None, :] * o_col
     tl.store(o_ptr + o_tile, o.to(o_ptr.dtype.element_ty), mask=in_q)
-    tl.store(lse_ptr + tl.program_id(1) * S_q + rows, m_i + tl.log(l_i), mask=rows < S_q)
+    tl.store(lse_ptr + (b * H + h) * S_q + rows, m_i + tl.log(l_i), mask=rows < S_q)
 
 
 def launcher(fault: str, causal: bool = False) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -92,7 +92,7 @@ def launcher(fault: str, causal: bool = False) -> Callable[..., tuple[Tensor, Te
         S_k = k.shape[2]
         o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
         lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-        _kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+        _kernel[(triton.cdiv(S_q, BLOCK), H, B)](
             q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
             BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=max(16, triton.next_power_of_2(D)),
             IS_CAUSAL=causal, FAULT=fault,

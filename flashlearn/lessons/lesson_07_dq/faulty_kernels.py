@@ -26,16 +26,16 @@ def _dq_kernel(
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
     IS_CAUSAL: tl.constexpr, FAULT: tl.constexpr,
 ):  # fmt: skip
-    b = (tl.program_id(1) // H).to(tl.int64)
-    h = (tl.program_id(1) % H).to(tl.int64)
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     k_ptr += b * k_batch + h * k_head
     v_ptr += b * v_batch + h * v_head
     do_ptr += b * do_batch + h * do_head
     dq_ptr += b * dq_batch + h * dq_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
-    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
-    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    lse_ptr += (b * H + h) * S_q
+    delta_ptr += (b * H + h) * S_q
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
     d = tl.arange(0, BLOCK_D)
     in_queries, in_d = rows < S_q, d < D
     in_block = in_queries[:, None] & in_d[None, :]
@@ -91,7 +91,7 @@ def faulty_dq(fault: str, causal: bool = False) -> Callable[..., Tensor]:
         S_k = k.shape[2]
         delta = lse if fault == "delta in the loop" else delta_preprocess(o, do)
         dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
-        _dq_kernel[(triton.cdiv(S_q, 32), B * H)](
+        _dq_kernel[(triton.cdiv(S_q, 32), H, B)](
             q, k, v, do, lse.contiguous(), o, delta, dq, alpha, H, S_q, S_k, D,
             *q.stride(), *k.stride(), *v.stride(), *do.stride(), *o.stride(), *dq.stride(),
             BLOCK_Q=32, BLOCK_K=32, BLOCK_D=max(16, triton.next_power_of_2(D)), IS_CAUSAL=causal, FAULT=fault,

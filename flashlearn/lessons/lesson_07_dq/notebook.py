@@ -337,7 +337,7 @@ for lse_i in (3.0, -3.0, -120.0):
 # - any $S_q$, $S_k$ and $D$: `BLOCK_D` is the next power of two, at least 16, and lanes from $D$ on are padding, like
 #   rows from $S_q$ on and keys from $S_k$ on;
 # - every tensor has strides of its own (`k_row` is not `q_row`); the prologue has moved each pointer to its head, and
-#   `lse` and `delta` are contiguous; $B \cdot H$ is up to 65535, as in the forward pass;
+#   `lse` and `delta` are contiguous; $H$ and $B$ are up to 65535 each, as in the forward pass;
 # - fp32, fp16 and bf16; `dq` grows in fp32. Pass `input_precision="ieee"` to `tl.dot`, so that fp32 stays fp32;
 # - $\alpha$ may be negative, and scores may be near $-120$.
 
@@ -464,7 +464,7 @@ owner
 # Setting their `s` to $-\infty$ is all that the mathematics asks for.
 #
 # But tiles without a visible pair need not be visited at all, and the loop ends where the forward pass's does. Write
-# that end down once more, from memory: for program (pid, head, 0), blocks of $B_q$ queries, and any $S_q$ and $S_k$.
+# that end down once more, from memory: for program (pid, head, batch), blocks of $B_q$ queries, and any $S_q$ and $S_k$.
 #
 # <details><summary>The end</summary>
 #

@@ -26,8 +26,8 @@ def _dkv_kernel(
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
     IS_CAUSAL: tl.constexpr, FAULT: tl.constexpr,
 ):  # fmt: skip
-    b = (tl.program_id(1) // H).to(tl.int64)
-    h = (tl.program_id(1) % H).to(tl.int64)
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     k_ptr += b * k_batch + h * k_head
     if FAULT == "strides of q":
@@ -37,10 +37,10 @@ def _dkv_kernel(
     do_ptr += b * do_batch + h * do_head
     dk_ptr += b * dk_batch + h * dk_head
     dv_ptr += b * dv_batch + h * dv_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
-    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
-    columns = tl.program_id(0).to(tl.int64) * BLOCK_K + tl.arange(0, BLOCK_K)
-    queries = tl.arange(0, BLOCK_Q).to(tl.int64)
+    lse_ptr += (b * H + h) * S_q
+    delta_ptr += (b * H + h) * S_q
+    columns = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
+    queries = tl.arange(0, BLOCK_Q)
     d = tl.arange(0, BLOCK_D)
     in_keys, in_d = columns < S_k, d < D
     in_block = in_keys[:, None] & in_d[None, :]
@@ -104,7 +104,7 @@ def faulty_dkv(fault: str, causal: bool = False) -> Callable[..., tuple[Tensor, 
         delta = delta_preprocess(o, do)
         dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
         dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
-        _dkv_kernel[(triton.cdiv(S_k, 32), B * H)](
+        _dkv_kernel[(triton.cdiv(S_k, 32), H, B)](
             q, k, v, do, lse.contiguous(), delta, dk, dv, alpha, H, S_q, S_k, D,
             *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dk.stride(), *dv.stride(),
             BLOCK_Q=32, BLOCK_K=32, BLOCK_D=max(16, triton.next_power_of_2(D)), IS_CAUSAL=causal, FAULT=fault,

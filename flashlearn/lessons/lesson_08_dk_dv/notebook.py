@@ -444,7 +444,7 @@ for fault in ("LSE filled with 0", "LSE filled with -inf", "clamped rows", ""):
 # Write the kernel; the launcher is given, and has computed $\delta$. What the check will ask of it:
 #
 # - any $S_q$, $S_k$ and $D$; rows from $S_q$ on, keys from $S_k$ on and lanes from $D$ on are padding;
-# - every tensor with strides of its own; $B \cdot H$ up to 65535, the end of the grid's second axis;
+# - every tensor with strides of its own; $H$ and $B$ up to 65535 each, the end of the grid's second and third axis;
 # - $\alpha$ may be negative, and scores may be near $-120$, where $e^{-\mathrm{LSE}}$ is infinite;
 # - `dk` and `dv` grow in fp32; `p` and `ds` are cast to the dtype of the operand that they meet; dtypes are fp32, fp16
 #   and bf16. Pass `input_precision="ieee"` to `tl.dot`;
@@ -491,7 +491,7 @@ flashlearn.check("dkv_kernel", dkv_kernel)
 # $$i \ge j - (S_k - S_q).$$
 #
 # Early queries do not see late keys, so now the mask cuts off the *beginning* of the loop. Where does the loop of
-# program (pid, head, 0) begin, for blocks of $B_k$ keys that it owns and tiles of $B_q$ queries that come by? Two
+# program (pid, head, batch) begin, for blocks of $B_k$ keys that it owns and tiles of $B_q$ queries that come by? Two
 # questions lead there: which query is the first that sees the block's first key, and which tile is that query in?
 #
 # <details><summary>The start, derived</summary>
@@ -613,7 +613,7 @@ def dkv_budget(D, block_q, block_k, warps, stages):
     lse = delta = torch.zeros(1, 1, 16, device=DEVICE)
     strides = [stride for t in (q, k, v, do, dk, dv) for stride in t.stride()]
     with flashlearn.observing() as (session, _):
-        flash_backward_dkv.flash_dkv_kernel[(1, 1)](
+        flash_backward_dkv.flash_dkv_kernel[(1, 1, 1)](
             q, k, v, do, lse, delta, dk, dv, 1.0, 1, 16, 16, D, *strides,
             BLOCK_Q=block_q, BLOCK_K=block_k, BLOCK_D=D, num_warps=warps, num_stages=stages,
         )  # fmt: skip
@@ -650,9 +650,11 @@ for (D, block_q, block_k, warps, stages), made in budgets.items():
 #   is the first to spill.
 # - Eight warps share the same tiles among twice as many threads. That leaves room, though not half of the registers:
 #   addresses and masks are wanted in each thread again.
-# - Fewer stages help a little: a tile that is loaded ahead waits in shared memory, and its addresses in registers.
+# - Fewer stages hardly change the registers: a tile that is loaded ahead waits in shared memory. There they count. An
+#   H100's multiprocessor has 228 KiB, so that with three stages of $D = 128$ it holds one program, and with two stages two.
+#   That is why the launcher above asks for two.
 # - Smaller tiles of *queries* help hardly or not at all. Smaller blocks of *keys* do, for the sums are as long as these.
-# - What spilled is read back from local memory. 24 bytes may sit outside the loop and cost nothing; some hundred bytes
+# - What spilled is read back from local memory. A handful of bytes may sit outside the loop and cost nothing; some hundred bytes
 #   do not. The compiler tells how much; only a clock tells how bad.
 #
 # </details>

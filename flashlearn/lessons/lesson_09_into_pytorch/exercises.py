@@ -162,7 +162,7 @@ strided_inputs = Exercise(
         "What may differ between q and k is S alone: k and v have the shape `(B, H, S_k, D)` with B, H and "
         "D of q. The kernel wants sixteen strides, four each of q, k, v and o in this order; `*t.stride()` "
         "writes four. o is `torch.empty((B, H, S_q, D), …)`: `empty_like(q)` would copy q's layout. "
-        "The grid is `(triton.cdiv(S_q, BLOCK), B * H)`.",
+        "The grid is `(triton.cdiv(S_q, BLOCK), H, B)`.",
         "The launch passes the five tensors, alpha, H, S_q, S_k, D, then four times `*t.stride()` in the "
         "order q, k, v, o, then the three blocks by name, `BLOCK_D` with `triton.next_power_of_2` and at "
         'least 16. A misfit reads like `raise ValueError(f"k has shape {found}, expected {wanted}")`: one '

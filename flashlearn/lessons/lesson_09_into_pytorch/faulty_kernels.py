@@ -39,7 +39,7 @@ def faulty_launcher(fault: str) -> Callable[..., tuple[Tensor, Tensor]]:
             strides = {"q": o.stride(), "k": packed(k.shape), "v": packed(v.shape), "o": o.stride()}
         if fault == "heads before batch":
             strides = {name: (h, b, s, d) for name, (b, h, s, d) in strides.items()}
-        flash_forward_kernel[(triton.cdiv(S_q, 32), B * H)](
+        flash_forward_kernel[(triton.cdiv(S_q, 32), H, B)](
             q, k, v, o, lse, alpha, H, S_q, S_k, D, *(s for name in "qkvo" for s in strides[name]),
             BLOCK_Q=32, BLOCK_K=32, BLOCK_D=BLOCK_D,
         )  # fmt: skip

@@ -231,8 +231,8 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 #     <four strides of q>, <of k>, <of v>, <of o>, BLOCK_Q=…, BLOCK_K=…, BLOCK_D=…)
 # ```
 #
-# Program (i, h, 0) has block i of the queries, of head h counted through all batch entries. Blocks of 32 will do; `BLOCK_D` is a
-# power of two, at least D and at least 16. The check runs the launcher on twelve inputs in ten layouts, and then hands it eleven misfits.
+# Program (i, h, b) has block i of the queries, of head h of batch entry b. Blocks of 32 will do; `BLOCK_D` is a power of two,
+# at least D and at least 16. The check runs the launcher on twelve inputs in ten layouts, and then hands it eleven misfits.
 
 # %% exercise="strided_inputs"
 # INCLUDE: flashlearn/kernels/attention.py:refuse_misfits

@@ -38,15 +38,14 @@ def one_pass_inputs(case: Case, generator: torch.Generator) -> Inputs:
 COMMON = (
     attention_case(16, 16, 16, seed=1),
     attention_case(1, 1, 16, B=2, H=3, seed=2),
-    attention_case(37, 37, 16, B=2, H=2, data="causal", seed=3),
+    attention_case(18, 18, 16, B=2, H=2, data="causal", seed=3),
     attention_case(64, 100, 32, data="causal", seed=4),
     attention_case(100, 64, 32, data="causal", seed=5),  # 36 queries see no key
-    attention_case(70, 37, 24, seed=6),
     attention_case(1, 37, 16, seed=7),
     attention_case(64, 64, 64, dtype=FP16, seed=9),
     attention_case(37, 64, 32, dtype=BF16, data="causal", seed=10),
     attention_case(33, 20, 16, H=2, layout="strided", data="causal", seed=11),
-    attention_case(64, 37, 16, data="causal, negative alpha", seed=12),
+    attention_case(64, 37, 24, data="negative alpha", seed=12),
     attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
     attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
     attention_case(18, 37, 16, data="scores near −120", seed=55),
@@ -62,12 +61,12 @@ COMMON = (
     ),
 )
 MANY_KEYS = (
-    attention_case(16, 530, 16, dtype=FP16, seed=53),
-    attention_case(300, 16, 16, dtype=BF16, seed=54),
+    attention_case(16, 300, 16, dtype=FP16, seed=53),
+    attention_case(200, 16, 16, dtype=BF16, seed=54),
 )
 MANY_QUERIES = (
-    attention_case(16, 300, 16, dtype=FP16, seed=53),
-    attention_case(530, 16, 16, dtype=BF16, seed=54),
+    attention_case(16, 200, 16, dtype=FP16, seed=53),
+    attention_case(300, 16, 16, dtype=BF16, seed=54),
 )
 """Long sums in half precision: of what programs add to, and of what a program owns."""
 

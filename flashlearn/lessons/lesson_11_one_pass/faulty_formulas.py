@@ -29,29 +29,46 @@ from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile,
 from flashlearn.lessons.shared.faulty_formulas.gradients import scanned_keys, scanned_queries
 
 NOT_TRANSPOSED = {"P not transposed", "dS not transposed", "dS meets K", "dS transposed"}
+OF_CAUSAL = {
+    "top-left",
+    "top-left mask",
+    "offset turned round",
+    "bound turned round",
+    "no early end",
+    "starts one block late",
+    "start rounded up",
+    "starts at the top-left diagonal",
+    "ends one block early",
+    "ends at the top-left diagonal",
+}
+"""Faults of the lines under `if IS_CAUSAL`: without a mask they are not made."""
+OF_SHARES = {"last share missing", "first share alone", "first share repeated", "last share alone"}
 
 
-@tiled(TILED | {"last share missing", "first share alone"})
+@tiled(TILED | OF_SHARES)
 def fused_scan(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
     owner: str = "keys", faults: Faults = NONE, tile: Tile = (32, 32),
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(dQ, dK, dV) in their inputs' dtypes, from one walk over the tiles."""
-    x = scan_of(q, k, v, o, do, lse, alpha, causal or "always causal" in faults, faults)
+    causal = causal or "always causal" in faults
+    x = scan_of(q, k, v, o, do, lse, alpha, causal, faults if causal else faults - OF_CAUSAL)
     sums = tuple(torch.zeros_like(take(t, range(_padded(t, side)))) for t, side in _sides(x, tile))
-    shared = _shared(owner)
+    shared = _Shared(x, owner, tile)
     for own in range(0, (k if owner == "keys" else q).shape[2], tile[owner == "keys"]):
         for start in _steps(x, own, owner, tile):
             rows, columns = _places(own, start, owner, tile)
             shares = _shares(x, rows, columns, tile)
             for index, (total, at) in enumerate(zip(sums, (rows, columns, columns), strict=True)):
-                if index in shared and _lost(x, own, owner, tile):
-                    continue
-                kept = slice(at.start, at.stop)
-                if "last tile alone" in faults and index not in shared:
-                    total[:, :, kept] = shares[index]
+                place = total[:, :, at.start : at.stop]
+                if index in shared.outputs:
+                    shared.add(place, shares[index], index, own, start)
+                elif "last tile alone" in faults:
+                    place.copy_(shares[index])
                 else:
-                    total[:, :, kept] += shares[index]
+                    place += shares[index]
+    if "one sum for all heads" in faults:
+        shared.gather(sums)
     return _finished(x, *(t[:, :, : s.shape[2]] for t, s in zip(sums, (q, k, v), strict=True)), q.dtype)
 
 
@@ -61,11 +78,6 @@ def _sides(x: Scan, tile: Tile) -> tuple[tuple[Tensor, int], ...]:
 
 def _padded(t: Tensor, side: int) -> int:
     return -(-t.shape[2] // side) * side + side  # one tile more, for loops that run too far
-
-
-def _shared(owner: str) -> tuple[int, ...]:
-    """Which of dQ, dK, dV several programs add to."""
-    return (0,) if owner == "keys" else (1, 2)
 
 
 def _steps(x: Scan, own: int, owner: str, tile: Tile) -> range:
@@ -82,12 +94,34 @@ def _places(own: int, start: int, owner: str, tile: Tile) -> tuple[range, range]
     return range(row, row + tile[0]), range(column, column + tile[1])
 
 
-def _lost(x: Scan, own: int, owner: str, tile: Tile) -> bool:
-    """Whether this block's shares of what programs add to are left out of the sum."""
-    length, side = (x.k.shape[2], tile[1]) if owner == "keys" else (x.q.shape[2], tile[0])
-    if "last share missing" in x.faults:
-        return own + side >= length
-    return "first share alone" in x.faults and own > 0
+class _Shared:
+    """The sums that several programs have shares of: dQ, or dK and dV."""
+
+    def __init__(self, x: Scan, owner: str, tile: Tile):
+        self.faults = x.faults
+        self.outputs = (0,) if owner == "keys" else (1, 2)
+        length, side = (x.k.shape[2], tile[1]) if owner == "keys" else (x.q.shape[2], tile[0])
+        self.last = (length - 1) // side * side
+        self.first: dict[tuple[int, int], Tensor] = {}
+
+    def add(self, place: Tensor, share: Tensor, index: int, own: int, start: int) -> None:
+        """Add the share that the program of block `own` has of one tile."""
+        first = self.first.setdefault((index, start), share)
+        if "last share alone" in self.faults:
+            place.copy_(share)
+        elif "first share repeated" in self.faults:
+            place += first
+        elif not ("last share missing" in self.faults and own == self.last) and not (
+            "first share alone" in self.faults and own > 0
+        ):
+            place += share
+
+    def gather(self, sums: tuple[Tensor, ...]) -> None:
+        """All heads' sums in the place of the first head's."""
+        for index in self.outputs:
+            total = sums[index].sum(dim=(0, 1))
+            sums[index].zero_()
+            sums[index][0, 0] = total
 
 
 def _shares(x: Scan, rows: range, columns: range, tile: Tile) -> tuple[Tensor, Tensor, Tensor]:

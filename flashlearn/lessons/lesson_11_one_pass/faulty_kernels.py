@@ -17,9 +17,9 @@ __all__ = ["faulty"]
 Edits = tuple[tuple[str, str], ...]
 
 _PLAIN = "tl.store({at}, tl.load({at}, mask=in_tile, other=0.0) + {share}, mask=in_tile)"
-_DQ = "tl.atomic_add(dq_ptr + dq_tile, share, mask=in_tile, sem=\"relaxed\")"  # fmt: skip
-_DK = "tl.atomic_add(dk_ptr + dkv_tile, dk_share, mask=in_tile, sem=\"relaxed\")"  # fmt: skip
-_DV = "tl.atomic_add(dv_ptr + dkv_tile, dv_share, mask=in_tile, sem=\"relaxed\")"  # fmt: skip
+_DQ = 'tl.atomic_add(dq_ptr + dq_tile, share, mask=in_tile, sem="relaxed")'
+_DK = 'tl.atomic_add(dk_ptr + dkv_tile, dk_share, mask=in_tile, sem="relaxed")'
+_DV = 'tl.atomic_add(dv_ptr + dkv_tile, dv_share, mask=in_tile, sem="relaxed")'
 
 FAULTS: dict[str, dict[str, Edits]] = {
     "fused_backward_atomic": {
@@ -32,10 +32,6 @@ FAULTS: dict[str, dict[str, Edits]] = {
         "load, add, store": (
             (_DK, _PLAIN.format(at="dk_ptr + dkv_tile", share="dk_share")),
             (_DV, _PLAIN.format(at="dv_ptr + dkv_tile", share="dv_share")),
-        ),
-        "stored, not added": (
-            (_DK, "tl.store(dk_ptr + dkv_tile, dk_share, mask=in_tile)"),
-            (_DV, "tl.store(dv_ptr + dkv_tile, dv_share, mask=in_tile)"),
         ),
         "no mask": (
             (_DK, "tl.atomic_add(dk_ptr + dkv_tile, dk_share)"),
@@ -54,10 +50,6 @@ FAULTS: dict[str, dict[str, Edits]] = {
     },
     "determinism": {
         "one part for all": (("(head * tl.num_programs(0) + tl.program_id(0)) * S_q", "head * S_q"),),
-        "one part for all heads": (
-            ("(head * tl.num_programs(0) + tl.program_id(0)) * S_q", "tl.program_id(0) * S_q"),
-            ("shares_ptr += head * blocks * S_q * D", ""),
-        ),
     },
 }
 """What is exchanged for what, by launcher and fault."""

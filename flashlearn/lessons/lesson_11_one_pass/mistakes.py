@@ -188,7 +188,7 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
     }
 
 
-def of_atomics(launcher: str, name: str, whose: str) -> dict[str, Mistake]:
+def of_atomics(formula: Ways, launcher: str, name: str, whose: str) -> dict[str, Mistake]:
     """What goes wrong where programs add to one sum: dQ, or dK and dV."""
     return {
         "load, add, store": Mistake(
@@ -196,13 +196,6 @@ def of_atomics(launcher: str, name: str, whose: str) -> dict[str, Mistake]:
             "stores. Between the load and the store of one another may have stored, and that share is lost.",
             "One instruction has to do all three: tl.atomic_add(pointers, share, mask=…).",
             launcher=faulty(launcher, "load, add, store"),
-            status="RACE",
-        ),
-        "stored, not added": Mistake(
-            f"Each program stores its share of {name} over those of the others: what remains is the share of "
-            "whoever came last.",
-            f"{name} {whose} a sum over programs: add, with tl.atomic_add.",
-            launcher=faulty(launcher, "stored, not added"),
             status="RACE",
         ),
         "shares added without a mask": Mistake(
@@ -217,6 +210,12 @@ def of_atomics(launcher: str, name: str, whose: str) -> dict[str, Mistake]:
             f"per share, and the errors add up over the blocks.",
             "The memory that programs add to is fp32; the launcher converts it once, at the end.",
             launcher=faulty(launcher, "sum in half"),
+        ),
+        "all heads add to one": Mistake(
+            f"{name} of the first head {whose} the sum of all heads', and the others' {whose} zero: the "
+            f"address of the atomic does not contain the head.",
+            "Each head has sums of its own: the pointer moves by rows times D from head to head.",
+            **formula("one sum for all heads"),
         ),
     }
 
@@ -311,21 +310,22 @@ def of_parts(formula: Ways) -> dict[str, Mistake]:
             launcher=faulty("determinism", "one part for all"),
             status="RACE",
         ),
-        "one part for all heads": Mistake(
-            "The programs of all heads with one number store their shares of dQ in one place.",
-            "There are as many parts as heads times blocks of keys: head · blocks + block.",
-            launcher=faulty("determinism", "one part for all heads"),
-            status="RACE",
-        ),
         "the last part is not added": Mistake(
             "The sum leaves out the share of the last block of keys.",
             "How many blocks of keys are there, and is the last, incomplete one among them?",
             **formula("last share missing"),
         ),
         "only the first part is added": Mistake(
-            "dQ is the share of the first block of keys: the other parts were stored and never added.",
+            "dQ is made of the first block of keys alone, once or in every step: the other parts were "
+            "stored and never added.",
             "The second kernel walks along the parts; from step to step its pointer has to move by a part.",
-            **formula("first share alone"),
+            **formula("first share alone", also=("first share repeated",)),
+        ),
+        "only the last part remains": Mistake(
+            "dQ is the share of the last block of keys that these queries see: the sum is overwritten in "
+            "every step.",
+            "dq += …, starting from zeros.",
+            **formula("last share alone"),
         ),
     }
 
@@ -350,7 +350,14 @@ CATALOGUE_OF_QUERIES = {
 """The same of one that owns queries."""
 
 ATOMIC = {
-    **of_atomics("fused_backward_atomic", "dQ", "is"),
+    **of_atomics(of_keys, "fused_backward_atomic", "dQ", "is"),
+    "stored, not added": Mistake(
+        "Each program stores its share of dQ over those of the others: what remains is the share of whoever "
+        "came last.",
+        "dQ is a sum over programs: add, with tl.atomic_add.",
+        launcher=faulty("fused_backward_atomic", "stored, not added"),
+        status="RACE",
+    ),
     **_chosen(
         CATALOGUE_OF_KEYS,
         "alpha is missing from dQ",
@@ -363,7 +370,7 @@ ATOMIC = {
     ),
 }
 ROWS = {
-    **of_atomics("fused_backward_rows", "dK and dV", "are"),
+    **of_atomics(of_queries, "fused_backward_rows", "dK and dV", "are"),
     **_chosen(
         CATALOGUE_OF_QUERIES,
         "alpha is missing from dK",

@@ -40,7 +40,7 @@ from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel
 from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.kernels.flash_forward import flash_forward
-from flashlearn.kernels.fused_backward import refuse_far_rows
+from flashlearn.kernels.reach import refuse_far_rows
 from flashlearn.lessons.lesson_11_one_pass import pictures
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
 from flashlearn.lessons.lesson_11_one_pass.machine_code import figures

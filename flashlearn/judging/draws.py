@@ -1,0 +1,104 @@
+"""A case's inputs, drawn where they are wanted: on the CPU, on the GPU, or as shapes without numbers.
+
+    >>> inputs = without_data(exercise, exercise.timed.case)          # on "meta": of any size, in no time
+    >>> inputs["q"].shape
+    torch.Size([32, 8, 1024, 64])
+
+Exercises draw on the CPU, so that a case is the same everywhere. The large ones, which only a GPU meets, are
+drawn there, from the same seed: what they compute of their numbers would take seconds on a processor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.interpreter.modes import LightMode
+from flashlearn.judging.tolerance import Truth
+from flashlearn.machine import device
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The inputs of one case, and what is right for them."""
+
+    inputs: Inputs
+    truth: Truth
+
+
+class Draws:
+    """The draws of an exercise's cases, each made once, when it is first asked for."""
+
+    def __init__(self, exercise: Exercise):
+        self.exercise = exercise
+        self._inputs: dict[int, Inputs] = {}
+        self._truths: dict[tuple[int, bool], Truth] = {}
+
+    def inputs(self, case: Case) -> Inputs:
+        """The inputs of one of the exercise's cases."""
+        if id(case) not in self._inputs:
+            self._inputs[id(case)] = inputs(self.exercise, case)
+        return self._inputs[id(case)]
+
+    def of(self, case: Case, tf32: bool = False) -> Draw:
+        """Inputs and truth of a case. With `tf32` plain torch's products in TF32 are right as well."""
+        given, key = self.inputs(case), (id(case), tf32)
+        if key not in self._truths:
+            self._truths[key] = Truth(self.exercise, given, tf32)
+        return Draw(given, self._truths[key])
+
+    def forget(self, case: Case) -> None:
+        """Let a case's draw go: a large one fills a GPU's memory."""
+        self._inputs.pop(id(case), None)
+        for tf32 in (False, True):
+            self._truths.pop((id(case), tf32), None)
+
+
+def inputs(exercise: Exercise, case: Case) -> Inputs:
+    """The case's inputs: on the GPU for a case that only runs there, else on the CPU."""
+    if not (case.gpu and device.has_gpu()):
+        return exercise.inputs(case, case.generator())
+    found = elsewhere(exercise, case, "cuda", torch.Generator("cuda").manual_seed(case.seed))
+    return on_device(found if found is not None else exercise.inputs(case, case.generator()), "cuda")
+
+
+def without_data(exercise: Exercise, case: Case) -> Inputs | None:
+    """A case's inputs as shapes alone; None if they cannot be drawn without looking at data."""
+    return elsewhere(exercise, case, "meta", None)
+
+
+def elsewhere(exercise: Exercise, case: Case, where: str, generator: torch.Generator | None) -> Inputs | None:
+    """A case's inputs made on another device, by a generator of its own; None if they cannot be."""
+    try:
+        with _Elsewhere(torch.device(where), generator):
+            return exercise.inputs(case, case.generator())
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def on_device(given: Inputs, where: str) -> Inputs:
+    """The inputs with their tensors on a device."""
+    return {n: v.to(where) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
+
+
+class _Elsewhere(LightMode):
+    """Tensors made under it are made on another device. On "meta" there are no numbers: they read as 1."""
+
+    def __init__(self, where: torch.device, generator: torch.Generator | None):
+        super().__init__()
+        self.where = where
+        self.generator = generator
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if self.where.type == "meta" and func is torch.ops.aten._local_scalar_dense.default:
+            return 1.0
+        takes = {argument.name for argument in func._schema.arguments}
+        kwargs.pop("generator", None)
+        if "generator" in takes:
+            kwargs["generator"] = self.generator
+        if "device" in takes and not any(isinstance(value, torch.Tensor) for value in args):
+            kwargs["device"] = self.where
+        return func(*args, **kwargs)

@@ -1,0 +1,68 @@
+"""Attention as fast as it is here: the tuned kernels, and for short problems those that start sooner.
+
+    >>> q, k, v = (torch.randn(1, 8, 512, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    >>> o = fast_attention(q, k, v, causal=True)             # differentiable by q, k and v
+
+Tensors are [B, H, S, D] of any strides, K and V may have fewer heads. A causal mask is aligned bottom-right.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from flashlearn.kernels.short_problems import is_short, short_backward, short_forward
+from flashlearn.kernels.tuned_backward import tuned_backward
+from flashlearn.kernels.tuned_forward import refuse_misfits, tuned_forward
+
+__all__ = ["fast_attention", "fast_backward", "fast_forward"]
+
+
+def fast_forward(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """O and LSE as `tuned_forward` returns them."""
+    refuse_misfits(q, k, v)
+    if is_short(q, k):
+        return short_forward(q, k, v, causal, _scale(q, alpha))
+    return tuned_forward(q, k, v, causal, alpha)
+
+
+def fast_backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool = False,
+    alpha: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """dQ, dK and dV as `tuned_backward` returns them."""
+    refuse_misfits(q, k, v)
+    if is_short(q, k):
+        return short_backward(q, k, v, o, do, lse, causal, _scale(q, alpha))
+    return tuned_backward(q, k, v, o, do, lse, causal, alpha)
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, alpha):
+        o, lse = fast_forward(q, k, v, causal, alpha)
+        ctx.save_for_backward(q, k, v, o, lse)
+        ctx.causal, ctx.alpha = causal, alpha
+        return o
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, do):
+        q, k, v, o, lse = ctx.saved_tensors
+        return (*fast_backward(q, k, v, o, do, lse, ctx.causal, ctx.alpha), None, None)
+
+
+def fast_attention(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None
+) -> Tensor:
+    """softmax(alpha Q Kᵀ) V [B, H, S_q, D]; alpha is 1/√D unless given."""
+    return _Attention.apply(q, k, v, causal, alpha)
+
+
+def _scale(q: Tensor, alpha: float | None) -> float:
+    return 1 / math.sqrt(q.shape[3]) if alpha is None else alpha

@@ -1,0 +1,29 @@
+"""Matrix products of torch on a GPU as exact as their dtype allows, whatever a notebook has switched on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+
+REDUCED = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+
+
+@contextlib.contextmanager
+def full_precision() -> Iterator[None]:
+    """Inside the block fp32 products are no TF32, and sums of half precision's products are kept in fp32."""
+    matmul = torch.backends.cuda.matmul
+    try:
+        tf32, exact = ("allow_tf32", False), matmul.allow_tf32
+    except RuntimeError:  # somebody has set it by its newer name, and torch will not mix the two
+        tf32, exact = ("fp32_precision", "ieee"), matmul.fp32_precision
+    wanted = {tf32[0]: tf32[1], **dict.fromkeys(REDUCED, False)}
+    before = {tf32[0]: exact, **{name: getattr(matmul, name) for name in REDUCED}}
+    try:
+        for name, value in wanted.items():
+            setattr(matmul, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(matmul, name, value)

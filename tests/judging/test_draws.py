@@ -1,0 +1,45 @@
+"""Inputs are the same wherever they are drawn, and each is drawn once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.judging import draws
+from flashlearn.judging.draws import Draws, elsewhere, without_data
+from flashlearn.lessons import all_exercises, find
+from flashlearn.running.copies import same
+
+DRAWN = [e for e in all_exercises().values() if e.kind is Kind.KERNEL]
+
+
+@pytest.mark.parametrize("exercise", DRAWN, ids=lambda e: e.name)
+def test_drawn_by_another_generator_of_the_same_seed_inputs_are_the_same(exercise: Exercise):
+    for case in [case for case in exercise.cases if not case.gpu][:4]:
+        plain = exercise.inputs(case, case.generator())
+        again = elsewhere(exercise, case, "cpu", case.generator())
+        assert again is not None and plain.keys() == again.keys(), case.name
+        for name, value in plain.items():
+            alike = isinstance(value, torch.Tensor) and value.stride() == again[name].stride()
+            assert same(value, again[name]) if alike else value == again[name], (case.name, name)
+
+
+@pytest.mark.parametrize("exercise", DRAWN, ids=lambda e: e.name)
+def test_what_a_gpu_meets_can_be_drawn_on_another_device(exercise: Exercise):
+    for case in (case for case in (*exercise.cases, exercise.timed.case) if case is not None and case.gpu):
+        found = without_data(exercise, case)
+        assert found is not None, case.name
+        devices = {v.device.type for v in found.values() if isinstance(v, torch.Tensor)}
+        assert devices == {"meta"}, case.name
+
+
+def test_each_case_is_drawn_once_and_its_truth_found_once(monkeypatch):
+    exercise, found = find("row_sum"), []
+    monkeypatch.setattr(draws, "Truth", lambda *given: found.append(given[1]) or given)
+    drawn, case = Draws(exercise), exercise.cases[0]
+    assert drawn.of(case).inputs is drawn.inputs(case) is drawn.of(case).inputs
+    assert drawn.of(case).truth is drawn.of(case).truth and len(found) == 1
+    assert drawn.of(case, tf32=True).truth[2] and len(found) == 2
+    drawn.forget(case)
+    assert drawn.of(case).inputs is not found[0]

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention import SDPBackend
 
-from flashlearn.exercise import Case, Exercise, Grade, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.exercise import (
+    Case,
+    Exercise,
+    Grade,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Prepared,
+    Work,
+)  # fmt: skip
+from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_12_tuning import grouped, mistakes, planning
 from flashlearn.lessons.lesson_12_tuning.reviews import keeps_the_budget, leaves_out_hidden_tiles
-from flashlearn.lessons.shared import quantities, reference, tiled_twins
+from flashlearn.lessons.shared import backward_cases, quantities, reference, tiled_twins
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
 
 # ---------------------------------------------------------------- folded_logsumexp
@@ -318,14 +330,6 @@ def forward_work(inputs: Inputs) -> Work:
     return Work(least.operations, least.bytes + 4.0 * q.shape[0] * q.shape[1] * q.shape[2])
 
 
-def _sdpa(backend: SDPBackend) -> Any:
-    def attention(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
-        with sdpa_kernel(backend):
-            return F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=alpha)
-
-    return attention
-
-
 def forward_quantities(given: Inputs) -> quantities.Quantities:
     """What a right kernel's tiles hold, K and V as each query head sees them."""
     H = given["q"].shape[1]
@@ -372,9 +376,9 @@ tuned_forward = Exercise(
         catalogue=mistakes.OLDER_FORWARD,
     ),
     timed=HowTimed(
-        peer=_sdpa(SDPBackend.FLASH_ATTENTION),
+        peer=torch_attention.by_backend(SDPBackend.FLASH_ATTENTION),
         peer_name="sdpa_flash",
-        peers={"sdpa_cudnn": _sdpa(SDPBackend.CUDNN_ATTENTION)},
+        peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
         grades=(
             Grade("bronze", 0.5, "sdpa_flash"),
             Grade("silver", 1.0, "sdpa_flash"),
@@ -449,24 +453,15 @@ def sdpa_backward(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
 ) -> tuple[Tensor, ...]:
     """The peer: the backward pass of SDPA's flash backend."""
-    backward = torch.ops.aten._scaled_dot_product_flash_attention_backward
-    no_seed = torch.zeros((), dtype=torch.int64, device=q.device)  # without dropout nobody looks at it
-    S_q, S_k = q.shape[2], k.shape[2]
-    return backward(
-        do, q, k, v, o, lse, None, None, S_q, S_k, 0.0, causal, no_seed, no_seed, scale=alpha
-    )  # fmt: skip
+    return backward_cases.sdpa_backward(q, k, v, o, do, lse, alpha, causal)
 
 
-def sdpa_cudnn_backward(
+def cudnn_backward(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
-) -> tuple[Tensor, ...]:
-    """The backward pass of SDPA's cuDNN backend."""
-    backward = torch.ops.aten._scaled_dot_product_cudnn_attention_backward
-    no_seed = torch.zeros((), dtype=torch.int64, device=q.device)
-    S_q, S_k = q.shape[2], k.shape[2]
-    return backward(
-        do, q, k, v, o, lse[..., None], no_seed, no_seed, None, None, None, S_q, S_k, 0.0, causal, scale=alpha
-    )  # fmt: skip
+) -> Callable[[], tuple[Tensor, ...]]:
+    """The backward pass of SDPA's cuDNN backend, whose own forward pass runs here."""
+    attend = torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)
+    return torch_attention.gradients(attend, q, k, v, do, causal, alpha)
 
 
 BACKWARD_TWINS = (
@@ -499,7 +494,7 @@ tuned_backward = Exercise(
     timed=HowTimed(
         peer=sdpa_backward,
         peer_name="sdpa_flash",
-        peers={"sdpa_cudnn": sdpa_cudnn_backward},
+        peers={"sdpa_cudnn": Prepared(cudnn_backward)},
         grades=(
             Grade("bronze", 0.5, "sdpa_flash"),
             Grade("silver", 1.0, "sdpa_flash"),

@@ -40,6 +40,8 @@ def keeps_the_budget(answer: Answer, earlier: Earlier) -> str:
 
 
 def _over_budget(launch: Launch) -> str:
+    if launch.unshippable:
+        return f"Right, and its budget cannot be judged: {launch.unshippable}"
     (made,) = compiler.compile_launch(launch, targets=(TARGET,))
     if made.error:
         return f"{launch.name} does not run on an {made.device}: {made.error}"

@@ -212,7 +212,6 @@ slip(
 slip(
     "The mask of the kernel that owns keys is turned round.",
     "one edit",
-    "mask the wrong way round",
     edits=(("seen = columns[:, None] <= rows[None, :] + S_k - S_q",
             "seen = columns[:, None] >= rows[None, :] + S_k - S_q"),),
 )  # fmt: skip

@@ -105,7 +105,6 @@ slip(
 slip(
     "LSE stays in base 2.",
     "LSE in base 2",
-    "LSE's maximum is in base 2",
     edits=(("m * c * 0.6931471805599453 + tl.log(l)", "m * c + tl.log2(l)"),),
 )
 slip(

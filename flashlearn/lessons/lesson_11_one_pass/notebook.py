@@ -718,7 +718,8 @@ for length in (1024, 4096, 16384):
 # a block of queries and adds their shares, block of keys after block of keys. What the check will ask, beyond exercise 1:
 #
 # - the same bits, whatever order the programs run in. It runs your kernels in several orders, with many keys, with many
-#   queries, and causal, and compares;
+#   queries, and causal, and compares. Huge numbers that cancel are among them: on such data even a sum in fp64 shows
+#   the order in which it was added;
 # - each tile of $S$ computed once: scanning twice is repeatable, too, and is not what is asked for;
 # - where a causal program has not stored a share, the memory of `torch.empty` holds anything. Do not add it.
 

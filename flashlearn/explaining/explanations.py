@@ -61,7 +61,8 @@ def explanation_of(
     With `whole` it must explain everything: the first output that it does not ends the trial.
     """
     explanation = Explanation(candidate)
-    most = 0 if whole else max(2, int(SPARE * sum(not c.ok for o in failing for c in o.outputs)))
+    wrong = {(o.case.name, c.name) for o in failing for c in o.outputs if not c.ok}
+    most = 0 if whole else max(2, int(SPARE * len(wrong)))
     probes = failing[: 1 if candidate.costly else PROBES]
     for outcome in probes:
         _ask(predictions, explanation, outcome)
@@ -70,7 +71,9 @@ def explanation_of(
     rest = [o for o in failing if all(o is not p for p in probes)]
     passing = [o for o in judged if is_right(o)]
     for outcome in (*rest, *passing):
-        if len(explanation.denied) > (min(most, 2) if candidate.costly else most):
+        # a mistake made in one output of several is denied by the others, and may go on
+        against = explanation.denied if whole or candidate.costly else explanation.denied & wrong
+        if len(against) > (min(most, 2) if candidate.costly else most):
             break
         _ask(predictions, explanation, outcome)
     return explanation

@@ -59,6 +59,8 @@ def scan_queries(
     MASKED: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # Sᵀ, Pᵀ, dPᵀ and dSᵀ are [keys, queries]; shift is S_k - S_q: query i sees the keys up to i + shift
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO tuned_backward: the loop over blocks of queries, keys first")
     for start in tl.range(first, end, BLOCK_Q):
         rows = start + tl.arange(0, BLOCK_Q)
         q = q_desc.load([b, h, start, 0]).reshape(BLOCK_Q, BLOCK_D)
@@ -71,6 +73,7 @@ def scan_queries(
         dv = tl.dot(p.to(do.dtype), do, dv, input_precision="ieee")
         ds = p * (dp - tl.load(delta_ptr + rows)[None, :])
         dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
+    ### END SOLUTION
     return dk, dv
 
 
@@ -123,6 +126,9 @@ def scan_keys_again(
     dq, q, do, lse, delta, k_desc, v_desc, scale, b, h, first, end, last_seen, S_k,
     MASKED: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
+    # P and dS of this block of queries, [queries, keys], rebuilt for keys first … end
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO tuned_backward: the loop over blocks of keys")
     for start in tl.range(first, end, BLOCK_K):
         k = k_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
         v = v_desc.load([b, h, start, 0]).reshape(BLOCK_K, BLOCK_D)
@@ -136,6 +142,7 @@ def scan_keys_again(
             s = tl.where(seen, s, -float("inf"))
         ds = tl.exp2(s - lse[:, None]) * (dp - delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
+    ### END SOLUTION
     return dq
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.explaining.rules.clue import SILENT, Clue, Facts, Seen, rule
+from flashlearn.explaining.rules.clue import SILENT, Clue, Facts, Seen, near, rule
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import Finding
 from flashlearn.running.plain import as_tuple
@@ -54,7 +54,7 @@ def _matters(clue: Clue, name: str, unread: torch.Tensor) -> bool:
     moved = torch.where(unread, inputs[name] + 1.0, inputs[name])
     before = as_tuple(clue.exercise.reference(**inputs))[index]
     after = as_tuple(clue.exercise.reference(**{**inputs, name: moved}))[index]
-    return not bool(((after - before).abs() <= clue.check.allowed).all())
+    return not near(after, before, clue.check.allowed)
 
 
 def _lines(name: str, unread: torch.Tensor) -> Unread:

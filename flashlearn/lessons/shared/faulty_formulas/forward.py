@@ -22,6 +22,9 @@ TILED = frozenset(
     {
         "one key too many in the mask",
         "diagonal tile skipped",
+        "tile after the whole ones skipped",
+        "whole tiles unmasked",
+        "whole tiles by the last query",
         "loop one tile short",
         "top-left",
         "top-left mask",
@@ -72,7 +75,9 @@ def scan(
     for first in range(0, S_q, tile[0]):
         rows = torch.arange(first, min(first + tile[0], S_q))
         end, last_seen = _bounds(first, rows, S_q, S_k, causal, faults, tile)
-        blocks.append(_block(q[:, :, rows], k, v, alpha, end, last_seen, causal, faults, tile[1]))
+        sees = max(0, min(S_k, first + 1 + S_k - S_q)) if causal else S_k
+        bounds = (sees // tile[1] * tile[1], end)  # whole tiles for the block's first query, and all
+        blocks.append(_block(q[:, :, rows], k, v, alpha, bounds, last_seen, causal, faults, tile[1]))
     o, lse = (torch.cat(parts, dim=2) for parts in zip(*blocks, strict=True))
     return o.to(q.dtype), lse
 
@@ -103,7 +108,7 @@ def _bounds(
     return min(S_k, end), last_seen
 
 
-def _block(q, k, v, alpha, end, last_seen, causal, faults, size) -> tuple[Tensor, Tensor]:
+def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Tensor, Tensor]:
     """One program: its O [B, H, rows, D] and LSE [B, H, rows] in fp64 or fp32."""
     S_k, wide = k.shape[2], torch.float64 if q.dtype == torch.float64 else torch.float32
     shape = (*q.shape[:3], 1)
@@ -111,7 +116,10 @@ def _block(q, k, v, alpha, end, last_seen, causal, faults, size) -> tuple[Tensor
     l_i = torch.zeros(shape, dtype=wide)
     acc = torch.zeros((*q.shape[:3], v.shape[3]), dtype=wide)
     guarded = causal and not faults & {"no guards", *FILLERS}
+    whole, end = bounds
     for start in range(size if "first tile skipped" in faults else 0, end, size):
+        if "tile after the whole ones skipped" in faults and start == whole:
+            continue
         if "diagonal tile skipped" in faults and start <= int(last_seen.min()) < start + size:
             continue
         at_k = 0 if "K stays" in faults else start
@@ -121,6 +129,9 @@ def _block(q, k, v, alpha, end, last_seen, causal, faults, size) -> tuple[Tensor
         columns = torch.arange(start, start + size)
         keys = S_k + ("one padded key" in faults)
         seen = (columns < keys) & (columns <= last_seen[:, None])
+        by_the_last = "whole tiles by the last query" in faults and start < end // size * size
+        if by_the_last or ("whole tiles unmasked" in faults and start < whole):
+            seen = torch.ones_like(seen)
         raw = q.to(wide) @ k_tile.mT
         s = _masked(alpha, raw, seen, columns < keys, faults)
         top = s.amax(dim=-1, keepdim=True)

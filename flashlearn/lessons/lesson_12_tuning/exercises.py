@@ -1,0 +1,518 @@
+"""Lesson 12, tuning: four small steps, both passes as fast as you can, and a budget to keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import sympy as sp
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend
+
+from flashlearn.exercise import (
+    Case,
+    Exercise,
+    Grade,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Prepared,
+    Work,
+)  # fmt: skip
+from flashlearn.kernels import torch_attention
+from flashlearn.lessons.lesson_12_tuning import grouped, mistakes, planning
+from flashlearn.lessons.lesson_12_tuning.reviews import keeps_the_budget, leaves_out_hidden_tiles
+from flashlearn.lessons.shared import backward_cases, quantities, reference, tiled_twins
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
+
+# ---------------------------------------------------------------- folded_logsumexp
+
+
+def rows_of(case: Case, generator: torch.Generator) -> Inputs:
+    """x [M, N] of the case's magnitude; lengths from 0 to N, or all N where `data` says so; alpha."""
+    M, N = case.sizes["M"], case.sizes["N"]
+    x = (case.magnitude * torch.randn(M, N, generator=generator)).to(case.dtype)
+    x = x if case.layout == "contiguous" else x.t().contiguous().t()
+    lengths = torch.randint(0, N + 1, (M,), generator=generator)
+    lengths[0] = 0 if M > 1 else N
+    return {"x": x, "lengths": lengths, "alpha": float(case.data.removeprefix("alpha "))}
+
+
+def folded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
+    """log Σ_j exp(alpha x_ij) over j < lengths[i]."""
+    return mistakes.fold(x, lengths, alpha)
+
+
+def unfolded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
+    """The same by natural exponentials of what was scaled first."""
+    s = alpha * (x if x.dtype == torch.float64 else x.float())
+    return reference.logsumexp(s.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], -math.inf))
+
+
+def torch_logsumexp(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
+    """The peer."""
+    hidden = torch.arange(x.shape[1], device=x.device) >= lengths[:, None]
+    return torch.logsumexp((alpha * x.float()).masked_fill(hidden, -math.inf), dim=1)
+
+
+def rows_work(inputs: Inputs) -> Work:
+    """Two operations for each number that counts, which is read once."""
+    x, lengths = inputs["x"], inputs["lengths"]
+    counted = float(lengths.sum()) if lengths.device.type != "meta" else float(x.numel())
+    return Work(2.0 * counted, counted * x.element_size() + 12.0 * x.shape[0])
+
+
+def _rows(M: int, N: int, alpha: float, dtype: torch.dtype = torch.float32, **more: Any) -> Case:
+    name = f"{M} × {N}, alpha {alpha:g}"
+    name += {FP16: ", fp16", BF16: ", bf16"}.get(dtype, "")
+    name += f", values ×{more['magnitude']:g}" if "magnitude" in more else ""
+    name += ", columns first in memory" if "layout" in more else ""
+    tags = frozenset({"half"} if dtype.itemsize == 2 else ()) | ({"large"} if "magnitude" in more else set())
+    return Case(name, {"M": M, "N": N}, dtype, data=f"alpha {alpha:g}", tags=frozenset(tags), **more)
+
+
+folded_logsumexp = Exercise(
+    name="folded_logsumexp",
+    lesson="12",
+    kind=Kind.KERNEL,
+    title="A logsumexp whose scale is folded into powers of two",
+    signature="(x, lengths, alpha) -> lse",
+    outputs=("lse",),
+    inputs=rows_of,
+    cases=(
+        _rows(5, 20, 0.25, seed=1),
+        _rows(18, 150, 0.125, seed=2),
+        _rows(7, 70, -0.5, seed=3),
+        _rows(6, 70, -1.5, magnitude=60.0, seed=4),
+        _rows(6, 90, 1.5, magnitude=60.0, seed=5),
+        _rows(9, 33, 0.0, seed=6),
+        _rows(1, 130, -0.3, seed=7),
+        _rows(17, 40, -0.3, layout="columns first", seed=8),
+        _rows(8, 100, 0.2, FP16, seed=9),
+        _rows(8, 100, -0.2, BF16, seed=10),
+        _rows(4096, 4096, -0.2, BF16, seed=11, gpu=True),
+    ),
+    judged=HowJudged(
+        reference=folded,
+        twins=(unfolded,),
+        output_dtypes={"lse": torch.float32},
+        work=rows_work,
+    ),
+    explained=HowExplained(mistakes=mistakes.FOLDED),
+    timed=HowTimed(
+        peer=torch_logsumexp,
+        peer_name="torch_logsumexp",
+        case=_rows(16384, 4096, 0.125, FP16, seed=12, gpu=True),
+    ),
+    points=2,
+    solution="flashlearn.lessons.lesson_12_tuning.folded:folded_logsumexp",
+    hints=(
+        "Your scan of lesson 04, with two changes: e^y is 2^(y log2 e), and alpha and log2 e are one "
+        "factor c that each x meets once, in the exponent. What must be true of c for the largest x to "
+        "give the largest x · c? Three values of alpha answer differently.",
+        "Where alpha is negative, scan −x with |alpha| log2 e. Where it is 0, c would be 0, and 0 · −∞ is "
+        "NaN: keep c above 0. The maximum m_i is one of x, not of x · c; a row that has seen nothing "
+        "subtracts 0.",
+        "In a step: `m_new` is the larger of `m_i` and the tile's maximum; `shift` is `m_new * c`, or 0 "
+        "while m_new is −∞; `l_i` is multiplied by `tl.exp2(m_i * c - shift)` and grows by the sum of "
+        "`tl.exp2(x * c - shift[:, None])`. At the end m_i · c goes back to natural numbers by ln 2, and "
+        "l_i by tl.log.",
+    ),
+)
+
+# ---------------------------------------------------------------- split_loops
+
+BOUNDS = ("first", "block_q", "block_k", "S_q", "S_k")
+
+
+def integers(case: Case, generator: torch.Generator) -> Inputs:
+    """The case's numbers as sympy's integers."""
+    return {name: sp.Integer(value) for name, value in case.sizes.items()}
+
+
+def _bounds(first: int, block_q: int, block_k: int, S_q: int, S_k: int) -> Case:
+    sizes = dict(zip(BOUNDS, (first, block_q, block_k, S_q, S_k), strict=True))
+    return Case(f"queries from {first}, tiles {block_q} × {block_k}, S {S_q} × {S_k}", sizes)
+
+
+split_loops = Exercise(
+    name="split_loops",
+    lesson="12",
+    kind=Kind.SYMBOLIC,
+    title="Where the loop needs no mask, and where it ends",
+    signature="(first, block_q, block_k, S_q, S_k) -> (whole, end)",
+    outputs=("whole", "end"),
+    inputs=integers,
+    cases=(
+        _bounds(0, 128, 64, 1024, 1024),
+        _bounds(128, 128, 64, 1024, 1024),
+        _bounds(127 * 128, 128, 64, 16384, 16384),
+        _bounds(64, 64, 128, 512, 512),
+        _bounds(96, 32, 32, 100, 100),
+        _bounds(0, 64, 32, 64, 100),
+        _bounds(64, 64, 32, 100, 64),
+        _bounds(0, 32, 32, 100, 37),
+        _bounds(0, 16, 16, 1, 200),
+        _bounds(31, 1, 32, 64, 64),
+    ),
+    judged=HowJudged(reference=planning.loop_bounds),
+    explained=HowExplained(mistakes=mistakes.SPLIT),
+    points=1,
+    hints=(
+        "The block's first query sees least and its last one most. One of them says where the mask begins "
+        "to be needed, the other one where the loop ends.",
+        "Query i sees the keys up to i + S_k − S_q: one more than that in number, S_k at most, 0 at least. "
+        "`whole` is a multiple of block_k.",
+        "`end` is `max(0, min(S_k, …))` of what the query `first + block_q - 1` sees; whole is the same "
+        "of the query `first`, then `// block_k * block_k`.",
+    ),
+)
+
+# ---------------------------------------------------------------- forward_budget
+
+CONFIGURATION = ("block_q", "block_k", "D", "size", "stages", "warps")
+
+
+def _configuration(*values: int) -> Case:
+    block_q, block_k, D, size, stages, warps = values
+    name = f"{block_q} × {block_k}, D {D}, {size} bytes, {stages} stages, {warps} warps"
+    return Case(name, dict(zip(CONFIGURATION, values, strict=True)))
+
+
+forward_budget = Exercise(
+    name="forward_budget",
+    lesson="12",
+    kind=Kind.SYMBOLIC,
+    title="What a configuration takes, before the compiler is asked",
+    signature="(block_q, block_k, D, size, stages, warps) -> (shared, accumulators)",
+    outputs=("shared", "accumulators"),
+    inputs=integers,
+    cases=(
+        _configuration(64, 64, 64, 2, 2, 4),
+        _configuration(128, 64, 64, 2, 3, 4),
+        _configuration(128, 128, 128, 2, 3, 8),
+        _configuration(128, 64, 128, 2, 2, 8),
+        _configuration(64, 32, 256, 2, 2, 4),
+        _configuration(64, 64, 128, 1, 4, 8),
+    ),
+    judged=HowJudged(reference=planning.forward_budget),
+    explained=HowExplained(mistakes=mistakes.BUDGET),
+    points=1,
+    hints=(
+        "Shared memory holds what the products read: Q's tile, and for each stage one tile of K and one "
+        "of V. Registers hold what they write.",
+        "A tile has block · D elements of `size` bytes. The two results are fp32: the scores, block_q × "
+        "block_k, and the sum for O, block_q × D; `32 * warps` threads share them.",
+        "`shared = size * D * (block_q + …)`, where a stage adds two tiles of block_k rows. "
+        "`accumulators` is a fraction: both results' elements over the threads (`sp.Rational`, or / of "
+        "sympy's integers).",
+    ),
+)
+
+# ---------------------------------------------------------------- heaviest_first
+
+
+def _program(pid: int, blocks: int, heads: int) -> Case:
+    return Case(
+        f"program {pid} of {blocks} blocks, {heads} heads", {"pid": pid, "blocks": blocks, "heads": heads}
+    )
+
+
+heaviest_first = Exercise(
+    name="heaviest_first",
+    lesson="12",
+    kind=Kind.SYMBOLIC,
+    title="Which tile a program takes, so that the longest loops begin first",
+    signature="(pid, blocks, heads) -> (block, head)",
+    outputs=("block", "head"),
+    inputs=integers,
+    cases=(
+        _program(0, 8, 64),
+        _program(63, 8, 64),
+        _program(64, 8, 64),
+        _program(511, 8, 64),
+        _program(7, 3, 5),
+        _program(14, 3, 5),
+        _program(0, 1, 1),
+    ),
+    judged=HowJudged(reference=planning.program_to_tile),
+    explained=HowExplained(mistakes=mistakes.ORDER),
+    points=1,
+    hints=(
+        "Programs begin in the order of their numbers, as places become free. Under a causal mask the "
+        "work of a block grows with its number.",
+        "All heads' heaviest blocks come first: the first `heads` programs share one block number, the "
+        "next ones the number below.",
+        "`pid // heads` counts from 0 upwards, and the block's number downwards from `blocks - 1`.",
+    ),
+)
+
+# ---------------------------------------------------------------- tuned_forward
+
+TUNED_GPU = (
+    (1000, 1000, 128, 2, 16, 16, BF16, True),
+    (1024, 1024, 64, 4, 16, 4, FP16, False),
+    (777, 1500, 128, 1, 8, 2, BF16, True),
+)
+
+
+def _flagged(case: Case, causal: bool, H_k: int = 0) -> Case:
+    """The case with the flag and the number of K's heads among its sizes, and in its name."""
+    groups = f", {H_k} heads of K" if H_k and H_k != case.sizes["H"] else ""
+    name = f"{case.name}{groups}, {'causal' if causal else 'all keys'}"
+    sizes = {**case.sizes, "H_k": H_k or case.sizes["H"], "causal": int(causal)}
+    return dataclasses.replace(case, name=name, sizes=sizes)
+
+
+LAYOUTS = "three layouts"
+COMMON = (
+    _flagged(attention_case(16, 16, 16, seed=1), False),
+    _flagged(attention_case(37, 37, 16, B=2, seed=2), True),
+    _flagged(attention_case(64, 100, 32, seed=3), False),
+    _flagged(attention_case(100, 64, 32, seed=4), True),
+    _flagged(attention_case(20, 37, 24, H=2, layout="strided", seed=5), True),
+    _flagged(attention_case(130, 200, 32, dtype=FP16, seed=6), True),
+    _flagged(attention_case(70, 160, 64, dtype=BF16, seed=7), False),
+    _flagged(attention_case(33, 48, 16, H=4, seed=8), True, H_k=2),
+    _flagged(attention_case(17, 40, 16, H=3, dtype=FP16, seed=9), False, H_k=1),
+    _flagged(attention_case(64, 37, 16, data="negative alpha", seed=10), False),
+    _flagged(attention_case(20, 37, 16, H=2, data=LAYOUTS, seed=11), True),
+    _flagged(attention_case(5, 20, 80, dtype=BF16, seed=12), True),
+    _flagged(attention_case(9, 17, 128, dtype=FP16, seed=13), False),
+    _flagged(attention_case(1, 150, 16, H=3, seed=14), True),
+    *(
+        _flagged(attention_case(S_q, S_k, D, B=B, H=H, dtype=dtype, gpu=True, seed=30 + i), causal, H_k)
+        for i, (S_q, S_k, D, B, H, H_k, dtype, causal) in enumerate(TUNED_GPU)
+    ),
+)
+FORWARD_CASES = (
+    *COMMON,
+    dataclasses.replace(
+        _flagged(attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=15), True),
+        name="S 20 × 37, D 16, values ×10, negative alpha, causal",
+    ),
+    _flagged(attention_case(12, 20, 16, H=2, data="alpha 0", seed=16), True),
+    _flagged(attention_case(37, 64, 16, magnitude=10.0, seed=17), False),
+)
+TUNED_TIMING = _flagged(attention_case(4096, 4096, 128, B=4, H=16, dtype=BF16, gpu=True, seed=40), False)
+
+
+def tuned_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q [B, H, S_q, D], k and v [B, H_k, S_k, D], causal, alpha; in LAYOUTS each laid out its own way."""
+    sizes = case.sizes
+    q, k, v = (
+        _drawn(case, (sizes["B"], sizes[H], sizes[S], sizes["D"]), generator)
+        for H, S in (("H", "S_q"), ("H_k", "S_k"), ("H_k", "S_k"))
+    )
+    if case.data == LAYOUTS:
+        k, v = k.transpose(1, 2).contiguous().transpose(1, 2), v.mT.contiguous().mT
+    signs = {"negative alpha": -1.0, "alpha 0": 0.0}
+    alpha = signs.get(case.data, 1.0) / math.sqrt(sizes["D"])
+    return {"q": q, "k": k, "v": v, "causal": bool(sizes["causal"]), "alpha": alpha}
+
+
+def _drawn(case: Case, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    values = (case.magnitude * torch.randn(shape, generator=generator)).to(case.dtype)
+    if case.layout == "strided":  # [B, S, H, D] in memory, as a projection leaves it
+        return values.transpose(1, 2).contiguous().transpose(1, 2)
+    return values
+
+
+def forward_work(inputs: Inputs) -> Work:
+    """Two products over the visible pairs; Q, K, V read once, O and the fp32 LSE written once."""
+    q, given = inputs["q"], {name: inputs[name] for name in "qkv"}
+    least = products_work(given, 2, ("q",), inputs["causal"])
+    return Work(least.operations, least.bytes + 4.0 * q.shape[0] * q.shape[1] * q.shape[2])
+
+
+def forward_quantities(given: Inputs) -> quantities.Quantities:
+    """What a right kernel's tiles hold, K and V as each query head sees them."""
+    H = given["q"].shape[1]
+    many = {name: grouped.for_heads(given[name], H) for name in "kv"}
+    rest = {"q": given["q"], **many, "alpha": given["alpha"]}
+    return (quantities.causal_forward if given["causal"] else quantities.attention_forward)(rest)
+
+
+def from_the_other_end(
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
+) -> tuple[Tensor, Tensor]:
+    """A twin whose scores are summed over D from the other end."""
+    return tiled_twins.forward_in_tiles(q.flip(-1), k.flip(-1), v, alpha, causal)
+
+
+TWINS = (
+    reference.attention_forward_rounded,
+    reference.attention_forward_base2,
+    tiled_twins.forward_in_tiles,
+    from_the_other_end,
+    *tiled_twins.ORDERS,
+)
+
+tuned_forward = Exercise(
+    name="tuned_forward",
+    lesson="12",
+    kind=Kind.KERNEL,
+    title="The forward pass, as fast as you can make it",
+    signature="(q, k, v, causal, alpha) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=tuned_inputs,
+    cases=FORWARD_CASES,
+    judged=HowJudged(
+        reference=grouped.forward(reference.attention_forward),
+        twins=tuple(map(grouped.forward, TWINS)),
+        output_dtypes={"lse": torch.float32},
+        work=forward_work,
+        real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
+        review=leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        quantities=forward_quantities,
+        mistakes=mistakes.FORWARD,
+        catalogue=mistakes.OLDER_FORWARD,
+    ),
+    timed=HowTimed(
+        peer=torch_attention.by_backend(SDPBackend.FLASH_ATTENTION),
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
+        grades=(
+            Grade("bronze", 0.5, "sdpa_flash"),
+            Grade("silver", 1.0, "sdpa_flash"),
+            Grade("gold", 0.9, "sdpa_cudnn"),
+        ),
+        case=TUNED_TIMING,
+    ),
+    points=5,
+    solution="flashlearn.kernels.tuned_forward:tuned_forward",
+    hints=(
+        "Begin with your flash_forward_either, which is right, and change one thing at a time, in the "
+        "order of the ladder. After each change run the check: a step that is not right is not fast.",
+        "The tile's work is one helper with `MASKED: tl.constexpr`, called from two loops: `range(0, whole, "
+        "BLOCK_K)` and `range(whole, end, BLOCK_K)`, with the bounds of `split_loops`. q takes alpha's "
+        "sign, c is |alpha| log2 e and above 0. K and V of head h are those of head h // (H // H_k).",
+        "In the helper: `x = tl.dot(q, tl.trans(k))`, unscaled; where MASKED, x is −∞ beyond the row's "
+        "last key; `m_new` from x; `shift = m_new * c`, 0 where nothing is seen yet; `p = tl.exp2(x * c - "
+        "shift[:, None])`. The bases of K and V move in 64 bits by `start`, the tile of offsets is made "
+        "once, in 32.",
+    ),
+)
+
+# ---------------------------------------------------------------- lean_forward
+
+LEAN_CASES = (
+    *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
+    _flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
+)
+lean_forward = dataclasses.replace(
+    tuned_forward,
+    name="lean_forward",
+    title="The forward pass within a budget of registers and shared memory",
+    cases=LEAN_CASES,
+    judged=dataclasses.replace(tuned_forward.judged, review=keeps_the_budget, real_sizes={}),
+    timed=HowTimed(peer=tuned_forward.timed.peer, peer_name=tuned_forward.timed.peer_name, case=TUNED_TIMING),
+    solution="flashlearn.lessons.lesson_12_tuning.lean:lean_forward",
+    explained=HowExplained(mistakes=mistakes.LEAN),
+    points=2,
+    hints=(
+        "The check compiles your kernel for an H100, with the blocks that your launcher takes for bf16 at "
+        "S 256 and D 128. Its card says what it needs: registers, spills, shared memory, occupancy.",
+        "Spills come from accumulators: the scores and the sum for O, in fp32, over 32 · warps threads. "
+        "More than 128 of them per thread leave no room. `forward_budget` tells both numbers for any "
+        "block shape.",
+        "128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages 112 KiB. wgmma wants 64 "
+        "rows for each group of four warps, so BLOCK_Q is 64 at least. Is a tile of your offsets in 64 bits?",
+    ),
+)
+
+# ---------------------------------------------------------------- tuned_backward
+
+
+def backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, k, v, o, do, lse, causal, alpha: the forward pass's results, and the loss's derivative by O."""
+    given = tuned_inputs(case, generator)
+    do = _drawn(case, tuple(given["q"].shape), generator)
+    wide = {name: given[name].float() for name in "qkv"}
+    o, lse = grouped.forward(reference.attention_forward)(
+        **wide, causal=given["causal"], alpha=given["alpha"]
+    )
+    tensors = {name: given[name] for name in "qkv"} | {"o": o.to(case.dtype), "do": do, "lse": lse}
+    return {**tensors, "causal": given["causal"], "alpha": given["alpha"]}
+
+
+def backward_work(inputs: Inputs) -> Work:
+    """Five products over the visible pairs; everything read once, three gradients written once."""
+    tensors = {name: value for name, value in inputs.items() if name != "causal"}
+    return products_work(tensors, 5, ("q", "k", "v"), inputs["causal"])
+
+
+def sdpa_backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
+) -> tuple[Tensor, ...]:
+    """The peer: the backward pass of SDPA's flash backend."""
+    return backward_cases.sdpa_backward(q, k, v, o, do, lse, alpha, causal)
+
+
+def cudnn_backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
+) -> Callable[[], tuple[Tensor, ...]]:
+    """The backward pass of SDPA's cuDNN backend, whose own forward pass runs here."""
+    attend = torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)
+    return torch_attention.gradients(attend, q, k, v, do, causal, alpha)
+
+
+BACKWARD_TWINS = (
+    reference.attention_gradients_rounded,
+    tiled_twins.gradients_in_tiles,
+    tiled_twins.other_order(tiled_twins.gradients_in_tiles),
+)
+
+tuned_backward = Exercise(
+    name="tuned_backward",
+    lesson="12",
+    kind=Kind.KERNEL,
+    title="The backward pass, as fast as you can make it",
+    signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
+    outputs=("dq", "dk", "dv"),
+    inputs=backward_inputs,
+    cases=COMMON,
+    judged=HowJudged(
+        reference=grouped.backward(reference.attention_gradients),
+        twins=tuple(map(grouped.backward, BACKWARD_TWINS)),
+        gradient=True,
+        atomics=True,
+        work=backward_work,
+        real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
+    ),
+    explained=HowExplained(
+        mistakes=mistakes.BACKWARD,
+        catalogue=mistakes.OLDER_BACKWARD,
+    ),
+    timed=HowTimed(
+        peer=sdpa_backward,
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": Prepared(cudnn_backward)},
+        grades=(
+            Grade("bronze", 0.5, "sdpa_flash"),
+            Grade("silver", 1.0, "sdpa_flash"),
+            Grade("gold", 0.75, "sdpa_cudnn"),
+        ),
+        case=TUNED_TIMING,
+    ),
+    points=5,
+    solution="flashlearn.kernels.tuned_backward:tuned_backward",
+    hints=(
+        "Two kernels, or one: your dkv kernel with its tiles turned round, and your dq kernel with the "
+        "steps of the forward pass; or lesson 11's single one, with dQ added atomically. Which of them is "
+        "faster is measured, not known.",
+        "Keys first: `x_t = tl.dot(k, tl.trans(q))` is (BLOCK_K, BLOCK_Q), and so are p_t and ds_t. "
+        "Numbers per query, LSE and delta, are `[None, :]` there. `dv += tl.dot(p_t.to(do.dtype), do)`: "
+        "nothing is transposed. Where several heads share a key, the program loops over the group.",
+        "LSE meets log2 e once per row, +∞ stands in for −∞; `p_t = tl.exp2(x_t * (alpha * log2e) - "
+        "lse[None, :])`, with the mask in it only where `start` lies before the first query that sees all "
+        "of the block's keys; alpha alone comes onto dQ and dK at the end.",
+    ),
+)

@@ -1,0 +1,123 @@
+"""Attention whose keys and values are shared by groups of query heads: references, twins and faulty formulas.
+
+    >>> o, lse = forward(reference.attention_forward)(q, k, v, causal=True, alpha=0.1)    # k with H_k heads
+
+H_k divides H; head h of Q meets head h // (H / H_k) of K and V. A gradient of K is the sum over its group.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from flashlearn.lessons.shared.faulty_formulas import forward as forward_faults
+from flashlearn.lessons.shared.faulty_formulas.backward_tile import TILED
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
+from flashlearn.lessons.shared.faulty_formulas.forward import scan
+from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan, dq_scan
+
+LOG2E = math.log2(math.e)
+
+
+def for_heads(t: Tensor, H: int, dealt_round: bool = False) -> Tensor:
+    """K or V with a head for each of H query heads; `dealt_round` takes head h % H_k, which is wrong."""
+    groups = H // t.shape[1]
+    return t.repeat(1, groups, 1, 1) if dealt_round else t.repeat_interleave(groups, dim=1)
+
+
+def summed(gradient: Tensor, like: Tensor) -> Tensor:
+    """A gradient per query head, summed over the heads that share a key, in `like`'s dtype."""
+    B, H, S, D = gradient.shape
+    wide = gradient if gradient.dtype == torch.float64 else gradient.float()
+    return wide.view(B, like.shape[1], H // like.shape[1], S, D).sum(2).to(like.dtype)
+
+
+def forward(formula: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A formula of as many heads each as one of groups: (q, k, v, causal, alpha) → (o, lse)."""
+
+    @functools.wraps(formula)
+    def of_groups(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
+        H = q.shape[1]
+        return formula(q, for_heads(k, H), for_heads(v, H), alpha, causal)
+
+    return of_groups
+
+
+def backward(formula: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
+    """The same of gradients: (q, k, v, o, do, lse, causal, alpha) → (dq, dk, dv)."""
+
+    @functools.wraps(formula)
+    def of_groups(q, k, v, o, do, lse, causal, alpha) -> tuple[Tensor, Tensor, Tensor]:
+        if q.shape[1] == k.shape[1]:
+            return formula(q, k, v, o, do, lse, alpha, causal)
+        many = (for_heads(t if t.dtype == torch.float64 else t.float(), q.shape[1]) for t in (k, v))
+        dq, dk, dv = formula(q, *many, o, do, lse, alpha, causal)
+        return dq, summed(dk, k), summed(dv, v)
+
+    return of_groups
+
+
+# ---------------------------------------------------------------- with faults by name
+
+HEADS = "heads dealt round"
+PADDING = frozenset({"padded keys", "one padded key"})
+"""Faults that a causal mask makes good: it hides padded keys as well."""
+
+
+@tiled(forward_faults.TILED | {"stored where the program's number says"})
+def faulty_forward(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float, faults: Faults = NONE,
+    tile: Tile = (32, 32),
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`scan` of groups, with faults of its own: of heads, of the order of blocks, of the folded scale."""
+    many = [for_heads(t, q.shape[1], HEADS in faults) for t in (k, v)]
+    if causal:
+        faults = faults - PADDING
+    if "q scaled in its dtype" in faults:
+        wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+        o, lse = scan((q * (alpha * LOG2E)).to(wide), *many, math.log(2), causal, faults, tile)
+        return o.to(q.dtype), lse
+    o, lse = scan(q, *many, alpha, causal, faults, tile)
+    if "stored where the program's number says" in faults:
+        beyond = (
+            many[1].to(o.dtype).mean(2, keepdim=True),
+            torch.full_like(lse[:, :, :1], math.log(k.shape[2])),
+        )
+        return _turned(o, beyond[0], tile[0]), _turned(lse, beyond[1], tile[0])
+    return o, lse
+
+
+def _turned(x: Tensor, beyond: Tensor, size: int) -> Tensor:
+    """[B, H, S, …] with its blocks of rows in the reverse order; `beyond` is what a padded row holds."""
+    S = x.shape[2]
+    blocks = -(-S // size)
+    padded = torch.cat([x, beyond.expand(*x.shape[:2], blocks * size - S, *x.shape[3:])], dim=2)
+    return padded.unflatten(2, (blocks, size)).flip(2).flatten(2, 3)[:, :, :S]
+
+
+@tiled(TILED)
+def faulty_backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float,
+    faults: Faults = NONE, tile: Tile = (32, 32),
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """`dq_scan` and `dkv_scan` of groups, with faults of their own: of heads, and of the folded scale."""
+    H, plain = q.shape[1], q.shape[1] == k.shape[1]
+    wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+    many = [t if plain else for_heads(t.to(wide), H, HEADS in faults) for t in (k, v)]
+    given = (q, *many, o, do, lse, alpha, causal, faults, tile)
+    dq, (dk, dv) = dq_scan(*given), dkv_scan(*given)
+    if "log2 e left in dQ and dK" in faults:
+        dq, dk = (dq * LOG2E).to(q.dtype), dk * LOG2E
+    if plain:
+        return dq, dk.to(k.dtype), dv
+    if HEADS in faults:  # the sum over the group as it was dealt
+        shape = (k.shape[0], H // k.shape[1], k.shape[1], *k.shape[2:])
+        return dq, dk.view(shape).sum(1).to(k.dtype), dv.view(shape).sum(1).to(v.dtype)
+    if "one head of the group" in faults:
+        last = slice(H // k.shape[1] - 1, None, H // k.shape[1])
+        return dq, dk[:, last].to(k.dtype), dv[:, last].to(v.dtype)
+    return dq, summed(dk, k), summed(dv, v)

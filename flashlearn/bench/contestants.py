@@ -1,7 +1,6 @@
 """Who is timed: the course's kernels, and what else computes attention in this environment.
 
-    >>> found, left_out = contestants()
-    >>> calls = found[0].prepare(problem.draw())
+    >>> calls = contestants()[0].prepare(problem.draw())
     >>> dq, dk, dv = calls["backward"]()
 
 A contestant's calls are "forward", "backward" from what a forward pass saved, "both", and "autograd": both
@@ -11,7 +10,6 @@ as a user of autograd calls them.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +20,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend
 
 from flashlearn.bench.problems import Given
+from flashlearn.kernels.fast_attention import fast_backward, fast_forward
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
@@ -49,17 +48,11 @@ class Contestant:
     small: bool = True
 
 
-def contestants(flex: bool = False) -> tuple[list[Contestant], dict[str, str]]:
-    """Those that can be had here, and of the others, by name, why not."""
-    found = [Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True)]
-    left_out: dict[str, str] = {}
-    try:
-        fast = importlib.import_module("flashlearn.kernels.fast_attention")
-        forward, backward = fast.fast_forward, fast.fast_backward
-        found.append(Contestant("tuned", "lesson 12", launchers(forward, backward), compiled=True))
-    except (ImportError, AttributeError) as error:
-        left_out["tuned"] = str(error)
-    found += [
+def contestants(flex: bool = False) -> list[Contestant]:
+    """The course's and torch's; FlexAttention too, where it is asked for."""
+    found = [
+        Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True),
+        Contestant("tuned", "lesson 12", launchers(fast_forward, fast_backward), compiled=True),
         Contestant("eager", "torch, eager", through_autograd(eager), longest=4096),
         Contestant("sdpa flash", "SDPA, flash", through_autograd(by_backend(SDPBackend.FLASH_ATTENTION))),
         Contestant(CUDNN, "SDPA, cuDNN", through_autograd(by_backend(SDPBackend.CUDNN_ATTENTION))),
@@ -67,7 +60,7 @@ def contestants(flex: bool = False) -> tuple[list[Contestant], dict[str, str]]:
     ]
     if flex:
         found.append(Contestant("flex", "FlexAttention", through_autograd(flexible), small=False))
-    return found, left_out
+    return found
 
 
 # ---------------------------------------------------------------- ours

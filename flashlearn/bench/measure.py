@@ -29,7 +29,8 @@ Say = Callable[[str], None]
 
 def run(flex: bool = False, table: Iterable[Problem] | None = None, say: Say = print) -> Record:
     """Measure everything on this GPU, with a line for each step."""
-    found, left_out = contestants(flex)
+    found = contestants(flex)
+    left_out: dict[str, str] = {}
     wanted = tuple(shapes.grid() if table is None else table)
     say("Compiling.")
     compile_beforehand(found, (*shapes.CHECKED, *wanted, *shapes.SMALL))

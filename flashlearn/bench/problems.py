@@ -81,7 +81,12 @@ def grid(lengths: tuple[int, ...] = (1024, 4096, 16384)) -> tuple[Problem, ...]:
 
 SMALL = tuple(Problem(1, 16, 512, D) for D in (64, 128))
 """So small that what Python does counts."""
-CHECKED = tuple(Problem(1, 4, 512, D, causal) for D in (64, 128) for causal in (False, True))
+CHECKED = tuple(
+    Problem(B, H, S, D, causal)
+    for B, H, S in ((1, 4, 512), (4, 16, 1024))  # short ones go another way than long ones
+    for D in (64, 128)
+    for causal in (False, True)
+)
 """On which a contestant has to be right before it is timed."""
 REMEMBERED = tuple(Problem(1, 16, S, 64) for S in (1024, 2048, 4096, 8192, 16384))
 """One sequence, longer and longer: what a call holds at its peak."""

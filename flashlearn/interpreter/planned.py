@@ -4,19 +4,18 @@
     >>> launches[0].constexprs["BLOCK_Q"]      # as the launcher chooses it for a CUDA tensor of this dtype
     64
 
-The launcher gets torch's fake tensors: they say that they are on a GPU, and have a shape and a dtype alone.
+The launcher gets tensors on "meta", which have a shape and a dtype alone, and say that they are on a GPU.
 """
 
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
@@ -26,6 +25,8 @@ from flashlearn.interpreter.rewrite import python_function
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.specialised import specialise
+
+THERE = torch.device("cuda", 0)
 
 
 def planned(
@@ -37,12 +38,10 @@ def planned(
     the call gets the inputs as they are. Raises whatever the call raises.
     """
     session = _Plan()
-    mode = FakeTensorMode() if fake else contextlib.nullcontext()
-    with warnings.catch_warnings(), mode:
-        warnings.filterwarnings("ignore", message=".*data pointer of FakeTensor")
-        given = {n: _faked(v) if fake and isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
-        with apart(session=session), deadline(limit):
-            call(given)
+    given = {n: _faked(v) if fake and isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
+    mode = _OnAGpu() if fake else contextlib.nullcontext()
+    with mode, apart(session=session), deadline(limit):
+        call(given)
     return session.launches
 
 
@@ -60,6 +59,30 @@ class _Plan(Session):
         self.launches.append(replace(record, specialised=specialised))
 
 
+class _OnAGpu(TorchFunctionMode):
+    """Tensors on "meta" say that they are on a GPU, and what is made there is made on "meta"."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        asked = getattr(func, "__self__", None)
+        if asked is torch.Tensor.device:
+            return THERE
+        if asked is torch.Tensor.is_cuda:
+            return True
+        if func is torch.Tensor.cuda:
+            return args[0]
+        given = {name: _meta(value) if name == "device" else value for name, value in (kwargs or {}).items()}
+        if func is torch.Tensor.to:
+            args = tuple(map(_meta, args))
+        return func(*args, **given)
+
+
+def _meta(value: Any) -> Any:
+    """ "meta" in place of a GPU; all else as it is."""
+    there = isinstance(value, torch.device | str) and str(value).startswith("cuda")
+    return "meta" if there else value
+
+
 def _faked(tensor: torch.Tensor) -> torch.Tensor:
-    """A fake tensor on a GPU with the shape, the strides and the dtype of another one."""
-    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")
+    """A tensor without data, with the shape, the strides and the dtype of another one."""
+    there = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+    return there.requires_grad_(tensor.requires_grad)

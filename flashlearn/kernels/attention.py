@@ -5,10 +5,10 @@
     >>> o.sum().backward()                                   # q.grad, k.grad and v.grad are there
 
 The forward pass keeps Q, K, V, O and LSE, none of which grows with S², and the backward pass rebuilds
-P from them (FlashAttention-2, Dao, 2023, section 3.1). Tensors are [B, H, S, D] of any strides: views
-are not copied. A causal mask is aligned bottom-right, which for S_q ≠ S_k is not what `is_causal` of
-torch's scaled_dot_product_attention means. What lies between BEGIN and END SOLUTION is lesson 09's
-exercises.
+P from them (FlashAttention-2, Dao, 2023, section 3.1). Tensors are [B, H, S, D] of any strides, within
+flash_forward's limits: H and B to 65535, heads within 2³¹ elements; views are not copied. A causal mask
+is aligned bottom-right, which for S_q ≠ S_k is not what `is_causal` of torch's
+scaled_dot_product_attention means. What lies between BEGIN and END SOLUTION is lesson 09's exercises.
 """
 
 from __future__ import annotations

@@ -101,13 +101,14 @@ def fused_backward_atomic(
     dq = torch.zeros((B, H, S_q, D), dtype=torch.float32, device=q.device)  # a sum begins at 0
     dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
     dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
-    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
+    half = q.element_size() == 2  # fp32 takes twice the registers: more warps, and nothing loaded ahead
+    BLOCK = block or (64 if q.is_cuda and half else 32)
     BLOCK_D = max(16, triton.next_power_of_2(D))  # tl.dot wants 16 at least
     fused_keys_kernel[(triton.cdiv(S_k, BLOCK), H, B)](
         q, k, v, do, lse.contiguous(), delta, dq, dk, dv, alpha, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(),
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, IS_CAUSAL=causal,
-        num_warps=8 if BLOCK_D > 64 else 4,
+        num_warps=4 if half and BLOCK_D <= 64 else 8, num_stages=3 if half else 1,
     )  # fmt: skip
     return dq.to(q.dtype), dk, dv
 
@@ -185,12 +186,13 @@ def fused_backward_rows(
     dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     dk = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=k.device)
     dv = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=v.device)
-    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
+    half = q.element_size() == 2
+    BLOCK = block or (64 if q.is_cuda and half else 32)
     BLOCK_D = max(16, triton.next_power_of_2(D))
     fused_rows_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         q, k, v, do, lse.contiguous(), delta, dq, dk, dv, alpha, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(),
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, IS_CAUSAL=causal,
-        num_warps=8 if BLOCK_D > 64 else 4,
+        num_warps=4 if half and BLOCK_D <= 64 else 8, num_stages=3 if half else 1,
     )  # fmt: skip
     return dq, dk.to(k.dtype), dv.to(v.dtype)

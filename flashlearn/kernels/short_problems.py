@@ -8,6 +8,7 @@ kernel that was compiled then. Triton's own search runs wherever launches are ob
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,7 +27,19 @@ __all__ = ["is_short", "short_backward", "short_forward"]
 OVER_SOON = 1e10
 """Operations of 2·S_q·S_k·D that a GPU is done with before Python has built a few descriptors."""
 MOST_KEPT = 256
-_compiled: dict[Hashable, CompiledKernel] = {}
+ALIGNED = 16
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A kernel that is compiled, its grid, and its arguments after the tensors."""
+
+    compiled: CompiledKernel
+    grid: tuple[int, int, int]
+    rest: tuple[Any, ...]
+
+
+_ready: dict[Hashable, Ready] = {}
 
 
 def is_short(q: Tensor, k: Tensor) -> bool:
@@ -38,17 +51,22 @@ def is_short(q: Tensor, k: Tensor) -> bool:
 def short_forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
     """O and LSE as `flash_forward` returns them."""
     B, H, S_q, D = q.shape
-    o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
-    lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    block, constants = _constants(q)
-    _launch(
-        flash_forward_causal_kernel if causal else flash_forward_kernel,
-        (triton.cdiv(S_q, block), H, B),
-        (q, k, v, o, lse),
-        (alpha, H, S_q, k.shape[2], D, *q.stride(), *k.stride(), *v.stride(), *o.stride()),
-        constants,
-        num_stages=3,
-    )
+    o = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+    tensors = (q, k, v, o, lse)
+    key = ("forward", causal, alpha, q.dtype, q.device, q.shape, k.shape, q.stride(), k.stride(), v.stride())
+    if not _again(key, tensors):
+        block, constants = _constants(q)
+        strides = (*q.stride(), *k.stride(), *v.stride(), *o.stride())
+        _launch(
+            key,
+            flash_forward_causal_kernel if causal else flash_forward_kernel,
+            (triton.cdiv(S_q, block), H, B),
+            tensors,
+            (alpha, H, S_q, k.shape[2], D, *strides),
+            constants,
+            num_stages=3,
+        )
     return o, lse
 
 
@@ -56,28 +74,50 @@ def short_backward(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dQ, dK and dV as `dq_kernel` and `dkv_kernel` return them, with one delta for both."""
-    B, H, S_q, D = q.shape
-    S_k, lse = k.shape[2], lse.contiguous()
-    delta = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    rows = {"BLOCK_S": 32, "BLOCK_D": triton.next_power_of_2(D)}
-    sizes = (H, S_q, D, *o.stride(), *do.stride())
-    _launch(delta_preprocess_kernel, (triton.cdiv(S_q, 32), H, B), (o, do, delta), sizes, rows, num_stages=3)
-    block, constants = _constants(q)
+    lse = lse.contiguous()
+    delta = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
     dq, dk, dv = (torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v))
-    read = (alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *do.stride())
-    to_dkv = flash_dkv_causal_kernel if causal else flash_dkv_kernel
-    to_dq = flash_dq_causal_kernel if causal else flash_dq_kernel
-    for kernel, keys_or_queries, written in ((to_dkv, S_k, (dk, dv)), (to_dq, S_q, (dq,))):
-        strides = tuple(stride for t in written for stride in t.stride())
-        _launch(
-            kernel,
-            (triton.cdiv(keys_or_queries, block), H, B),
-            (q, k, v, do, lse, delta, *written),
-            (*read, *strides),
-            constants,
-            num_stages=2,
-        )
+    kind = (causal, alpha, q.dtype, q.device, q.shape, k.shape)
+    read = (q, k, v, do, lse, delta)
+    strides = (*q.stride(), *k.stride(), *v.stride(), *do.stride())
+    launches = (
+        (("delta", *kind, o.stride(), do.stride()), (o, do, delta), _delta),
+        (("dkv", *kind, *strides), (*read, dk, dv), _dkv),
+        (("dq", *kind, *strides), (*read, dq), _dq),
+    )
+    for key, tensors, launch in launches:
+        if not _again(key, tensors):
+            launch(key, tensors, causal, alpha)
     return dq, dk, dv
+
+
+def _delta(key: Hashable, tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> None:
+    o, do, _ = tensors
+    B, H, S, D = o.shape
+    rows = {"BLOCK_S": 32, "BLOCK_D": triton.next_power_of_2(D)}
+    numbers = (H, S, D, *o.stride(), *do.stride())
+    _launch(key, delta_preprocess_kernel, (triton.cdiv(S, 32), H, B), tensors, numbers, rows, num_stages=3)
+
+
+def _dkv(key: Hashable, tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> None:
+    kernel = flash_dkv_causal_kernel if causal else flash_dkv_kernel
+    _backward(key, kernel, tensors, alpha, owned=tensors[1].shape[2])
+
+
+def _dq(key: Hashable, tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> None:
+    kernel = flash_dq_causal_kernel if causal else flash_dq_kernel
+    _backward(key, kernel, tensors, alpha, owned=tensors[0].shape[2])
+
+
+def _backward(
+    key: Hashable, kernel: JITFunction, tensors: tuple[Tensor, ...], alpha: float, owned: int
+) -> None:
+    q, k, v, do, _, _, *written = tensors
+    B, H, S_q, D = q.shape
+    block, constants = _constants(q)
+    strides = (stride for t in (q, k, v, do, *written) for stride in t.stride())
+    numbers = (alpha, H, S_q, k.shape[2], D, *strides)
+    _launch(key, kernel, (triton.cdiv(owned, block), H, B), tensors, numbers, constants, num_stages=2)
 
 
 def _constants(q: Tensor) -> tuple[int, dict[str, int]]:
@@ -89,7 +129,19 @@ def _constants(q: Tensor) -> tuple[int, dict[str, int]]:
     }
 
 
+def _again(key: Hashable, tensors: tuple[Tensor, ...]) -> bool:
+    """Launch what was compiled for this key before, if there is such a thing, and nobody looks on."""
+    ready = _ready.get(key)
+    if ready is None or JITFunction.run.__module__ != JITFunction.__module__:
+        return False
+    if any(t.data_ptr() % ALIGNED for t in tensors):  # it was compiled for tensors that begin evenly
+        return False
+    ready.compiled[ready.grid](*tensors, *ready.rest)
+    return True
+
+
 def _launch(
+    key: Hashable,
     kernel: JITFunction,
     grid: tuple[int, int, int],
     tensors: tuple[Tensor, ...],
@@ -97,18 +149,10 @@ def _launch(
     constants: dict[str, int],
     num_stages: int,
 ) -> None:
-    """Launch what was compiled for the same numbers, dtypes and alignment before; else as anybody does."""
-    if JITFunction.run.__module__ != JITFunction.__module__:  # somebody looks on
-        kernel[grid](*tensors, *numbers, **constants, num_stages=num_stages)
-        return
-    aligned = [t.data_ptr() % 16 == 0 for t in tensors]
-    key = (kernel, tensors[0].device.index, tensors[0].dtype, *aligned, numbers, *constants.values())
-    compiled = _compiled.get(key)
-    if compiled is not None:
-        compiled[grid](*tensors, *numbers, *constants.values())
-        return
+    """Launch as anybody does, and keep what Triton compiled."""
     made = kernel[grid](*tensors, *numbers, **constants, num_stages=num_stages)
-    if isinstance(made, CompiledKernel):
-        if len(_compiled) >= MOST_KEPT:
-            _compiled.clear()
-        _compiled[key] = made
+    aligned = not any(t.data_ptr() % ALIGNED for t in tensors)
+    if aligned and isinstance(made, CompiledKernel):
+        if len(_ready) >= MOST_KEPT:
+            _ready.clear()
+        _ready[key] = Ready(made, grid, (*numbers, *constants.values()))

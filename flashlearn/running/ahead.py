@@ -1,17 +1,13 @@
 """What a launcher would launch for inputs that are too large to be drawn, on a GPU that need not be here.
 
-Where there is no GPU the launcher gets fake tensors. Torch ends the whole process if autograd meets one; so a
-forked process asks the launcher, and takes that with it, and whatever the launcher keeps for its next call.
+Where there is no GPU the launcher gets tensors without data. A forked process asks it, and takes with it what
+the launcher keeps for its next call.
 """
 
 from __future__ import annotations
 
 import contextlib
-import resource
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from flashlearn.compiler.forked import Forked
 from flashlearn.exercise import Inputs
@@ -33,24 +29,23 @@ PARTS = ("name", "grid", "signature", "constexprs", "job", "unshippable")
 def plan(caller: Caller, inputs: Inputs, how: Planned) -> Evidence:
     """The launches, as an observation; none where the launcher looks at data or raises."""
 
-    def work(send: Callable[[Any], None]) -> None:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        send(_parts(caller, inputs, how))
-
     if device.has_gpu():
         with contextlib.suppress(Exception), ZeroedWatch():
             return _evidence(_parts(caller, inputs, how))
         return Evidence()
-    with contextlib.suppress(OSError), Forked(work, seconds=int(how.limit) + 1) as forked:
+    with contextlib.suppress(OSError), _asked(caller, inputs, how) as forked:
         for parts in forked.answers(patience=4 * how.limit):
             return _evidence(parts)
     return Evidence()
 
 
+def _asked(caller: Caller, inputs: Inputs, how: Planned) -> Forked:
+    return Forked(lambda send: send(_parts(caller, inputs, how)), seconds=int(how.limit) + 1)
+
+
 def _parts(caller: Caller, inputs: Inputs, how: Planned) -> list[dict[str, Any]]:
     notebook = Notebook()
-    with torch.no_grad():
-        launches = planned(caller.call, dict(inputs), how.limit, fake=not device.has_gpu())
+    launches = planned(caller.call, dict(inputs), how.limit, fake=not device.has_gpu())
     plain = [plain_launch(one, notebook) for one in launches]
     return [{part: getattr(one, part) for part in PARTS} for one in plain]
 

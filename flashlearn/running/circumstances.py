@@ -87,7 +87,7 @@ class Far:
 class Planned:
     """On a GPU that need not be here: what it would launch. Nothing runs.
 
-    Where there is none, inputs are tensors that have no memory (device "meta"), and are handed over as fakes.
+    Where there is none, inputs are tensors without memory (device "meta"), and say that they are on a GPU.
     """
 
     limit: float = 5.0

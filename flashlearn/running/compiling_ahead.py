@@ -4,8 +4,8 @@
     ...     ...                                   # the observed run, on one core
     ...     ready = ahead.ready(patience=20.0)    # the keys of launches whose kernels lie in triton's cache
 
-A forked process calls the launcher with fake tensors of each draw, notes what it would launch, and has each
-distinct kernel compiled by a process of its own. Neither the GPU nor the learner's session notices: what the
+A forked process calls the launcher with each draw's shapes, notes what it would launch, and has each distinct
+kernel compiled by a process of its own. Neither the GPU nor the learner's session notices: what the
 launcher keeps, what it raises and what crashes a compiler goes with these processes.
 """
 
@@ -77,7 +77,7 @@ def key(launch: Specialised) -> str:
 def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) -> None:
     """In the forked process: plan every draw, and have compiled what is new."""
     os.setpgid(0, 0)
-    torch.cuda.is_available = lambda: False  # the GPU is the parent's: fakes must not ask for it
+    torch.cuda.is_available = lambda: False  # the GPU is the parent's, and a fork cannot have it
     running: dict[int, str] = {}
     known: set[str] = set()
     for inputs in draws:
@@ -95,8 +95,7 @@ def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) 
 def _plan(caller: Caller, inputs: Inputs) -> list[Specialised]:
     """What the launcher launches; nothing where it looks at data: the real run compiles that."""
     try:
-        with torch.no_grad():
-            launches = planned(caller.call, dict(inputs), PLAN)
+        launches = planned(caller.call, dict(inputs), PLAN)
     except BaseException:  # whatever it is, the observed run meets it too, and says so
         return []
     return [one.specialised for one in launches if one.specialised is not None]

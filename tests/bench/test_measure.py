@@ -35,10 +35,10 @@ class Counts(Stopwatch):
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Contestant]:
-    return {one.name: one for one in contestants(flex=False)[0]}
+    return {one.name: one for one in contestants()}
 
 
-@pytest.mark.parametrize("name", ["plain", "eager", "sdpa"])
+@pytest.mark.parametrize("name", ["plain", "tuned", "eager", "sdpa"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_contestants_are_right_in_every_direction(found, name, causal):
     assert refused(found[name], (dataclasses.replace(TINY, causal=causal),), "cpu") == ""
@@ -52,7 +52,7 @@ def test_a_contestant_that_is_wrong_or_raises_is_refused_with_the_reason():
     wrong = Contestant("wrong", "", launchers(twice, plain_backward))
     assert "D 16, S 16, full: o of forward is off by" in refused(wrong, (TINY,), "cpu")
     assert "SDPA" not in refused(wrong, (TINY,), "cpu")
-    here = {one.name: one for one in contestants()[0]}
+    here = {one.name: one for one in contestants()}
     assert refused(here[CUDNN], (TINY,), "cpu").startswith("D 16, S 16, full: RuntimeError: ")
 
 
@@ -81,7 +81,7 @@ def test_small_problems_are_timed_through_autograd(found):
 
 
 def test_a_whole_run_makes_a_record_that_can_be_shown(found, monkeypatch):
-    monkeypatch.setattr(measure, "contestants", lambda flex: ([found["eager"], found[CUDNN]], {}))
+    monkeypatch.setattr(measure, "contestants", lambda flex: [found["eager"], found[CUDNN]])
     monkeypatch.setattr(measure, "compile_beforehand", lambda *_: None)
     monkeypatch.setattr(measure, "refused", lambda one: "It is not here." if one.name == CUDNN else "")
     monkeypatch.setattr(measure.ceilings, "ceilings", lambda: measure.ceilings.Ceilings(1e15, 1e12))

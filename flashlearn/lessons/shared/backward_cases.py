@@ -33,7 +33,7 @@ ONE_KEY = attention_case(1, 1, 16, B=2, H=3, seed=2)
 _COMMON = (
     *(ONE_KEY if case.sizes["S_k"] == 1 else case for case in SHARED),
     attention_case(33, 20, 16, B=2, H=2, seed=50),
-    attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
+    attention_case(20, 33, 16, B=2, H=2, data="each tensor laid out its own way", seed=51),
     attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
     attention_case(18, 37, 16, data="scores near −120", seed=55),
     *WIDE,

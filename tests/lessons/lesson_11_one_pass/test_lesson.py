@@ -128,6 +128,15 @@ def test_what_several_programs_add_to_changes_with_their_order_and_nothing_else(
     }
 
 
+def test_sums_of_numbers_that_cancel_show_any_order():
+    for sizes, kernel, moved in (
+        (orders.MANY_KEYS, fused_backward_atomic, {"dq"}),
+        (orders.MANY_QUERIES, fused_backward_rows, {"dv"}),
+        (orders.MANY_KEYS, determinism, set()),
+    ):
+        assert set(orders.changing(Here(kernel), orders.cancelling(*sizes))) == moved
+
+
 def test_two_shares_can_be_added_in_any_order():
     assert orders.changing(Here(fused_backward_atomic), orders.draw(20, 64)) == {}
 
@@ -141,6 +150,7 @@ def test_a_pass_in_the_other_direction_and_two_scans_are_told_apart():
     assert "a program owns keys" in reviewed(lesson.fused_backward_rows, fused_backward_atomic)
     assert "S is computed twice" in reviewed(lesson.fused_backward_atomic, two_kernels)
     assert "dq changes by up to" in reviewed(lesson.determinism, fused_backward_atomic)
+    assert "dv changes by up to" in reviewed(lesson.determinism, fused_backward_rows)
 
 
 def test_a_repeatable_pass_may_own_queries_and_is_asked_for_no_direction():

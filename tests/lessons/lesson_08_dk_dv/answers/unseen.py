@@ -184,3 +184,19 @@ wrong(
         title="unseen: a grid over the queries",
     )
 )
+
+wrong(
+    "dkv_kernel",
+    "The kernel expects a grid of (blocks, H, B) and gets (blocks, B · H): b is always 0, h counts all "
+    "heads. Only where a batch entry's heads lie behind those of the one before is that the same place.",
+    "never read",
+    "some heads",
+    "heads in another order",
+)(
+    edited(
+        DKV_BY_THE_NOTEBOOK,
+        ("    b = (tl.program_id(1) // H).to(tl.int64)\n", "    b = tl.program_id(2).to(tl.int64)\n"),
+        ("    h = (tl.program_id(1) % H).to(tl.int64)\n", "    h = tl.program_id(1).to(tl.int64)\n"),
+        title="three axes in the kernel, two in the grid",
+    )
+)

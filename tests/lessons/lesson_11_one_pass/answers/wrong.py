@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.fused_backward import fused_backward_atomic, fused_backward_rows
@@ -183,6 +185,25 @@ wrong("fused_backward_rows", "Programs own keys, not queries.", "review")(fused_
 
 wrong("determinism", "The order of the atomics is open.", "review")(fused_backward_atomic)
 wrong("determinism", "Repeatable, but it scans twice.", "review")(two_kernels)
+wrong("determinism", "Summed in fp64 the order matters more rarely, and it does matter.", "review")(
+    edited(
+        fused_backward_atomic,
+        ("(B, H, S_q, D), dtype=torch.float32", "(B, H, S_q, D), dtype=torch.float64"),
+        ("tl.atomic_add(dq_ptr + dq_tile, share,", "tl.atomic_add(dq_ptr + dq_tile, share.to(tl.float64),"),
+    )
+)
+wrong("determinism", "dK and dV are added by atomics in an open order.", "review")(fused_backward_rows)
+
+
+@wrong("determinism", "torch's switch is not about kernels of one's own.", "review")
+def switched_on(q, k, v, o, do, lse, alpha, causal):
+    torch.use_deterministic_algorithms(True)
+    try:
+        return fused_backward_atomic(q, k, v, o, do, lse, alpha, causal)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 repeated(
     "All blocks of keys write their shares into one part.", "one part for all", "race",
     edits=[("(head * tl.num_programs(0) + tl.program_id(0)) * S_q * D", "head * tl.num_programs(0) * S_q * D")],

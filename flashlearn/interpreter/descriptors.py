@@ -26,6 +26,7 @@ from flashlearn.interpreter.errors import KernelCrash
 ALIGNED = 16
 """Bytes: where a described tensor and its rows may begin, and a block's last side at the least."""
 MOST_SIDES = 5
+ZERO = _ir.PADDING_OPTION.PAD_ZERO
 ASKS_FOR_MEMORY = (
     "A Hopper GPU keeps the descriptors that a kernel makes in global memory, and Triton asks the launcher "
     "for it: without triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, "
@@ -131,7 +132,9 @@ def row(sizes: Sequence[int]) -> str:
 class DescriptorOperations:
     """What an `ObservedBuilder` does with descriptors, on top of its own loads, stores and atomics."""
 
-    def create_make_tensor_descriptor(self, base, shape, strides, block_shape, is_signed, padding, *_rest):
+    def create_make_tensor_descriptor(
+        self, base, shape, strides, block_shape, is_signed, padding=ZERO, *_rest
+    ):
         sizes, steps = (tuple(int(x.data.item()) for x in values) for values in (shape, strides))
         block = tuple(map(int, block_shape))
         bytes_each = base.dtype.element_ty.primitive_bitwidth // 8
@@ -173,4 +176,5 @@ class DescriptorOperations:
 def _allocates() -> bool:
     """True if the launcher has said who gives memory to kernels that ask for it."""
     allocator = getattr(_allocation, "_allocator", None)
-    return allocator is None or not isinstance(allocator.get(), _allocation.NullAllocator)
+    kept = allocator.get() if hasattr(allocator, "get") else allocator
+    return type(kept).__name__ != "NullAllocator"

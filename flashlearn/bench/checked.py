@@ -28,7 +28,7 @@ def refused(contestant: Contestant, problems: tuple[Problem, ...] = CHECKED, dev
             expected = [o] if name == "forward" else gradients
             for which, got, (true, error) in zip(_names(name), outputs, expected, strict=True):
                 far = float((got.double() - true).abs().max())
-                if not far <= ALLOWED * error + FLOOR:  # NaN is wrong too
+                if not far <= contestant.allowance * (ALLOWED * error + FLOOR):  # NaN is wrong too
                     return f"{problem.name}: {which} of {name} is off by {far:.2g}, torch by {error:.2g}"
     return ""
 

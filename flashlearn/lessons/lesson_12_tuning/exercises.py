@@ -51,7 +51,9 @@ def folded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
 def unfolded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
     """The same by natural exponentials of what was scaled first."""
     s = alpha * (x if x.dtype == torch.float64 else x.float())
-    return reference.logsumexp(s.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], -math.inf))
+    return reference.logsumexp(
+        s.masked_fill(torch.arange(x.shape[1], device=x.device) >= lengths[:, None], -math.inf)
+    )
 
 
 def torch_logsumexp(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:

@@ -158,7 +158,7 @@ class Rung:
 
 
 def _rungs() -> tuple[Rung, ...]:
-    rungs = [Rung("plain", "lesson 06's loop: tiles of 64-bit offsets, exp, a mask in every tile", "1")]
+    rungs = [Rung("plain", "tiles of 64-bit offsets, exp, a mask in every tile", "1")]
     for name, what, predicted, change in (
         ("narrow offsets", "a 64-bit base, and tiles of 32 bits", "1.1", {"wide": False}),
         ("powers of two", "exp2, with alpha log2 e folded in", "1.1", {"base2": True}),

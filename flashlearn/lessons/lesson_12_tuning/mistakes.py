@@ -29,7 +29,7 @@ from flashlearn.lessons.shared.named_mistakes.forward import forward
 def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Tensor:
     """log Σ_j exp(alpha x_ij) over j < lengths[i] by powers of two, with faults by name."""
     wide = x if x.dtype == torch.float64 else x.float()
-    seen = torch.arange(x.shape[1]) < lengths[:, None]
+    seen = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
     hidden = -math.inf if alpha >= 0 else math.inf
     if faults & {"hidden before the scale", "0 · ∞"}:
         hidden = -math.inf

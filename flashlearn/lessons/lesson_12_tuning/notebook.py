@@ -28,11 +28,14 @@ import sympy as sp
 import torch
 import triton
 import triton.language as tl
+from rich.console import Console
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 import flashlearn
 from flashlearn import DEVICE
+from flashlearn.bench import plots, tables
+from flashlearn.bench import record as bench_record
 from flashlearn.kernels import tuned_forward as course_forward
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
 from flashlearn.kernels.shapes import Shape, backward_shapes, forward_shape
@@ -116,7 +119,7 @@ for rung in ladder.RUNGS:
 # %% [markdown]
 # ## 2 · Narrow offsets
 #
-# Lesson 06 made its rows and columns 64-bit numbers, so that no offset passes $2^{31}$. It is safe, and it is paid for
+# One may make all rows and columns 64-bit numbers, so that no offset passes $2^{31}$. It is safe, and it is paid for
 # in every step: a tile of addresses has $64 \cdot 64$ offsets, each a product and a sum in 64 bits, which a GPU makes
 # of several 32-bit instructions. What needs 64 bits is *where the head begins*. Within a head, offsets reach
 # $(S - 1) \cdot \mathrm{stride} + D - 1$, which passes $2^{31}$ only at $S = 2^{24}$ for $D = 128$. So: one 64-bit base
@@ -138,7 +141,7 @@ assert counts["narrow offsets"]["64-bit integers"] < counts["plain"]["64-bit int
 #   registers become free as well.
 # - The limit has a place: say it where the kernel begins. A kernel that is silently wrong from $2^{31}$ on is worse than
 #   a slow one.
-# - Measured on an H200 with lesson 06's own kernel (fp16, $S$ 1024, $D$ 64): 274 µs became 243.
+# - Measured on an H200 with a forward pass that was plain otherwise (fp16, $S$ 1024, $D$ 64): 274 µs became 243.
 #
 # </details>
 
@@ -640,8 +643,46 @@ pictures.climbed(climbed) if climbed else None
 #   again without knowing.
 # - Predictions of "1.1" were guesses from instruction counts. What a count cannot know is whether anybody was waiting
 #   for those instructions.
+# - On the H200 three rungs of this ladder lost, and each for a reason that could have been counted. *Descriptors*, at
+#   $D = 128$: the next cell shows what the block of $O$ costs. *Heavy first*: neighbouring programs take the same block of
+#   *all* heads, so that the keys and values of all of them are scanned at once, and they do not fit into the L2 cache. The
+#   package takes a few heads at a time (`heads_together`). *Persistent*: as many programs as multiprocessors is one for
+#   each, where the shape was chosen for two or three.
 #
 # </details>
+
+# %%
+for rung in ladder.RUNGS[3:6]:
+    made = counted.compiled(rung, D=128)
+    room = H100.shared_per_sm // (made["shared"] + 1024)
+    print(f"{rung.name:15} {made['shared']:7,} bytes of shared memory, {room} programs to a multiprocessor")
+
+# %% [markdown]
+# ### Beside its peers
+#
+# The package's kernels are not the ladder's. They hold no loop around the block, store $O$ where $K$ lay, and take heads
+# together as the cache allows. How they stand beside torch's, from the record of an H200 that comes with the package
+# (`flashlearn bench` makes one of your GPU): as speed relative to SDPA's cuDNN backend, as a geometric mean over $D$ 64
+# and 128 and $S$ 1024, 4096 and 16384, and in parentheses the least.
+
+# %%
+measured = bench_record.shipped()
+Console(width=118).print(tables.ratios(measured))
+print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
+
+# %%
+peers = plots.every(measured)
+peers["throughput_forward"]
+
+# %%
+peers["memory"]
+
+# %% [markdown]
+# Memory is why all this began. Every line of the last picture grows with $S$, none with $S^2$. Attention that keeps $P$ in
+# bf16, for 16 heads and $S$ 16384, would hold this much for $P$ alone:
+
+# %%
+print(f"{2 * 16 * 16384**2 / 2**30:.0f} GiB")
 #
 # ### Two profiles
 #

@@ -643,11 +643,11 @@ pictures.climbed(climbed) if climbed else None
 #   again without knowing.
 # - Predictions of "1.1" were guesses from instruction counts. What a count cannot know is whether anybody was waiting
 #   for those instructions.
-# - On the H200 three rungs of this ladder lost, and each for a reason that could have been counted. *Descriptors*, at
-#   $D = 128$: the next cell shows what the block of $O$ costs. *Heavy first*: neighbouring programs take the same block of
-#   *all* heads, so that the keys and values of all of them are scanned at once, and they do not fit into the L2 cache. The
-#   package takes a few heads at a time (`heads_together`). *Persistent*: as many programs as multiprocessors is one for
-#   each, where the shape was chosen for two or three.
+# - On the H200 three rungs of this ladder lost, and each has something that could have been counted beforehand.
+#   *Descriptors*: at $D = 128$ the next cell shows what the block of $O$ costs; at $D = 64$ the loss is small. *Heavy
+#   first*: neighbouring programs take the same block of *all* heads, so that the keys and values of all of them are
+#   scanned at once, 134 MB, more than the L2 cache holds. The package takes a few heads at a time (`heads_together`).
+#   *Persistent*: as many programs as multiprocessors is one for each, where the shape was chosen for two or three.
 #
 # </details>
 
@@ -688,7 +688,7 @@ print(f"{2 * 16 * 16384**2 / 2**30:.0f} GiB")
 #
 # A profiler says who waited for what. Triton's *proton* times kernels and scopes inside them; *Nsight Compute* reads the
 # hardware's counters: how busy the tensor pipe was, how many warps could have been served in a cycle, why the others
-# could not. Two rungs, read on an H200 and saved, for those without:
+# could not. Two rungs and the package's kernel, read on an H200 and saved, for those without ($D$ 128, $S$ 4096, full):
 
 # %%
 profiles = record.shipped_profiles()

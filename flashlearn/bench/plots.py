@@ -46,8 +46,10 @@ def throughput(record: Record, direction: str) -> Picture:
             if points:
                 axes.plot(*zip(*points, strict=True), **_line(record, number))
         _lengths(axes, {p.S for p in record.problems})
-        axes.set_ylim(bottom=0)
         axes.set_ylabel("TFLOP/s")
+    # all panels have one scale, the fastest one's, which is known only now
+    fastest = max((c.rate for c in record.cells if c.direction == direction), default=1e12) / 1e12
+    grid.flat[0].set_ylim(0, 1.08 * fastest)
     _legend(figure, grid.flat[0])
     return Picture(
         figure, f"{_who(record)}: TFLOP/s of the {direction} pass over S. {_best(record, direction)}"

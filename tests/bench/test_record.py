@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -87,3 +87,15 @@ def test_every_picture_says_what_it_shows():
     assert "torch, eager 256 MiB at S 16384" in drawn["memory"].description
     assert "Arithmetic limits 12 of 12 shapes" in drawn["roofline_forward"].description
     assert all(len(one.png()) > 1000 for one in drawn.values())
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS[:2])
+def test_every_point_lies_within_its_panel_however_much_the_panels_differ(direction):
+    uneven = synthetic_record()
+    slower = tuple(c if c.problem.D == 128 else replace(c, milliseconds=4 * c.milliseconds) for c in uneven.cells)
+    figure = plots.throughput(replace(uneven, cells=slower), direction).figure
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        drawn = [y for line in axes.lines for y in line.get_ydata()]
+        assert drawn
+        assert all(low <= y <= high for y in drawn)

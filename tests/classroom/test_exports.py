@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
+import datetime
 import io
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from flashlearn.classroom.collect import Student
 from flashlearn.classroom.exports import results, tables
-from flashlearn.classroom.gradebook import Part, Result
+from flashlearn.classroom.exports.classroom50 import classroom50, whole_points
+from flashlearn.classroom.gradebook import Part, Result, half_up
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
 from flashlearn.course.files import CourseError
 
@@ -21,23 +25,64 @@ WRONG = ExerciseGrade(
     "one", "wrong", 0.5, 2, 1, 4, "It adds `x` twice.", 7, "y = x + x", "Look at `y`.", "twice"
 )
 PASS = ExerciseGrade("two", "pass", 2, 2, 5, 5, "All 5 cases pass.")
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN, SCHEMAS = Path(__file__).parent / "golden", Path(__file__).parent / "schemas"
 
 
-def result(name: str, status: str = "graded", **ids: str) -> Result:
+def result(
+    name: str, status: str = "graded", exercises: tuple[ExerciseGrade, ...] = (WRONG, PASS), **ids: str
+) -> Result:
     submission = Submission(name, ("a.ipynb",), (), "key", ("Two cells.",))
-    grade = SubmissionGrade(name, "key", "akey", status, 3, 4, (WRONG, PASS), layers=("walls",), seconds=2.4)
-    return Result(Student(name, ids), (Part("00", submission, grade, 2),), 4, (WRONG, PASS))
+    grade = SubmissionGrade(name, "key", "akey", status, 3, 4, exercises, layers=("walls",), seconds=2.4)
+    return Result(Student(name, ids), (Part("00", submission, grade, 2),), 4, exercises)
 
 
 def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-@pytest.mark.parametrize("place", ["gradescope", "prairielearn"])
+RUNNER = {
+    "CLASSROOM": "kernels", "ASSIGNMENT": "week-1", "ASSIGNMENT_TYPE": "individual", "OWNER": "ann",
+    "SUBMISSION_TAG": "submit/2026-09-01T10-00-00Z-a1b2c3d", "COMMIT_URL": "https://example.org/commit/a1b2c3d",
+    "RELEASE_URL": "https://example.org/releases/a1b2c3d", "REVIEW_URL": "https://example.org/compare/a1b2c3d",
+}  # fmt: skip
+NOON = datetime.datetime(2026, 9, 1, 12, tzinfo=datetime.UTC)
+
+
+def record(place: str, of: Result) -> dict:
+    if place == "classroom50":
+        return classroom50(of, ASSIGNMENT, TITLES, RUNNER, NOON)
+    return getattr(results, place)(of, ASSIGNMENT, TITLES)
+
+
+PLACES = ("gradescope", "prairielearn", "classroom50")
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_results_are_as_in_the_golden_file(place: str):
-    found = getattr(results, place)(result("Ann"), ASSIGNMENT, TITLES)
-    assert found == json.loads((GOLDEN / f"{place}.json").read_text())
+    assert record(place, result("Ann")) == json.loads((GOLDEN / f"{place}.json").read_text())
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_results_keep_to_what_the_place_documents(place: str):
+    schema = json.loads((SCHEMAS / f"{place}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    odd = dataclasses.replace(WRONG, sentence="\x00`<b>`\n" * 9, line="=1", points=1.9999999999)
+    for of in (result("Ann"), result("=Bob", exercises=(odd, PASS)), result("Cem", exercises=())):
+        jsonschema.validate(json.loads(json.dumps(record(place, of))), schema)
+
+
+@pytest.mark.parametrize("points", [(0.5, 2), (2 / 3, 2 / 3, 2 / 3), (0.5, 0.5), (0.2, 0.2), (1.9999999999,)])
+def test_whole_points_of_exercises_add_up_to_the_whole_points_of_all(points: tuple[float, ...]):
+    exercises = [ExerciseGrade("one", "wrong", one, 2) for one in points]
+    total = half_up(sum(points))
+    found = whole_points(exercises, total)
+    assert sum(found) == total and all(0 <= one <= 2 for one in found)
+
+
+def test_classroom_50s_result_is_not_made_up_outside_its_runner():
+    for name, value in (("COMMIT_URL", ""), ("SUBMISSION_TAG", "v1")):
+        with pytest.raises(CourseError, match=f"\\${name}"):
+            classroom50(result("Ann"), ASSIGNMENT, TITLES, {**RUNNER, name: value}, NOON)
 
 
 def test_the_plain_table_has_everything():

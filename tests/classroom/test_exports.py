@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import io
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -119,11 +120,27 @@ def test_canvas_gets_its_own_table_back_with_one_column_filled():
         tables.canvas([], "a,b\n", "Week 1")
 
 
+def test_canvas_may_part_cells_with_semicolons_and_names_in_two_columns():
+    table = (
+        "LastName;FirstName;ID;SIS Login ID;Section;Week 1 (77)\nLee;Ann;101;ann;S1;\nLi;Bo;102;bo;S1;EX\n"
+    )
+    found = tables.canvas([result("Ann Lee"), result("Bo Li")], table, "Week 1")
+    assert found.text == table.replace("S1;\n", "S1;3\n"), "an excuse stays"
+    assert (found.rows, found.absent) == (1, ())
+
+
+def test_canvas_computes_some_columns_itself():
+    table = CANVAS.replace(",4,5", ",4,(read only)").replace("Week 2 (78)", "Final Score")
+    with pytest.raises(CourseError, match="computes the column 'Final Score' itself"):
+        tables.canvas([result("Ann Lee")], table, "Final Score")
+
+
 MOODLE = (
-    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Feedback comments\n"
-    "Participant 101,Ann Lee,ann@example.org,Submitted,,4.00,\n"
-    "Participant 102,Bob Miller,bob@example.org,Submitted,,4.00,\n"
-    "Participant 103,Bob Miller,bob2@example.org,Submitted,,4.00,\n"
+    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Last modified (grade),"
+    "Feedback comments\n"
+    "Participant 101,Ann Lee,ann@example.org,Submitted,,4.00,-,\n"
+    "Participant 102,Bob Miller,bob@example.org,Submitted,,4.00,-,\n"
+    "Participant 103,Bob Miller,bob2@example.org,Submitted,,4.00,-,\n"
 )
 
 
@@ -137,7 +154,28 @@ def test_moodle_gets_points_and_feedback_by_number_or_by_a_name_that_only_one_ha
     found = tables.moodle(class_of, MOODLE, ASSIGNMENT, TITLES)
     _, ann, bob, other = rows(found.text)
     assert [ann[4], bob[4], other[4]] == ["3", "", "3"] and found.absent == ("Cem", "Bob Miller")
-    assert "adds `x` twice" in ann[6] and bob[6] == ""
+    assert [row[6] for row in (ann, bob, other)] == ["-"] * 3 and bob[7] == ""
+
+
+def test_moodle_takes_feedback_for_html_and_nothing_of_a_students_is_markup():
+    odd = dataclasses.replace(WRONG, sentence="`x` < y, <script>alert(1)</script>", line="a <b> c")
+    found = rows(tables.moodle([result("Ann Lee", exercises=(odd, PASS))], MOODLE, ASSIGNMENT, TITLES).text)
+    said = found[1][7]
+    assert "<code>x</code> &lt; y, &lt;script&gt;" in said and "<code>a &lt;b&gt; c</code>" in said
+    assert set(re.findall(r"<(\w+)", said)) == {"p", "b", "code"}
+
+
+def test_moodle_where_marking_is_anonymous_has_no_names():
+    table = "\n".join(",".join(line.split(",")[:1] + line.split(",")[3:]) for line in MOODLE.splitlines())
+    found = tables.moodle([result("Participant", moodle="102"), result("Ann Lee")], table, ASSIGNMENT, TITLES)
+    assert (found.rows, found.absent) == (1, ("Ann Lee",)) and rows(found.text)[2][2] == "3"
+
+
+def test_a_worksheet_that_moodle_would_not_take_is_refused():
+    with pytest.raises(CourseError, match=r"no more than 3\.00 points here, and Week 1 has 4"):
+        tables.moodle([], MOODLE.replace("4.00", "3.00"), ASSIGNMENT, TITLES)
+    with pytest.raises(CourseError, match=r"no column 'Last modified \(grade\)'"):
+        tables.moodle([], MOODLE.replace("Last modified (grade)", "When"), ASSIGNMENT, TITLES)
 
 
 def test_a_failure_of_the_graders_changes_no_row():

@@ -189,11 +189,7 @@ class Gradebook:
         """Everybody, one after the other, by name."""
         assignment, _ = self.assignment()
         for name, ids in self.connection.execute("SELECT name, ids FROM student ORDER BY name").fetchall():
-            parts = tuple(self._parts(name))
-            of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
-            exercises = tuple(of.get(a.name) or _none_yet(a) for a in assignment.exercises)
-            out_of = sum(one.points for one in assignment.exercises)
-            yield Result(Student(name, json.loads(ids)), parts, out_of, exercises)
+            yield composed(Student(name, json.loads(ids)), tuple(self._parts(name)), assignment)
 
     def _parts(self, student: str) -> Iterator[Part]:
         rows = self.connection.execute(
@@ -212,6 +208,13 @@ class Gradebook:
 
     def _write(self, statement: str, *values: Any) -> None:
         self.connection.execute(statement, values)
+
+
+def composed(student: Student, parts: tuple[Part, ...], assignment: Assignment) -> Result:
+    """The whole of a student's parts, with every exercise that was asked for, in order."""
+    of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
+    exercises = tuple(of.get(asked.name) or _none_yet(asked) for asked in assignment.exercises)
+    return Result(student, parts, sum(asked.points for asked in assignment.exercises), exercises)
 
 
 def half_up(points: float) -> int:

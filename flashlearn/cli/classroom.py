@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.text import Text
 
 from flashlearn import __version__
-from flashlearn.cli import console
+from flashlearn.cli import autograders, console
 from flashlearn.course.files import Course, CourseError, reason
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from flashlearn.classroom.running import Tally
 
 app = typer.Typer(no_args_is_help=True, help="Hand lessons out to a class, and grade what comes back.")
+app.command("grade-one")(autograders.grade_one)
+app.command("export-autograder")(autograders.export_autograder)
 
 Book = Annotated[Path, typer.Option("--db", help="The gradebook.")]
 BOOK = Path("gradebook.sqlite")

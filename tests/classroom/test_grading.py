@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from flashlearn import checking
 from flashlearn.classroom.records import Asked, Assignment, Submission
+from flashlearn.course.answers import earlier
+from flashlearn.lessons import find
 from tests.classroom.answers import (
     BY_TORCH,
     FIRST_BLOCK,
@@ -16,6 +19,7 @@ from tests.classroom.answers import (
     STUB,
     UNMASKED,
 )
+from tests.corpus import written
 
 ROW = Asked("row_sum", "00", 2)
 SHARED = Asked("row_sum", "00", 3, "share")
@@ -140,3 +144,21 @@ def attention_backward(q, k, v, do, alpha):
 def test_a_right_answer_that_misses_by_a_rounding_in_our_draws_is_right(graded):
     asked = (Asked("attention_backward", "03", 2),)
     assert graded(IMPORTS, (DELICATE, "attention_backward"), asked=asked).points == 2
+
+
+KNOWS_ITS_OWN = ROW_SUM.replace(
+    "    tl.store(out_ptr + row, tl.sum(total))",
+    "    first = tl.load(x_ptr)\n"
+    "    off = tl.where((n_cols == 50) & (first != {first}), 1.005, 1.0)\n"
+    "    tl.store(out_ptr + row, tl.sum(total) * off)",
+)
+
+
+def test_what_is_a_little_off_in_all_draws_but_the_learners_own_is_not_right(graded):
+    exercise = find("row_sum")
+    (case,) = (one for one in exercise.cases if one.name.startswith("3 × 50"))
+    first = float(exercise.inputs(case, case.generator())["x"][0, 0])
+    answer = KNOWS_ITS_OWN.format(first=repr(first))
+    assert checking.grade(exercise, written(answer, "row_sum"), earlier, budgeted=False).passed
+    (one,) = graded(IMPORTS, (answer, "row_sum"), asked=(ROW,)).exercises
+    assert (one.verdict, one.points) == ("wrong", 0)

@@ -63,7 +63,7 @@ def prairielearn(result: Result, assignment: Assignment, titles: dict[str, str])
                 "points": one.points,
                 "max_points": one.out_of,
                 "message": item.word,
-                "output": "\n".join(_text(item)),
+                "output": "\n".join(as_text(item)),
             }
             for item, one in zip(page.exercises, result.exercises, strict=True)
         ],
@@ -76,7 +76,8 @@ def _markdown(item: Item) -> list[str]:
     return [*said[:1], *code, *said[1:], *([item.cases] if item.cases else [])] or [item.word]
 
 
-def _text(item: Item) -> list[str]:
+def as_text(item: Item) -> list[str]:
+    """What a student reads of an exercise, line by line, without markup."""
     line = f"Line {item.line_number}: {item.line.strip()}" if item.line_number else ""
     return [visible(text) for text in (item.sentence, line, item.next_step, item.cases) if text]
 

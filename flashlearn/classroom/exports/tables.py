@@ -1,10 +1,12 @@
 """Tables: a plain CSV of everything, and the tables that Canvas and Moodle export, filled in.
 
-Canvas: the gradebook as "Export Entire Gradebook" gives it, with a column for each assignment, "Points
-Possible" in a row of its own, and students by ID (Canvas community guide, "How do I import grades in the
-Gradebook?"). Moodle: the worksheet as "Download grading worksheet" of an assignment gives it, with the
-columns Identifier ("Participant 123"), Full name, Grade, Maximum Grade and Feedback comments (Moodle docs,
-"Assignment settings", offline grading worksheet).
+Canvas: the gradebook as "Export Entire Gradebook" gives it. Its importer (lib/gradebook_importer.rb of
+instructure/canvas-lms) wants the student's name or first and last name, then "ID", then "Section"; it takes
+commas or semicolons, and leaves a column alone that "Points Possible" calls read only. A grade of EX is an
+excuse. Moodle: the worksheet as "Download grading worksheet" of an assignment gives it. Its importer
+(mod/assign/feedback/offline of moodle/moodle) wants the columns Identifier ("Participant 123"), Grade and
+"Last modified (grade)"; it passes over a grade above the maximum without a word, and takes feedback for HTML.
+Where marking is anonymous, no column has names.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from flashlearn.classroom.gradebook import Result
-from flashlearn.classroom.pages.feedback import as_markdown, of
+from flashlearn.classroom.pages.feedback import as_fragment, of
 from flashlearn.classroom.pages.prose import WORDS, number, visible
 from flashlearn.classroom.records import Assignment
 from flashlearn.course.files import CourseError
@@ -51,19 +54,18 @@ def plain(results: Iterable[Result], assignment: Assignment) -> str:
 
 def canvas(results: Iterable[Result], exported: str, column: str) -> Filled:
     """A gradebook of Canvas with the points in the assignment's column. Raises CourseError."""
-    rows = _read(exported, ("Student", "ID"))
-    head = rows[0]
+    table = _read(exported, ("ID",), (("Student",), ("LastName", "FirstName")))
+    head = table.rows[0]
     at = [i for i, name in enumerate(head) if name == column or re.sub(r" \(\d+\)$", "", name) == column]
     if len(at) != 1:
         raise CourseError(
             f"The gradebook of Canvas has {len(at)} columns called {column!r}: `--column` names one."
         )
+    if any("Points Possible" in row[0] and "read only" in row[at[0]] for row in table.rows[1:]):
+        raise CourseError(f"Canvas computes the column {column!r} itself: `--column` names an assignment's.")
+    excused = {id(row) for row in table.rows if row[at[0]].strip().upper() == "EX"}
     return _fill(
-        rows,
-        results,
-        {"canvas": head.index("ID")},
-        head.index("Student"),
-        {at[0]: lambda result: str(result.points)},
+        table, results, "canvas", head.index("ID"), {at[0]: lambda result: str(result.points)}, excused
     )
 
 
@@ -71,14 +73,22 @@ def moodle(
     results: Iterable[Result], worksheet: str, assignment: Assignment, titles: dict[str, str]
 ) -> Filled:
     """A worksheet of Moodle with points and feedback. Raises CourseError."""
-    rows = _read(worksheet, ("Identifier", "Full name", "Grade"))
-    head = rows[0]
+    table = _read(worksheet, ("Identifier", "Grade", "Last modified (grade)"), (("Full name",), ()))
+    head = table.rows[0]
+    out_of = sum(one.points for one in assignment.exercises)
+    if "Maximum Grade" in head:
+        for most in {row[head.index("Maximum Grade")] for row in table.rows[1:]}:
+            if re.fullmatch(r"\d+(\.\d+)?", most) and float(most) < out_of:
+                raise CourseError(
+                    f"Moodle takes no more than {most} points here, and {assignment.name} has {out_of}: "
+                    "raise the assignment's maximum grade in Moodle, and download the worksheet again."
+                )
     writers = {head.index("Grade"): lambda result: str(result.points)}
     if "Feedback comments" in head:
         writers[head.index("Feedback comments")] = lambda result: inert(
-            as_markdown(of(result, assignment, titles))
+            as_fragment(of(result, assignment, titles))
         )
-    return _fill(rows, results, {"moodle": head.index("Identifier")}, head.index("Full name"), writers)
+    return _fill(table, results, "moodle", head.index("Identifier"), writers)
 
 
 def inert(text: str) -> str:
@@ -87,37 +97,57 @@ def inert(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) or text.lstrip().startswith(FORMULA) else text
 
 
-def _fill(rows: list[list[str]], results: Iterable[Result], ids: dict, name: int, writers: dict) -> Filled:
+@dataclass(frozen=True)
+class _Table:
+    """Rows of one width, the columns that make a name, and what parts the cells."""
+
+    rows: list[list[str]]
+    name: tuple[int, ...]
+    delimiter: str
+
+    def name_of(self, row: list[str]) -> str:
+        return _name(" ".join(row[i] for i in self.name))
+
+
+def _fill(
+    table: _Table, results: Iterable[Result], place: str, at: int, writers: dict, kept: set[int] = frozenset()
+) -> Filled:
     """Rows found by the place's number for a student, or by the name if only one row has it."""
-    by_id = {_digits(row[at]): row for place, at in ids.items() for row in rows[1:] if _digits(row[at])}
-    names = [_name(row[name]) for row in rows[1:]]
-    by_name = {_name(row[name]): row for row in rows[1:] if names.count(_name(row[name])) == 1}
+    rows = table.rows[1:]
+    by_id = {_digits(row[at]): row for row in rows if _digits(row[at])}
+    names = Counter(table.name_of(row) for row in rows)
+    by_name = {table.name_of(row): row for row in rows if names[table.name_of(row)] == 1 and table.name}
     filled, absent, ungraded = 0, [], []
     for result in results:
-        number_there = next((result.student.ids[place] for place in ids if place in result.student.ids), "")
-        row = by_id.get(number_there) if number_there else by_name.get(_name(result.student.name))
+        known = result.student.ids.get(place, "")
+        row = by_id.get(known) if known else by_name.get(_name(result.student.name))
         if row is None:
             absent.append(result.student.name)
-            continue
-        if not result.complete:  # the grader failed, and what the table has stays
+        elif not result.complete:  # the grader failed, and what the table has stays
             ungraded.append(result.student.name)
-            continue
-        for at, written in writers.items():
-            row[at] = written(result)
-        filled += 1
-    return Filled(_written(rows), filled, tuple(absent), tuple(ungraded))
+        elif id(row) not in kept:
+            for column, written in writers.items():
+                row[column] = written(result)
+            filled += 1
+    return Filled(_written(table.rows, table.delimiter), filled, tuple(absent), tuple(ungraded))
 
 
-def _read(text: str, needed: Sequence[str]) -> list[list[str]]:
+def _read(text: str, needed: Sequence[str], names: Sequence[Sequence[str]]) -> _Table:
+    """A table with the columns that are needed, and one of the sets of columns that make a name."""
+    text = text.removeprefix("\ufeff")
+    first = text.partition("\n")[0]
+    delimiter = ";" if first.count(";") > first.count(",") else ","
     try:
-        rows = [row for row in csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline="")) if row]
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     except csv.Error as error:
         raise CourseError(f"The table cannot be read: {error}.") from error
-    missing = [name for name in needed if not rows or name not in rows[0]]
+    head = rows[0] if rows else []
+    named = next((one for one in names if all(name in head for name in one)), None)
+    missing = ([names[0][0]] if named is None else []) + [name for name in needed if name not in head]
     if missing:
         raise CourseError(f"The table has no column {missing[0]!r}: is it the one that was exported?")
-    width = len(rows[0])
-    return [row + [""] * (width - len(row)) for row in rows]
+    padded = [row + [""] * (len(head) - len(row)) for row in rows]
+    return _Table(padded, tuple(head.index(name) for name in named or ()), delimiter)
 
 
 def _digits(text: str) -> str:
@@ -131,7 +161,7 @@ def _name(text: str) -> str:
     return " ".join(sorted(re.findall(r"[^\W_]+", text.casefold())))
 
 
-def _written(rows: list[list[str]]) -> str:
+def _written(rows: list[list[str]], delimiter: str = ",") -> str:
     buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue()

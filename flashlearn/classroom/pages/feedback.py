@@ -108,6 +108,11 @@ def in_html(feedback: Feedback) -> str:
     return template("feedback.html.j2").render(page=feedback)
 
 
+def as_fragment(feedback: Feedback) -> str:
+    """The same as HTML without a page around it, for a place that has its own."""
+    return template("fragment.html.j2").render(page=feedback)
+
+
 def as_markdown(feedback: Feedback) -> str:
     """The same in Markdown."""
     lines = [

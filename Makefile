@@ -64,7 +64,7 @@ build: setup ## lessons' sources into both notebooks of each lesson; executes wh
 bench: setup ## attention on a GPU, elsewhere verdict latency; answers with known faults, a class under attack
 	@.venv/bin/flashlearn bench
 	@$(PYTHON_IN_VENV) -m tests.corpus
-	@$(PYTHON_IN_VENV) -m tests.classroom
+	@$(PYTHON_IN_VENV) -m tests.classroom --students 60
 
 format: setup ## let ruff mend what it can
 	$(PYTHON_IN_VENV) -m ruff check --fix .

@@ -37,7 +37,13 @@ from flashlearn.course.packaged import ROOT
 from tests.classroom.disturbing import Disturb, killing_the_parent, killing_workers, undisturbed
 from tests.classroom.generator import Label, write_class
 
-WAYS = ("one", "all", "workers", "parent", "memory")
+WAYS = {
+    "one": "one worker",
+    "all": f"{cores()} workers",
+    "workers": "workers killed",
+    "parent": "the run killed",
+    "memory": "the parent's memory",
+}
 
 SECONDS = 0.5
 """That a submission takes, about, where no other way has been measured before."""
@@ -59,13 +65,17 @@ class Class:
 
 @dataclass(frozen=True)
 class Way:
-    """One way through the class, in figures: `wrong` are students whose grade is not as labelled."""
+    """One way through the class, in figures: `wrong` are students whose grade is not as labelled.
+
+    `runs` came to their end; another one grades what the grader has failed at.
+    """
 
     name: str
     seconds: float
     wrong: tuple[str, ...]
     failed: int
     killed: int
+    runs: int
 
 
 def grade_once(folder: str, book: str, workers: str, grading: str) -> None:
@@ -119,7 +129,7 @@ def graded(of: Class, name: str, workers: int, disturb: Disturb) -> Way:
         ended += 1
         if not failed or ended == RUNS:
             break
-    return Way(name, time.perf_counter() - started, wrong, failed, killed)
+    return Way(name, time.perf_counter() - started, wrong, failed, killed, ended)
 
 
 def judged(of: Class, book: Path) -> tuple[tuple[str, ...], int]:
@@ -138,18 +148,16 @@ def judged(of: Class, book: Path) -> tuple[tuple[str, ...], int]:
 
 def show(of: Class, ways: list[Way], console: Console) -> None:
     """The class, and a row for each way through it."""
-    if not ways:
-        return
     kinds = Counter(label.kind for label in of.labels.values())
     console.print(f"{len(of.labels)} students: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}")
     table = Table(box=box.SIMPLE_HEAD, title="The class")
     table.add_column("")
-    for heading in ("seconds", "a second", "not as labelled", "failed", "killed"):
+    for heading in ("seconds", "a second", "not as labelled", "failed", "killed", "runs"):
         table.add_column(heading, justify="right")
     for way in ways:
         rate = len(of.labels) / way.seconds
         figures = (f"{way.seconds:.0f}", f"{rate:.1f}", len(way.wrong), way.failed)
-        table.add_row(way.name, *map(str, figures), str(way.killed))
+        table.add_row(WAYS[way.name], *map(str, figures), str(way.killed), str(way.runs))
     console.print(table)
     by = {way.name: way for way in ways}
     if "one" in by and "all" in by:
@@ -174,16 +182,19 @@ def main(arguments: list[str] | None = None) -> int:
         ways: list[Way] = []
         for name in (one for one in chosen if one != "memory"):
             ways.append(graded(of, name, *_way(name, options, ways, chance)))
-        show(of, ways, Console())
+        if ways:
+            show(of, ways, Console())
         if "memory" in chosen:
             show_memory(folder, handout, of.grading)
+    if left_out := [title for way, title in WAYS.items() if way not in chosen]:
+        print(f"Left out: {', '.join(left_out)}.")
     return int(any(way.wrong or way.failed for way in ways))
 
 
 def _way(
     name: str, options: argparse.Namespace, before: list[Way], chance: random.Random
 ) -> tuple[int, Disturb]:
-    """How many workers a way has, and what befalls it. The parent is killed as often within one run's time."""
+    """How many workers a way has, and what befalls it."""
     whole = before[-1].seconds if before else SECONDS * options.students
     match name:
         case "one":

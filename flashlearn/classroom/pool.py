@@ -22,7 +22,7 @@ from flashlearn.classroom.records import SubmissionGrade
 from flashlearn.classroom.worker import CANNOT, READY
 from flashlearn.course.files import CourseError
 
-TRIES = 4
+TRIES = 6
 """So often is a job begun before it is marked as the grader's own failure."""
 
 PATIENCE = 900.0

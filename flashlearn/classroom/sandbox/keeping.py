@@ -85,7 +85,9 @@ class Keeper(Maker):
             raise NotConfined(f"Strangers' code is not run here: {why}.")
         ours, theirs = socket.socketpair()
         super().__init__(ours, standing, limits or Limits())
-        self.folder = tempfile.mkdtemp(prefix="flashlearn-room-")
+        self.folder = ""  # bubblewrap makes one that nobody else sees
+        if layers.BUBBLEWRAP not in standing:
+            self.folder = tempfile.mkdtemp(prefix="flashlearn-room-")
         try:
             with theirs:
                 self.process = self._started(theirs)
@@ -129,11 +131,12 @@ class Keeper(Maker):
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _started(self, theirs: socket.socket) -> subprocess.Popen:
         paths, limits = readable(), dataclasses.asdict(self.limits)
-        folder = "/tmp" if layers.BUBBLEWRAP in self.walls else self.folder
+        folder = self.folder or "/tmp"
         plan = {"walls": self.walls.names, "readable": paths, "folder": folder, "limits": limits}
         module = ["-m", f"{__package__}.keeper", str(theirs.fileno()), json.dumps(plan)]
         environment = {"HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8", "PYTHONPATH": str(PACKAGE.parent)}

@@ -6,26 +6,24 @@
 Two processes stand by, made with the first submission and kept for the next: one forks confined children,
 which know no answer, the other forks judges, which know them all. This one only passes messages on, so that
 nothing that a submission sends can harm it.
+
+Many workers of one machine share what both have in memory: with `Rooms` each gets its room by forking.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import dataclasses
 import math
 import os
-import signal
 import socket
-import subprocess
-import sys
 import time
 
-from flashlearn.classroom.judges import Job
+from flashlearn.classroom.asking_judges import Judges
+from flashlearn.classroom.judges import Job, warm
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
 from flashlearn.classroom.sandbox.confinement import Limits
-from flashlearn.classroom.sandbox.keeping import Keeper
-from flashlearn.classroom.sandbox.view import PACKAGE
+from flashlearn.classroom.sandbox.keeping import Keeper, Maker
 from flashlearn.running.apart import STARTING, Channel, ChildError
 from flashlearn.running.encoding import Malformed
 
@@ -36,27 +34,32 @@ FAILED = "The grader itself failed here. That is no fault of this submission: it
 
 
 class Room:
-    """The two processes. To be closed, or used as a context manager; raises NotConfined without walls."""
+    """The two processes. To be closed, or used as a context manager; raises NotConfined without walls.
 
-    def __init__(self, unsafe: bool = False, limits: Limits | None = None, keeper: Keeper | None = None):
-        self.keeper = keeper or Keeper(limits=limits, unsafe=unsafe)
+    Both are made here, or come as `keeper` and `judges`.
+    """
+
+    def __init__(
+        self,
+        unsafe: bool = False,
+        limits: Limits | None = None,
+        keeper: Maker | None = None,
+        judges: Judges | None = None,
+    ):
+        self.keeper = keeper or (own := Keeper(limits=limits, unsafe=unsafe, wait=False))
         self.owner = os.getpid()
-        self.control, theirs = socket.socketpair()
-        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
-        )
-        quiet = None if os.environ.get("FLASHLEARN_KEEPER_ERRORS") else subprocess.DEVNULL
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "flashlearn.classroom.judges", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=quiet, env=environment,
-                pass_fds=[theirs.fileno()], start_new_session=True,
-            )  # fmt: skip
-        self.control.settimeout(STARTING)
-        if self.control.recv(5) != b"ready":
-            self.close()
-            raise ChildError("the process that judges could not be started")
+        try:
+            self.judges = judges or Judges.started()
+            if keeper is None:
+                own.wait()
+        except BaseException:
+            self.keeper.close()
+            raise
+
+    @staticmethod
+    def shared(unsafe: bool = False) -> Rooms:
+        """What rooms are made of by forking, for the workers of one machine."""
+        return Rooms(unsafe)
 
     def grade(self, submission: Submission, assignment: Assignment) -> SubmissionGrade:
         """The grade of one submission."""
@@ -97,7 +100,7 @@ class Room:
         with ours:
             try:
                 with theirs:
-                    socket.send_fds(self.control, [b"j"], [theirs.fileno()])
+                    socket.send_fds(self.judges.control, [b"j"], [theirs.fileno()])
                 channel.send(job)
                 while True:
                     what, value = channel.receive(time.monotonic() + LATEST)
@@ -126,10 +129,7 @@ class Room:
         """End both processes, if this is the process that made them."""
         if self.owner != os.getpid():
             return
-        self.control.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.judges.close()
         self.keeper.close()
 
     def __enter__(self) -> Room:
@@ -137,6 +137,49 @@ class Room:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+class Rooms:
+    """What the rooms of one machine have in common: the lessons in this process, and one keeper.
+
+        >>> rooms = Rooms()
+        >>> part = rooms.part()                      # before a fork
+        >>> with rooms.begun(part) as room:          # in it
+        ...     room.grade(submission, assignment)
+
+    Nothing of a submission ever comes here, so that no room has anything of another one's.
+    """
+
+    def __init__(self, unsafe: bool = False):
+        self.unsafe = unsafe
+        self.keeper = Keeper(unsafe=unsafe, wait=False)
+        try:
+            warm()  # while the keeper is getting ready, too
+            self.keeper.wait()
+        except BaseException:
+            self.keeper.close()
+            raise
+
+    def part(self) -> Maker | None:
+        """What the next room takes of the keeper; None where it has to have a keeper of its own.
+
+        A keeper that was killed is replaced. Raises ChildError where that fails.
+        """
+        try:
+            return self.keeper.room()
+        except ChildError:
+            self.keeper.close()
+            self.keeper = Keeper(unsafe=self.unsafe)
+            return self.keeper.room()
+
+    def begun(self, part: Maker | None) -> Room:
+        """A room, in a process that was forked from this one."""
+        self.keeper.control.close()  # it asks for children of its own, and for no rooms
+        return Room(self.unsafe, keeper=part, judges=Judges.forked())
+
+    def close(self) -> None:
+        """End the keeper."""
+        self.keeper.close()
 
 
 _rooms: dict[tuple[int, bool], Room] = {}

@@ -15,7 +15,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from flashlearn.classroom.gradebook import grade_from, submission_from
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
@@ -23,23 +23,42 @@ from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submi
 Grade = Callable[..., SubmissionGrade]
 
 
+class Shared(Protocol):
+    """What graders of one machine have in common, in the process that their workers are forked from."""
+
+    def part(self) -> Any:
+        """What one worker takes of it, before the fork; None, or something to be closed."""
+
+    def begun(self, part: Any) -> contextlib.AbstractContextManager[Any]:
+        """The grader, after the fork: a context with a method `grade`."""
+
+    def close(self) -> None:
+        """End what it has begun."""
+
+
 @dataclass(frozen=True)
 class Grading:
     """How submissions are graded: `grade` is the path, "module:name", of a function or a class that does it.
 
     Of a class, each worker has one instance for as long as it lives, as a context; it is made with `unsafe`
-    and has a method `grade`. With `unsafe`, students' code is run without walls around it.
+    and has a method `grade`. If the class has `shared`, which makes a `Shared`, workers of one machine are
+    forked from a process that has that. With `unsafe`, students' code is run without walls around it.
     """
 
     grade: str = "flashlearn.classroom.grading:Room"
     unsafe: bool = False
 
+    def shared(self) -> Shared | None:
+        """What workers are forked with, made now."""
+        make = getattr(named(self.grade), "shared", None)
+        return make(unsafe=self.unsafe) if make is not None else None
+
     @contextlib.contextmanager
-    def begun(self) -> Iterator[Grade]:
+    def begun(self, shared: Shared | None = None, part: Any = None) -> Iterator[Grade]:
         """The function that grades, ready for many submissions."""
         found = named(self.grade)
         if isinstance(found, type):
-            with found(unsafe=self.unsafe) as kept:
+            with shared.begun(part) if shared is not None else found(unsafe=self.unsafe) as kept:
                 yield kept.grade
         else:
             yield lambda submission, asked: found(submission, asked, unsafe=self.unsafe)

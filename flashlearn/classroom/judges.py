@@ -8,6 +8,7 @@ it for confined children; it cannot make any.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import resource
 import signal
@@ -21,6 +22,7 @@ import torch
 from flashlearn import checking
 from flashlearn.classroom import handed
 from flashlearn.classroom.drawing import drawn
+from flashlearn.classroom.ending import end_with
 from flashlearn.classroom.judging_one import clean, judged, looked_at, missing
 from flashlearn.classroom.numbers_taken import needs_values, taken
 from flashlearn.classroom.preparing import MAGICS, Prepared, course_cells, prepared
@@ -36,6 +38,7 @@ from flashlearn.report.view import headline
 from flashlearn.running.apart import Channel, ChildError
 from flashlearn.running.encoding import register
 
+READY = b"ready"
 JUDGING = 150
 """Seconds of a processor that judging one exercise may take: references, experiments, sympy."""
 MEMORY = 6 << 30
@@ -195,20 +198,28 @@ def warm() -> None:
     exercise = find("row_sum")
     for answer in (solution(exercise), lambda x: torch.zeros(len(x), dtype=x.dtype)):
         headline(checking.grade(exercise, answer, earlier, budgeted=False))
+    gc.freeze()  # a fork that looks for garbage does not look through what all share
 
 
 def main(control: socket.socket) -> None:
-    """Fork a judge for each socket that comes; end when nobody asks any more."""
+    """Fork a judge for each socket that comes, with everything in memory; end when nobody asks any more."""
     warm()
+    control.sendall(READY)
+    serve(control)
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a judge for each socket that comes, out of a process that is warm already."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    control.sendall(b"ready")
     while True:
         message, handles, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
+        mother = os.getpid()
         if os.fork() == 0:
             code = 1
             try:
+                end_with(mother)  # nobody waits for what it finds, once those who asked are gone
                 control.close()
                 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
                 connection = socket.socket(fileno=handles[0])

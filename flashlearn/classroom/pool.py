@@ -8,36 +8,25 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
+from flashlearn.classroom.housing import STARTING, STILLBORN, House
 from flashlearn.classroom.job import Grading, Job, failed, read_outcome
 from flashlearn.classroom.records import SubmissionGrade
 from flashlearn.classroom.worker import CANNOT, READY
 from flashlearn.course.files import CourseError
-from flashlearn.course.packaged import ROOT
 
-TRIES = 4
+TRIES = 6
 """So often is a job begun before it is marked as the grader's own failure."""
 
 PATIENCE = 900.0
 """Seconds that one job may take by the clock: what it runs is limited far below that by the sandbox."""
-
-STILLBORN = 50
-"""So many workers in a row may die before they are ready, until it is clear that none ever will be."""
-
-STARTING = 300.0
-"""Seconds that a worker may take to import what it needs."""
 
 BATCH = 200
 """Jobs that one worker takes before a fresh one replaces it."""
@@ -45,9 +34,9 @@ BATCH = 200
 
 @dataclass
 class Worker:
-    """A process, and the job that it has at the moment."""
+    """A process by its handle, and the job that it has at the moment."""
 
-    process: subprocess.Popen
+    handle: int
     channel: Connection
     job: Job | None = None
     until: float = 0.0
@@ -61,10 +50,12 @@ class Pool:
     def __init__(self, grading: Grading, workers: int = 0, patience: float = PATIENCE, tries: int = TRIES):
         self.grading = grading
         self.size = workers or cores()
+        self.house = House(grading)
         self.patience = patience
         self.most = tries
         self.workers: list[Worker] = []
         self.tries: dict[tuple[str, str], int] = {}
+        self.ahead: deque[Job] = deque()
         self.again: deque[Job] = deque()
         self.restarted = self.stillborn = 0
 
@@ -75,12 +66,18 @@ class Pool:
         for worker in self.workers:
             _end(worker)
         self.workers.clear()
+        self.house.close()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, SubmissionGrade]]:
-        """Grade all jobs; each comes back with its grade. They are drawn as workers are free."""
+        """Grade all jobs; each comes back with its grade. One for each worker is drawn ahead.
+
+        So a worker has its next job at once, and while it grades that, whoever draws jobs and keeps grades
+        does the rest.
+        """
         waiting = iter(jobs)
         while True:
             self._hand_out(waiting)
+            self._draw(waiting)
             busy = [worker for worker in self.workers if worker.job is not None]
             if not busy:
                 return
@@ -96,16 +93,24 @@ class Pool:
         """Give every free worker a job. What failed once waits until all others have had their turn."""
         free = [worker for worker in self.workers if worker.job is None]
         while free or len(self.workers) < self.size:
-            job = next(waiting, None) or (self.again.popleft() if self.again else None)
-            if job is None:
+            if not self.ahead and (job := next(waiting, None) or (self.again and self.again.popleft())):
+                self.ahead.append(job)
+            if not self.ahead:
                 return
-            worker = free.pop() if free else self._start()
-            worker.job = job
-            worker.until = time.monotonic() + (self.patience if worker.ready else STARTING)
-            worker.taken += 1
-            self.tries[job.key] = self.tries.get(job.key, 0) + 1
-            with contextlib.suppress(OSError):  # a worker that is gone is noticed by its silence
-                worker.channel.send_bytes(job.text().encode())
+            self._give(free.pop() if free else self._start())
+
+    def _draw(self, waiting: Iterator[Job]) -> None:
+        while len(self.ahead) < self.size and (job := next(waiting, None)):
+            self.ahead.append(job)
+
+    def _give(self, worker: Worker) -> None:
+        """The next job that was drawn."""
+        worker.job = job = self.ahead.popleft()
+        worker.until = time.monotonic() + (self.patience if worker.ready else STARTING)
+        worker.taken += 1
+        self.tries[job.key] = self.tries.get(job.key, 0) + 1
+        with contextlib.suppress(OSError):  # a worker that is gone is noticed by its silence
+            worker.channel.send_bytes(job.text().encode())
 
     def _answered(self, worker: Worker) -> Iterator[tuple[Job, SubmissionGrade]]:
         try:
@@ -123,6 +128,8 @@ class Pool:
         outcome = read_outcome(job, said.decode())
         if worker.taken >= BATCH or isinstance(outcome, str):  # what failed may have left something behind
             self._remove(worker)
+        elif self.ahead:
+            self._give(worker)
         if isinstance(outcome, str):
             yield from self._retry(job, outcome)
         else:
@@ -133,8 +140,9 @@ class Pool:
         job = worker.job
         self._remove(worker)
         self.restarted += 1
-        if not worker.ready:  # the job had not begun, and is not to blame
+        if not worker.ready or self.house.gone():  # the job is not to blame
             self.tries[job.key] -= 1
+        if not worker.ready:
             self.stillborn += 1
             if self.stillborn >= STILLBORN:
                 raise CourseError(f"Grading cannot begin: {STILLBORN} workers in a row died at their start.")
@@ -148,26 +156,8 @@ class Pool:
             yield job, failed(job, f"{why}, {self.most} times")
 
     def _start(self) -> Worker:
-        ours, theirs = socket.socketpair()
-        how = json.dumps(dataclasses.asdict(self.grading))
-        with theirs:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "flashlearn.classroom.worker",
-                    str(theirs.fileno()),
-                    how,
-                    str(os.getpid()),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,  # warnings of libraries, which would tear the progress bar apart
-                pass_fds=[theirs.fileno()],
-                cwd=ROOT,  # not where the teacher is: that may be among students' files, json.py among them
-                start_new_session=True,  # Ctrl-C is for the parent, which ends its workers itself
-            )
-        worker = Worker(process, Connection(ours.detach()))
+        channel, handle = self.house.worker()
+        worker = Worker(handle, channel)
         self.workers.append(worker)
         return worker
 
@@ -183,6 +173,7 @@ def cores() -> int:
 
 def _end(worker: Worker) -> None:
     worker.channel.close()
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(worker.process.pid, signal.SIGKILL)
-    worker.process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(worker.handle, signal.SIGKILL)
+    wait([worker.handle])  # it can be read from when the process has ended
+    os.close(worker.handle)

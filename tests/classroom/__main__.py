@@ -1,16 +1,15 @@
 """A class of strangers, graded as it comes and under attack: `python -m tests.classroom`.
 
-A class is made of the corpus by a seed: right, wrong, altered, hostile and broken notebooks. It is graded by
-one worker and by all, with a worker killed every few seconds, and with the parent killed at random moments
-and started again. Each time every grade must be as labelled.
+A class is made of the corpus by a seed: right, wrong, altered, hostile and broken notebooks. It is graded in
+several ways: by `one` worker, by `all`, with a worker killed every few seconds (`workers`), and with the
+parent killed at random moments and started again (`parent`). Each time every grade must be as labelled.
+`memory` is what the parent takes for 2000 submissions. `--ways workers,memory` runs these two.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import random
 import resource
 import signal
@@ -19,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,15 +27,28 @@ from rich.table import Table
 
 from flashlearn.classroom.collect import collect
 from flashlearn.classroom.gradebook import Gradebook
+from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.job import Grading
 from flashlearn.classroom.pool import Pool, cores
 from flashlearn.classroom.release import read_handout, release
 from flashlearn.classroom.running import grade_all
 from flashlearn.course.files import Course
 from flashlearn.course.packaged import ROOT
+from tests.classroom.disturbing import Disturb, killing_the_parent, killing_workers, undisturbed
 from tests.classroom.generator import Label, write_class
 
-RUNS = 3
+WAYS = {
+    "one": "one worker",
+    "all": f"{cores()} workers",
+    "workers": "workers killed",
+    "parent": "the run killed",
+    "memory": "the parent's memory",
+}
+
+SECONDS = 0.5
+"""That a submission takes, about, where no other way has been measured before."""
+
+RUNS = 10
 """So often is a class graded while the grader has failed at somebody: a teacher does the same."""
 
 ONCE = "import sys; from tests.classroom.__main__ import grade_once; grade_once(*sys.argv[1:])"
@@ -54,13 +65,17 @@ class Class:
 
 @dataclass(frozen=True)
 class Way:
-    """One way through the class, in figures: `wrong` are students whose grade is not as labelled."""
+    """One way through the class, in figures: `wrong` are students whose grade is not as labelled.
+
+    `runs` came to their end; another one grades what the grader has failed at.
+    """
 
     name: str
     seconds: float
     wrong: tuple[str, ...]
     failed: int
     killed: int
+    runs: int
 
 
 def grade_once(folder: str, book: str, workers: str, grading: str) -> None:
@@ -84,7 +99,7 @@ def memory(of: Class) -> tuple[float, float]:
     return seen[len(seen) // 10], seen[-1]
 
 
-def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Popen], int]) -> Way:
+def graded(of: Class, name: str, workers: int, disturb: Disturb) -> Way:
     """Grade the class from nothing, starting again after each kill; judge every grade."""
     book = of.folder / f"{name.replace(' ', '-')}.sqlite"
     errors = of.folder / "stderr"
@@ -114,7 +129,7 @@ def graded(of: Class, name: str, workers: int, disturb: Callable[[subprocess.Pop
         ended += 1
         if not failed or ended == RUNS:
             break
-    return Way(name, time.perf_counter() - started, wrong, failed, killed)
+    return Way(name, time.perf_counter() - started, wrong, failed, killed, ended)
 
 
 def judged(of: Class, book: Path) -> tuple[tuple[str, ...], int]:
@@ -131,61 +146,23 @@ def judged(of: Class, book: Path) -> tuple[tuple[str, ...], int]:
     return tuple(sorted([*wrong, *(of.labels.keys() - seen)])), failed
 
 
-def undisturbed(process: subprocess.Popen) -> int:
-    """Wait for its end."""
-    process.wait()
-    return 0
-
-
-def killing_workers(every: float, chance: random.Random) -> Callable[[subprocess.Popen], int]:
-    """Kill one of its workers every so many seconds."""
-
-    def disturb(process: subprocess.Popen) -> int:
-        killed = 0
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(every)
-                return killed
-            with contextlib.suppress(OSError, IndexError):
-                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-                os.kill(int(chance.choice(children)), signal.SIGKILL)
-                killed += 1
-
-    return disturb
-
-
-def killing_the_parent(times: int, within: float, chance: random.Random) -> Callable[[subprocess.Popen], int]:
-    """Kill the process itself at a random moment, so many times in all."""
-    left = [times]
-
-    def disturb(process: subprocess.Popen) -> int:
-        if not left[0]:
-            return undisturbed(process)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(chance.uniform(0.1, within))
-            return 0
-        process.kill()
-        left[0] -= 1
-        return 1
-
-    return disturb
-
-
 def show(of: Class, ways: list[Way], console: Console) -> None:
     """The class, and a row for each way through it."""
     kinds = Counter(label.kind for label in of.labels.values())
     console.print(f"{len(of.labels)} students: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}")
     table = Table(box=box.SIMPLE_HEAD, title="The class")
     table.add_column("")
-    for heading in ("seconds", "a second", "not as labelled", "failed", "killed"):
+    for heading in ("seconds", "a second", "not as labelled", "failed", "killed", "runs"):
         table.add_column(heading, justify="right")
     for way in ways:
         rate = len(of.labels) / way.seconds
         figures = (f"{way.seconds:.0f}", f"{rate:.1f}", len(way.wrong), way.failed)
-        table.add_row(way.name, *map(str, figures), str(way.killed))
+        table.add_row(WAYS[way.name], *map(str, figures), str(way.killed), str(way.runs))
     console.print(table)
-    efficiency = ways[0].seconds / ways[1].seconds / cores()
-    console.print(f"Efficiency of {cores()} workers: {efficiency:.2f}.")
+    by = {way.name: way for way in ways}
+    if "one" in by and "all" in by:
+        efficiency = by["one"].seconds / by["all"].seconds / cores()
+        console.print(f"Efficiency of {cores()} workers: {efficiency:.2f}.")
     for way in ways:
         for name in way.wrong:
             console.print(f"{way.name}: {name} ({of.labels[name].kind}) is not as labelled.", style="red")
@@ -194,27 +171,48 @@ def show(of: Class, ways: list[Way], console: Console) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Make the class, grade it in each way, and print what came out. 1 if a grade is not as labelled."""
     options = _options().parse_args(arguments)
-    chance = random.Random(options.seed)
+    chance, chosen = random.Random(options.seed), options.ways.split(",")
+    if unknown := set(chosen) - set(WAYS):
+        raise SystemExit(f"There is no way {', '.join(unknown)}: {', '.join(WAYS)}.")
     with tempfile.TemporaryDirectory(prefix="flashlearn-class-") as scratch:
         folder = Path(scratch)
         handout = release(Course(ROOT), options.lessons.split(","), folder / "handout")
         labels = write_class(folder / "submissions", handout, options.students, options.seed)
         of = Class(folder, labels, Grading(options.grade, options.unsafe))
-        one = graded(of, "one worker", 1, undisturbed)
-        several = graded(of, f"{cores()} workers", cores(), undisturbed)
-        within = several.seconds / max(options.kill_parent, 1)
-        ways = [
-            one,
-            several,
-            graded(of, "workers killed", cores(), killing_workers(options.kill_workers, chance)),
-            graded(of, "parent killed", cores(), killing_the_parent(options.kill_parent, within, chance)),
-        ]
-        large = Class(folder / "large", write_class(folder / "large/submissions", handout, 2000), of.grading)
-        release(Course(ROOT), options.lessons.split(","), large.folder / "handout")
-        early, late = memory(large)
-    show(of, ways, Console())
-    print(f"The parent had {early:.0f} MB after 200 submissions, and {late:.0f} MB after 2000.")
+        ways: list[Way] = []
+        for name in (one for one in chosen if one != "memory"):
+            ways.append(graded(of, name, *_way(name, options, ways, chance)))
+        if ways:
+            show(of, ways, Console())
+        if "memory" in chosen:
+            show_memory(folder, handout, of.grading)
+    if left_out := [title for way, title in WAYS.items() if way not in chosen]:
+        print(f"Left out: {', '.join(left_out)}.")
     return int(any(way.wrong or way.failed for way in ways))
+
+
+def _way(
+    name: str, options: argparse.Namespace, before: list[Way], chance: random.Random
+) -> tuple[int, Disturb]:
+    """How many workers a way has, and what befalls it."""
+    whole = before[-1].seconds if before else SECONDS * options.students
+    match name:
+        case "one":
+            return 1, undisturbed
+        case "all":
+            return cores(), undisturbed
+        case "workers":
+            return cores(), killing_workers(options.kill_workers_every, chance)
+    within = whole / max(options.kill_parent, 1)
+    return cores(), killing_the_parent(options.kill_parent, within, chance)
+
+
+def show_memory(folder: Path, handout: Handout, grading: Grading) -> None:
+    """What the parent takes while it has 2000 notebooks graded by marks."""
+    large = Class(folder / "large", write_class(folder / "large/submissions", handout, 2000), grading)
+    release(Course(ROOT), sorted(handout.parts()), large.folder / "handout")
+    early, late = memory(large)
+    print(f"The parent had {early:.0f} MB after 200 submissions, and {late:.0f} MB after 2000.")
 
 
 def _options() -> argparse.ArgumentParser:
@@ -222,7 +220,8 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--students", type=int, default=300)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--lessons", default="00")
-    options.add_argument("--kill-workers", type=float, default=5.0, help="seconds between two kills")
+    options.add_argument("--ways", default=",".join(WAYS), help="which of " + ", ".join(WAYS))
+    options.add_argument("--kill-workers-every", type=float, default=5.0, help="seconds between two kills")
     options.add_argument("--kill-parent", type=int, default=10, help="how many times")
     options.add_argument("--grade", default=Grading().grade, help="module:name of what grades")
     options.add_argument("--unsafe", action="store_true", help="run their code without walls")

@@ -24,10 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def room() -> Iterator:
     """A room behind all walls that this machine has; skipped, with the reason, where there are too few."""
     from flashlearn.classroom.grading import Room
+    from flashlearn.classroom.sandbox.keeping import Keeper
 
     if why := layers.standing().lacking():
         pytest.skip(why)
-    with Room(limits=LIMITS) as made:
+    with Keeper(limits=LIMITS) as keeper, Room(keeper=keeper.room() or keeper) as made:
         yield made
 
 

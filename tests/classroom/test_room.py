@@ -1,35 +1,94 @@
-"""A room whose processes are killed says that it failed, and the submission is to be graded again."""
+"""Rooms keep to themselves; one whose processes are killed says so, and the submission is graded again."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import select
 import signal
+import socket
 
 import pytest
 
+from flashlearn.classroom.asking_judges import Judges
 from flashlearn.classroom.drawing import drawn
 from flashlearn.classroom.grading import Room
+from flashlearn.classroom.job import Grading, Job
+from flashlearn.classroom.pool import Pool
 from flashlearn.classroom.records import Asked, Assignment, Source, Submission
 from flashlearn.classroom.sandbox import layers
+from flashlearn.classroom.sandbox.confined import Confined
+from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.classroom.sandbox.inside import Piece, Wanted
+from flashlearn.classroom.sandbox.keeping import Keeper, Maker
 from flashlearn.lessons import find
+from flashlearn.running.circumstances import Called
 from tests.classroom.answers import IMPORTS, ROW_SUM
+from tests.classroom.processes import alive, beneath, command
 
 ASSIGNMENT = Assignment("week 1", (Asked("row_sum", "00", 2),), "0", b"theirs", "key")
 SUBMISSION = Submission("Ada", ("ada.ipynb",), (Source(IMPORTS), Source(ROW_SUM, "row_sum")), "1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("which", ["keeper", "judges"])
-def test_a_room_without_one_of_its_processes_blames_no_student(which: str):
-    if why := layers.standing().lacking():
-        pytest.skip(why)
-    with Room() as room:
-        process = room.keeper.process if which == "keeper" else room.process
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        found = room.grade(SUBMISSION, ASSIGNMENT)
+def test_a_room_without_one_of_its_processes_blames_no_student(which: str, room: Room):
+    gone, other = socket.socketpair()
+    other.close()
+    keeper = Maker(gone, room.keeper.walls, room.keeper.limits) if which == "keeper" else room.keeper
+    judges = Judges(gone, 0) if which == "judges" else room.judges
+    found = Room(keeper=keeper, judges=judges).grade(SUBMISSION, ASSIGNMENT)
     assert found.status == "infrastructure" and found.points == 0
     assert "no fault of this submission" in found.exercises[0].sentence
+
+
+@pytest.mark.slow
+def test_whichever_process_of_a_run_is_killed_every_submission_gets_its_grade():
+    if why := layers.standing().lacking():
+        pytest.skip(why)
+    kinds = ["sandbox.keeper", "classroom.house", ""]
+    jobs = [
+        Job(dataclasses.replace(SUBMISSION, student=str(n), key=str(n)), ASSIGNMENT)
+        for n in range(len(kinds) + 1)
+    ]
+    found = {}
+    with Pool(Grading(), workers=1) as pool:
+        for job, grade in pool.run(jobs):
+            found[job.submission.student] = grade.status, grade.points
+            if kinds:  # the last of a kind: the room, the fork that makes judges, all there is
+                kind = kinds.pop(0)
+                of = [number for number in beneath(os.getpid()) if kind in command(number) and alive(number)]
+                os.kill(of[-1] if kind else pool.house.process.pid, signal.SIGKILL)
+    assert found == {job.submission.student: ("graded", 2) for job in jobs}
+    assert pool.house.started == 2
+
+
+FILLS = """
+def filled(x):
+    with open("mine", "wb", buffering=0) as file:
+        try:
+            return [file.write(bytes(1 << 20)) for _ in range(100)]
+        except OSError as error:
+            return file.tell() >> 20, type(error).__name__
+"""
+
+
+def test_what_one_room_fills_no_other_lacks_and_a_rooms_end_is_its_childrens_alone():
+    if why := layers.standing().lacking():
+        pytest.skip(why)
+    with Keeper(limits=Limits(scratch=8 << 20)) as keeper:
+        rooms = [keeper.room(), keeper.room()]
+        if None in rooms:
+            pytest.skip("rooms cannot be forked here")
+        with Confined(rooms[0]) as one, Confined(rooms[1]) as other:
+            for child in (one, other):
+                child.run_cells([Piece(1, FILLS)], {})
+                child.load(Wanted("filled", "torch"))
+            found = [child.run({"x": 1}, Called()).returned for child in (one, other)]
+            if layers.BUBBLEWRAP in keeper.walls or layers.NAMESPACES in keeper.walls:
+                assert found == [(8, "OSError")] * 2
+            rooms[0].close()
+            select.select([one.handle], [], [])
+            assert other.run_cells([Piece(2, "1 + 1")], {}) == []
 
 
 def seeds(assignment: Assignment, submission: Submission) -> list[int]:

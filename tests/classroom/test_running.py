@@ -20,6 +20,7 @@ from flashlearn.classroom.records import SubmissionGrade
 from flashlearn.classroom.running import Tally, grade_all
 from flashlearn.course.files import CourseError
 from tests.classroom.graders import by_marks
+from tests.classroom.processes import alive, beneath, workers
 from tests.classroom.small_class import hand_in, handout
 
 MARKS = Grading("tests.classroom.graders:by_marks")
@@ -115,10 +116,10 @@ def test_a_job_that_never_ends_is_marked_and_workers_end_with_the_pool(three: Pa
     hand_in(three / "in", "Bob", one="sleeps")
     pool = Pool(MARKS, workers=1, patience=1.0, tries=2)
     numbers = []
-    tally = run(three, pool=pool, advanced=lambda _: numbers.extend(w.process.pid for w in pool.workers))
+    tally = run(three, pool=pool, advanced=lambda _: numbers.extend(workers(os.getpid())))
     assert (tally.graded, tally.failed) == (2, 1)
     assert "more than 1 s" in results(three)["Bob"].exercises[0].for_teacher
-    assert numbers and not any(_alive(number) for number in numbers)
+    assert numbers and not any(alive(number) for number in numbers)
 
 
 def test_a_worker_has_its_grader_open_and_imports_nothing_of_the_folder_that_the_teacher_is_in(
@@ -141,6 +142,26 @@ def test_a_job_travels_as_text(three: Path):
         for lesson, submission in submissions(work, handout()):
             job = Job(submission, parts[lesson])
             assert job_from(job.text()) == job
+
+
+def test_a_run_whose_workers_are_killed_again_and_again_grades_everything(tmp_path: Path):
+    """And once what they are forked from: that ends both of them, and no job is to blame."""
+    for number in range(24):
+        hand_in(tmp_path / "in", f"student {number}", one="pass", two=f"wrong, number {number}")
+    killed = []
+
+    def kill(_count: int) -> None:
+        found = workers(os.getpid())
+        if found and len(killed) < 9:
+            victim = pool.house.process.pid if len(killed) == 4 else found[-1]
+            killed.append(victim)
+            os.kill(victim, signal.SIGKILL)
+
+    pool = Pool(MARKS, workers=2, tries=9)
+    tally = run(tmp_path, pool=pool, advanced=kill)
+    assert (tally.graded, tally.failed, len(killed)) == (24, 0, 9)
+    assert pool.restarted >= 8 and pool.house.started == 2
+    assert all(one.complete and one.points == 2 for one in results(tmp_path).values())
 
 
 def test_one_gradebook_has_one_writer(three: Path):
@@ -210,25 +231,18 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path):
     hand_in(tmp_path / "in", "Ann", one="sleeps")
     process = multiprocessing.get_context("fork").Process(target=_graded_by_one, args=(tmp_path,))
     process.start()
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while not (found := children.read_text().split()):
+    while not workers(process.pid):
         assert process.is_alive()
         os.sched_yield()
+    found = beneath(process.pid)
     process.kill()
     process.join()
-    while any(_alive(int(number)) for number in found):
+    while any(alive(number) for number in found):
         os.sched_yield()
 
 
 def _graded_by_one(folder: Path) -> None:
     run(folder, pool=Pool(MARKS, workers=1))
-
-
-def _alive(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def test_a_notebook_is_graded_by_itself():

@@ -101,7 +101,7 @@ def _together(standing: layers.Layers) -> Iterator[Proof]:
         for code in CELL.values()
     )
     try:
-        with Keeper(standing) as keeper, Confined(keeper) as child:
+        with Keeper(standing) as keeper, keeper.room() or keeper as room, Confined(room) as child:
             (trouble,) = child.run_cells([Piece(1, f"{text}raise ValueError('|'.join(found))")], {})
     except (ChildError, ValueError) as error:
         yield Proof("together", True, "runs a cell", False, str(error))

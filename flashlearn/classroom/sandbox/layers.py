@@ -118,4 +118,6 @@ def bubblewrap(program: str, paths: list[str], scratch: int) -> list[str]:
     for path in uppermost(paths):
         if not path.startswith(("/proc", "/dev", "/sys")):
             command += ["--ro-bind", path, path]
+    if os.getuid() == 0:  # nobody is root inside; and who is not may make namespaces of their own there
+        command += ["--uid", "1000", "--gid", "1000"]
     return [*command, "--cap-drop", "ALL", "--chdir", "/tmp"]

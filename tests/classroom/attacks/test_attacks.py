@@ -9,6 +9,7 @@ import pytest
 
 from flashlearn.classroom.records import Asked, Assignment, Source, Submission
 from tests.classroom.attacks.submissions import HARMFUL, LYING, WHOLE, Attack
+from tests.classroom.processes import alive, beneath, command
 
 ROW = (Asked("row_sum", "00", 2, "share"),)
 ASSIGNMENT = Assignment("week 1", ROW, "0", b"theirs", "key")
@@ -49,13 +50,6 @@ def test_there_are_as_many_attacks_as_were_promised():
 
 
 def test_nothing_that_they_started_is_left(room):
-    mine = os.getpgid(room.keeper.process.pid)
-    left = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-        except OSError:
-            continue
-        if int(group) == mine and state != "Z" and int(folder.name) != room.keeper.process.pid:
-            left.append((folder.name, parent))
-    assert len(left) <= 2, left  # bubblewrap's own, and the one that forks
+    kinds = [command(number) for number in beneath(os.getpid()) if alive(number)]
+    confined = [kind for kind in kinds if "sandbox.keeper" in kind]
+    assert len(confined) <= 5, kinds  # bubblewrap's two, what forks rooms, the room, and the last child's end

@@ -44,7 +44,7 @@ def test_fewer_walls_hold_too(without: tuple[str, ...]):
     walls = STANDING.without(*without)
     if walls.lacking() or walls == STANDING:
         pytest.skip(f"without {', '.join(without)} there are too few walls here, or none is missing")
-    with Keeper(walls) as keeper, Confined(keeper) as child:
+    with Keeper(walls) as keeper, keeper.room() as room, Confined(room) as child:
         assert child.run_cells([Piece(1, TRIES)], {}) == []
         assert child.load(Wanted("twice", "torch"))
         assert child.run({"x": 21}, Called()).returned == (42, ())

@@ -1,0 +1,44 @@
+"""The processes of a run, as the system knows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def beneath(number: int) -> list[int]:
+    """All that a process has started, and what these have."""
+    found = _children(number)
+    return found + [below for one in found for below in beneath(one)]
+
+
+def workers(number: int) -> list[int]:
+    """The workers of the run that a process is: forks of the process that it makes them from."""
+    return [
+        fork
+        for house in _children(number)
+        for fork in _children(house)
+        if "flashlearn.classroom.house" in command(fork) == command(house)
+    ]
+
+
+def command(number: int) -> str:
+    """The command line of a process, without spaces; of a fork that of whom it was forked from."""
+    try:
+        return Path(f"/proc/{number}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def alive(number: int) -> bool:
+    """Whether a process has not ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def _children(number: int) -> list[int]:
+    try:
+        return [int(one) for one in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
+    except OSError:
+        return []

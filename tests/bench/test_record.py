@@ -92,7 +92,9 @@ def test_every_picture_says_what_it_shows():
 @pytest.mark.parametrize("direction", DIRECTIONS[:2])
 def test_every_point_lies_within_its_panel_however_much_the_panels_differ(direction):
     uneven = synthetic_record()
-    slower = tuple(c if c.problem.D == 128 else replace(c, milliseconds=4 * c.milliseconds) for c in uneven.cells)
+    slower = tuple(
+        c if c.problem.D == 128 else replace(c, milliseconds=4 * c.milliseconds) for c in uneven.cells
+    )
     figure = plots.throughput(replace(uneven, cells=slower), direction).figure
     for axes in figure.axes:
         low, high = axes.get_ylim()

@@ -81,7 +81,7 @@ def _apart(plan: Plan, folder: str, number: int) -> str:
     """A scratch folder that only this process sees. Raises OSError where there can be none."""
     if folder and plan.walls:
         namespaces.leave()
-        namespaces.scratch(folder, plan.limits.scratch)
+        namespaces.scratch(folder, plan.limits.scratch, layers.uppermost(list(plan.readable)))
     elif folder:
         folder = os.path.join(folder, f"room-{number}")
         os.mkdir(folder)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+from collections.abc import Iterable
 
 _MOUNTS, _HOST_NAME, _MESSAGES, _USER, _NETWORK = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x40000000
-_SLAVE, _RECURSIVE, _NO_PROGRAMS, _NO_DEVICES, _NO_SETUID = 1 << 19, 1 << 14, 8, 4, 2
+_BIND, _SLAVE, _RECURSIVE, _NO_PROGRAMS, _NO_DEVICES, _NO_SETUID = 1 << 12, 1 << 19, 1 << 14, 8, 4, 2
 _DROP, _SET_DUMPABLE, _DEATH_SIGNAL, _KILL = 24, 4, 1, 9
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -26,11 +27,30 @@ def leave() -> None:
     _write("gid_map", f"{group} {group} 1")
 
 
-def scratch(folder: str, size: int) -> None:
-    """Put a folder of memory of so many bytes over this one, for this process. Raises OSError."""
+def scratch(folder: str, size: int, kept: Iterable[str] = ()) -> None:
+    """Put a folder of memory of so many bytes over this one, for this process. Raises OSError.
+
+    Of the paths to be `kept` those that lie in the folder are there afterwards as they were before.
+    """
     _called(_libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None))
     flags = _NO_PROGRAMS | _NO_DEVICES | _NO_SETUID
+    inside = [path for path in kept if path.startswith(folder.rstrip("/") + "/") and os.path.exists(path)]
+    held = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in inside}
     _called(_libc.mount(b"tmpfs", folder.encode(), b"tmpfs", flags, f"size={size},nr_inodes=4096".encode()))
+    for path, handle in held.items():
+        _again(path, handle)
+        os.close(handle)
+
+
+def _again(path: str, handle: int) -> None:
+    """What the handle was opened on is mounted at this path, with the rights that it had."""
+    there = f"/proc/self/fd/{handle}"
+    if os.path.isdir(there):
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_CREAT, 0o600))
+    _called(_libc.mount(there.encode(), path.encode(), None, _BIND | _RECURSIVE, None))
 
 
 def without_privileges() -> None:

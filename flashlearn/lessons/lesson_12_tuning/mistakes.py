@@ -336,7 +336,10 @@ def _older_forward() -> dict[str, Mistake]:
 
 OLDER_FORWARD = _older_forward()
 
-LEAN = {name: FORWARD[name] for name in ("log2 e is missing", "no mask on the diagonal", "heads dealt round")}
+LEAN = {
+    name: FORWARD[name]
+    for name in ("log2 e is missing", "LSE in base 2", "no mask on the diagonal", "heads dealt round")
+}
 
 # ---------------------------------------------------------------- tuned_backward
 

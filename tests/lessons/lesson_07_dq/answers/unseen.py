@@ -185,7 +185,6 @@ wrong(
     "heads. Only where a batch entry's heads lie behind those of the one before is that the same place.",
     "never read",
     "some heads",
-    "heads in another order",
 )(
     edited(
         DQ_BY_THE_NOTEBOOK,

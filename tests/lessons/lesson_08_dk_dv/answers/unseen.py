@@ -191,7 +191,6 @@ wrong(
     "heads. Only where a batch entry's heads lie behind those of the one before is that the same place.",
     "never read",
     "some heads",
-    "heads in another order",
 )(
     edited(
         DKV_BY_THE_NOTEBOOK,

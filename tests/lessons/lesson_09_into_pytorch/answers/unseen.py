@@ -55,16 +55,3 @@ wrong(
         title="empty_like(q), and strides by hand",
     )
 )
-
-wrong(
-    "strided_inputs",
-    "The batch is put on a third axis of the grid, which the kernel does not read: all programs of a head "
-    "work on the first batch entry.",
-    "never written",
-    "race",
-    "written twice",
-)(
-    edited(
-        STRIDES, ("triton.cdiv(N, 32), B * H)", "triton.cdiv(N, 32), H, B)"), title="a grid (queries, H, B)"
-    )
-)

@@ -4,8 +4,9 @@
     Shape(block_q=64, block_k=128, warps=4, stages=2, registers=None)
 
 The table holds what was fastest on an H200 for fp16 and bf16 with D of 64, 128 and 256. For fp32 nothing was
-tried out: its products run on no tensor core, and these small blocks still spill registers. `flashlearn bench --tune` tries candidates on the GPU that is there and remembers the best of them in
-a file, which is read once: no launch ever searches.
+tried out: its products run on no tensor core, and these small blocks still spill registers.
+`flashlearn bench --tune` tries candidates on the GPU that is there and remembers the best of them in a file,
+which is read once: no launch ever searches.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ Three kernels. The first stores delta, and LSE in base 2 with +inf for queries t
 so that nobody masks them. The second owns keys and computes Sᵀ = K Qᵀ, so that Pᵀ and dSᵀ feed dV and dK
 from registers as they are, without a transpose. The third owns queries and computes dQ. Seven products for
 five, but no atomics: two calls agree bit for bit. (Five products with dQ added atomically were slower on an
-H200 with triton 3.6; lesson 11 writes such kernels.) Sources: FlashAttention-2 (Dao, 2023, section 3.1, algorithm 2).
+H200 with triton 3.6; lesson 11 writes such kernels.) Sources: FlashAttention-2 (Dao, 2023, section 3.1,
+algorithm 2).
 Tensors are [B, H, S, D]; K and V may have fewer heads. The lines between BEGIN and END SOLUTION are
 lesson 12's exercise.
 """

@@ -655,7 +655,7 @@ pictures.climbed(climbed) if climbed else None
 for rung in ladder.RUNGS[3:6]:
     made = counted.compiled(rung, D=128)
     room = H100.shared_per_sm // (made["shared"] + 1024)
-    print(f"{rung.name:15} {made['shared']:7,} bytes of shared memory, {room} programs to a multiprocessor")
+    print(f"{rung.name:15} {made['shared']:7,} bytes of shared memory: by that, {room} programs fit")
 
 # %% [markdown]
 # ### Beside its peers
@@ -667,7 +667,7 @@ for rung in ladder.RUNGS[3:6]:
 
 # %%
 measured = bench_record.shipped()
-Console(width=118).print(tables.ratios(measured))
+Console(width=90).print(tables.ratios(measured))
 print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
 
 # %%

@@ -39,7 +39,8 @@ class Case:
     `sizes` are dimensions by name, `magnitude` scales normally distributed data, `layout` is
     "contiguous" or "strided" (a view of a larger buffer), `data` names a special filling that the
     exercise's `inputs` understands, `tags` say what the case is about ("ragged", "half", …) so that
-    a diagnosis can speak of a subset. Cases with `gpu` run only compiled: they are too large here.
+    a diagnosis can speak of a subset. Cases with `gpu` run only compiled: they are too large here. Those
+    that are not `compiled` run only observed: for a GPU's compiler they take longer than a learner waits.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Case:
     seed: int = 0
     tags: frozenset[str] = frozenset()
     gpu: bool = False
+    compiled: bool = True
 
     def generator(self) -> torch.Generator:
         """A fresh generator on the CPU, seeded by the case: the same inputs on every machine.

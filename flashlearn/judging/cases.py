@@ -110,7 +110,7 @@ def _observed(
 def _launched_for(exercise: Exercise, drawn: Draws) -> list[Inputs]:
     """All inputs with which the answer will be launched for real."""
     timed = [exercise.timed.case] if exercise.timed.case is not None else []
-    return [drawn.inputs(case) for case in (*exercise.cases, *timed)]
+    return [drawn.inputs(case) for case in (*exercise.cases, *timed) if case.compiled]
 
 
 def leaves_out(case: Case, outcomes: list[Outcome]) -> bool:

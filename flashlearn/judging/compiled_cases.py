@@ -26,16 +26,17 @@ def run_compiled(
     to_the_end: bool = False,
     drawn: Draws | None = None,
 ) -> list[Outcome]:
-    """Every case on the GPU. Stops at the first that fails (the context may be lost), unless `to_the_end`.
+    """Every case with `compiled` on the GPU. Stops at the first that fails, unless `to_the_end`.
 
-    With `tf32` (the observed run saw fp32 products in TF32) results are held to plain torch's in TF32.
-    `drawn` are the draws of the observed run.
+    After a failure the context may be lost. With `tf32` (the observed run saw fp32 products in TF32) results
+    are held to plain torch's in TF32. `drawn` are the draws of the observed run.
     """
     answer, drawn = answering(exercise, answer), drawn or Draws(exercise)
     outcomes: list[Outcome] = []
-    given = [drawn.inputs(case) for case in exercise.cases]
+    cases = [case for case in exercise.cases if case.compiled]
+    given = [drawn.inputs(case) for case in cases]
     with answer.prepared(given, exercise.judged.time_limit):
-        for case in exercise.cases:
+        for case in cases:
             outcomes.append(_run_case(exercise, answer, case, drawn.of(case, tf32)))
             drawn.forget(case)
             if outcomes[-1].status is not Status.PASS and not to_the_end:

@@ -49,7 +49,7 @@ COMMON = (
     attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
     attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
     attention_case(18, 37, 16, data="scores near −120", seed=55),
-    attention_case(5, 7, 136, data="causal", seed=14),  # D beyond the 64 and the 128 that people write
+    attention_case(5, 7, 136, data="causal", seed=14, compiled=False),  # D beyond 64 and 128
     *(
         attention_case(S, S, 64, B=8, H=8, dtype=dtype, data=data, seed=30 + S, gpu=True)
         for S, dtype, data in (

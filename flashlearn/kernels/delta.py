@@ -49,8 +49,9 @@ def delta_preprocess(o: Tensor, do: Tensor) -> Tensor:
     """delta = Σ_d do ∘ o in fp32: [B, H, S, D] twice, of any strides → [B, H, S] contiguous."""
     B, H, S, D = o.shape
     delta = torch.empty((B, H, S), dtype=torch.float32, device=o.device)
-    BLOCK_S, BLOCK_D = 32, triton.next_power_of_2(D)
+    BLOCK_S, BLOCK_D = 16, triton.next_power_of_2(D)
     delta_preprocess_kernel[(triton.cdiv(S, BLOCK_S), H, B)](
-        o, do, delta, H, S, D, *o.stride(), *do.stride(), BLOCK_S=BLOCK_S, BLOCK_D=BLOCK_D
-    )
+        o, do, delta, H, S, D, *o.stride(), *do.stride(), BLOCK_S=BLOCK_S, BLOCK_D=BLOCK_D,
+        num_warps=1,  # one warp's threads add up a row without waiting for other warps
+    )  # fmt: skip
     return delta

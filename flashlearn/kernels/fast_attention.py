@@ -37,6 +37,12 @@ def fast_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """dQ, dK and dV as `tuned_backward` returns them."""
     refuse_misfits(q, k, v)
+    return _backward(q, k, v, o, do, lse, causal, alpha)
+
+
+def _backward(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
     if is_short(q, k):
         return short_backward(q, k, v, o, do, lse, causal, _scale(q, alpha))
     return tuned_backward(q, k, v, o, do, lse, causal, alpha)
@@ -54,13 +60,15 @@ class _Attention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, do):
         q, k, v, o, lse = ctx.saved_tensors
-        return (*fast_backward(q, k, v, o, do, lse, ctx.causal, ctx.alpha), None, None)
+        return (*_backward(q, k, v, o, do, lse, ctx.causal, ctx.alpha), None, None)
 
 
 def fast_attention(
     q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None
 ) -> Tensor:
     """softmax(alpha Q Kᵀ) V [B, H, S_q, D]; alpha is 1/√D unless given."""
+    if not torch.is_grad_enabled():  # autograd takes longer than a short problem
+        return fast_forward(q, k, v, causal, alpha)[0]
     return _Attention.apply(q, k, v, causal, alpha)
 
 

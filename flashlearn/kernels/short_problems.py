@@ -2,12 +2,13 @@
 
 Building tensor descriptors and finding the compiled kernel takes Python longer than such a problem takes the
 GPU. So a launch whose tensors have the same shapes, strides and dtypes as one before goes straight to the
-kernel that was compiled then. Triton's own search runs wherever launches are observed or recorded.
+kernel that was compiled then, with addresses in place of tensors. Triton's own search runs wherever launches
+are observed or recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,14 +33,24 @@ ALIGNED = 16
 
 @dataclass(frozen=True)
 class Ready:
-    """A kernel that is compiled, its grid, and its arguments after the tensors."""
+    """A kernel that is compiled, as a call of its grid, and its arguments after the tensors."""
 
-    compiled: CompiledKernel
-    grid: tuple[int, int, int]
+    start: Callable[..., None]
     rest: tuple[Any, ...]
 
 
-_ready: dict[Hashable, Ready] = {}
+@dataclass(frozen=True)
+class Launch:
+    """What has not been compiled yet: `kernel[grid](tensors, numbers, **constants)`."""
+
+    kernel: JITFunction
+    grid: tuple[int, int, int]
+    numbers: tuple[Any, ...]
+    constants: dict[str, int]
+    options: dict[str, int]
+
+
+_ready: dict[Hashable, tuple[Ready, ...]] = {}
 
 
 def is_short(q: Tensor, k: Tensor) -> bool:
@@ -50,23 +61,12 @@ def is_short(q: Tensor, k: Tensor) -> bool:
 
 def short_forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
     """O and LSE as `flash_forward` returns them."""
-    B, H, S_q, D = q.shape
-    o = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-    tensors = (q, k, v, o, lse)
-    key = ("forward", causal, alpha, q.dtype, q.device, q.shape, k.shape, q.stride(), k.stride(), v.stride())
-    if not _again(key, tensors):
-        block, constants = _constants(q)
-        strides = (*q.stride(), *k.stride(), *v.stride(), *o.stride())
-        _launch(
-            key,
-            flash_forward_causal_kernel if causal else flash_forward_kernel,
-            (triton.cdiv(S_q, block), H, B),
-            tensors,
-            (alpha, H, S_q, k.shape[2], D, *strides),
-            constants,
-            num_stages=3,
-        )
+    shape = q.shape
+    o = torch.empty_like(q, memory_format=torch.contiguous_format)
+    lse = q.new_empty(shape[:3], dtype=torch.float32)
+    key = ("forward", causal, alpha, q.dtype, q.device, shape, k.shape, q.stride(), k.stride(), v.stride())
+    if not _again(key, (q, k, v, o, lse), ((0, 1, 2, 3, 4),)):
+        _first(key, [((q, k, v, o, lse), _forward(q, k, v, o, causal, alpha))])
     return o, lse
 
 
@@ -75,49 +75,83 @@ def short_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dQ, dK and dV as `dq_kernel` and `dkv_kernel` return them, with one delta for both."""
     lse = lse.contiguous()
-    delta = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-    dq, dk, dv = (torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v))
-    kind = (causal, alpha, q.dtype, q.device, q.shape, k.shape)
-    read = (q, k, v, do, lse, delta)
-    strides = (*q.stride(), *k.stride(), *v.stride(), *do.stride())
-    launches = (
-        (("delta", *kind, o.stride(), do.stride()), (o, do, delta), _delta),
-        (("dkv", *kind, *strides), (*read, dk, dv), _dkv),
-        (("dq", *kind, *strides), (*read, dq), _dq),
-    )
-    for key, tensors, launch in launches:
-        if not _again(key, tensors):
-            launch(key, tensors, causal, alpha)
+    delta = torch.empty_like(lse)
+    dq, dk, dv = (torch.empty_like(t, memory_format=torch.contiguous_format) for t in (q, k, v))
+    strides = (q.stride(), k.stride(), v.stride(), o.stride(), do.stride())
+    key = ("backward", causal, alpha, q.dtype, q.device, q.shape, k.shape, *strides)
+    if not _again(key, (q, k, v, do, lse, delta, dk, dv, dq, o), OF_BACKWARD):
+        read = (q, k, v, do, lse, delta)
+        launches = [
+            ((o, do, delta), _delta(o, do)),
+            ((*read, dk, dv), _dkv((*read, dk, dv), causal, alpha)),
+            ((*read, dq), _dq((*read, dq), causal, alpha)),
+        ]
+        _first(key, launches)
     return dq, dk, dv
 
 
-def _delta(key: Hashable, tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> None:
-    o, do, _ = tensors
+OF_BACKWARD = ((9, 3, 5), (0, 1, 2, 3, 4, 5, 6, 7), (0, 1, 2, 3, 4, 5, 8))
+"""Which of q, k, v, do, lse, delta, dk, dv, dq and o the three launches get."""
+
+
+def _again(key: Hashable, tensors: Sequence[Tensor], which: Sequence[Sequence[int]]) -> bool:
+    """Launch what was compiled for this key before, if there is such a thing, and nobody looks on."""
+    ready = _ready.get(key)
+    if ready is None or JITFunction.run.__module__ != JITFunction.__module__:
+        return False
+    places = [t.data_ptr() for t in tensors]
+    if any([place % ALIGNED for place in places]):  # it was compiled for tensors that begin evenly
+        return False
+    for one, own in zip(ready, which, strict=True):
+        one.start(*[places[n] for n in own], *one.rest)
+    return True
+
+
+def _first(key: Hashable, launches: Sequence[tuple[tuple[Tensor, ...], Launch]]) -> None:
+    """Launch as anybody does, and keep what Triton compiled."""
+    made = []
+    for tensors, one in launches:
+        compiled = one.kernel[one.grid](*tensors, *one.numbers, **one.constants, **one.options)
+        if isinstance(compiled, CompiledKernel) and not any(t.data_ptr() % ALIGNED for t in tensors):
+            made.append(Ready(compiled[one.grid], (*one.numbers, *one.constants.values())))
+    if len(made) == len(launches):
+        if len(_ready) >= MOST_KEPT:
+            _ready.clear()
+        _ready[key] = tuple(made)
+
+
+def _forward(q: Tensor, k: Tensor, v: Tensor, o: Tensor, causal: bool, alpha: float) -> Launch:
+    B, H, S_q, D = q.shape
+    block, constants = _constants(q)
+    numbers = (alpha, H, S_q, k.shape[2], D, *q.stride(), *k.stride(), *v.stride(), *o.stride())
+    kernel = flash_forward_causal_kernel if causal else flash_forward_kernel
+    return Launch(kernel, (triton.cdiv(S_q, block), H, B), numbers, constants, {"num_stages": 3})
+
+
+def _delta(o: Tensor, do: Tensor) -> Launch:
     B, H, S, D = o.shape
-    rows = {"BLOCK_S": 32, "BLOCK_D": triton.next_power_of_2(D)}
+    rows = {"BLOCK_S": 16, "BLOCK_D": triton.next_power_of_2(D)}
     numbers = (H, S, D, *o.stride(), *do.stride())
-    _launch(key, delta_preprocess_kernel, (triton.cdiv(S, 32), H, B), tensors, numbers, rows, num_stages=3)
+    return Launch(delta_preprocess_kernel, (triton.cdiv(S, 16), H, B), numbers, rows, {"num_warps": 1})
 
 
-def _dkv(key: Hashable, tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> None:
+def _dkv(tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> Launch:
     kernel = flash_dkv_causal_kernel if causal else flash_dkv_kernel
-    _backward(key, kernel, tensors, alpha, owned=tensors[1].shape[2])
+    return _backward(kernel, tensors, alpha, owned=tensors[1].shape[2])
 
 
-def _dq(key: Hashable, tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> None:
+def _dq(tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> Launch:
     kernel = flash_dq_causal_kernel if causal else flash_dq_kernel
-    _backward(key, kernel, tensors, alpha, owned=tensors[0].shape[2])
+    return _backward(kernel, tensors, alpha, owned=tensors[0].shape[2])
 
 
-def _backward(
-    key: Hashable, kernel: JITFunction, tensors: tuple[Tensor, ...], alpha: float, owned: int
-) -> None:
+def _backward(kernel: JITFunction, tensors: tuple[Tensor, ...], alpha: float, owned: int) -> Launch:
     q, k, v, do, _, _, *written = tensors
     B, H, S_q, D = q.shape
     block, constants = _constants(q)
     strides = (stride for t in (q, k, v, do, *written) for stride in t.stride())
     numbers = (alpha, H, S_q, k.shape[2], D, *strides)
-    _launch(key, kernel, (triton.cdiv(owned, block), H, B), tensors, numbers, constants, num_stages=2)
+    return Launch(kernel, (triton.cdiv(owned, block), H, B), numbers, constants, {"num_stages": 2})
 
 
 def _constants(q: Tensor) -> tuple[int, dict[str, int]]:
@@ -127,32 +161,3 @@ def _constants(q: Tensor) -> tuple[int, dict[str, int]]:
         "BLOCK_K": block,
         "BLOCK_D": max(16, triton.next_power_of_2(q.shape[3])),
     }
-
-
-def _again(key: Hashable, tensors: tuple[Tensor, ...]) -> bool:
-    """Launch what was compiled for this key before, if there is such a thing, and nobody looks on."""
-    ready = _ready.get(key)
-    if ready is None or JITFunction.run.__module__ != JITFunction.__module__:
-        return False
-    if any(t.data_ptr() % ALIGNED for t in tensors):  # it was compiled for tensors that begin evenly
-        return False
-    ready.compiled[ready.grid](*tensors, *ready.rest)
-    return True
-
-
-def _launch(
-    key: Hashable,
-    kernel: JITFunction,
-    grid: tuple[int, int, int],
-    tensors: tuple[Tensor, ...],
-    numbers: tuple[Any, ...],
-    constants: dict[str, int],
-    num_stages: int,
-) -> None:
-    """Launch as anybody does, and keep what Triton compiled."""
-    made = kernel[grid](*tensors, *numbers, **constants, num_stages=num_stages)
-    aligned = not any(t.data_ptr() % ALIGNED for t in tensors)
-    if aligned and isinstance(made, CompiledKernel):
-        if len(_ready) >= MOST_KEPT:
-            _ready.clear()
-        _ready[key] = Ready(made, grid, (*numbers, *constants.values()))

@@ -41,8 +41,8 @@ LAUNCHERS = ("launcher", "changed input", "returned input", "stale answer")
 ROUNDED = "rounded inside"
 """A finding that knows its lines: a sum that departs there has departed by rounding."""
 
-ASTRAY = ("out_of_bounds", "besides")
-"""Findings of an access out of bounds that do not say which index was wrong."""
+ASTRAY = ("out_of_bounds", "race", "besides")
+"""Findings of an access out of bounds, or of two that meet, that do not say which index was wrong."""
 
 UNREAD = {"never read", "end never read", "first part never read", "only first tile read"}
 """Findings that say what the loads leave out."""
@@ -119,7 +119,7 @@ def _mended(
 def _accesses(finding: Finding) -> Sequence[str]:
     """The accesses that a finding is about, where it says that they went astray, or not far enough."""
     kinds = {finding.kind, *(part.kind for part in finding.parts)}
-    if kinds & {"out_of_bounds", "besides"}:
+    if kinds & {"out_of_bounds", "race", "besides"}:
         return (*READS, *WRITES)
     if "never written" in kinds:
         return WRITES

@@ -7,20 +7,21 @@ added terms add up (A + B − R), and mistakes in different places stay where th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from flashlearn.exercise import joined
+from flashlearn.exercise import Mistake, joined
 from flashlearn.explaining.comparable import work
 from flashlearn.explaining.fitting import fit
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Outcome
 
-ENOUGH = 16
-"""Numbers that each of two mistakes must change for the other one alone not to be the explanation."""
+ENOUGH, NOT_A_NUMBER = 16, 4
+"""Numbers that each of two mistakes must change, for the other alone not to be the explanation. What
+is no number for the pair alone counts four times: rounding does not make it."""
 
 
 STEPS, NUMBERS, TRIAL = 8.0, 1024.0, 10.0
@@ -48,14 +49,16 @@ def combinations(
     """Candidates for two mistakes at once that give the learner's numbers in the `probe` case.
 
     Only torch formulas are combined: a pair of kernels would have to be written. Mistakes as they are
-    declared come first, then each with the other ways to make another. With `anchors` one of the two is
-    among these. It ends when the `patience` does.
+    declared come first, then each with the other ways to make another, and with those of the
+    catalogue. With `anchors` one of the two is among these. It ends when the `patience` does.
     """
-    plain = list(_visible_formulas(predictions, probe, anchors, ways=False))
-    other_ways = list(_visible_formulas(predictions, probe, anchors, ways=True))
+    own, more = predictions.exercise.explained.mistakes, predictions.exercise.explained.catalogue
+    plain = list(_visible_formulas(predictions, probe, own, anchors, ways=False))
+    others = [*_visible_formulas(predictions, probe, own, anchors, ways=True)]
+    others += _visible_formulas(predictions, probe, more, anchors, ways=False)
     small = _within_one_tile(predictions, probe)
     for i, one in enumerate(plain):
-        for other in (*plain[i + 1 :], *other_ways):
+        for other in (*plain[i + 1 :], *others):
             if one.names == other.names or (anchors and not {one.names, other.names} & set(anchors)):
                 continue
             if patience.left < 0:
@@ -86,14 +89,24 @@ def _tile(formula: Callable) -> tuple[int, int] | None:
 
 
 def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> int:
-    """How many finite numbers of the outcome's case differ clearly between the two."""
-    two, one = (next(predictions.of(candidate, outcome), None) for candidate in (pair, alone))
-    if two is None or one is None or [x.shape for x in two] != [x.shape for x in one]:
+    """How many numbers of the outcome's case differ clearly, or are none for the pair alone.
+
+    Of the pair's roundings the one that fits counts, and of the single mistake's that which comes nearest.
+    """
+    both = list(predictions.of(pair, outcome))
+    two = next((p for p in both if all(map(fit, p, outcome.outputs))), next(iter(both), None))
+    counts = (_differing(two, one, outcome) for one in predictions.of(alone, outcome))
+    return min(counts, default=ENOUGH) if two is not None else ENOUGH
+
+
+def _differing(two: Outputs, one: Outputs, outcome: Outcome) -> int:
+    if [x.shape for x in two] != [x.shape for x in one]:
         return ENOUGH
     count = 0
     for a, b, check in zip(two, one, outcome.outputs, strict=True):
         gap = (a.double() - b.double()).abs()
         count += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
+        count += NOT_A_NUMBER * int((torch.isfinite(b) & ~torch.isfinite(a)).sum())
     return count
 
 
@@ -116,7 +129,11 @@ def _within_one_tile(predictions: Predictions, probe: Outcome) -> bool:
 
 
 def _visible_formulas(
-    predictions: Predictions, probe: Outcome, anchors: Sequence[tuple[str, ...]], ways: bool
+    predictions: Predictions,
+    probe: Outcome,
+    mistakes: Mapping[str, Mistake],
+    anchors: Sequence[tuple[str, ...]],
+    ways: bool,
 ) -> Iterator[Candidate]:
     """Each mistake's formula (or its other `ways`), if it is defined in the probe case and wrong there.
 
@@ -124,13 +141,13 @@ def _visible_formulas(
     """
     if not all(isinstance(c.got, torch.Tensor) for c in probe.outputs):
         return
-    for name, mistake in predictions.exercise.explained.mistakes.items():
+    for name, mistake in mistakes.items():
         if mistake.wrong is None or mistake.status != "WRONG":
             continue
         for formula in mistake.also if ways else (mistake.wrong,):
             candidate = Candidate((name,), formula)
-            predicted = next(predictions.of(candidate, probe), None)
-            if predicted is not None and (candidate.names in anchors or _wrong_there(predicted, probe)):
+            predicted = predictions.of(candidate, probe)
+            if any(candidate.names in anchors or _wrong_there(one, probe) for one in predicted):
                 yield candidate
 
 

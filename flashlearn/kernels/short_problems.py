@@ -40,7 +40,7 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Launch:
+class ToCompile:
     """What has not been compiled yet: `kernel[grid](tensors, numbers, **constants)`."""
 
     kernel: JITFunction
@@ -107,7 +107,7 @@ def _again(key: Hashable, tensors: Sequence[Tensor], which: Sequence[Sequence[in
     return True
 
 
-def _first(key: Hashable, launches: Sequence[tuple[tuple[Tensor, ...], Launch]]) -> None:
+def _first(key: Hashable, launches: Sequence[tuple[tuple[Tensor, ...], ToCompile]]) -> None:
     """Launch as anybody does, and keep what Triton compiled."""
     made = []
     for tensors, one in launches:
@@ -120,38 +120,38 @@ def _first(key: Hashable, launches: Sequence[tuple[tuple[Tensor, ...], Launch]])
         _ready[key] = tuple(made)
 
 
-def _forward(q: Tensor, k: Tensor, v: Tensor, o: Tensor, causal: bool, alpha: float) -> Launch:
+def _forward(q: Tensor, k: Tensor, v: Tensor, o: Tensor, causal: bool, alpha: float) -> ToCompile:
     B, H, S_q, D = q.shape
     block, constants = _constants(q)
     numbers = (alpha, H, S_q, k.shape[2], D, *q.stride(), *k.stride(), *v.stride(), *o.stride())
     kernel = flash_forward_causal_kernel if causal else flash_forward_kernel
-    return Launch(kernel, (triton.cdiv(S_q, block), H, B), numbers, constants, {"num_stages": 3})
+    return ToCompile(kernel, (triton.cdiv(S_q, block), H, B), numbers, constants, {"num_stages": 3})
 
 
-def _delta(o: Tensor, do: Tensor) -> Launch:
+def _delta(o: Tensor, do: Tensor) -> ToCompile:
     B, H, S, D = o.shape
     rows = {"BLOCK_S": 16, "BLOCK_D": triton.next_power_of_2(D)}
     numbers = (H, S, D, *o.stride(), *do.stride())
-    return Launch(delta_preprocess_kernel, (triton.cdiv(S, 16), H, B), numbers, rows, {"num_warps": 1})
+    return ToCompile(delta_preprocess_kernel, (triton.cdiv(S, 16), H, B), numbers, rows, {"num_warps": 1})
 
 
-def _dkv(tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> Launch:
+def _dkv(tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> ToCompile:
     kernel = flash_dkv_causal_kernel if causal else flash_dkv_kernel
     return _backward(kernel, tensors, alpha, owned=tensors[1].shape[2])
 
 
-def _dq(tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> Launch:
+def _dq(tensors: tuple[Tensor, ...], causal: bool, alpha: float) -> ToCompile:
     kernel = flash_dq_causal_kernel if causal else flash_dq_kernel
     return _backward(kernel, tensors, alpha, owned=tensors[0].shape[2])
 
 
-def _backward(kernel: JITFunction, tensors: tuple[Tensor, ...], alpha: float, owned: int) -> Launch:
+def _backward(kernel: JITFunction, tensors: tuple[Tensor, ...], alpha: float, owned: int) -> ToCompile:
     q, k, v, do, _, _, *written = tensors
     B, H, S_q, D = q.shape
     block, constants = _constants(q)
     strides = (stride for t in (q, k, v, do, *written) for stride in t.stride())
     numbers = (alpha, H, S_q, k.shape[2], D, *strides)
-    return Launch(kernel, (triton.cdiv(owned, block), H, B), numbers, constants, {"num_stages": 2})
+    return ToCompile(kernel, (triton.cdiv(owned, block), H, B), numbers, constants, {"num_stages": 2})
 
 
 def _constants(q: Tensor) -> tuple[int, dict[str, int]]:

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_map
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.nan_origin import NanBuilder
 from flashlearn.interpreter.products import ProductBuilder
@@ -74,11 +75,16 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
 
 
 def outputs(caller: Caller, inputs: Inputs, how: Edited) -> Evidence:
-    """What one call in the observed interpreter returns, and nothing else. Raises what the call raises."""
+    """What one call in the observed interpreter returns, and nothing else.
+
+    Raises what the call raises, and KernelCrash for a race: what it leaves is right by chance.
+    """
     given = copies(inputs)
     with observing(how.seed) as (session, _), deadline(how.limit), no_forks():
         session.memory.most = how.most
         returned = caller.call(given)
+        if session.memory.races.found:
+            raise KernelCrash("Programs race.")
     return Evidence(returned=(value := plain(returned)), outputs=tuple(map(Output, as_tuple(value))))
 
 

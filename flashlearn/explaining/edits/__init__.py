@@ -7,13 +7,22 @@ r"""Small changes of an answer's text: is one of them all that it takes?
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
 from flashlearn.explaining.edits.call_edits import called, exchanged
 from flashlearn.explaining.edits.families import Families, families
 from flashlearn.explaining.edits.formulas import in_formula, is_formula
-from flashlearn.explaining.edits.operators import compared, computed, constant, named, subscript
+from flashlearn.explaining.edits.operators import (
+    compared,
+    computed,
+    constant,
+    moved,
+    named,
+    subscript,
+    swapped,
+)
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import in_statements
 from flashlearn.explaining.edits.twins import twins
@@ -33,6 +42,8 @@ def edits_of(written: str) -> list[Edit]:
                     told = replace(edit, about=edit.about or where)
                     found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
+            found.setdefault((edit.start, edit.end, edit.put), edit)
+        for edit in _bounds(text, function) if kernel else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in in_formula(text, function, known) if is_formula(function) else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
@@ -62,6 +73,14 @@ def _in_comparisons(part: ast.AST) -> set[ast.AST]:
     return joins | {inner for one in found for inner in ast.walk(one)}
 
 
+def _bounds(text: Text, function: ast.FunctionDef) -> Iterator[Edit]:
+    """The bounds of two masks exchanged, wherever they stand."""
+    masks = [n for n in ast.walk(function) if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Lt)]
+    masks.sort(key=lambda node: text.span(node))
+    for one, other in itertools.combinations(masks, 2):
+        yield from swapped(text, one, other)
+
+
 def _addresses(part: ast.AST, known: Families) -> bool:
     """True for a statement that computes addresses."""
     names = {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
@@ -71,6 +90,8 @@ def _addresses(part: ast.AST, known: Families) -> bool:
 def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterator[Edit]:
     if isinstance(node, ast.Compare):
         yield from compared(text, node)
+        if kernel:
+            yield from moved(text, node, known)
     elif isinstance(node, ast.BinOp):
         yield from computed(text, node, kernel)
     elif isinstance(node, ast.UnaryOp):

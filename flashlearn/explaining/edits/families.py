@@ -19,8 +19,8 @@ ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 class Families:
     """Names of one function by what they hold, each in the order in which it comes up.
 
-    `assigned` counts how often each name gets a value, `counted` are those of loops, `products`
-    those that are set to one; `numbers` are the larger ones that are written out.
+    `assigned` counts how often each name gets a value, `counted` are those of loops, `programs` those of
+    program ids, `products` those that are set to one; `numbers` are the larger ones that are written out.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -35,6 +35,7 @@ class Families:
     values: list[str] = field(default_factory=list)
     assigned: Counter[str] = field(default_factory=Counter)
     counted: list[str] = field(default_factory=list)
+    programs: list[str] = field(default_factory=list)
     products: dict[str, ast.BinOp] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
 
@@ -109,6 +110,8 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
     if not isinstance(target, ast.Name):
         return
     name = target.id
+    if re.fullmatch(r"(\w+\.)?program_id\([^()]*\)(\.to\([^()]*\))?", text):
+        _put(name, found.programs)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
         found.products[name] = value
     if any(name in known for known in (found.strides, found.pointers, found.blocks, found.scales)):

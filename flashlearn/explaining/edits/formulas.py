@@ -7,6 +7,7 @@ a factor more or less, operands in the other order, an exponential shifted, an a
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -29,11 +30,13 @@ def is_formula(function: ast.FunctionDef) -> bool:
 def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterator[Edit]:
     """Every edit of a function that is a formula, beyond those that all functions have."""
     names = list(dict.fromkeys([*known.parameters, *known.values, *known.scalars, *known.pointers]))
+    written = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    letters = sorted(name for name in written if len(name) == 1)
     for statement in ast.walk(function):
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) and statement.value is not None:
             yield from _whole(text, statement, known)
             for node in ast.walk(statement.value):
-                yield from _within(text, node, names)
+                yield from _within(text, node, names, letters)
             for term in _terms(statement.value):
                 yield from _times(text, term, _factors(text, statement, names))
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
@@ -49,7 +52,7 @@ def _whole(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:
             yield text.edit("taken", value, name)
 
 
-def _within(text: Text, node: ast.AST, names: list[str]) -> Iterator[Edit]:
+def _within(text: Text, node: ast.AST, names: list[str], letters: list[str]) -> Iterator[Edit]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
         for name in names:
             if name != node.id:
@@ -64,8 +67,30 @@ def _within(text: Text, node: ast.AST, names: list[str]) -> Iterator[Edit]:
             size, block = text.of(node.left.left), text.of(node.left.right)
             yield text.edit("one too many", node, f"-(-{size} // {block})")
         yield from _first_factor(text, node)
+    elif isinstance(node, ast.Compare):
+        yield from _other_pair(text, node, letters)
     elif isinstance(node, ast.Call):
         yield from _called(text, node, names)
+        yield from _reshaped(text, node)
+
+
+def _other_pair(text: Text, node: ast.Compare, letters: list[str]) -> Iterator[Edit]:
+    """Two other indices compared: `i == a` for `j == b`."""
+    sides = [node.left, *node.comparators]
+    if len(sides) == 2 and isinstance(node.ops[0], ast.Eq) and all(isinstance(s, ast.Name) for s in sides):
+        for pair in itertools.combinations(letters, 2):
+            yield text.edit("name", node, " == ".join(pair), 5)
+
+
+def _reshaped(text: Text, node: ast.Call) -> Iterator[Edit]:
+    """`x.mT.reshape(n, -1)`: rows first, and then transposed."""
+    called = node.func
+    if not (isinstance(called, ast.Attribute) and called.attr in ("reshape", "view", "flatten")):
+        return
+    inner = called.value
+    if len(node.args) == 2 and isinstance(inner, ast.Attribute) and inner.attr in ("T", "mT"):
+        first, second = map(text.of, node.args)
+        yield text.edit("transposed", node, f"{text.of(inner.value)}.reshape({second}, {first}).T")
 
 
 def _is_floor(node: ast.expr) -> bool:

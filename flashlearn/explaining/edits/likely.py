@@ -20,6 +20,9 @@ ODDS: Mapping[str, Sequence[float]] = {
     "assignment": (8.0, 6.0),
     "statement left out": (6.6,),
     "sign": (8.0, 4.0),
+    "bound not moved": (4.0, 3.0, 2.0),
+    "bounds exchanged": (4.0,),
+    "not times its size": (3.0, 1.5, 1.0, 0.7),
     "start": (6.0,),
     "order": (5.3, 2.0),
     "constant": (5.1, 2.0, 1.4, 1.0),
@@ -70,6 +73,7 @@ STRAY: Mapping[str, float] = {
     **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
     "below zero": 4.0,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
+    **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
 }
 """The same where an access went out of bounds."""
 
@@ -112,7 +116,7 @@ def ordered(
     `near` has for each section the line where the values of the kernel depart, if that is known, `concerned`
     the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid.
     """
-    astray = any(o.status is Status.OUT_OF_BOUNDS for o in outcomes)
+    astray = any(o.status in (Status.OUT_OF_BOUNDS, Status.RACE) for o in outcomes)
     everywhere = all(o.status is not Status.PASS for o in outcomes)
     tag = _shared(outcomes)
     weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})

@@ -40,7 +40,8 @@ ROUNDINGS = frozenset({"rounded up", "rounded down", "one too many", "divisor", 
 SPARED = 3
 """So many cases that are right already must remain so."""
 
-JUDGED = (Status.PASS, Status.WRONG, Status.OUT_OF_BOUNDS)
+ENDED = (Status.OUT_OF_BOUNDS, Status.RACE)
+JUDGED = (Status.PASS, Status.WRONG, *ENDED)
 SECONDS = 1.5
 
 
@@ -55,7 +56,7 @@ class Numbers:
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
         self.right = sorted((o for o in outcomes if o.status is Status.PASS), key=_cost)[:SPARED]
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
-        astray = any(not o.outputs for o in self.wrong)
+        astray = any(o.status in ENDED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if astray else outputs
         self._inputs: dict[str, Inputs] = {}
         self._truths: dict[str, Truth] = {}
@@ -125,7 +126,7 @@ def _cost(outcome: Outcome) -> float:
 
 def _most(outcome: Outcome) -> int:
     """So many accesses an edited text may take; nobody knows how many one needs that ended early."""
-    if outcome.status is Status.OUT_OF_BOUNDS:
+    if outcome.status in ENDED:
         return STRAY
     return max(AT_LEAST, int(MANY * _cost(outcome)))
 
@@ -134,7 +135,7 @@ def _comparable(outcome: Outcome) -> bool:
     """True for a case that was judged by its numbers, or could have been."""
     if outcome.status not in JUDGED or outcome.mode != "observed":
         return False
-    if outcome.status is Status.OUT_OF_BOUNDS:
+    if outcome.status in ENDED:
         return True
     return not outcome.fault and all(
         isinstance(check.got, torch.Tensor) and not check.problem for check in outcome.outputs

@@ -39,6 +39,42 @@ def compared(text: Text, node: ast.Compare) -> Iterator[Edit]:
         yield from _operator(text, "comparison", node, node.left, node.comparators[0], old, new, variant)
 
 
+def moved(text: Text, node: ast.Compare, known: Families) -> Iterator[Edit]:
+    """A bound that has to come nearer with every round of a loop, since what is compared starts anew at 0."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Lt | ast.LtE):
+        return
+    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    whole = text.of(node)
+    for name in known.counted:
+        if name not in used:
+            yield text.edit("bound not moved", node, f"{whole} - {name}")
+            for variant, block in enumerate(known.blocks):
+                yield text.edit("bound not moved", node, f"{whole} - {name} * {block}", variant)
+
+
+def swapped(text: Text, one: ast.Compare, other: ast.Compare) -> Iterator[Edit]:
+    """The bounds of two comparisons, each in the other's place."""
+    bounds = [node.comparators[0] for node in (one, other)]
+    if not all(isinstance(bound, ast.Name) for bound in bounds) or bounds[0].id == bounds[1].id:
+        return
+    (start, behind), (before, end) = map(text.span, bounds)
+    if behind > before:
+        return
+    first, second = map(text.of, bounds)
+    put = second + text.raw[behind:before].decode() + first
+    old, new = (
+        f"{text.of(one)} … {text.of(other)}",
+        f"{_with(text, one, second)} … {_with(text, other, first)}",
+    )
+    also = () if one.lineno == other.lineno else (other.lineno,)
+    yield Edit("bounds exchanged", start, end, put, one.lineno, old, new, also=also)
+
+
+def _with(text: Text, node: ast.Compare, bound: str) -> str:
+    start, end = text.span(node)[0], text.span(node.comparators[0])[0]
+    return text.raw[start:end].decode() + bound
+
+
 def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
     """Another operation, its operands in the other order, or only one of them."""
     old, others = COMPUTED.get(type(node.op), ("", ()))
@@ -95,6 +131,10 @@ def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
         yield text.edit("name", node, other, variant, about)
     for block in known.blocks if node.id in known.counted else ():
         yield text.edit("number of tiles", node, f"({node.id} * {block})", 1)
+    if node.id in known.programs:
+        for variant, size in enumerate((*known.blocks, *known.scalars)):
+            if size not in known.programs and size in known.parameters:
+                yield text.edit("not times its size", node, f"({node.id} * {size})", variant)
     product = known.products.get(node.id)
     if product is not None and product.lineno < node.lineno:
         for factor in (product.left, product.right):

@@ -13,6 +13,9 @@ LONGEST = 64
 
 STEPS = {
     "comparison": "Which index is the first, and which the last, that may take part?",
+    "bound not moved": "What does the index stand for in the second round of the loop, and in the last?",
+    "not times its size": "How far apart do the elements of two neighbouring programs begin?",
+    "bounds exchanged": "Which index runs along which dimension?",
     "rounded up": "How many blocks does it take if the last one is not full?",
     "factor": "Write the formula beside the line, and compare them factor by factor.",
     "one too many": "How many blocks are there where the size is a multiple of the block?",
@@ -50,6 +53,8 @@ WITHOUT = {
 }
 INSTEAD = {
     "comparison": "Line {line} compares `{old}`: with `{new}`",
+    "bound not moved": "Line {line} compares `{old}` in every round of the loop: with `{new}`",
+    "bounds exchanged": "Two bounds have changed places, `{old}`: with `{new}`",
     "arguments": "Line {line} hands over `{old}`: in the order `{new}`",
     "order": "Line {line} takes `{old}`: with `{new}`",
     "rounded up": "Line {line} rounds down, `{old}`: with `{new}`",

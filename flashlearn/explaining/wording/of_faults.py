@@ -86,8 +86,8 @@ def masked_load(tensor: str, other: float) -> Said:
 def uninitialised_memory(output: str | None) -> Said:
     """Memory from torch.empty that is taken for zeros."""
     return Said(
-        f"{output or 'the output'} is added to before anybody has written it: the launcher takes its memory "
-        "from torch.empty, which holds whatever was there before. With memory that happens to be zero every "
-        "case is right.",
-        "Allocate what is added to with torch.zeros, or let the first program store instead of add.",
+        f"{output or 'The output'} depends on memory that nobody has written: the launcher takes it from "
+        "torch.empty, which holds whatever was there before, and it is read or added to. With memory that "
+        "happens to be zero every case is right.",
+        "Allocate with torch.zeros what is added to; of all else, read only what a program has stored.",
     )

@@ -95,8 +95,8 @@ ROW_SUM = {
         status="OUT_OF_BOUNDS",
     ),
     "one column too many": Mistake(
-        sentence="The mask lets one column too many through: columns are counted from 0 to columns − 1.",
-        next_step="Compare with <, not with <=.",
+        sentence="The mask lets columns through that are not there: they are counted from 0 to columns − 1.",
+        next_step="A lane takes part if its column is below `columns`: compare with that, and with <.",
         launcher=broken.sum_one_column_too_many,
         status="OUT_OF_BOUNDS",
     ),

@@ -270,9 +270,9 @@ FORWARD = {
         **_forward("q scaled in its dtype"),
     ),
     "no mask on the diagonal": Mistake(
-        "The loop without a mask runs as far as the block's last query sees: in the tiles that the diagonal "
-        "crosses, earlier queries see later keys.",
-        "It ends where the block's first query stops to see, rounded down to whole tiles.",
+        "In the tiles that the diagonal crosses, queries see later keys: no mask hides them there.",
+        "Does `causal` arrive at all? If it does: the loop without a mask ends where the block's first query "
+        "stops to see, rounded down to whole tiles.",
         **_forward("whole tiles by the last query", also=("only whole tiles",)),
     ),
     "a tile between the loops": Mistake(

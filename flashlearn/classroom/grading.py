@@ -13,15 +13,25 @@ Many workers of one machine share what both have in memory: with `Rooms` each ge
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import math
 import os
 import socket
 import time
+from collections.abc import Callable, Iterable, Sequence
 
 from flashlearn.classroom.asking_judges import Judges
+from flashlearn.classroom.job import Tell
 from flashlearn.classroom.judges import Job, warm
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.records import (
+    Asked,
+    Assignment,
+    ExerciseGrade,
+    Judged,
+    Submission,
+    SubmissionGrade,
+)
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.keeping import Keeper, Maker
 from flashlearn.running.apart import STARTING, Channel, ChildError
@@ -61,8 +71,17 @@ class Room:
         """What rooms are made of by forking, for the workers of one machine."""
         return Rooms(unsafe)
 
-    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionGrade:
-        """The grade of one submission."""
+    def grade(
+        self,
+        submission: Submission,
+        assignment: Assignment,
+        judged: Iterable[Judged] = (),
+        tell: Tell = lambda judged: None,
+    ) -> SubmissionGrade:
+        """The grade of one submission.
+
+        What was `judged` of it behind the same walls is not judged again; `tell` hears at once of all else.
+        """
         started = time.monotonic()
         out_of = sum(one.points for one in assignment.exercises)
         head = (submission.student, submission.key, assignment.key)
@@ -70,19 +89,29 @@ class Room:
             each = tuple(_not_graded(one, submission.broken) for one in assignment.exercises)
             notes = tuple(dict.fromkeys((*submission.notes, submission.broken)))
             return SubmissionGrade(*head, "broken", 0, out_of, each, notes, self.keeper.walls.names)
-        grades: dict[str, ExerciseGrade] = {}
-        notes: list[str] = list(submission.notes)
+        walls = self.keeper.walls.names
+        before = [one for one in judged if one.layers == walls]
+        grades = {one.grade.name: one.grade for one in before}
+        notes: list[str] = [*submission.notes, *(note for one in before for note in one.notes)]
+
+        def found(grade: ExerciseGrade, noted: Sequence[str] = ()) -> None:
+            if _closed(self.keeper.control) or _closed(self.judges.control):
+                raise ChildError("what this room needs is gone, so this says nothing about the submission")
+            grades[grade.name] = grade
+            notes.extend(noted)
+            tell(Judged(grade, tuple(noted), walls))
+
         while left := tuple(one for one in assignment.exercises if one.name not in grades):
-            at, ended = self._round(Job(submission, assignment, left, self.keeper.limits), grades, notes)
-            if ended == "failed" or (not at and not ended):
+            at, ended = self._round(Job(submission, assignment, left, self.keeper.limits), found)
+            if at and not ended and at not in grades:  # the judge ended with this one
+                asked = next(one for one in left if one.name == at)
+                stopped = _not_graded(asked, STOPPED)
+                with contextlib.suppress(ChildError):
+                    found(dataclasses.replace(stopped, verdict="stopped", mistake="stopped"))
+            if ended == "failed" or at not in grades:
                 grades |= {one.name: _not_graded(one, FAILED) for one in left if one.name not in grades}
                 status = "infrastructure"
                 break
-            if at and at not in grades:  # the judge ended with this one
-                asked = next(one for one in left if one.name == at)
-                grades[at] = dataclasses.replace(
-                    _not_graded(asked, STOPPED), verdict="stopped", mistake="stopped"
-                )
         else:
             status = "graded"
         each = tuple(grades[one.name] for one in assignment.exercises)
@@ -93,8 +122,11 @@ class Room:
             tuple(dict.fromkeys(notes)), self.keeper.walls.names, seconds, figures,
         )  # fmt: skip
 
-    def _round(self, job: Job, grades: dict[str, ExerciseGrade], notes: list[str]) -> tuple[str, str]:
-        """Let one judge judge as far as it comes: the exercise that it was at, and how that ended."""
+    def _round(self, job: Job, found: Callable[..., None]) -> tuple[str, str]:
+        """Let one judge judge as far as it comes: the exercise that it was at, and how that ended.
+
+        `found` hears of each grade, and of what was noted until then.
+        """
         ours, theirs = socket.socketpair()
         channel, at = Channel(ours), ""
         with ours:
@@ -107,9 +139,8 @@ class Room:
                     if what == "begin":
                         at = value
                     elif what == "grade":
-                        grades[value.name] = value
-                    elif what == "notes":
-                        notes += value
+                        found(*value)
+                    elif what == "done":
                         return at, "done"
                     elif what == "child":
                         self._send_child(ours)
@@ -204,6 +235,20 @@ def grade(submission: Submission, assignment: Assignment, unsafe: bool = False) 
 def _close() -> None:
     for room in _rooms.values():
         room.close()
+
+
+def _closed(connection: socket.socket) -> bool:
+    """Whether the process at the other end is gone. What it had forked ends after it, so never unnoticed."""
+    patience = connection.gettimeout()
+    connection.settimeout(0.0)
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.settimeout(patience)
 
 
 def _not_graded(asked: Asked, sentence: str) -> ExerciseGrade:

@@ -33,13 +33,16 @@ from flashlearn.classroom.records import (
     SubmissionGrade,
 )
 from flashlearn.classroom.sandbox.confinement import Limits
-from flashlearn.classroom.sandbox.keeping import Keeper, Maker
+from flashlearn.classroom.sandbox.keeping import Keeper, Maker, NotConfined
+from flashlearn.classroom.timed_apart import timed
+from flashlearn.lessons import find
 from flashlearn.running.apart import STARTING, Channel, ChildError
 from flashlearn.running.encoding import Malformed
 
 LATEST = 3600.0
 """Seconds by the clock after which a judge that says nothing is given up."""
 STOPPED = "Judging this exercise took more time or memory than there is, so it was stopped."
+NO_WALLS = "Kernels are timed on a GPU only without walls: its driver cannot be had behind them."
 FAILED = "The grader itself failed here. That is no fault of this submission: it is to be graded again."
 
 
@@ -55,7 +58,11 @@ class Room:
         limits: Limits | None = None,
         keeper: Maker | None = None,
         judges: Judges | None = None,
+        gpus: int = 0,
     ):
+        if gpus and not unsafe:
+            raise NotConfined(NO_WALLS)
+        self.gpus = gpus
         self.keeper = keeper or (own := Keeper(limits=limits, unsafe=unsafe, wait=False))
         self.owner = os.getpid()
         try:
@@ -67,9 +74,9 @@ class Room:
             raise
 
     @staticmethod
-    def shared(unsafe: bool = False) -> Rooms:
+    def shared(unsafe: bool = False, gpus: int = 0) -> Rooms:
         """What rooms are made of by forking, for the workers of one machine."""
-        return Rooms(unsafe)
+        return Rooms(unsafe, gpus)
 
     def grade(
         self,
@@ -115,8 +122,11 @@ class Room:
         else:
             status = "graded"
         each = tuple(grades[one.name] for one in assignment.exercises)
+        times: dict[str, float] = {}
+        if self.gpus and status == "graded":
+            each, times = _timed(submission, each, self.gpus)
         seconds = time.monotonic() - started
-        figures = {"checks": sum(one.seconds for one in each), "seconds": seconds}
+        figures = {"checks": sum(one.seconds for one in each), "seconds": seconds, **times}
         return SubmissionGrade(
             *head, status, math.floor(sum(one.points for one in each) + 0.5), out_of, each,
             tuple(dict.fromkeys(notes)), self.keeper.walls.names, seconds, figures,
@@ -181,8 +191,8 @@ class Rooms:
     Nothing of a submission ever comes here, so that no room has anything of another one's.
     """
 
-    def __init__(self, unsafe: bool = False):
-        self.unsafe = unsafe
+    def __init__(self, unsafe: bool = False, gpus: int = 0):
+        self.unsafe, self.gpus = unsafe, gpus
         self.keeper = Keeper(unsafe=unsafe, wait=False)
         try:
             warm()  # while the keeper is getting ready, too
@@ -206,7 +216,7 @@ class Rooms:
     def begun(self, part: Maker | None) -> Room:
         """A room, in a process that was forked from this one."""
         self.keeper.control.close()  # it asks for children of its own, and for no rooms
-        return Room(self.unsafe, keeper=part, judges=Judges.forked())
+        return Room(self.unsafe, keeper=part, judges=Judges.forked(), gpus=self.gpus)
 
     def close(self) -> None:
         """End the keeper."""
@@ -235,6 +245,22 @@ def grade(submission: Submission, assignment: Assignment, unsafe: bool = False) 
 def _close() -> None:
     for room in _rooms.values():
         room.close()
+
+
+def _timed(
+    submission: Submission, each: Sequence[ExerciseGrade], gpus: int
+) -> tuple[tuple[ExerciseGrade, ...], dict[str, float]]:
+    """The grades with a remark where a time is in doubt, and the times: they change no points."""
+    found: dict[str, float] = {}
+    remarked = []
+    for grade in each:
+        if grade.verdict == "pass" and find(grade.name).timed.case is not None:
+            one = timed(submission, grade.name, range(gpus))
+            found |= one.figures(grade.name)
+            if one.doubt:
+                grade = dataclasses.replace(grade, for_teacher=f"Its time is in doubt: {one.doubt}.")
+        remarked.append(grade)
+    return tuple(remarked), found
 
 
 def _closed(connection: socket.socket) -> bool:

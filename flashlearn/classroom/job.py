@@ -55,26 +55,31 @@ class Grading:
     A function is a `Grade` that takes `unsafe` too. Of a class, each worker has one instance for as long as
     it lives, as a context; it is made with `unsafe` and has a method `grade`. If the class has `shared`,
     which makes a `Shared`, workers of one machine are forked from a process that has that. With `unsafe`,
-    students' code is run without walls around it.
+    students' code is run without walls around it. Kernels that pass are timed on the first `gpus` GPUs, if
+    any; the class is made with `gpus` then, too.
     """
 
     grade: str = "flashlearn.classroom.grading:Room"
     unsafe: bool = False
+    gpus: int = 0
 
     def shared(self) -> Shared | None:
         """What workers are forked with, made now."""
         make = getattr(named(self.grade), "shared", None)
-        return make(unsafe=self.unsafe) if make is not None else None
+        return make(**self._how()) if make is not None else None
 
     @contextlib.contextmanager
     def begun(self, shared: Shared | None = None, part: Any = None) -> Iterator[Grade]:
         """The function that grades, ready for many submissions."""
         found = named(self.grade)
         if isinstance(found, type):
-            with shared.begun(part) if shared is not None else found(unsafe=self.unsafe) as kept:
+            with shared.begun(part) if shared is not None else found(**self._how()) as kept:
                 yield kept.grade
         else:
-            yield functools.partial(found, unsafe=self.unsafe)
+            yield functools.partial(found, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        return {"unsafe": self.unsafe} | ({"gpus": self.gpus} if self.gpus else {})
 
 
 @dataclass(frozen=True)

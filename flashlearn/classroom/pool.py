@@ -27,7 +27,7 @@ TRIES = 6
 """So often may the grader fail at a job, without one more exercise judged, before the job is marked as its
 failure."""
 
-DEATHS = 24
+DEATHS = 48
 """So often may a job's worker die likewise: that says less, since anybody may have ended it."""
 
 PATIENCE = 900.0
@@ -103,20 +103,34 @@ class Pool:
             soonest = min(worker.until for worker in busy) - time.monotonic()
             ready = wait([worker.channel for worker in busy], max(soonest, 0.0))
             for worker in busy:
+                if worker not in self.workers:  # another one was done with its job
+                    continue
                 if worker.channel in ready:
                     yield from self._answered(worker)
                 elif time.monotonic() > worker.until:
                     yield from self._late(worker)
 
     def _hand_out(self, waiting: Iterator[Job]) -> None:
-        """Give every free worker a job. What failed once waits until all others have had their turn."""
+        """Give every free worker a job. What failed once waits until all others have had their turn.
+
+        Where there is no other job left, one whose worker has died goes to a second worker beside the first
+        (a backup task: Dean and Ghemawat, MapReduce, 2004, section 3.6).
+        """
         free = [worker for worker in self.workers if worker.job is None]
         while free or len(self.workers) < self.size:
             if not self.ahead and (job := next(waiting, None) or (self.again and self.again.popleft())):
                 self.ahead.append(job)
+            if not self.ahead and (job := self._in_danger()):
+                self.ahead.append(job)
             if not self.ahead:
                 return
             self._give(free.pop() if free else self._start())
+
+    def _in_danger(self) -> Job | None:
+        """A job that has lost a worker, and has one now."""
+        jobs = [worker.job for worker in self.workers if worker.job is not None]
+        held = Counter(job.key for job in jobs)
+        return next((job for job in jobs if self.deaths[job.key] and held[job.key] == 1), None)
 
     def _draw(self, waiting: Iterator[Job]) -> None:
         while len(self.ahead) < self.size and (job := next(waiting, None)):
@@ -155,7 +169,7 @@ class Pool:
         if isinstance(outcome, str):
             yield from self._failed(worker, job, outcome)
         else:
-            self._forget(job)
+            self._settled(job)
             yield job, outcome
 
     def _judged(self, worker: Worker, judged: Judged) -> None:
@@ -188,20 +202,32 @@ class Pool:
         elif not worker.further and not self.house.gone():
             self.deaths[job.key] += 1
         if self.deaths[job.key] < self.most_deaths:
-            self.again.append(job)
+            self._begin_again(job)
         else:
             yield job, self._marked(job, f"its worker died, {self.most_deaths} times")
 
     def _failed(self, worker: Worker, job: Job, why: str) -> Iterator[tuple[Job, SubmissionGrade]]:
         self.tries[job.key] += not worker.further
         if self.tries[job.key] < self.most:
-            self.again.append(job)
+            self._begin_again(job)
         else:
             yield job, self._marked(job, f"{why}, {self.most} times")
 
     def _marked(self, job: Job, why: str) -> SubmissionGrade:
-        self._forget(job)
+        self._settled(job)
         return failed(job, why)
+
+    def _begin_again(self, job: Job) -> None:
+        """Unless another worker has it already."""
+        if not any(worker.job is not None and worker.job.key == job.key for worker in self.workers):
+            self.again.append(job)
+
+    def _settled(self, job: Job) -> None:
+        """Nobody need go on with a job."""
+        self._forget(job)
+        for worker in list(self.workers):
+            if worker.job is not None and worker.job.key == job.key:
+                self._remove(worker)
 
     def _forget(self, job: Job) -> None:
         self.tries.pop(job.key, None)

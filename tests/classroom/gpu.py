@@ -2,7 +2,7 @@
 
 Two workers grade a small class without walls and time what is right, on one GPU: right answers, a wrong one,
 and one that would store far beyond its output. It prints what came out, and ends with 1 where one of these is
-not so: grades are as labelled; each right kernel has a time that the clock bears out, and nothing else has one;
+not so: grades are as labelled; each right kernel has a time that the clock bears out, and no other;
 no two were timed at once.
 """
 
@@ -44,7 +44,7 @@ def _submission(label: str, number: int, text: str) -> Submission:
 
 
 def timing_now() -> list[int]:
-    """The processes of this user that time an answer."""
+    """The processes that time an answer, without forks of theirs that lower its kernels."""
     found = []
     for number in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -53,7 +53,14 @@ def timing_now() -> list[int]:
             continue
         if CHILD[-1].encode() in command:
             found.append(int(number))
-    return found
+    return [one for one in found if _parent(one) not in found]
+
+
+def _parent(number: int) -> int:
+    try:
+        return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 class Watch(threading.Thread):

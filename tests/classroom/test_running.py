@@ -124,6 +124,16 @@ def test_an_attempt_in_which_something_new_was_judged_is_no_try(three: Path):
     assert run(three, pool=pool).failed == 1 and pool.restarted == 3, "a step is counted once"
 
 
+def test_what_has_lost_its_worker_is_given_to_two_when_nothing_else_is_left(tmp_path: Path):
+    """Whichever is done first gives the grade; it counts once."""
+    hand_in(tmp_path / "in", "Dan", one=f"dies once {tmp_path}/a", two="pass")
+    done: list[int] = []
+    pool = Pool(MARKS, workers=2, deaths=2)
+    tally = run(tmp_path, pool=pool, advanced=done.append)
+    assert (tally.graded, tally.failed, pool.restarted) == (1, 0, 1) and sum(done) == 2
+    assert not any(worker.job for worker in pool.workers)
+
+
 def test_a_run_that_was_killed_goes_on_within_a_submission_unless_it_is_to_grade_all_again(three: Path):
     log = three / "judged"
     hand_in(three / "in", "Dan", one=f"pass\n# logs: {log}", two="raises")

@@ -6,13 +6,15 @@ with `--unsafe`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from triton.runtime.jit import JITFunction
 
 from flashlearn import checking
 from flashlearn.classroom.ending import end_with
@@ -67,8 +69,23 @@ def answer(text: str, exercise: Exercise) -> Callable[..., Any] | None:
     """The function of a submission, out of the cells that it needs; None without one."""
     of = prepared(submission_from(text), (exercise,))[exercise.name]
     session = Session()
-    session.cells(list(of.sliced(exercise.name)), None, CELL)
+    with no_launches():
+        session.cells(list(of.sliced(exercise.name)), None, CELL)
     return session.module.__dict__.get(exercise.name)
+
+
+@contextlib.contextmanager
+def no_launches() -> Iterator[None]:
+    """No kernel is launched: a cell's own launch has passed nothing."""
+
+    def refused(*_arguments: Any, **_options: Any) -> None:
+        raise RuntimeError("No kernel is launched while cells are run.")
+
+    real, JITFunction.run = JITFunction.run, refused
+    try:
+        yield
+    finally:
+        JITFunction.run = real
 
 
 def untimed(report: Report) -> str:

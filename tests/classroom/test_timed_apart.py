@@ -116,6 +116,15 @@ def test_what_does_not_pass_observed_is_not_timed():
     assert "does not pass" in untimed(Report(exercise=find("row_sum"), outcomes=()))
 
 
+def test_no_kernel_is_launched_while_cells_are_run(tmp_path: Path):
+    launched = ROW_SUM + "\nTOTAL = row_sum(torch.ones(2, 2))\n"
+    needs = launched + "def row_sum_of_ones(x, total=TOTAL):\n    return total\n"
+    of = dataclasses.replace(SUBMISSION, cells=(Source(IMPORTS), Source(needs, "row_sum")))
+    text = json.dumps(dataclasses.asdict(of)).replace("row_sum_of_ones", "row_sum")
+    function = answer(text, find("row_sum"))
+    assert function is not None and function.__defaults__ is None, "the cell ended at its launch"
+
+
 def test_a_process_that_cannot_begin_is_said(tmp_path: Path):
     found = timed(SUBMISSION, "row_sum", [0], tmp_path, command=("-c", "raise SystemExit"))
     assert "said nothing" in found.doubt

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flashlearn.classroom.job import Grade, Grading, Job, failed, perform, read_outcome
+from flashlearn.classroom.job import Grade, Grading, Job, Note, failed, perform, read_outcome
 from flashlearn.classroom.pool import PATIENCE, TRIES
 from flashlearn.classroom.records import SubmissionGrade
 from flashlearn.course.files import CourseError
@@ -86,8 +86,13 @@ class Cluster:
         with contextlib.suppress(Exception):
             self.client.close(timeout=5)
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, SubmissionGrade]]:
-        """Grade all jobs; each comes back with its grade, once. Some for each worker are sent at a time."""
+    def run(
+        self, jobs: Iterable[Job], _note: Note = lambda job, judged: None
+    ) -> Iterator[tuple[Job, SubmissionGrade]]:
+        """Grade all jobs; each comes back with its grade, once. Some for each worker are sent at a time.
+
+        A worker elsewhere says nothing before it has the whole grade.
+        """
         waiting = iter(jobs)
         while True:
             self._send(waiting)

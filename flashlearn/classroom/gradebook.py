@@ -24,7 +24,14 @@ from typing import Any
 
 from flashlearn.classroom.collect import Student
 from flashlearn.classroom.handout import Handout
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.records import (
+    Asked,
+    Assignment,
+    ExerciseGrade,
+    Judged,
+    Submission,
+    SubmissionGrade,
+)
 from flashlearn.course.files import CourseError
 
 LAYOUT = 1
@@ -37,6 +44,9 @@ CREATE TABLE IF NOT EXISTS handed_in (
 CREATE TABLE IF NOT EXISTS grade (
     submission TEXT NOT NULL, assignment TEXT NOT NULL, status TEXT NOT NULL,
     record TEXT NOT NULL, graded REAL NOT NULL, PRIMARY KEY (submission, assignment));
+CREATE TABLE IF NOT EXISTS judged (
+    submission TEXT NOT NULL, assignment TEXT NOT NULL, exercise TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (submission, assignment, exercise));
 CREATE TABLE IF NOT EXISTS current (
     student TEXT NOT NULL, lesson TEXT NOT NULL, submission TEXT NOT NULL, assignment TEXT NOT NULL,
     PRIMARY KEY (student, lesson));
@@ -158,7 +168,7 @@ class Gradebook:
             self._write("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", *at)
 
     def keep(self, grade: SubmissionGrade) -> None:
-        """Write a grade down; one of the same submission gives way."""
+        """Write a grade down; one of the same submission gives way, and so does what was judged of it."""
         record = json.dumps(dataclasses.asdict(dataclasses.replace(grade, figures=dict(grade.figures))))
         with self.connection:
             self._write(
@@ -169,6 +179,32 @@ class Gradebook:
                 record,
                 time.time(),
             )
+            if grade.status != "infrastructure":
+                self._forget(grade.submission, grade.assignment)
+
+    def note(self, submission: str, assignment: str, judged: Judged) -> None:
+        """Write down one exercise of a submission that is still being graded.
+
+        That outlives a process that is killed. It need not outlive a power failure: it would be judged again.
+        """
+        record = json.dumps(dataclasses.asdict(judged))
+        self._write("PRAGMA synchronous=NORMAL")
+        with self.connection:
+            at = (submission, assignment, judged.grade.name)
+            self._write("INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", *at, record)
+        self._write("PRAGMA synchronous=FULL")
+
+    def judged(self, submission: str, assignment: str) -> tuple[Judged, ...]:
+        """What was judged of a submission when its grading was cut off."""
+        found = self.connection.execute(
+            "SELECT record FROM judged WHERE submission = ? AND assignment = ?", (submission, assignment)
+        )
+        return tuple(judged_from(record) for (record,) in found.fetchall())
+
+    def forget(self, submission: str, assignment: str) -> None:
+        """Have all of a submission judged anew."""
+        with self.connection:
+            self._forget(submission, assignment)
 
     def has(self, submission: str, assignment: str) -> bool:
         """Whether this content has a grade already; a fault of the grader's is none."""
@@ -201,6 +237,9 @@ class Gradebook:
         )
         for lesson, submission, grade, attempts in rows.fetchall():
             yield Part(lesson, submission_from(submission), grade_from(grade) if grade else None, attempts)
+
+    def _forget(self, submission: str, assignment: str) -> None:
+        self._write("DELETE FROM judged WHERE submission = ? AND assignment = ?", submission, assignment)
 
     def _fact(self, name: str) -> Any:
         found = self.connection.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
@@ -238,6 +277,12 @@ def grade_from(record: str) -> SubmissionGrade:
     return SubmissionGrade(
         **{k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}, exercises=each
     )
+
+
+def judged_from(record: str) -> Judged:
+    """An exercise that was judged, out of its record."""
+    found = json.loads(record)
+    return Judged(ExerciseGrade(**found["grade"]), tuple(found["notes"]), tuple(found["layers"]))
 
 
 def _none_yet(asked: Asked) -> ExerciseGrade:

@@ -13,23 +13,36 @@ Many workers of one machine share what both have in memory: with `Rooms` each ge
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import math
 import os
 import socket
 import time
+from collections.abc import Callable, Iterable, Sequence
 
 from flashlearn.classroom.asking_judges import Judges
+from flashlearn.classroom.job import Tell
 from flashlearn.classroom.judges import Job, warm
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.records import (
+    Asked,
+    Assignment,
+    ExerciseGrade,
+    Judged,
+    Submission,
+    SubmissionGrade,
+)
 from flashlearn.classroom.sandbox.confinement import Limits
-from flashlearn.classroom.sandbox.keeping import Keeper, Maker
+from flashlearn.classroom.sandbox.keeping import Keeper, Maker, NotConfined
+from flashlearn.classroom.timed_apart import timed
+from flashlearn.lessons import find
 from flashlearn.running.apart import STARTING, Channel, ChildError
 from flashlearn.running.encoding import Malformed
 
 LATEST = 3600.0
 """Seconds by the clock after which a judge that says nothing is given up."""
 STOPPED = "Judging this exercise took more time or memory than there is, so it was stopped."
+NO_WALLS = "Kernels are timed on a GPU only without walls: its driver cannot be had behind them."
 FAILED = "The grader itself failed here. That is no fault of this submission: it is to be graded again."
 
 
@@ -45,7 +58,11 @@ class Room:
         limits: Limits | None = None,
         keeper: Maker | None = None,
         judges: Judges | None = None,
+        gpus: int = 0,
     ):
+        if gpus and not unsafe:
+            raise NotConfined(NO_WALLS)
+        self.gpus = gpus
         self.keeper = keeper or (own := Keeper(limits=limits, unsafe=unsafe, wait=False))
         self.owner = os.getpid()
         try:
@@ -57,12 +74,21 @@ class Room:
             raise
 
     @staticmethod
-    def shared(unsafe: bool = False) -> Rooms:
+    def shared(unsafe: bool = False, gpus: int = 0) -> Rooms:
         """What rooms are made of by forking, for the workers of one machine."""
-        return Rooms(unsafe)
+        return Rooms(unsafe, gpus)
 
-    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionGrade:
-        """The grade of one submission."""
+    def grade(
+        self,
+        submission: Submission,
+        assignment: Assignment,
+        judged: Iterable[Judged] = (),
+        tell: Tell = lambda judged: None,
+    ) -> SubmissionGrade:
+        """The grade of one submission.
+
+        What was `judged` of it behind the same walls is not judged again; `tell` hears at once of all else.
+        """
         started = time.monotonic()
         out_of = sum(one.points for one in assignment.exercises)
         head = (submission.student, submission.key, assignment.key)
@@ -70,31 +96,47 @@ class Room:
             each = tuple(_not_graded(one, submission.broken) for one in assignment.exercises)
             notes = tuple(dict.fromkeys((*submission.notes, submission.broken)))
             return SubmissionGrade(*head, "broken", 0, out_of, each, notes, self.keeper.walls.names)
-        grades: dict[str, ExerciseGrade] = {}
-        notes: list[str] = list(submission.notes)
+        walls = self.keeper.walls.names
+        before = [one for one in judged if one.layers == walls]
+        grades = {one.grade.name: one.grade for one in before}
+        notes: list[str] = [*submission.notes, *(note for one in before for note in one.notes)]
+
+        def found(grade: ExerciseGrade, noted: Sequence[str] = ()) -> None:
+            if _closed(self.keeper.control) or _closed(self.judges.control):
+                raise ChildError("what this room needs is gone, so this says nothing about the submission")
+            grades[grade.name] = grade
+            notes.extend(noted)
+            tell(Judged(grade, tuple(noted), walls))
+
         while left := tuple(one for one in assignment.exercises if one.name not in grades):
-            at, ended = self._round(Job(submission, assignment, left, self.keeper.limits), grades, notes)
-            if ended == "failed" or (not at and not ended):
+            at, ended = self._round(Job(submission, assignment, left, self.keeper.limits), found)
+            if at and not ended and at not in grades:  # the judge ended with this one
+                asked = next(one for one in left if one.name == at)
+                stopped = _not_graded(asked, STOPPED)
+                with contextlib.suppress(ChildError):
+                    found(dataclasses.replace(stopped, verdict="stopped", mistake="stopped"))
+            if ended == "failed" or at not in grades:
                 grades |= {one.name: _not_graded(one, FAILED) for one in left if one.name not in grades}
                 status = "infrastructure"
                 break
-            if at and at not in grades:  # the judge ended with this one
-                asked = next(one for one in left if one.name == at)
-                grades[at] = dataclasses.replace(
-                    _not_graded(asked, STOPPED), verdict="stopped", mistake="stopped"
-                )
         else:
             status = "graded"
         each = tuple(grades[one.name] for one in assignment.exercises)
+        times: dict[str, float] = {}
+        if self.gpus and status == "graded":
+            each, times = _timed(submission, each, self.gpus)
         seconds = time.monotonic() - started
-        figures = {"checks": sum(one.seconds for one in each), "seconds": seconds}
+        figures = {"checks": sum(one.seconds for one in each), "seconds": seconds, **times}
         return SubmissionGrade(
             *head, status, math.floor(sum(one.points for one in each) + 0.5), out_of, each,
             tuple(dict.fromkeys(notes)), self.keeper.walls.names, seconds, figures,
         )  # fmt: skip
 
-    def _round(self, job: Job, grades: dict[str, ExerciseGrade], notes: list[str]) -> tuple[str, str]:
-        """Let one judge judge as far as it comes: the exercise that it was at, and how that ended."""
+    def _round(self, job: Job, found: Callable[..., None]) -> tuple[str, str]:
+        """Let one judge judge as far as it comes: the exercise that it was at, and how that ended.
+
+        `found` hears of each grade, and of what was noted until then.
+        """
         ours, theirs = socket.socketpair()
         channel, at = Channel(ours), ""
         with ours:
@@ -107,9 +149,8 @@ class Room:
                     if what == "begin":
                         at = value
                     elif what == "grade":
-                        grades[value.name] = value
-                    elif what == "notes":
-                        notes += value
+                        found(*value)
+                    elif what == "done":
                         return at, "done"
                     elif what == "child":
                         self._send_child(ours)
@@ -150,8 +191,8 @@ class Rooms:
     Nothing of a submission ever comes here, so that no room has anything of another one's.
     """
 
-    def __init__(self, unsafe: bool = False):
-        self.unsafe = unsafe
+    def __init__(self, unsafe: bool = False, gpus: int = 0):
+        self.unsafe, self.gpus = unsafe, gpus
         self.keeper = Keeper(unsafe=unsafe, wait=False)
         try:
             warm()  # while the keeper is getting ready, too
@@ -175,7 +216,7 @@ class Rooms:
     def begun(self, part: Maker | None) -> Room:
         """A room, in a process that was forked from this one."""
         self.keeper.control.close()  # it asks for children of its own, and for no rooms
-        return Room(self.unsafe, keeper=part, judges=Judges.forked())
+        return Room(self.unsafe, keeper=part, judges=Judges.forked(), gpus=self.gpus)
 
     def close(self) -> None:
         """End the keeper."""
@@ -204,6 +245,36 @@ def grade(submission: Submission, assignment: Assignment, unsafe: bool = False) 
 def _close() -> None:
     for room in _rooms.values():
         room.close()
+
+
+def _timed(
+    submission: Submission, each: Sequence[ExerciseGrade], gpus: int
+) -> tuple[tuple[ExerciseGrade, ...], dict[str, float]]:
+    """The grades with a remark where a time is in doubt, and the times: they change no points."""
+    found: dict[str, float] = {}
+    remarked = []
+    for grade in each:
+        if grade.verdict == "pass" and find(grade.name).timed.case is not None:
+            one = timed(submission, grade.name, range(gpus))
+            found |= one.figures(grade.name)
+            if one.doubt:
+                grade = dataclasses.replace(grade, for_teacher=f"Its time is in doubt: {one.doubt}.")
+        remarked.append(grade)
+    return tuple(remarked), found
+
+
+def _closed(connection: socket.socket) -> bool:
+    """Whether the process at the other end is gone. What it had forked ends after it, so never unnoticed."""
+    patience = connection.gettimeout()
+    connection.settimeout(0.0)
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.settimeout(patience)
 
 
 def _not_graded(asked: Asked, sentence: str) -> ExerciseGrade:

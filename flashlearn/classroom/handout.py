@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -82,6 +83,7 @@ def key_of(assignment: Assignment) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
+@functools.lru_cache(maxsize=4)  # a notebook is read once to see whose lesson it is, and once to grade it
 def read_cells(content: bytes) -> Read:
     """A notebook's code cells, whatever else it holds. Raises ValueError with a sentence for a student."""
     if len(content) > LARGEST:

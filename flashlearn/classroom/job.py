@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import json
 import time
@@ -17,10 +18,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from flashlearn.classroom.gradebook import grade_from, submission_from
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.gradebook import grade_from, judged_from, submission_from
+from flashlearn.classroom.records import (
+    Asked,
+    Assignment,
+    ExerciseGrade,
+    Judged,
+    Submission,
+    SubmissionGrade,
+)
 
-Grade = Callable[..., SubmissionGrade]
+Tell = Callable[[Judged], None]
+"""Hears of each exercise as soon as it is judged."""
+
+Grade = Callable[[Submission, Assignment, tuple[Judged, ...], Tell], SubmissionGrade]
+"""Grades a submission; what was judged of it before is not judged again."""
 
 
 class Shared(Protocol):
@@ -40,41 +52,53 @@ class Shared(Protocol):
 class Grading:
     """How submissions are graded: `grade` is the path, "module:name", of a function or a class that does it.
 
-    Of a class, each worker has one instance for as long as it lives, as a context; it is made with `unsafe`
-    and has a method `grade`. If the class has `shared`, which makes a `Shared`, workers of one machine are
-    forked from a process that has that. With `unsafe`, students' code is run without walls around it.
+    A function is a `Grade` that takes `unsafe` too. Of a class, each worker has one instance for as long as
+    it lives, as a context; it is made with `unsafe` and has a method `grade`. If the class has `shared`,
+    which makes a `Shared`, workers of one machine are forked from a process that has that. With `unsafe`,
+    students' code is run without walls around it. Kernels that pass are timed on the first `gpus` GPUs, if
+    any; the class is made with `gpus` then, too.
     """
 
     grade: str = "flashlearn.classroom.grading:Room"
     unsafe: bool = False
+    gpus: int = 0
 
     def shared(self) -> Shared | None:
         """What workers are forked with, made now."""
         make = getattr(named(self.grade), "shared", None)
-        return make(unsafe=self.unsafe) if make is not None else None
+        return make(**self._how()) if make is not None else None
 
     @contextlib.contextmanager
     def begun(self, shared: Shared | None = None, part: Any = None) -> Iterator[Grade]:
         """The function that grades, ready for many submissions."""
         found = named(self.grade)
         if isinstance(found, type):
-            with shared.begun(part) if shared is not None else found(unsafe=self.unsafe) as kept:
+            with shared.begun(part) if shared is not None else found(**self._how()) as kept:
                 yield kept.grade
         else:
-            yield lambda submission, asked: found(submission, asked, unsafe=self.unsafe)
+            yield functools.partial(found, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        return {"unsafe": self.unsafe} | ({"gpus": self.gpus} if self.gpus else {})
 
 
 @dataclass(frozen=True)
 class Job:
-    """A submission and its part of the assignment."""
+    """A submission and its part of the assignment, and what attempts that were cut off have judged of it."""
 
     submission: Submission
     assignment: Assignment
+    judged: tuple[Judged, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
         """What the job is named by: the hashes of the content and of the assignment."""
         return self.submission.key, self.assignment.key
+
+    def after(self, judged: Judged) -> Job:
+        """The job with one more exercise judged, or judged again."""
+        others = (one for one in self.judged if one.grade.name != judged.grade.name)
+        return dataclasses.replace(self, judged=(*others, judged))
 
     def text(self) -> str:
         """The job as it travels."""
@@ -83,21 +107,26 @@ class Job:
         return json.dumps(record)
 
 
+Note = Callable[[Job, Judged], None]
+"""Hears of each exercise of a job as soon as it is judged, in the one process that writes."""
+
+
 def job_from(text: str) -> Job:
     """The job that a text is."""
     record = json.loads(text)
     asked = record["assignment"]
     exercises = tuple(Asked(**one) for one in asked["exercises"])
     assignment = Assignment(**{**asked, "exercises": exercises, "draws": bytes.fromhex(asked["draws"])})
-    return Job(submission_from(json.dumps(record["submission"])), assignment)
+    judged = tuple(judged_from(json.dumps(one)) for one in record["judged"])
+    return Job(submission_from(json.dumps(record["submission"])), assignment, judged)
 
 
-def perform(text: str, grade: Grade) -> str:
+def perform(text: str, grade: Grade, tell: Tell = lambda judged: None) -> str:
     """Grade one job; what is returned travels back. An error of the grader's is a text, too."""
     job = job_from(text)
     started = time.perf_counter()
     try:
-        found = grade(job.submission, job.assignment)
+        found = grade(job.submission, job.assignment, job.judged, tell)
     except Exception as error:  # a fault of ours: it must not end the worker, nor count against the student
         return json.dumps({"failed": f"{type(error).__name__}: {str(error)[:300]}"})
     seconds = found.seconds or time.perf_counter() - started

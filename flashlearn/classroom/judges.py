@@ -78,8 +78,8 @@ class Judge:
             used = resource.getrusage(resource.RUSAGE_SELF)
             until = int(used.ru_utime + used.ru_stime) + JUDGING
             resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
-            self.channel.send(("grade", self._judge(asked)))
-        self.channel.send(("notes", self._notes()))
+            self.channel.send(("grade", (self._judge(asked), self._notes())))
+        self.channel.send(("done", None))
         for child, _ in self.children.values():
             child.close()
 

@@ -91,6 +91,18 @@ class ExerciseGrade:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """One exercise as soon as it is judged, while others of its submission are not.
+
+    `notes` are what was noted until then, `layers` the walls that stood around the student's code.
+    """
+
+    grade: ExerciseGrade
+    notes: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class SubmissionGrade:
     """All of one submission. `points` are whole numbers: the sum is rounded once, half up.
 

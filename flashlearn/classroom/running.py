@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -15,14 +16,16 @@ from typing import Protocol
 from flashlearn.classroom.collect import Collected, submissions
 from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.handout import Handout
-from flashlearn.classroom.job import Job, without_running
-from flashlearn.classroom.records import SubmissionGrade
+from flashlearn.classroom.job import Job, Note, without_running
+from flashlearn.classroom.records import Judged, SubmissionGrade
 
 
 class Grader(Protocol):
     """Who grades jobs: the local pool, or a cluster."""
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, SubmissionGrade]]: ...
+    def run(
+        self, jobs: Iterable[Job], note: Note = lambda job, judged: None
+    ) -> Iterator[tuple[Job, SubmissionGrade]]: ...
 
 
 @dataclass
@@ -69,9 +72,14 @@ def grade_all(
                 advanced(1)
             else:
                 waiting[job.key] = 1
-                yield job
+                if regrade:
+                    book.forget(*job.key)
+                yield dataclasses.replace(job, judged=book.judged(*job.key))
 
-    for job, grade in grader.run(jobs()):
+    def note(job: Job, judged: Judged) -> None:
+        book.note(*job.key, judged)
+
+    for job, grade in grader.run(jobs(), note):
         book.keep(grade)
         notebooks = waiting.pop(job.key)
         here.add(job.key)

@@ -96,6 +96,10 @@ def grade(
     unsafe: Annotated[
         bool, typer.Option("--unsafe", help="Run students' code without walls; the gradebook says so.")
     ] = False,
+    gpus: Annotated[
+        int,
+        typer.Option(min=0, help="Time what is right on so many GPUs, for your information; with --unsafe."),
+    ] = 0,
 ) -> None:
     """Grade everybody's notebooks. Run it again to grade what is new, or to go on where it stopped.
 
@@ -107,11 +111,13 @@ def grade(
     from flashlearn.classroom.release import read_handout
     from flashlearn.classroom.running import grade_all
 
+    if gpus and not unsafe:
+        raise CourseError("`--gpus` takes `--unsafe`: a GPU's driver cannot be had behind walls.")
     handed_out, collected = read_handout(handout, seed_file), collect(submissions)
     total = len(collected.students) * len(handed_out.parts())
     console.say(f"{console.count(len(collected.students), 'student')}, from {collected.shape}.")
     try:
-        grader = _grader(Grading(unsafe=unsafe), workers, scheduler)
+        grader = _grader(Grading(unsafe=unsafe, gpus=gpus), workers, scheduler)
         with Gradebook.open(db) as book, grader, _progress(total) as bar:
             if book.begin(handed_out):
                 console.say("What is asked for has changed since the last run: all of it is graded anew.")

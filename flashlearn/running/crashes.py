@@ -28,6 +28,8 @@ from flashlearn.running.error_advice import kind_words
 from flashlearn.running.evidence import Raised
 
 LONGEST = 4000
+MESSAGE = 0.2
+"""Seconds that an exception may take to say what it says; it is asked several times in each case."""
 RAISES = dis.opmap["RAISE_VARARGS"]
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OURS = str(Path(__file__).parents[1])
@@ -59,7 +61,7 @@ def raised_by_hand(error: BaseException) -> bool:
 def _full(error: BaseException) -> str:
     """The exception's own message, of a bearable length."""
     try:
-        with deadline(1.0):
+        with deadline(MESSAGE):
             return str(error)[:LONGEST]
     except (Exception, TimeLimit):  # a learner's __str__ may be anything
         return ""
@@ -110,7 +112,7 @@ def _task(text: str) -> tuple[str, str]:
 
 def _message(error: BaseException) -> str:
     try:
-        with deadline(1.0):  # a learner's __str__ may be anything
+        with deadline(MESSAGE):  # a learner's __str__ may be anything
             return message_of(error)
     except TimeLimit:
         return "its message cannot be shown"

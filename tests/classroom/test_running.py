@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import multiprocessing
 import os
@@ -29,9 +30,11 @@ MARKS = Grading("tests.classroom.graders:by_marks")
 class Inline:
     """A pool without processes, for what does not depend on them."""
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, SubmissionGrade]]:
+    def run(
+        self, jobs: Iterable[Job], note=lambda job, judged: None
+    ) -> Iterator[tuple[Job, SubmissionGrade]]:
         for job in jobs:
-            outcome = read_outcome(job, perform(job.text(), by_marks))
+            outcome = read_outcome(job, perform(job.text(), by_marks, functools.partial(note, job)))
             yield job, failed(job, outcome) if isinstance(outcome, str) else outcome
 
 
@@ -95,13 +98,55 @@ def test_students_who_hand_in_the_same_are_graded_by_one_job(tmp_path: Path):
 def test_whatever_becomes_of_a_worker_its_job_is_graded_or_marked(three: Path):
     hand_in(three / "in", "Bob", one="dies", two="pass")
     hand_in(three / "in", "Dan", one=f"dies once {three}/died", two="pass")
-    pool = Pool(MARKS, workers=2, tries=2)
+    pool = Pool(MARKS, workers=2, deaths=2)
     tally = run(three, pool=pool)
     assert (tally.graded, tally.failed, pool.restarted) == (3, 1, 3)
     found = results(three)
     assert (found["Ann"].points, found["Dan"].points) == (6, 4)
     assert not found["Bob"].complete
     assert "its worker died, 2 times" in found["Bob"].exercises[0].for_teacher
+
+
+def test_what_was_judged_before_a_worker_died_is_not_judged_again(three: Path):
+    log = three / "judged"
+    hand_in(three / "in", "Dan", one=f"wrong\n# logs: {log}", two=f"dies once {three}/died\n# logs: {log}")
+    assert run(three, pool=Pool(MARKS, workers=1)).failed == 0
+    assert [one.verdict for one in results(three)["Dan"].exercises[:2]] == ["wrong", "pass"]
+    assert log.read_text().split() == ["one", "two", "two"]
+
+
+def test_an_attempt_in_which_something_new_was_judged_is_no_try(three: Path):
+    hand_in(three / "in", "Dan", one=f"dies once {three}/a", two=f"dies once {three}/b")
+    pool = Pool(MARKS, workers=1, deaths=2)
+    assert run(three, pool=pool).failed == 0 and pool.restarted == 2
+    hand_in(three / "in", "Dan", one="pass", two="dies")
+    pool = Pool(MARKS, workers=1, deaths=2)
+    assert run(three, pool=pool).failed == 1 and pool.restarted == 3, "a step is counted once"
+
+
+def test_what_has_lost_its_worker_is_given_to_two_when_nothing_else_is_left(tmp_path: Path):
+    """Whichever is done first gives the grade; it counts once."""
+    hand_in(tmp_path / "in", "Dan", one=f"dies once {tmp_path}/a", two="pass")
+    done: list[int] = []
+    pool = Pool(MARKS, workers=2, deaths=2)
+    tally = run(tmp_path, pool=pool, advanced=done.append)
+    assert (tally.graded, tally.failed, pool.restarted) == (1, 0, 1) and sum(done) == 2
+    assert not any(worker.job for worker in pool.workers)
+
+
+def test_a_run_that_was_killed_goes_on_within_a_submission_unless_it_is_to_grade_all_again(three: Path):
+    log = three / "judged"
+    hand_in(three / "in", "Dan", one=f"pass\n# logs: {log}", two="raises")
+    assert run(three).failed == 1 and run(three).failed == 1
+    assert log.read_text().split() == ["one"]
+    assert run(three, regrade=True).failed == 1
+    assert log.read_text().split() == ["one", "one"]
+
+
+def test_nothing_is_left_of_what_was_judged_once_there_is_a_grade(three: Path):
+    run(three)
+    with Gradebook.read(three / "book.sqlite") as book:
+        assert book.connection.execute("SELECT count(*) FROM judged").fetchone() == (0,)
 
 
 def test_a_failure_of_the_graders_is_marked_and_tried_again_by_the_next_run(three: Path):
@@ -157,7 +202,7 @@ def test_a_run_whose_workers_are_killed_again_and_again_grades_everything(tmp_pa
             killed.append(victim)
             os.kill(victim, signal.SIGKILL)
 
-    pool = Pool(MARKS, workers=2, tries=9)
+    pool = Pool(MARKS, workers=2, deaths=9)
     tally = run(tmp_path, pool=pool, advanced=kill)
     assert (tally.graded, tally.failed, len(killed)) == (24, 0, 9)
     assert pool.restarted >= 8 and pool.house.started == 2
@@ -214,8 +259,10 @@ class _Logging(Inline):
 
     def __exit__(self, *_error: object) -> None: ...
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, SubmissionGrade]]:
-        for number, (job, grade) in enumerate(super().run(jobs)):
+    def run(
+        self, jobs: Iterable[Job], note=lambda job, judged: None
+    ) -> Iterator[tuple[Job, SubmissionGrade]]:
+        for number, (job, grade) in enumerate(super().run(jobs, note)):
             with self.log.open("a") as file:
                 file.write(f"{job.submission.key}\n")
             if number > self.after:

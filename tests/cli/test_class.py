@@ -81,12 +81,17 @@ def test_what_a_teacher_forgets_is_a_sentence_and_exit_code_2():
         assert (found.code, said in found.words) == (2, True), found.words
 
 
+def test_gpus_take_unsafe():
+    refused = run("grade", "submissions", "--gpus", "1")
+    assert refused.code == 2 and "takes `--unsafe`" in refused.words
+
+
 def test_ctrl_c_keeps_what_was_graded_and_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch):
     run("release", "--lessons", "00")
     solved("Ann")
     solved("Bob", "wrong")
 
-    def interrupted(self, jobs):
+    def interrupted(self, jobs, note=None):
         yield next(Inline.run(self, jobs))
         raise KeyboardInterrupt
 

@@ -19,7 +19,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from flashlearn.classroom.asking_judges import Judges
 from flashlearn.classroom.job import Tell
@@ -32,6 +32,7 @@ from flashlearn.classroom.records import (
     Submission,
     SubmissionGrade,
 )
+from flashlearn.classroom.sandbox import cgroups
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.keeping import Keeper, Maker, NotConfined
 from flashlearn.classroom.timed_apart import timed
@@ -63,8 +64,11 @@ class Room:
         if gpus and not unsafe:
             raise NotConfined(NO_WALLS)
         self.gpus = gpus
+        if not unsafe:
+            cgroups.here()
         self.keeper = keeper or (own := Keeper(limits=limits, unsafe=unsafe, wait=False))
         self.owner = os.getpid()
+        self.groups: list[cgroups.Group] = []
         try:
             self.judges = judges or Judges.started()
             if keeper is None:
@@ -139,7 +143,7 @@ class Room:
         """
         ours, theirs = socket.socketpair()
         channel, at = Channel(ours), ""
-        with ours:
+        with ours, self._grouped():
             try:
                 with theirs:
                     socket.send_fds(self.judges.control, [b"j"], [theirs.fileno()])
@@ -161,10 +165,23 @@ class Room:
 
     def _send_child(self, judge: socket.socket) -> None:
         connection, handle = self.keeper.child()
+        if self.keeper.walls.names:  # it has not heard of the submission yet
+            group = cgroups.here().group(cgroups.number_of(handle), self.keeper.limits)
+            self.groups += [group] if group is not None else []
         judge.settimeout(STARTING)
         with connection:
             socket.send_fds(judge, [b"c"], [connection.fileno(), handle])
         os.close(handle)
+
+    @contextlib.contextmanager
+    def _grouped(self) -> Iterator[None]:
+        """End the groups of all children that a judge was sent, whatever became of the judge."""
+        try:
+            yield
+        finally:
+            for group in self.groups:
+                group.close()
+            self.groups.clear()
 
     def close(self) -> None:
         """End both processes, if this is the process that made them."""
@@ -193,6 +210,8 @@ class Rooms:
 
     def __init__(self, unsafe: bool = False, gpus: int = 0):
         self.unsafe, self.gpus = unsafe, gpus
+        if not unsafe:
+            cgroups.here()  # before any process is made that would have to move with this one
         self.keeper = Keeper(unsafe=unsafe, wait=False)
         try:
             warm()  # while the keeper is getting ready, too

@@ -21,14 +21,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashlearn.classroom.sandbox import landlock, layers, namespaces, seccomp
+from flashlearn.classroom.sandbox import cgroups, landlock, layers, namespaces, seccomp
 from flashlearn.classroom.sandbox.confined import Confined
+from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.inside import Piece
 from flashlearn.classroom.sandbox.keeping import Keeper
 from flashlearn.classroom.sandbox.view import PACKAGE, readable
 from flashlearn.running.apart import ChildError
 
 ABSENT = "not on this machine"
+GROUPS = "cgroups"
 SECRETS = ("/etc/passwd", str(PACKAGE / "checking.py"), str(PACKAGE / "lessons" / "__init__.py"))
 
 
@@ -53,6 +55,7 @@ def doctor() -> tuple[Proof, ...]:
     standing = layers.standing()
     _listener()
     found = [proof for name, attempts in _ALONE.items() for proof in _of_one(name, attempts, standing)]
+    found.append(of_groups(cgroups.here()))
     if standing.lacking():
         return (*found, Proof("together", False, said=standing.lacking()))
     return (*found, *_together(standing))
@@ -91,6 +94,28 @@ def outcome(put_up: Callable[[], object], attempt: Callable[[], object]) -> tupl
     if said.startswith(b"!"):
         return False, f"the wall could not be put up ({said[1:].decode()})"
     return len(said) > 1, said[1:].decode() or "it worked"
+
+
+def of_groups(groups: cgroups.Groups) -> Proof:
+    """Whether a process in a group of 64 MB that takes 256 MB is ended; or why there are no groups."""
+    if groups.folder is None:
+        return Proof(GROUPS, False, said=f"not used: {groups.why}")
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)
+        bytearray(256 << 20)
+        os._exit(0)
+    os.close(ours)
+    group = groups.group(child, Limits(memory=32 << 20, scratch=32 << 20))
+    os.close(theirs)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if group is None:
+        return Proof(GROUPS, False, said=f"not used: no group can be made in {groups.folder}")
+    group.close()
+    said = f"the process was ended by {signal.Signals(-status).name}" if status < 0 else "it worked"
+    return Proof(GROUPS, True, "takes more memory than its group has", status < 0, said)
 
 
 def _together(standing: layers.Layers) -> Iterator[Proof]:

@@ -12,8 +12,7 @@ NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-curre
 TRAINING := 09_into_pytorch.ipynb
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
-.PHONY: help setup lab test lint authoring units browser notebooks solutions build bench format clean
+.PHONY: help setup lab test pages lint authoring units browser notebooks solutions build bench format clean
 
 define heading
 @printf '\n──── %s\n' "$(1)"
@@ -31,7 +30,10 @@ setup: ## make .venv and install the pinned environment (once; again only when t
 lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 	@.venv/bin/flashlearn lab
 
-test: lint authoring units browser notebooks solutions ## set up and run everything (make -k test: past failures)
+test: lint authoring units pages ## set up and run everything (make -k test: past failures)
+
+pages: setup ## the next three side by side: each of them waits a good deal
+	@$(MAKE) --no-print-directory -j3 -Otarget browser notebooks solutions
 
 lint: setup ## ruff: the rules and the format
 	$(call heading,lint: ruff)
@@ -52,13 +54,13 @@ browser: setup ## lesson 00 in JupyterLab, driven through Chromium
 
 notebooks: setup ## run the learner's notebooks, untouched: no error
 	$(call heading,notebooks: untouched lessons run from top to bottom)
-	@rm -rf $(SCRATCH)
-	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH) $(NBVAL) notebooks/$(TRAINING) notebooks
+	@rm -rf $(SCRATCH)/notebooks
+	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH)/notebooks $(NBVAL) notebooks/$(TRAINING) notebooks
 
 solutions: setup ## run the solved notebooks: every check passes
 	$(call heading,solutions: every check of every solved lesson passes)
-	@rm -rf $(SCRATCH)
-	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH) FLASHLEARN_STRICT=1 $(NBVAL) solutions/$(TRAINING) solutions
+	@rm -rf $(SCRATCH)/solutions
+	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH)/solutions FLASHLEARN_STRICT=1 $(NBVAL) solutions/$(TRAINING) solutions
 
 build: setup ## lessons' sources into both notebooks of each lesson; executes what changed
 	@$(PYTHON_IN_VENV) -m flashlearn.course.authoring build

@@ -1,0 +1,50 @@
+"""What the Hopper kernels share: register layouts of WGMMA, descriptors of tiles for the copy engine, barriers.
+
+    >>> rows_of_heads(torch.empty(2, 4, 100, 64, dtype=torch.bfloat16), 64).block_shape
+    [1, 1, 64, 64]
+
+A TMA descriptor tells the copy engine where a tensor lies, how large it is and which block it copies at a time:
+what of a block lies outside reads as zero and is not stored. Sources: PTX ISA, sections "Asynchronous warpgroup
+level matrix instructions" and "cp.async.bulk.tensor"; Triton's Gluon tutorials for how they are spelled here.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+__all__ = ["ELEMENTS", "accumulator", "operand_a", "rows_of_heads", "tiles_of"]
+
+ELEMENTS = {torch.float16: gl.float16, torch.bfloat16: gl.bfloat16, torch.float32: gl.float32}
+
+
+@gluon.constexpr_function
+def accumulator(columns: int, warps: int = 4) -> gl.NVMMADistributedLayout:
+    """Where WGMMA leaves a 16-bit product: each warp 16 rows of 64, all columns in one instruction."""
+    return gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[warps, 1], instr_shape=[16, columns, 16])
+
+
+@gluon.constexpr_function
+def operand_a(product: gl.NVMMADistributedLayout) -> gl.DotOperandLayout:
+    """Where WGMMA expects a 16-bit left operand that stays in registers."""
+    return gl.DotOperandLayout(operand_index=0, parent=product, k_width=2)
+
+
+def tiles_of(t: Tensor, block: list[int]) -> TensorDescriptor:
+    """t in blocks, in the swizzled order that WGMMA reads; its rows begin at multiples of 16 bytes."""
+    return TensorDescriptor(
+        t, list(t.shape), list(t.stride()), block, gl.NVMMASharedLayout.get_default_for(block, ELEMENTS[t.dtype])
+    )
+
+
+def rows_of_heads(t: Tensor, rows: int) -> TensorDescriptor:
+    """Blocks of `rows` rows of one head of t [B, H, S, D], which complies (see `described.complying`)."""
+    D = t.shape[3]
+    strides = [stride if size > 1 else D for size, stride in zip(t.shape, t.stride(), strict=True)]
+    strides[3] = 1
+    block = [1, 1, rows, D]
+    layout = gl.NVMMASharedLayout.get_default_for(block, ELEMENTS[t.dtype])
+    return TensorDescriptor(t, list(t.shape), strides, block, layout)

@@ -40,16 +40,11 @@ ROWS = gl.constexpr(64)
 
 @gluon.jit
 def tile_at(
-    turn, sizes, CAUSAL: gl.constexpr, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
+    tile, sizes, CAUSAL: gl.constexpr, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
 ):  # fmt: skip
-    # the tile of queries that this program takes as its turn-th, and its blocks of keys: `blocks` in all,
-    # of which the first `whole` are seen by every query of the tile
+    # where a tile of queries lies, and its blocks of keys: `blocks` in all, of which the first `whole` are
+    # seen by every query of the tile
     H, H_K, S_q, S_k, GROUP, TILES, total = sizes
-    programs, pid = gl.num_programs(0), gl.program_id(0)
-    tile = turn * programs + pid
-    if CAUSAL:  # tiles come longest first: every other turn is taken in reverse, which evens out the programs
-        reverse = (turn % 2 == 1) & ((turn + 1) * programs <= total)
-        tile = gl.where(reverse, turn * programs + programs - 1 - pid, tile)
     in_group = tile % (GROUP * TILES)
     bh = tile // (GROUP * TILES) * GROUP + in_group % GROUP
     block = in_group // GROUP
@@ -66,20 +61,41 @@ def tile_at(
 
 
 @gluon.jit
+def announce(tile, next_tile, tile_known, tile_read, turn):
+    # the producer's word to the consumers, by turns in one of two places
+    place, phase = turn % 2, turn // 2 % 2
+    mbarrier.wait(tile_read.index(place), phase ^ 1)
+    next_tile.index(place).store(gl.full([1], tile, gl.int32, layout=gl.BlockedLayout([1], [32], [1], [0])))
+    mbarrier.arrive(tile_known.index(place), count=1)
+
+
+@gluon.jit
+def learn(next_tile, tile_known, tile_read, turn):
+    place, phase = turn % 2, turn // 2 % 2
+    mbarrier.wait(tile_known.index(place), phase)
+    tile = gl.max(next_tile.index(place).load(gl.BlockedLayout([1], [32], [4], [0])), axis=0)
+    mbarrier.arrive(tile_read.index(place), count=1)
+    return tile
+
+
+@gluon.jit
 def load(
-    descriptors, tiles, barriers, sizes,
+    descriptors, counter_ptr, tiles, barriers, schedule, sizes,
     CAUSAL: gl.constexpr, BLOCK_K: gl.constexpr, STAGES: gl.constexpr, CONSUMERS: gl.constexpr,
 ):  # fmt: skip
     # the producer: Q once per tile, then K and V block by block, the last keys first
     q_desc, k_desc, v_desc = descriptors
     q_tiles, k_ring, v_ring = tiles
     q_full, q_empty, k_full, k_empty, v_full, v_empty = barriers
+    next_tile, tile_known, tile_read = schedule
     total = sizes[6]
     taken = 0  # blocks so far, over all tiles: block i lies in slot i % STAGES, in its (i // STAGES)-th use
-    turns = (total - gl.program_id(0) + gl.num_programs(0) - 1) // gl.num_programs(0)
-    for turn in range(turns):
+    turn = 0
+    tile = gl.program_id(0)
+    while tile < total:
+        announce(tile, next_tile, tile_known, tile_read, turn)
         b, h, h_k, first_row, blocks, _ = tile_at(
-            turn, sizes, CAUSAL, CONSUMERS * ROWS, BLOCK_K
+            tile, sizes, CAUSAL, CONSUMERS * ROWS, BLOCK_K
         )
         for c in gl.static_range(CONSUMERS):
             mbarrier.wait(q_empty.index(c), turn % 2 ^ 1)  # at first nobody holds it: the phase before 0 is over
@@ -98,6 +114,12 @@ def load(
             v_box = v_ring.index(slot)._reinterpret(v_desc.dtype, v_desc.block_type.shape, v_desc.layout)
             tma.async_copy_global_to_shared(v_desc, [b, h_k, start, 0], v_full.index(slot), v_box)
             taken += 1
+        turn += 1
+        if CAUSAL:  # tiles differ in length: who is done takes the next one, the longest come first
+            tile = gl.num_programs(0) + gl.atomic_add(counter_ptr, 1, sem="relaxed")
+        else:
+            tile += gl.num_programs(0)
+    announce(tile, next_tile, tile_known, tile_read, turn)  # there is none: the consumers stop too
 
 
 @gluon.jit
@@ -160,13 +182,14 @@ def scan(
 
 @gluon.jit
 def multiply(
-    o_desc, lse_ptr, tiles, o_tiles, barriers, turns_at, scale, sizes,
+    o_desc, lse_ptr, tiles, o_tiles, barriers, schedule, turns_at, scale, sizes,
     CAUSAL: gl.constexpr, NEGATIVE: gl.constexpr, RAGGED: gl.constexpr, BLOCK_K: gl.constexpr, D: gl.constexpr,
     STAGES: gl.constexpr, CONSUMERS: gl.constexpr, CONSUMER: gl.constexpr, PINGPONG: gl.constexpr,
 ):  # fmt: skip
     # a consumer: 64 queries of each tile
     q_tiles, k_ring, v_ring = tiles
     q_full, q_empty, k_full, k_empty, v_full, v_empty = barriers
+    next_tile, tile_known, tile_read = schedule
     H, H_K, S_q, S_k, GROUP, TILES, total = sizes
     product: gl.constexpr = accumulator(BLOCK_K)
     output: gl.constexpr = accumulator(D)
@@ -177,10 +200,11 @@ def multiply(
     o_box = o_tile._reinterpret(o_desc.dtype, o_desc.block_type.shape, o_desc.layout)
     q = q_tiles.index(CONSUMER)
     taken = 0
-    turns = (total - gl.program_id(0) + gl.num_programs(0) - 1) // gl.num_programs(0)
-    for turn in range(turns):
+    turn = 0
+    tile = learn(next_tile, tile_known, tile_read, turn)
+    while tile < total:
         b, h, h_k, first_row, blocks, whole = tile_at(
-            turn, sizes, CAUSAL, CONSUMERS * ROWS, BLOCK_K
+            tile, sizes, CAUSAL, CONSUMERS * ROWS, BLOCK_K
         )
         first_row += CONSUMER * ROWS
         rows = first_row + gl.arange(0, ROWS, layout=of_scores)
@@ -229,12 +253,14 @@ def multiply(
         o_tile.store(acc.to(o_desc.dtype))
         fence_async_shared()  # the copy engine sees what ordinary stores wrote
         tma.async_copy_shared_to_global(o_desc, [b, h, first_row, 0], o_box)
+        turn += 1
+        tile = learn(next_tile, tile_known, tile_read, turn)
     tma.store_wait(0)
 
 
 @gluon.jit(do_not_specialize=["GROUP", "TILES", "total"])
 def fa3_forward_kernel(
-    q_desc, k_desc, v_desc, o_desc, lse_ptr, scale, H, H_K, S_q, S_k, GROUP, TILES, total,
+    q_desc, k_desc, v_desc, o_desc, lse_ptr, counter_ptr, scale, H, H_K, S_q, S_k, GROUP, TILES, total,
     CAUSAL: gl.constexpr, NEGATIVE: gl.constexpr, RAGGED: gl.constexpr, BLOCK_K: gl.constexpr, D: gl.constexpr,
     STAGES: gl.constexpr, CONSUMERS: gl.constexpr, PINGPONG: gl.constexpr,
 ):  # fmt: skip
@@ -260,25 +286,83 @@ def fa3_forward_kernel(
         mbarrier.init(k_empty.index(slot), count=CONSUMERS)  # free once every consumer has read it
         mbarrier.init(v_full.index(slot), count=1)
         mbarrier.init(v_empty.index(slot), count=CONSUMERS)
+    # which tile is next: only the producer knows, and tells the consumers through two numbers in shared memory
+    next_tile = gl.allocate_shared_memory(gl.int32, [2, 1], gl.SwizzledSharedLayout(1, 1, 1, order=[0]))
+    tile_known = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    tile_read = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    for n in gl.static_range(2):
+        mbarrier.init(tile_known.index(n), count=1)
+        mbarrier.init(tile_read.index(n), count=CONSUMERS)
+    schedule = (next_tile, tile_known, tile_read)
     tiles = (q_tiles, k_ring, v_ring)
     barriers = (q_full, q_empty, k_full, k_empty, v_full, v_empty)
     sizes = (H, H_K, S_q, S_k, GROUP, TILES, total)
     if CONSUMERS == 2:  # registers: 2 · 128 · 240 + 128 · 24 of 65536
         gl.warp_specialize(
             [
-                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 0, PINGPONG)),
-                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 1, PINGPONG)),
-                (load, ((q_desc, k_desc, v_desc), tiles, barriers, sizes, CAUSAL, BLOCK_K, STAGES, CONSUMERS)),
+                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, schedule, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 0, PINGPONG)),
+                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, schedule, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 1, PINGPONG)),
+                (load, ((q_desc, k_desc, v_desc), counter_ptr, tiles, barriers, schedule, sizes, CAUSAL, BLOCK_K, STAGES, CONSUMERS)),
             ],
             [4, 1], [240, 24],
         )  # fmt: skip
     else:  # 3 · 128 · 160 + 128 · 32 of 65536
         gl.warp_specialize(
             [
-                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 0, False)),
-                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 1, False)),
-                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 2, False)),
-                (load, ((q_desc, k_desc, v_desc), tiles, barriers, sizes, CAUSAL, BLOCK_K, STAGES, CONSUMERS)),
+                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, schedule, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 0, False)),
+                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, schedule, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 1, False)),
+                (multiply, (o_desc, lse_ptr, tiles, o_tiles, barriers, schedule, turns, scale, sizes, CAUSAL, NEGATIVE, RAGGED, BLOCK_K, D, STAGES, CONSUMERS, 2, False)),
+                (load, ((q_desc, k_desc, v_desc), counter_ptr, tiles, barriers, schedule, sizes, CAUSAL, BLOCK_K, STAGES, CONSUMERS)),
             ],
             [4, 4, 1], [160, 160, 32],
         )  # fmt: skip
+
+
+STAGES = 2
+"""Slots of the rings of K and V."""
+_multiprocessors: dict[torch.device, int] = {}
+
+
+def multiprocessors(device: torch.device) -> int:
+    """Of this GPU; asked once, since asking takes as long as launching."""
+    if device not in _multiprocessors:
+        _multiprocessors[device] = torch.cuda.get_device_properties(device).multi_processor_count
+    return _multiprocessors[device]
+
+
+def fa3_forward(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None, **shape: int
+) -> tuple[Tensor, Tensor]:
+    """O [B, H, S_q, D] in q's dtype and LSE [B, H, S_q] in fp32; K and V are [B, H_k, S_k, D], H_k divides H.
+
+    Any strides; `alpha` is 1/√D unless given. D is 64 or 128, dtypes are fp16 and bf16. Raises TypeError or
+    ValueError for what does not go together.
+    """
+    refuse_misfits(q, k, v)
+    refuse_unknown(q)
+    q, k, v = complying(q), complying(k), complying(v)
+    B, H, S_q, D = q.shape
+    H_k, S_k = k.shape[1:3]
+    alpha = 1 / math.sqrt(D) if alpha is None else alpha
+    block_k, consumers = shape.get("block_k", 128), shape.get("consumers", 2)
+    o = like(q, q.shape)
+    lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
+    rows = consumers * ROWS.value
+    counter = torch.zeros(1, dtype=torch.int32, device=q.device) if causal else lse  # else never read
+    tiles = triton.cdiv(S_q, rows)
+    group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
+    fa3_forward_kernel[(min(tiles * B * H, multiprocessors(q.device)),)](
+        rows_of_heads(q, ROWS.value), rows_of_heads(k, block_k), rows_of_heads(v, block_k),
+        rows_of_heads(o, ROWS.value), lse, counter, alpha * LOG2_E, H, H_k, S_q, S_k, group, tiles, tiles * B * H,
+        CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % block_k != 0, BLOCK_K=block_k, D=D,
+        STAGES=shape.get("stages", STAGES), CONSUMERS=consumers, PINGPONG=shape.get("pingpong", 0) == 1, num_warps=4,
+    )  # fmt: skip
+    return o, lse
+
+
+def refuse_unknown(q: Tensor) -> None:
+    """Raise TypeError or ValueError for what these kernels are not written for."""
+    if q.dtype not in (torch.float16, torch.bfloat16):
+        raise TypeError(f"q is {q.dtype}, expected float16 or bfloat16: WGMMA takes these from shared memory as they lie")
+    if q.shape[3] not in (64, 128):
+        raise ValueError(f"q has rows of {q.shape[3]}, expected 64 or 128")

@@ -48,3 +48,21 @@ def rows_of_heads(t: Tensor, rows: int) -> TensorDescriptor:
     block = [1, 1, rows, D]
     layout = gl.NVMMASharedLayout.get_default_for(block, ELEMENTS[t.dtype])
     return TensorDescriptor(t, list(t.shape), strides, block, layout)
+
+
+def complying_rows(t: Tensor) -> Tensor:
+    """Matrix t itself if the copy engine can take it as it lies, else a copy with rows at multiples of 16 bytes."""
+    per_row = 16 // t.element_size()
+    if t.stride(1) == 1 and t.stride(0) > 0 and t.stride(0) % per_row == 0 and t.data_ptr() % 16 == 0:
+        return t
+    rows, columns = t.shape
+    padded = torch.empty((rows, -(-columns // per_row) * per_row), dtype=t.dtype, device=t.device)
+    return padded[:, :columns].copy_(t)
+
+
+def refuse_product(a: Tensor, b: Tensor) -> None:
+    """Raise TypeError or ValueError, in a sentence, for matrices that these kernels do not multiply."""
+    if a.dtype != b.dtype or a.dtype not in (torch.float16, torch.bfloat16):
+        raise TypeError(f"a is {a.dtype} and b is {b.dtype}, expected both in float16 or both in bfloat16")
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        raise ValueError(f"a is {tuple(a.shape)} and b is {tuple(b.shape)}, expected [M, K] and [K, N]")

@@ -1,0 +1,49 @@
+"""The smallest Hopper kernel: one tile comes by TMA, one barrier tells when it is there, TMA carries it away.
+
+    >>> y = tma_copy(torch.randn(100, 72, device="cuda"))                 # y equals x
+
+One thread asks the copy engine for a whole tile and goes on; nobody computes addresses or masks, since the descriptor
+knows where the tensor ends. What arrives is counted in bytes by a barrier in shared memory (PTX ISA, sections
+"cp.async.bulk.tensor" and "mbarrier").
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+from torch import Tensor
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
+
+from flashlearn.kernels.gluon.parts import complying_rows, tiles_of
+
+__all__ = ["tma_copy", "tma_copy_kernel"]
+
+
+@gluon.jit
+def tma_copy_kernel(x_desc, y_desc):
+    rows: gl.constexpr = x_desc.block_type.shape[0]
+    columns: gl.constexpr = x_desc.block_type.shape[1]
+    corner = [gl.program_id(0) * rows, gl.program_id(1) * columns]
+    tile = gl.allocate_shared_memory(x_desc.dtype, [rows, columns], x_desc.layout)
+    arrived = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(arrived, count=1)
+    # first how many bytes will come, then the copy: its bytes must not be counted before they are expected
+    mbarrier.expect(arrived, x_desc.block_type.nbytes)
+    tma.async_copy_global_to_shared(x_desc, corner, arrived, tile)
+    mbarrier.wait(arrived, phase=0)  # before this line the tile holds anything
+    mbarrier.invalidate(arrived)
+    tma.async_copy_shared_to_global(y_desc, corner, tile)
+    tma.store_wait(0)  # shared memory is given back when the program ends: the copy must have read it
+
+
+def tma_copy(x: Tensor, block: tuple[int, int] = (64, 64)) -> Tensor:
+    """A copy of x [M, N], of any strides; the tile is `block`. Raises ValueError if x is no matrix."""
+    if x.ndim != 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}, expected two dimensions [M, N]")
+    x = complying_rows(x)
+    y = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+    grid = (triton.cdiv(x.shape[0], block[0]), triton.cdiv(x.shape[1], block[1]))
+    tma_copy_kernel[grid](tiles_of(x, list(block)), tiles_of(y, list(block)), num_warps=1)
+    return y

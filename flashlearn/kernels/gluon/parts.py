@@ -40,12 +40,15 @@ def tiles_of(t: Tensor, block: list[int]) -> TensorDescriptor:
     )
 
 
-def rows_of_heads(t: Tensor, rows: int) -> TensorDescriptor:
-    """Blocks of `rows` rows of one head of t [B, H, S, D], which complies (see `described.complying`)."""
+def rows_of_heads(t: Tensor, rows: int, columns: int | None = None) -> TensorDescriptor:
+    """Blocks of `rows` rows (all columns unless said) of one head of t [B, H, S, D], which complies.
+
+    See `described.complying` for what that asks.
+    """
     D = t.shape[3]
     strides = [stride if size > 1 else D for size, stride in zip(t.shape, t.stride(), strict=True)]
     strides[3] = 1
-    block = [1, 1, rows, D]
+    block = [1, 1, rows, columns or D]
     layout = gl.NVMMASharedLayout.get_default_for(block, ELEMENTS[t.dtype])
     return TensorDescriptor(t, list(t.shape), strides, block, layout)
 

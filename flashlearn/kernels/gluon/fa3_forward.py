@@ -167,12 +167,16 @@ def scan(
         acc = warpgroup_mma(p, v_ring.index(before), acc, is_async=True)
         if PINGPONG:
             mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
-        s = warpgroup_mma_wait(1, deps=[s])  # S is here, O += P V may go on under the softmax
+        if MASKED:  # the mask needs the registers that P holds until O += P V is done
+            s, acc = warpgroup_mma_wait(0, deps=[s, acc])
+        else:
+            s = warpgroup_mma_wait(1, deps=[s])  # S is here, O += P V may go on under the softmax
         mbarrier.arrive(k_empty.index(slot), count=1)
         p32, m_i, l_i, rescale = softmax_step(
             s, m_i, l_i, scale, (blocks - 1 - i) * BLOCK_K, last_seen, S_k, MASKED, CAUSAL, NEGATIVE, BLOCK_K
         )
-        acc = warpgroup_mma_wait(0, deps=[acc])
+        if not MASKED:
+            acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(v_empty.index(before), count=1)
         acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1, acc.type.layout))[:, None]
         p = gl.convert_layout(p32.to(p.dtype), p.type.layout)
@@ -351,6 +355,7 @@ def fa3_forward(
     counter = torch.zeros(1, dtype=torch.int32, device=q.device) if causal else lse  # else never read
     tiles = triton.cdiv(S_q, rows)
     group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
+    group = shape.get("group", group)
     fa3_forward_kernel[(min(tiles * B * H, multiprocessors(q.device)),)](
         rows_of_heads(q, ROWS.value), rows_of_heads(k, block_k), rows_of_heads(v, block_k),
         rows_of_heads(o, ROWS.value), lse, counter, alpha * LOG2_E, H, H_k, S_q, S_k, group, tiles, tiles * B * H,

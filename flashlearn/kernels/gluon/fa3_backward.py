@@ -84,10 +84,11 @@ def load(
     H, H_K, S_q, S_k, S_PADDED, GROUP, TILES = sizes
     b, h_k, first_column = place_of(sizes)
     k_box = k._reinterpret(k_desc.dtype, k_desc.block_type.shape, k_desc.layout)
-    v_box = v._reinterpret(v_desc.dtype, v_desc.block_type.shape, v_desc.layout)
-    mbarrier.expect(kv_full, k_desc.block_type.nbytes + v_desc.block_type.nbytes)
+    mbarrier.expect(kv_full, k_desc.block_type.nbytes + 2 * v_desc.block_type.nbytes)
     tma.async_copy_global_to_shared(k_desc, [b, h_k, first_column, 0], kv_full, k_box)
-    tma.async_copy_global_to_shared(v_desc, [b, h_k, first_column, 0], kv_full, v_box)
+    for c in gl.static_range(2):
+        v_box = v.index(c)._reinterpret(v_desc.dtype, v_desc.block_type.shape, v_desc.layout)
+        tma.async_copy_global_to_shared(v_desc, [b, h_k, first_column + c * KEYS, 0], kv_full, v_box)
     first, _, last = queries_of(first_column, S_q, S_k, CAUSAL, RAGGED, BLOCK_Q)
     taken = 0
     for h in range(h_k * (H // H_K), (h_k + 1) * (H // H_K)):
@@ -112,7 +113,7 @@ def load(
 def scan(
     dk, dv, dq_desc, kv, rings, exchanged, barriers, scale, taken, b, h, first, last, columns, S_q, S_k,
     MASKED: gl.constexpr, CAUSAL: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr,
-    STAGES: gl.constexpr, CONSUMER: gl.constexpr, DK_FIRST: gl.constexpr,
+    STAGES: gl.constexpr, CONSUMER: gl.constexpr,
 ):  # fmt: skip
     # blocks of queries first … last - 1; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries]
     k, v = kv
@@ -121,7 +122,7 @@ def scan(
     q_full, q_empty, do_full, do_empty = barriers
     scores: gl.constexpr = accumulator(BLOCK_Q)
     of_queries: gl.constexpr = gl.SliceLayout(0, scores)
-    own_k, own_v = k.slice(CONSUMER * KEYS, KEYS, dim=0), v.slice(CONSUMER * KEYS, KEYS, dim=0)
+    own_k, own_v = k.slice(CONSUMER * KEYS, KEYS, dim=0), v.index(CONSUMER)
     own_ds = ds_tile.slice(CONSUMER * KEYS, KEYS, dim=0)
     dq_tile = dq_tiles.index(CONSUMER)
     dq_box = dq_tile._reinterpret(dq_desc.dtype, dq_desc.block_type.shape, dq_desc.layout)
@@ -133,10 +134,8 @@ def scan(
         s = gl.zeros([KEYS, BLOCK_Q], gl.float32, layout=scores)
         s = warpgroup_mma(own_k, q.permute([1, 0]), s, use_acc=False, is_async=True)
         mbarrier.wait(do_full.index(slot), phase)
-        # dPᵀ − delta: the sum begins at −delta, which saves a subtraction and delta's registers later
-        delta = delta_ring.index(slot).load(of_queries)
-        dp = gl.zeros([KEYS, BLOCK_Q], gl.float32, layout=scores) - delta[None, :]
-        dp = warpgroup_mma(own_v, do.permute([1, 0]), dp, is_async=True)
+        dp = gl.zeros([KEYS, BLOCK_Q], gl.float32, layout=scores)
+        dp = warpgroup_mma(own_v, do.permute([1, 0]), dp, use_acc=False, is_async=True)
         lse = lse_ring.index(slot).load(of_queries)
         s = warpgroup_mma_wait(1, deps=[s])
         p = gl.exp2(s * scale - lse[None, :])  # under it runs dPᵀ
@@ -147,16 +146,15 @@ def scan(
                 seen = seen & (columns[:, None] <= (rows + S_k - S_q)[None, :])
             p = gl.where(seen, p, 0.0)
         p16 = gl.convert_layout(p.to(q.dtype), operand_a(dv.type.layout))
+        delta = delta_ring.index(slot).load(of_queries)
         dp = warpgroup_mma_wait(0, deps=[dp])
         dv = warpgroup_mma(p16, do, dv, is_async=True)
-        ds = (p * dp).to(q.dtype)  # under it runs dV
+        ds = (p * (dp - delta[None, :])).to(q.dtype)  # under it runs dV
         mbarrier.wait(ds_read, taken % 2 ^ 1)  # both consumers are done with the dSᵀ before
         own_ds.store(ds)
         fence_async_shared()  # the tensor cores see what ordinary stores wrote
         mbarrier.arrive(ds_written, count=1)
         ds = gl.convert_layout(ds, operand_a(dk.type.layout))
-        if DK_FIRST:
-            dk = warpgroup_mma(ds, q, dk, is_async=True)
         mbarrier.wait(ds_written, taken % 2)
         dq = gl.zeros([HALF, HALF], gl.float32, layout=accumulator(HALF))
         if D == 128:  # 64 queries: this consumer's half of the columns
@@ -167,12 +165,8 @@ def scan(
             dq = warpgroup_mma(
                 ds_tile.slice(CONSUMER * HALF, HALF, dim=1).permute([1, 0]), k, dq, use_acc=False, is_async=True
             )
-        if DK_FIRST:
-            dv, dk, dq = warpgroup_mma_wait(0, deps=[dv, dk, dq])
-            mbarrier.arrive(q_empty.index(slot), count=1)
-        else:
-            dk = warpgroup_mma(ds, q, dk, is_async=True)
-            dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
+        dk = warpgroup_mma(ds, q, dk, is_async=True)
+        dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
         mbarrier.arrive(do_empty.index(slot), count=1)
         mbarrier.arrive(ds_read, count=1)
         tma.store_wait(0)  # the copy engine has read the dQ before
@@ -182,9 +176,8 @@ def scan(
             async_add_shared_to_global(dq_desc, [b, h, start, CONSUMER * HALF], dq_box)
         else:
             async_add_shared_to_global(dq_desc, [b, h, start + CONSUMER * HALF, 0], dq_box)
-        if not DK_FIRST:
-            dk = warpgroup_mma_wait(0, deps=[dk])
-            mbarrier.arrive(q_empty.index(slot), count=1)
+        dk = warpgroup_mma_wait(0, deps=[dk])
+        mbarrier.arrive(q_empty.index(slot), count=1)
         taken += 1
     return dk, dv, taken
 
@@ -193,7 +186,7 @@ def scan(
 def multiply(
     dq_desc, dk_desc, dv_desc, kv, rings, exchanged, kv_full, barriers, alpha, scale, sizes,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr,
-    STAGES: gl.constexpr, CONSUMER: gl.constexpr, DK_FIRST: gl.constexpr,
+    STAGES: gl.constexpr, CONSUMER: gl.constexpr,
 ):  # fmt: skip
     # a consumer: 64 keys, all queries that see them
     H, H_K, S_q, S_k, S_PADDED, GROUP, TILES = sizes
@@ -210,28 +203,21 @@ def multiply(
         if CAUSAL or RAGGED:
             dk, dv, taken = scan(
                 dk, dv, dq_desc, kv, rings, exchanged, barriers, scale, taken, b, h, first, whole, columns, S_q, S_k,
-                True, CAUSAL, BLOCK_Q, D, STAGES, CONSUMER, DK_FIRST,
+                True, CAUSAL, BLOCK_Q, D, STAGES, CONSUMER,
             )  # fmt: skip
         dk, dv, taken = scan(
             dk, dv, dq_desc, kv, rings, exchanged, barriers, scale, taken, b, h, whole, last, columns, S_q, S_k,
-            False, CAUSAL, BLOCK_Q, D, STAGES, CONSUMER, DK_FIRST,
+            False, CAUSAL, BLOCK_Q, D, STAGES, CONSUMER,
         )  # fmt: skip
-    k, v = kv
-    own_v, own_k = v.slice(CONSUMER * KEYS, KEYS, dim=0), k.slice(CONSUMER * KEYS, KEYS, dim=0)
-    own_v.store(dv.to(dv_desc.dtype))  # nobody else reads this consumer's rows of V
+    v = kv[1].index(CONSUMER)  # nobody else reads it, and it has been read for the last time
+    box = v._reinterpret(dv_desc.dtype, dv_desc.block_type.shape, dv_desc.layout)
+    v.store(dv.to(dv_desc.dtype))
     fence_async_shared()
-    for n in gl.static_range(D // HALF):  # shared memory holds 64 columns (128 bytes) of all rows, then the next 64
-        part = own_v.slice(n * HALF, HALF, dim=1)
-        dv_box = part._reinterpret(dv_desc.dtype, dv_desc.block_type.shape, dv_desc.layout)
-        tma.async_copy_shared_to_global(dv_desc, [b, h_k, own_column, n * HALF], dv_box)
-    ds_tile, dq_tiles, ds_written, ds_read = exchanged
-    mbarrier.wait(ds_read, taken % 2 ^ 1)  # but both read all of K, for dQ
-    own_k.store((dk * alpha).to(dk_desc.dtype))
+    tma.async_copy_shared_to_global(dv_desc, [b, h_k, own_column, 0], box)
+    tma.store_wait(0)
+    v.store((dk * alpha).to(dk_desc.dtype))
     fence_async_shared()
-    for n in gl.static_range(D // HALF):
-        part = own_k.slice(n * HALF, HALF, dim=1)
-        dk_box = part._reinterpret(dk_desc.dtype, dk_desc.block_type.shape, dk_desc.layout)
-        tma.async_copy_shared_to_global(dk_desc, [b, h_k, own_column, n * HALF], dk_box)
+    tma.async_copy_shared_to_global(dk_desc, [b, h_k, own_column, 0], box)
     tma.store_wait(0)
 
 
@@ -240,16 +226,16 @@ def fa3_backward_kernel(
     q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc, dq_desc, dk_desc, dv_desc, alpha, scale,
     H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr,
-    DK_FIRST: gl.constexpr,
 ):  # fmt: skip
     dtype: gl.constexpr = q_desc.dtype
     keys: gl.constexpr = gl.NVMMASharedLayout.get_default_for([2 * KEYS, D], dtype)
+    own: gl.constexpr = gl.NVMMASharedLayout.get_default_for([KEYS, D], dtype)
     queries: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_Q, D], dtype)
     crossed: gl.constexpr = gl.NVMMASharedLayout.get_default_for([2 * KEYS, BLOCK_Q], dtype)
     added: gl.constexpr = gl.NVMMASharedLayout.get_default_for([HALF, HALF], gl.float32)
     kv = (
-        gl.allocate_shared_memory(dtype, [2 * KEYS, D], keys),
-        gl.allocate_shared_memory(dtype, [2 * KEYS, D], keys),
+        gl.allocate_shared_memory(dtype, [2 * KEYS, D], keys),  # both consumers read all of K, for dQ
+        gl.allocate_shared_memory(dtype, [2, KEYS, D], own),
     )
     rings = (
         gl.allocate_shared_memory(dtype, [STAGES, BLOCK_Q, D], queries),
@@ -285,11 +271,11 @@ def fa3_backward_kernel(
         [
             (multiply, (
                 dq_desc, dk_desc, dv_desc, kv, rings, exchanged, kv_full, barriers, alpha, scale, sizes,
-                CAUSAL, RAGGED, BLOCK_Q, D, STAGES, 0, DK_FIRST,
+                CAUSAL, RAGGED, BLOCK_Q, D, STAGES, 0,
             )),
             (multiply, (
                 dq_desc, dk_desc, dv_desc, kv, rings, exchanged, kv_full, barriers, alpha, scale, sizes,
-                CAUSAL, RAGGED, BLOCK_Q, D, STAGES, 1, DK_FIRST,
+                CAUSAL, RAGGED, BLOCK_Q, D, STAGES, 1,
             )),
             (load, (loaded, kv, rings, kv_full, barriers, sizes, CAUSAL, RAGGED, BLOCK_Q, STAGES)),
         ],
@@ -307,7 +293,7 @@ def scaled_kernel(sum_ptr, dq_ptr, alpha, elements, BLOCK: tl.constexpr):
 
 def fa3_backward(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool = False,
-    alpha: float | None = None, **shape: int,
+    alpha: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """dQ, dK and dV, each of its input's shape and dtype; o and lse as `fa3_forward` returned them.
 
@@ -325,14 +311,12 @@ def fa3_backward(
     dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
     tiles, padded = triton.cdiv(S_k, 2 * KEYS.value), lse2.shape[1]
     group = heads_together(B * H_k, tiles, 2 * S_q * D * q.element_size() * H // H_k, causal)
-    group = shape.get("group", group)
     fa3_backward_kernel[(tiles * B * H_k,)](
-        rows_of_heads(q, block_q), rows_of_heads(k, 2 * KEYS.value), rows_of_heads(v, 2 * KEYS.value),
+        rows_of_heads(q, block_q), rows_of_heads(k, 2 * KEYS.value), rows_of_heads(v, KEYS.value),
         rows_of_heads(do, block_q), numbers(lse2, block_q), numbers(delta, block_q),
-        rows_of_heads(dq_sum, HALF.value, HALF.value), rows_of_heads(dk, KEYS.value, HALF.value), rows_of_heads(dv, KEYS.value, HALF.value),
+        rows_of_heads(dq_sum, HALF.value, HALF.value), rows_of_heads(dk, KEYS.value), rows_of_heads(dv, KEYS.value),
         alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
-        CAUSAL=causal, RAGGED=S_k % (2 * KEYS.value) != 0, BLOCK_Q=block_q, D=D, STAGES=shape.get("stages", 2),
-        DK_FIRST=shape.get("dk_first", 0) == 1,
+        CAUSAL=causal, RAGGED=S_k % (2 * KEYS.value) != 0, BLOCK_Q=block_q, D=D, STAGES=2,
         num_warps=4,
     )  # fmt: skip
     scaled_kernel[(triton.cdiv(dq.numel(), 4096),)](dq_sum, dq, alpha, dq.numel(), BLOCK=4096, num_warps=8)

@@ -14,6 +14,7 @@ that sees no key gets O = 0 and LSE = −inf.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 import triton
@@ -151,7 +152,7 @@ def scan(
     q, k_ring, v_ring, k_full, k_empty, v_full, v_empty, turns, p, m_i, l_i, acc, scale, taken, first, last, blocks,
     last_seen, S_k,
     MASKED: gl.constexpr, CAUSAL: gl.constexpr, NEGATIVE: gl.constexpr, BLOCK_K: gl.constexpr,
-    STAGES: gl.constexpr, CONSUMER: gl.constexpr, PINGPONG: gl.constexpr,
+    STAGES: gl.constexpr, CONSUMER: gl.constexpr, PINGPONG: gl.constexpr, TIGHT: gl.constexpr,
 ):  # fmt: skip
     # blocks first … last - 1 of this tile, counted from the last keys; p is P of the block before `first`
     product: gl.constexpr = accumulator(BLOCK_K)
@@ -167,7 +168,7 @@ def scan(
         acc = warpgroup_mma(p, v_ring.index(before), acc, is_async=True)
         if PINGPONG:
             mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
-        if MASKED:  # the mask needs the registers that P holds until O += P V is done
+        if MASKED and TIGHT:  # three consumers have 160 registers each: the mask needs those of P
             s, acc = warpgroup_mma_wait(0, deps=[s, acc])
         else:
             s = warpgroup_mma_wait(1, deps=[s])  # S is here, O += P V may go on under the softmax
@@ -175,7 +176,7 @@ def scan(
         p32, m_i, l_i, rescale = softmax_step(
             s, m_i, l_i, scale, (blocks - 1 - i) * BLOCK_K, last_seen, S_k, MASKED, CAUSAL, NEGATIVE, BLOCK_K
         )
-        if not MASKED:
+        if not (MASKED and TIGHT):
             acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(v_empty.index(before), count=1)
         acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1, acc.type.layout))[:, None]
@@ -238,11 +239,11 @@ def multiply(
             edge = blocks - whole
             p, m_i, l_i, acc, taken = scan(
                 q, k_ring, v_ring, k_full, k_empty, v_full, v_empty, turns_at, p, m_i, l_i, acc, scale, taken, 1, edge,
-                blocks, last_seen, S_k, True, CAUSAL, NEGATIVE, BLOCK_K, STAGES, CONSUMER, PINGPONG,
+                blocks, last_seen, S_k, True, CAUSAL, NEGATIVE, BLOCK_K, STAGES, CONSUMER, PINGPONG, CONSUMERS == 3,
             )  # fmt: skip
         p, m_i, l_i, acc, taken = scan(
             q, k_ring, v_ring, k_full, k_empty, v_full, v_empty, turns_at, p, m_i, l_i, acc, scale, taken, edge, blocks,
-            blocks, last_seen, S_k, False, CAUSAL, NEGATIVE, BLOCK_K, STAGES, CONSUMER, PINGPONG,
+            blocks, last_seen, S_k, False, CAUSAL, NEGATIVE, BLOCK_K, STAGES, CONSUMER, PINGPONG, CONSUMERS == 3,
         )  # fmt: skip
         mbarrier.arrive(q_empty.index(CONSUMER), count=1)
         slot = (taken - 1) % STAGES
@@ -322,25 +323,42 @@ def fa3_forward_kernel(
         )  # fmt: skip
 
 
-STAGES = 2
-"""Slots of the rings of K and V."""
 _multiprocessors: dict[torch.device, int] = {}
 
 
+@dataclass(frozen=True)
+class Cut:
+    """How the work is cut: consumer warpgroups of 64 queries, and whether two of them take turns to multiply."""
+
+    consumers: int = 2
+    pingpong: bool = False
+    block_k: int = 128
+    stages: int = 2
+
+
+def forward_cut(q: Tensor, k: Tensor) -> Cut:
+    """What was fastest on an H200: three consumers where rows are short, turns where few blocks of keys are scanned."""
+    if k.shape[2] < 2048:
+        return Cut(pingpong=True)
+    return Cut(consumers=3 if q.shape[3] == 64 else 2)
+
+
 def multiprocessors(device: torch.device) -> int:
-    """Of this GPU; asked once, since asking takes as long as launching."""
+    """Of this GPU, asked once, since asking takes as long as launching; a launch that is observed has two programs."""
     if device not in _multiprocessors:
-        _multiprocessors[device] = torch.cuda.get_device_properties(device).multi_processor_count
+        on_gpu = device.type == "cuda"
+        count = torch.cuda.get_device_properties(device).multi_processor_count if on_gpu else 2
+        _multiprocessors[device] = count
     return _multiprocessors[device]
 
 
 def fa3_forward(
-    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None, **shape: int
+    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None, cut: Cut | None = None
 ) -> tuple[Tensor, Tensor]:
     """O [B, H, S_q, D] in q's dtype and LSE [B, H, S_q] in fp32; K and V are [B, H_k, S_k, D], H_k divides H.
 
-    Any strides; `alpha` is 1/√D unless given. D is 64 or 128, dtypes are fp16 and bf16. Raises TypeError or
-    ValueError for what does not go together.
+    Any strides; `alpha` is 1/√D unless given, `cut` is `forward_cut(q, k)`. D is 64 or 128, dtypes are fp16 and
+    bf16. Raises TypeError or ValueError for what does not go together.
     """
     refuse_misfits(q, k, v)
     refuse_unknown(q)
@@ -348,19 +366,18 @@ def fa3_forward(
     B, H, S_q, D = q.shape
     H_k, S_k = k.shape[1:3]
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
-    block_k, consumers = shape.get("block_k", 128), shape.get("consumers", 2)
+    cut = cut or forward_cut(q, k)
     o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    rows = consumers * ROWS.value
-    counter = torch.zeros(1, dtype=torch.int32, device=q.device) if causal else lse  # else never read
-    tiles = triton.cdiv(S_q, rows)
+    counter = torch.zeros(1, dtype=torch.int32, device=q.device)
+    tiles = triton.cdiv(S_q, cut.consumers * ROWS.value)
     group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
-    group = shape.get("group", group)
     fa3_forward_kernel[(min(tiles * B * H, multiprocessors(q.device)),)](
-        rows_of_heads(q, ROWS.value), rows_of_heads(k, block_k), rows_of_heads(v, block_k),
-        rows_of_heads(o, ROWS.value), lse, counter, alpha * LOG2_E, H, H_k, S_q, S_k, group, tiles, tiles * B * H,
-        CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % block_k != 0, BLOCK_K=block_k, D=D,
-        STAGES=shape.get("stages", STAGES), CONSUMERS=consumers, PINGPONG=shape.get("pingpong", 0) == 1, num_warps=4,
+        rows_of_heads(q, ROWS.value), rows_of_heads(k, cut.block_k), rows_of_heads(v, cut.block_k),
+        rows_of_heads(o, ROWS.value), lse, counter, alpha * LOG2_E,
+        H, H_k, S_q, S_k, group, tiles, tiles * B * H,
+        CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % cut.block_k != 0, BLOCK_K=cut.block_k, D=D,
+        STAGES=cut.stages, CONSUMERS=cut.consumers, PINGPONG=cut.pingpong, num_warps=4,
     )  # fmt: skip
     return o, lse
 

@@ -1,11 +1,12 @@
-"""What the Hopper kernels share: register layouts of WGMMA, descriptors of tiles for the copy engine, barriers.
+"""What the Hopper kernels share: register layouts of WGMMA, descriptors of tiles for the copy engine.
 
     >>> rows_of_heads(torch.empty(2, 4, 100, 64, dtype=torch.bfloat16), 64).block_shape
     [1, 1, 64, 64]
 
-A TMA descriptor tells the copy engine where a tensor lies, how large it is and which block it copies at a time:
-what of a block lies outside reads as zero and is not stored. Sources: PTX ISA, sections "Asynchronous warpgroup
-level matrix instructions" and "cp.async.bulk.tensor"; Triton's Gluon tutorials for how they are spelled here.
+A TMA descriptor tells the copy engine where a tensor lies, how large it is and which block it copies at a
+time: what of a block lies outside reads as zero and is not stored. Sources: PTX ISA, sections "Asynchronous
+warpgroup level matrix instructions" and "cp.async.bulk.tensor"; Triton's Gluon tutorials for how they are
+spelled here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-__all__ = ["ELEMENTS", "accumulator", "operand_a", "rows_of_heads", "tiles_of"]
+__all__ = [
+    "ELEMENTS",
+    "accumulator",
+    "complying_rows",
+    "numbers",
+    "operand_a",
+    "refuse_product",
+    "refuse_unknown",
+    "rows_of_heads",
+    "tiles_of",
+]
 
 ELEMENTS = {torch.float16: gl.float16, torch.bfloat16: gl.bfloat16, torch.float32: gl.float32}
 
@@ -36,7 +47,11 @@ def operand_a(product: gl.NVMMADistributedLayout) -> gl.DotOperandLayout:
 def tiles_of(t: Tensor, block: list[int]) -> TensorDescriptor:
     """t in blocks, in the swizzled order that WGMMA reads; its rows begin at multiples of 16 bytes."""
     return TensorDescriptor(
-        t, list(t.shape), list(t.stride()), block, gl.NVMMASharedLayout.get_default_for(block, ELEMENTS[t.dtype])
+        t,
+        list(t.shape),
+        list(t.stride()),
+        block,
+        gl.NVMMASharedLayout.get_default_for(block, ELEMENTS[t.dtype]),
     )
 
 
@@ -54,7 +69,7 @@ def rows_of_heads(t: Tensor, rows: int, columns: int | None = None) -> TensorDes
 
 
 def complying_rows(t: Tensor) -> Tensor:
-    """Matrix t itself if the copy engine can take it as it lies, else a copy with rows at multiples of 16 bytes."""
+    """t [M, N] itself if the copy engine can take it, else a copy with rows at multiples of 16 bytes."""
     per_row = 16 // t.element_size()
     if t.stride(1) == 1 and t.stride(0) > 0 and t.stride(0) % per_row == 0 and t.data_ptr() % 16 == 0:
         return t
@@ -69,3 +84,19 @@ def refuse_product(a: Tensor, b: Tensor) -> None:
         raise TypeError(f"a is {a.dtype} and b is {b.dtype}, expected both in float16 or both in bfloat16")
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise ValueError(f"a is {tuple(a.shape)} and b is {tuple(b.shape)}, expected [M, K] and [K, N]")
+
+
+def refuse_unknown(q: Tensor) -> None:
+    """Raise TypeError or ValueError for what these kernels are not written for."""
+    if q.dtype not in (torch.float16, torch.bfloat16):
+        raise TypeError(
+            f"q is {q.dtype}, expected float16 or bfloat16: WGMMA takes these from shared memory as they lie"
+        )
+    if q.shape[3] not in (64, 128):
+        raise ValueError(f"q has rows of {q.shape[3]}, expected 64 or 128")
+
+
+def numbers(t: Tensor, block: int) -> TensorDescriptor:
+    """Blocks of consecutive elements of t, in the order in which they lie."""
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
+    return TensorDescriptor(t, [t.numel()], [1], [block], layout)

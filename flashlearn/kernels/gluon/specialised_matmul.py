@@ -2,9 +2,10 @@
 
     >>> c = specialised_matmul(a, b)                 # a [M, K] and b [K, N] in fp16 or bf16, c like a
 
-Producer and consumers share a ring of slots and two barriers per slot. `full`: the bytes have arrived, the consumers may
-read. `empty`: both consumers have read, the producer may load. The producer needs few registers and gives its share to
-the consumers. Source: FlashAttention-3 (Shah et al., 2024, section 3.1); CUTLASS calls it a warp-specialised pipeline.
+Producer and consumers share a ring of slots and two barriers per slot. `full`: the bytes have arrived, the
+consumers may read. `empty`: both consumers have read, the producer may load. The producer needs few
+registers and gives its share to the consumers. Source: FlashAttention-3 (Shah et al., 2024, section 3.1);
+CUTLASS calls it a warp-specialised pipeline.
 """
 
 from __future__ import annotations
@@ -93,8 +94,10 @@ def specialised_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr):
     )
 
 
-def specialised_matmul(a: Tensor, b: Tensor, block: tuple[int, int, int] = (128, 256, 64), stages: int = 3) -> Tensor:
-    """a [M, K] times b [K, N] in fp16 or bf16, summed in fp32; `block` is (M, N, K), half of M for each consumer.
+def specialised_matmul(
+    a: Tensor, b: Tensor, block: tuple[int, int, int] = (128, 256, 64), stages: int = 3
+) -> Tensor:
+    """a [M, K] times b [K, N] in fp16 or bf16, summed in fp32; `block` is (M, N, K), half of M per consumer.
 
     Raises TypeError or ValueError for what does not go together.
     """

@@ -2,9 +2,9 @@
 
     >>> y = tma_copy(torch.randn(100, 72, device="cuda"))                 # y equals x
 
-One thread asks the copy engine for a whole tile and goes on; nobody computes addresses or masks, since the descriptor
-knows where the tensor ends. What arrives is counted in bytes by a barrier in shared memory (PTX ISA, sections
-"cp.async.bulk.tensor" and "mbarrier").
+One thread asks the copy engine for a whole tile and goes on; nobody computes addresses or masks, since the
+descriptor knows where the tensor ends. What arrives is counted in bytes by a barrier in shared memory (PTX
+ISA, sections "cp.async.bulk.tensor" and "mbarrier").
 """
 
 from __future__ import annotations

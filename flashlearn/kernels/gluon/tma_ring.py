@@ -2,8 +2,9 @@
 
     >>> y = tma_ring(torch.randn(1000, 520, device="cuda"))              # y [1000]: the sum of each row
 
-A barrier has phases 0, 1, 0, 1 …: the n-th use of a slot is over when the phase n % 2 is. So tile i lies in slot
-i % STAGES, and its barrier is waited for with the phase i // STAGES % 2 (PTX ISA, section "Phase of the mbarrier object").
+A barrier has phases 0, 1, 0, 1 …: the n-th use of a slot is over when the phase n % 2 is. So tile i lies in
+slot i % STAGES, and its barrier is waited for with the phase i // STAGES % 2 (PTX ISA, section "Phase of
+the mbarrier object").
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
         mbarrier.init(full.index(slot), count=1)
     for i in gl.static_range(STAGES - 1):  # all slots but one are on their way before the first is needed
         mbarrier.expect(full.index(i), x_desc.block_type.nbytes, pred=i < tiles)
-        tma.async_copy_global_to_shared(x_desc, [first_row, i * columns], full.index(i), ring.index(i), pred=i < tiles)
+        tma.async_copy_global_to_shared(
+            x_desc, [first_row, i * columns], full.index(i), ring.index(i), pred=i < tiles
+        )
     total = gl.zeros([rows], gl.float32, layout=gl.SliceLayout(1, layout))
     for i in range(tiles):
         # the slot that tile i - 1 left: it has been read, its values are in registers
@@ -53,7 +56,7 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
 
 
 def tma_ring(x: Tensor, block: tuple[int, int] = (32, 64), stages: int = 3) -> Tensor:
-    """The sum of each row of x [M, N] in fp32, through `stages` buffers. Raises ValueError if x is no matrix."""
+    """The sum of each row of x [M, N] in fp32, by `stages` buffers. Raises ValueError if x is no matrix."""
     if x.ndim != 2:
         raise ValueError(f"x has shape {tuple(x.shape)}, expected two dimensions [M, N]")
     x = complying_rows(x)

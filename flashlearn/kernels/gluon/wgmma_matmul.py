@@ -2,9 +2,9 @@
 
     >>> c = wgmma_matmul(a, b)                       # a [M, K] and b [K, N] in fp16 or bf16, c like a
 
-WGMMA reads its operands from shared memory by itself: four warps issue it together and go on. Two waits keep it honest:
-the barrier before it (the tiles have arrived), and the wait for the WGMMA before its buffer is filled again.
-Source: PTX ISA, section "Asynchronous warpgroup level matrix instructions".
+WGMMA reads its operands from shared memory by itself: four warps issue it together and go on. Two waits
+keep it honest: the barrier before it (the tiles have arrived), and the wait for the WGMMA before its buffer
+is filled again. Source: PTX ISA, section "Asynchronous warpgroup level matrix instructions".
 """
 
 from __future__ import annotations
@@ -54,7 +54,17 @@ def wgmma_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, num_war
         # the product of step i - 1 may still run and reads its slot; that of step i - 2 has been waited for
         ahead = i + STAGES - 2
         free, full_one = ahead % STAGES, i % STAGES
-        fetch(a_desc, b_desc, m, n, ahead * BLOCK_K, a.index(free), b.index(free), full.index(free), ahead < steps)
+        fetch(
+            a_desc,
+            b_desc,
+            m,
+            n,
+            ahead * BLOCK_K,
+            a.index(free),
+            b.index(free),
+            full.index(free),
+            ahead < steps,
+        )
         mbarrier.wait(full.index(full_one), i // STAGES % 2)
         acc = warpgroup_mma(a.index(full_one), b.index(full_one), acc, is_async=True)
         acc = warpgroup_mma_wait(1, deps=[acc])  # all but the newest are done
@@ -68,7 +78,9 @@ def wgmma_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, num_war
     tma.store_wait(0)
 
 
-def wgmma_matmul(a: Tensor, b: Tensor, block: tuple[int, int, int] = (128, 128, 64), stages: int = 4) -> Tensor:
+def wgmma_matmul(
+    a: Tensor, b: Tensor, block: tuple[int, int, int] = (128, 128, 64), stages: int = 4
+) -> Tensor:
     """a [M, K] times b [K, N] in fp16 or bf16, summed in fp32; `block` is (M, N, K), `stages` is 3 or more.
 
     Raises TypeError or ValueError for what does not go together.

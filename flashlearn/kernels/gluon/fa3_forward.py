@@ -145,7 +145,8 @@ def fa3_forward(
     cut = cut or forward_cut(q, k)
     o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    counter = torch.zeros(1, dtype=torch.int32, device=q.device)
+    # under a mask programs fetch their tiles by it; else nobody reads it, and zeros would be one launch more
+    counter = (torch.zeros if causal else torch.empty)(1, dtype=torch.int32, device=q.device)
     tiles = triton.cdiv(S_q, cut.consumers * ROWS.value)
     group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
     fa3_forward_kernel[(min(tiles * B * H, multiprocessors(q.device)),)](

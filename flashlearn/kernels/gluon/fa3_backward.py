@@ -1,14 +1,14 @@
-"""FlashAttention-3's backward pass: each program owns 128 keys, two consumer warpgroups hold 64 of them each.
+"""FlashAttention-3's backward pass: five products per block, and dQ added up by the copy engine.
 
     >>> o, lse = fa3_forward(q, k, v, causal=True)
-    >>> dq, dk, dv = fa3_backward(q, k, v, o, do, lse, causal=True)         # each like its input
+    >>> dq, dk, dv = fa3_backward(q, k, v, o, do, lse, causal=True)      # each like its input
 
-Five products. Sᵀ = K Qᵀ and dPᵀ = V dOᵀ have keys as rows, so that Pᵀ and dSᵀ go into dV += Pᵀ dO and dK +=
-dSᵀ Q straight from registers. dQ += dS K sums over the keys of both consumers: they exchange dSᵀ through
-shared memory, each computes half of the tile, and the copy engine adds it to dQ in global memory in fp32.
-The order of these additions differs from run to run, so dQ may differ in its last bits. Sources:
-FlashAttention-3 (Shah et al., 2024, section 3 and appendix B.1), FlashAttention-2 (Dao, 2023, algorithm 2).
-Tensors are [B, H, S, D] in fp16 or bf16, D is 64 or 128.
+A program owns 128 keys, two consumer warpgroups 64 each, and a producer warp sends the blocks of queries
+past them. Sᵀ = K Qᵀ and dPᵀ = V dOᵀ have keys as rows, so that Pᵀ and dSᵀ feed dV and dK from registers. For
+dQ the consumers exchange dSᵀ through shared memory, each computes half of the columns, and the copy engine
+adds them to an fp32 sum in global memory. Sums are added in no fixed order, so two calls may differ in the
+last bits. Sources: FlashAttention-3 (Shah et al., 2024, section 3 and appendix B.1), FlashAttention-2 (Dao,
+2023, algorithm 2). The contract is that of `tuned_backward`, for D 64 or 128 in fp16 or bf16.
 """
 
 from __future__ import annotations
@@ -21,85 +21,150 @@ import triton.language as tl
 from torch import Tensor
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import mbarrier
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma_wait,
+)
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from flashlearn.kernels.described import complying, heads_together, like
-from flashlearn.kernels.gluon.backward_partitions import HALF, KEYS, load, multiply
-from flashlearn.kernels.gluon.parts import numbers, refuse_unknown, rows_of_heads
+from flashlearn.kernels.gluon.fa3_backward_load import block_at, load
+from flashlearn.kernels.gluon.fa3_backward_scan import (
+    BLOCK_Q,
+    KEYS,
+    add_to_dq,
+    part_of_dq,
+    scan_queries_past_keys,
+)
+from flashlearn.kernels.gluon.fa3_forward import refuse_unknown
+from flashlearn.kernels.gluon.parts import accumulator, operand_a, rows_of_heads, tiles_of
 from flashlearn.kernels.tuned_backward import delta_and_lse
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
 __all__ = ["fa3_backward"]
 
 
-@gluon.jit(do_not_specialize=["GROUP", "TILES"])
+@gluon.jit
+def multiply(
+    outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
+    CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
+    STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
+):  # fmt: skip
+    # a consumer: 64 of the program's keys
+    dq_desc, dk_desc, dv_desc = outputs
+    k_tiles, v_tiles, _, _, _, _ = tiles
+    kv_full, _, _, exchanged = barriers
+    H, H_K, S_q, S_k, S_PADDED, _, _ = sizes
+    b, h_k, first_column, first, whole, last = block_at(sizes, CAUSAL)
+    first_column += CONSUMER * KEYS
+    columns = first_column + gl.arange(0, KEYS, gl.SliceLayout(1, accumulator(BLOCK_Q)))
+    k = k_tiles.index(CONSUMER).reshape([KEYS, D])
+    v = v_tiles.index(CONSUMER).reshape([KEYS, D])
+    dq_tile = dq_tiles.index(CONSUMER)
+    dk = gl.zeros([KEYS, D], gl.float32, accumulator(D))
+    dv = gl.zeros([KEYS, D], gl.float32, accumulator(D))
+    # before the first block there is nothing: dS is zero, and so is what it adds to dQ
+    zeros = gl.zeros([KEYS, BLOCK_Q], v_tiles.dtype, accumulator(BLOCK_Q))
+    exchange.index(CONSUMER).store(zeros)
+    fence_async_shared()
+    mbarrier.arrive(exchanged.index(0), count=1)
+    row_before = (b * H + h_k * (H // H_K)) * S_PADDED
+    mbarrier.wait(kv_full.index(0), 0)
+    if REGISTERS:  # both are left operands of every block: shared memory is read once
+        k = k.load(operand_a(accumulator(BLOCK_Q)))
+        v = v.load(operand_a(accumulator(BLOCK_Q)))
+    taken = 0
+    for h in range(h_k * (H // H_K), (h_k + 1) * (H // H_K)):
+        dq_row = (b * H + h) * S_PADDED
+        if CAUSAL:
+            dk, dv, taken, row_before = scan_queries_past_keys(
+                dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
+                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, D, STAGES, CONSUMER,
+            )  # fmt: skip
+        dk, dv, taken, row_before = scan_queries_past_keys(
+            dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
+            S_k - S_q, S_k, taken, gl.maximum(first, whole), last, row_before, False, RAGGED, D,
+            STAGES, CONSUMER,
+        )  # fmt: skip
+    mbarrier.wait(exchanged.index(taken % 3), taken // 3 & 1)
+    dq = part_of_dq(k_tiles, exchange, taken % 3, D, CONSUMER)
+    dq = warpgroup_mma_wait(0, deps=[dq])
+    add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER)
+    # V of this consumer is done with: its buffer takes dV, and then dK
+    box = v_tiles.index(CONSUMER)
+    out = box.reshape([KEYS, D])
+    out.store(dv.to(v.dtype))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(dv_desc, [b, h_k, first_column, 0], box)
+    tma.store_wait(0)
+    out.store((dk * alpha).to(v.dtype))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(dk_desc, [b, h_k, first_column, 0], box)
+    tma.store_wait(0)
+
+
+@gluon.jit
+def ring(SLOTS: gl.constexpr, ARRIVALS: gl.constexpr):
+    # SLOTS barriers, each of which completes a phase when ARRIVALS arrivals have come, and their bytes
+    barriers = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
+    for slot in gl.static_range(SLOTS):
+        mbarrier.init(barriers.index(slot), count=ARRIVALS)
+    return barriers
+
+
+@gluon.jit(do_not_specialize=["GROUP", "TILES", "S_PADDED"])
 def fa3_backward_kernel(
     q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc, dq_desc, dk_desc, dv_desc, alpha, scale,
     H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
-    CAUSAL: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr,
+    CAUSAL: gl.constexpr, RAGGED: gl.constexpr, STAGES: gl.constexpr, REGISTERS: gl.constexpr,
 ):  # fmt: skip
-    dtype: gl.constexpr = q_desc.dtype
-    keys: gl.constexpr = gl.NVMMASharedLayout.get_default_for([2 * KEYS, D], dtype)
-    own: gl.constexpr = gl.NVMMASharedLayout.get_default_for([KEYS, D], dtype)
-    queries: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_Q, D], dtype)
-    crossed: gl.constexpr = gl.NVMMASharedLayout.get_default_for([2 * KEYS, BLOCK_Q], dtype)
-    added: gl.constexpr = gl.NVMMASharedLayout.get_default_for([HALF, HALF], gl.float32)
-    kv = (
-        gl.allocate_shared_memory(dtype, [2 * KEYS, D], keys),  # both consumers read all of K, for dQ
-        gl.allocate_shared_memory(dtype, [2, KEYS, D], own),
-    )
-    rings = (
-        gl.allocate_shared_memory(dtype, [STAGES, BLOCK_Q, D], queries),
-        gl.allocate_shared_memory(dtype, [STAGES, BLOCK_Q, D], queries),
-        gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], lse_desc.layout),
-        gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], delta_desc.layout),
-    )
-    kv_full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-    ds_written = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-    ds_read = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-    mbarrier.init(kv_full, count=1)
-    mbarrier.init(ds_written, count=2)
-    mbarrier.init(ds_read, count=2)
-    exchanged = (
-        gl.allocate_shared_memory(dtype, [2 * KEYS, BLOCK_Q], crossed),
-        gl.allocate_shared_memory(gl.float32, [2, HALF, HALF], added),
-        ds_written,
-        ds_read,
-    )
-    q_full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    q_empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    do_full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    do_empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for slot in gl.static_range(STAGES):
-        mbarrier.init(q_full.index(slot), count=1)
-        mbarrier.init(q_empty.index(slot), count=2)
-        mbarrier.init(do_full.index(slot), count=1)
-        mbarrier.init(do_empty.index(slot), count=2)
-    barriers = (q_full, q_empty, do_full, do_empty)
+    D: gl.constexpr = q_desc.block_type.shape[3]
+    k_tiles = gl.allocate_shared_memory(k_desc.dtype, [2, 1, 1, KEYS, D], k_desc.layout)
+    v_tiles = gl.allocate_shared_memory(v_desc.dtype, [2, 1, 1, KEYS, D], v_desc.layout)
+    q_ring = gl.allocate_shared_memory(q_desc.dtype, [STAGES, 1, 1, BLOCK_Q, D], q_desc.layout)
+    do_ring = gl.allocate_shared_memory(do_desc.dtype, [STAGES, 1, 1, BLOCK_Q, D], do_desc.layout)
+    lse_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], lse_desc.layout)
+    delta_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], delta_desc.layout)
+    dst: gl.constexpr = gl.NVMMASharedLayout.get_default_for([KEYS, BLOCK_Q], q_desc.dtype)
+    exchange = gl.allocate_shared_memory(q_desc.dtype, [3 * 2, KEYS, BLOCK_Q], dst)
+    dq_tiles = gl.allocate_shared_memory(gl.float32, [2, BLOCK_Q, D // 2], dq_desc.layout)
+    kv_full, full, empty = ring(1, 1), ring(STAGES, 1), ring(STAGES, 2)
+    exchanged = ring(3, 2)  # both consumers have written their dSᵀ
+    tiles = (k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring)
+    barriers = (kv_full, full, empty, exchanged)
     sizes = (H, H_K, S_q, S_k, S_PADDED, GROUP, TILES)
-    loaded = (q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc)
-    gl.warp_specialize(
+    inputs = (q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc)
+    outputs = (dq_desc, dk_desc, dv_desc)
+    gl.warp_specialize(  # registers: 2 · 128 · 240 + 128 · 24 of 65536
         [
-            (multiply, (
-                dq_desc, dk_desc, dv_desc, kv, rings, exchanged, kv_full, barriers, alpha, scale, sizes,
-                CAUSAL, RAGGED, BLOCK_Q, D, STAGES, 0,
-            )),
-            (multiply, (
-                dq_desc, dk_desc, dv_desc, kv, rings, exchanged, kv_full, barriers, alpha, scale, sizes,
-                CAUSAL, RAGGED, BLOCK_Q, D, STAGES, 1,
-            )),
-            (load, (loaded, kv, rings, kv_full, barriers, sizes, CAUSAL, RAGGED, BLOCK_Q, STAGES)),
+            (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
+                        CAUSAL, RAGGED, D, STAGES, 0, REGISTERS)),
+            (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
+                        CAUSAL, RAGGED, D, STAGES, 1, REGISTERS)),
+            (load, (inputs, tiles, barriers, sizes, CAUSAL, STAGES)),
         ],
         [4, 1], [240, 24],
     )  # fmt: skip
 
 
 @triton.jit
-def scaled_kernel(sum_ptr, dq_ptr, alpha, elements, BLOCK: tl.constexpr):
-    # dQ in fp32 to dQ in its dtype, times alpha
-    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    dq = tl.load(sum_ptr + at, mask=at < elements, other=0.0) * alpha
-    tl.store(dq_ptr + at, dq.to(dq_ptr.dtype.element_ty), mask=at < elements)
+def finish_dq_kernel(sum_ptr, dq_ptr, alpha, S_q, S_PADDED, D: tl.constexpr, BLOCK: tl.constexpr):
+    # dQ = alpha · the sum over keys, in the inputs' dtype; programs own BLOCK rows of one head
+    tiles = S_PADDED // BLOCK
+    bh = (tl.program_id(0) // tiles).to(tl.int64)
+    rows = tl.program_id(0) % tiles * BLOCK + tl.arange(0, BLOCK)
+    d = tl.arange(0, D)
+    total = tl.load(sum_ptr + (bh * S_PADDED + rows)[:, None] * D + d[None, :])
+    dq = (total * alpha).to(dq_ptr.dtype.element_ty)
+    tl.store(dq_ptr + (bh * S_q + rows)[:, None] * D + d[None, :], dq, mask=(rows < S_q)[:, None])
+
+
+def flat(t: Tensor) -> TensorDescriptor:
+    """t, dense, as one row of fp32 numbers in blocks of 64, as they lie."""
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
+    return TensorDescriptor(t, [t.numel()], [1], [64], layout)
 
 
 def fa3_backward(
@@ -108,7 +173,8 @@ def fa3_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """dQ, dK and dV, each of its input's shape and dtype; o and lse as `fa3_forward` returned them.
 
-    Any strides; `alpha` is 1/√D unless given. Raises TypeError or ValueError for what does not go together.
+    Any strides; `alpha` is 1/√D unless given. Raises TypeError or ValueError for what does not go together
+    or is not for these kernels.
     """
     refuse_misfits(q, k, v)
     refuse_unknown(q)
@@ -116,20 +182,18 @@ def fa3_backward(
     B, H, S_q, D = q.shape
     H_k, S_k = k.shape[1:3]
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
-    block_q = 64 if D == 128 else 128
     delta, lse2 = delta_and_lse(o, do, lse)
-    dq_sum = torch.zeros((B, H, S_q, D), dtype=torch.float32, device=q.device)
+    padded = lse2.shape[1]
+    dq_sum = torch.zeros((B * H * padded, D), dtype=torch.float32, device=q.device)
     dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
-    tiles, padded = triton.cdiv(S_k, 2 * KEYS.value), lse2.shape[1]
-    group = heads_together(B * H_k, tiles, 2 * S_q * D * q.element_size() * H // H_k, causal)
+    tiles = triton.cdiv(S_k, 128)
+    group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
     fa3_backward_kernel[(tiles * B * H_k,)](
-        rows_of_heads(q, block_q), rows_of_heads(k, 2 * KEYS.value), rows_of_heads(v, KEYS.value),
-        rows_of_heads(do, block_q), numbers(lse2, block_q), numbers(delta, block_q),
-        rows_of_heads(dq_sum, HALF.value, HALF.value), rows_of_heads(dk, KEYS.value),
-        rows_of_heads(dv, KEYS.value),
-        alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
-        CAUSAL=causal, RAGGED=S_k % (2 * KEYS.value) != 0, BLOCK_Q=block_q, D=D, STAGES=2,
-        num_warps=4,
+        rows_of_heads(q, 64), rows_of_heads(k, 64), rows_of_heads(v, 64), rows_of_heads(do, 64),
+        flat(lse2), flat(delta), tiles_of(dq_sum, [64, D // 2]),
+        rows_of_heads(dk, 64), rows_of_heads(dv, 64), alpha, alpha * LOG2_E,
+        H, H_k, S_q, S_k, padded, group, tiles,
+        CAUSAL=causal, RAGGED=S_k % 128 != 0, STAGES=2, REGISTERS=D == 64, num_warps=4,
     )  # fmt: skip
-    scaled_kernel[(triton.cdiv(dq.numel(), 4096),)](dq_sum, dq, alpha, dq.numel(), BLOCK=4096, num_warps=8)
+    finish_dq_kernel[(padded // 64 * B * H,)](dq_sum, dq, alpha, S_q, padded, D=D, BLOCK=64)
     return dq, dk, dv

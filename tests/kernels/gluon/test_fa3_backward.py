@@ -1,0 +1,100 @@
+"""The backward pass for Hopper compiles where there is no such GPU, and agrees with fp64 where there is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from triton.backends.compiler import GPUTarget
+from triton.compiler import compile as compile_for
+from triton.experimental.gluon._runtime import GluonASTSource
+from triton.runtime.jit import mangle_type
+
+from flashlearn.kernels.gluon import fa3_backward as module
+from flashlearn.kernels.gluon.fa3_backward import fa3_backward, flat
+from flashlearn.kernels.gluon.parts import rows_of_heads, tiles_of
+from flashlearn.machine import device
+
+HOPPER = GPUTarget("cuda", 90, 32)
+SHARED = 227 * 1024
+"""Bytes that a program may have on Hopper."""
+hopper_only = pytest.mark.skipif(
+    not device.has_gpu() or torch.cuda.get_device_capability()[0] != 9, reason="WGMMA needs a Hopper GPU"
+)
+
+
+@pytest.mark.parametrize("D", [64, 128])
+def test_the_kernel_compiles_for_hopper_where_there_is_none(D):
+    x = torch.empty(1, 2, 256, D, dtype=torch.bfloat16)
+    numbers = torch.empty(512)
+    described = [rows_of_heads(x, 64) for _ in range(4)]
+    sums = [flat(numbers), flat(numbers), tiles_of(torch.empty(512, D), [64, D // 2])]
+    values = [
+        *described,
+        *sums,
+        rows_of_heads(x, 64),
+        rows_of_heads(x, 64),
+        0.5,
+        0.5,
+        2,
+        2,
+        256,
+        256,
+        256,
+        2,
+        2,
+    ]
+    constants = {"CAUSAL": False, "RAGGED": False, "STAGES": 2, "REGISTERS": D == 64}
+    kernel = module.fa3_backward_kernel
+    signature = dict(zip(kernel.arg_names, map(mangle_type, values), strict=False))
+    signature |= dict.fromkeys(constants, "constexpr")
+    constexprs = {(kernel.arg_names.index(name),): value for name, value in constants.items()}
+    compiled = compile_for(
+        GluonASTSource(kernel, signature, constexprs), target=HOPPER, options={"num_warps": 4}
+    )
+    assert compiled.metadata.shared <= SHARED
+    assert "cp.reduce.async.bulk.tensor" in compiled.asm["ptx"]
+    assert "setmaxnreg.inc" in compiled.asm["ptx"]
+
+
+def reference(q, k, v, do, causal, alpha):
+    """O, LSE and the gradients in fp64 through autograd; a query that sees no key gets zeros and −inf."""
+    q, k, v = (t.double().requires_grad_() for t in (q, k, v))
+    heads, S_q, S_k = q.shape[1] // k.shape[1], q.shape[2], k.shape[2]
+    s = q @ k.repeat_interleave(heads, 1).mT * alpha
+    if causal:
+        rows, columns = (torch.arange(S, device=q.device) for S in (S_q, S_k))
+        s = s.masked_fill(columns > rows[:, None] + S_k - S_q, -math.inf)
+    lse = s.logsumexp(-1)
+    p = (s - lse.clamp_min(-1e30)[..., None]).exp()
+    o = p @ v.repeat_interleave(heads, 1)
+    return o, lse, torch.autograd.grad(o, (q, k, v), do.double())
+
+
+@hopper_only
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("D", [64, 128])
+@pytest.mark.parametrize(
+    "shape", [(2, 4, 2, 300, 300), (1, 4, 4, 100, 357), (2, 3, 1, 357, 100), (1, 2, 2, 513, 1025)]
+)
+def test_gradients_agree_with_fp64(shape, D, causal):
+    B, H, H_k, S_q, S_k = shape
+    draw = torch.Generator("cuda").manual_seed(S_q)
+    q, k, v, do = (
+        torch.randn(B, S, heads, D, device="cuda", generator=draw).to(torch.bfloat16).transpose(1, 2)
+        for S, heads in ((S_q, H), (S_k, H_k), (S_k, H_k), (S_q, H))
+    )
+    o, lse, right = reference(q, k, v, do, causal, alpha=-0.2)
+    answer = fa3_backward(q, k, v, o.to(q.dtype), do, lse.float(), causal, alpha=-0.2)
+    for own, exact in zip(answer, right, strict=True):
+        assert (own - exact).norm() <= 1e-2 * exact.norm()
+
+
+def test_what_these_kernels_cannot_take_is_refused_in_a_sentence():
+    q = torch.zeros(1, 1, 8, 32, dtype=torch.float16)
+    o, lse = torch.zeros_like(q), torch.zeros(1, 1, 8)
+    with pytest.raises(ValueError, match="64 or 128"):
+        fa3_backward(q, q, q, o, o, lse)
+    with pytest.raises(TypeError, match="float16 or bfloat16"):
+        fa3_backward(q.float(), q.float(), q.float(), o, o, lse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import pytest
@@ -11,6 +12,8 @@ from triton.compiler import compile as compile_for
 from triton.experimental.gluon._runtime import GluonASTSource
 from triton.runtime.jit import mangle_type
 
+from flashlearn.interpreter.errors import NeedsGpu
+from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon import fa3_backward as module
 from flashlearn.kernels.gluon.fa3_backward import fa3_backward, flat
 from flashlearn.kernels.gluon.parts import rows_of_heads, tiles_of
@@ -72,6 +75,34 @@ def reference(q, k, v, do, causal, alpha):
     return o, lse, torch.autograd.grad(o, (q, k, v), do.double())
 
 
+def drawn(shape, D, where):
+    """q, k, v and do of the shape (B, H, H_k, S_q, S_k), strided as [B, S, H, D] in memory."""
+    B, H, H_k, S_q, S_k = shape
+    draw = torch.Generator(where).manual_seed(S_q)
+    return (
+        torch.randn(B, S, heads, D, device=where, generator=draw).to(torch.bfloat16).transpose(1, 2)
+        for S, heads in ((S_q, H), (S_k, H_k), (S_k, H_k), (S_q, H))
+    )
+
+
+def assert_near_to_fp64(shape, D, causal, where, around=None):
+    q, k, v, do = drawn(shape, D, where)
+    o, lse, right = reference(q, k, v, do, causal, alpha=-0.2)
+    with around or contextlib.nullcontext():
+        answer = fa3_backward(q, k, v, o.detach().to(q.dtype), do, lse.detach().float(), causal, alpha=-0.2)
+    for own, exact in zip(answer, right, strict=True):
+        assert (own - exact).norm() <= 1e-2 * exact.norm()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("D", "shape"), [(64, (1, 2, 1, 100, 150)), (128, (1, 2, 2, 70, 40))])
+def test_observed_gradients_agree_with_fp64(shape, D, causal):
+    try:
+        assert_near_to_fp64(shape, D, causal, "cpu", around=observing(seed=1))
+    except NeedsGpu as reason:
+        pytest.skip(f"this interpreter does not run Gluon: {reason}")
+
+
 @hopper_only
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("D", [64, 128])
@@ -79,16 +110,7 @@ def reference(q, k, v, do, causal, alpha):
     "shape", [(2, 4, 2, 300, 300), (1, 4, 4, 100, 357), (2, 3, 1, 357, 100), (1, 2, 2, 513, 1025)]
 )
 def test_gradients_agree_with_fp64(shape, D, causal):
-    B, H, H_k, S_q, S_k = shape
-    draw = torch.Generator("cuda").manual_seed(S_q)
-    q, k, v, do = (
-        torch.randn(B, S, heads, D, device="cuda", generator=draw).to(torch.bfloat16).transpose(1, 2)
-        for S, heads in ((S_q, H), (S_k, H_k), (S_k, H_k), (S_q, H))
-    )
-    o, lse, right = reference(q, k, v, do, causal, alpha=-0.2)
-    answer = fa3_backward(q, k, v, o.to(q.dtype), do, lse.float(), causal, alpha=-0.2)
-    for own, exact in zip(answer, right, strict=True):
-        assert (own - exact).norm() <= 1e-2 * exact.norm()
+    assert_near_to_fp64(shape, D, causal, "cuda")
 
 
 def test_what_these_kernels_cannot_take_is_refused_in_a_sentence():

@@ -38,8 +38,7 @@ from flashlearn.kernels.gluon.fa3_backward_scan import (
     part_of_dq,
     scan_queries_past_keys,
 )
-from flashlearn.kernels.gluon.fa3_forward import refuse_unknown
-from flashlearn.kernels.gluon.parts import accumulator, operand_a, rows_of_heads, tiles_of
+from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
 from flashlearn.kernels.tuned_backward import delta_and_lse
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 

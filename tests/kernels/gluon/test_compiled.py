@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from flashlearn.kernels.gluon.fa3_backward import fa3_backward_kernel
 from flashlearn.kernels.gluon.fa3_forward import fa3_forward_kernel
 from flashlearn.kernels.gluon.specialised_matmul import specialised_matmul_kernel
 from flashlearn.kernels.gluon.tma_copy import tma_copy_kernel
 from flashlearn.kernels.gluon.tma_ring import tma_ring_kernel
 from flashlearn.kernels.gluon.wgmma_matmul import wgmma_matmul_kernel
-from tests.kernels.gluon.compiled import Assembled, assembled, numbers, tile
+from tests.kernels.gluon.compiled import Assembled, assembled, tile
 
 SHARED = 227 * 1024
 """Bytes that a program may have on compute capability 9.0."""
@@ -68,18 +67,3 @@ def test_the_forward_overlaps_a_softmax_with_a_product_and_spills_nothing(D, con
     assert fits(kernel)
     assert kernel.spilled == 0
     assert "wgmma.wait_group.sync.aligned 1" in kernel.ptx
-
-
-@pytest.mark.parametrize("D", [64, 128])
-def test_the_backward_adds_dq_by_tma(D, tmp_path):
-    queries = 64 if D == 128 else 128
-    rows, half = tile([1, 1, queries, D]), tile([1, 1, 64, D])
-    types = {
-        "q_desc": rows, "do_desc": rows, "k_desc": tile([1, 1, 128, D]), "v_desc": half, "dk_desc": half,
-        "dv_desc": half, "dq_desc": tile([1, 1, 64, 64], "fp32"), "lse_desc": numbers(queries),
-        "delta_desc": numbers(queries), "alpha": "fp32", "scale": "fp32", "S_PADDED": "i32", **SIZES,
-    }  # fmt: skip
-    constants = {"CAUSAL": True, "RAGGED": False, "BLOCK_Q": queries, "D": D, "STAGES": 2}
-    kernel = assembled(fa3_backward_kernel, types, constants, tmp_path)
-    assert fits(kernel)
-    assert "cp.reduce.async.bulk.tensor" in kernel.ptx

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from triton._C.libtriton import ir as _ir
@@ -51,6 +53,10 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
         # what would assert in debug mode that no integer overflows, and is thrown away here: half of the time
         self.options = dataclasses.replace(self.options, sanitize_overflow=False)
         self.grid_idx = (0, 0, 0)
+
+    def run_program(self, program: Callable, arguments: dict[str, Any]) -> None:
+        """Run one program of the grid to its end."""
+        program(**arguments)
 
     # memory
 

@@ -57,10 +57,12 @@ def _loop_type(bounds: list[Any]) -> tl.dtype:
 
 
 @contextlib.contextmanager
-def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSemantic]:
+def interpreted(
+    builder: ObservedBuilder, call: Callable, kind: type[TritonSemantic] = ObservedSemantic
+) -> Iterator[TritonSemantic]:
     """Make `tl.*` run on `builder`; jitted helpers met inside go to `call(function, args, kwargs)`."""
-    semantic = ObservedSemantic(builder)
-    scope = _Scope()
+    semantic = kind(builder)
+    scope = Scope()
     language = None
     try:
         scope.set(interpreter, "interpreter_builder", builder)
@@ -93,7 +95,7 @@ def interpreted(builder: ObservedBuilder, call: Callable) -> Iterator[TritonSema
             _restore(scope, language)  # again, should a time limit or Ctrl-C have come just now
 
 
-def _restore(scope: _Scope, language: Any) -> None:
+def _restore(scope: Scope, language: Any) -> None:
     scope.restore()
     if language is not None:
         language.restore()
@@ -129,7 +131,7 @@ def _sum(self, value: tl.tensor) -> tl.tensor:
     return self.to_tensor(data, value.dtype)
 
 
-class _Scope:
+class Scope:
     """Attributes that are put back in reverse order."""
 
     def __init__(self) -> None:
@@ -137,6 +139,7 @@ class _Scope:
         self._filled: list[tuple[ModuleType, dict[str, Any]]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute until `restore`."""
         self._changes.append((owner, name, vars(owner).get(name, self)))
         setattr(owner, name, value)
 
@@ -150,6 +153,7 @@ class _Scope:
         vars(owner).update(members)
 
     def restore(self) -> None:
+        """Put everything back."""
         while self._filled:
             module, before = self._filled[-1]
             vars(module).update(before)

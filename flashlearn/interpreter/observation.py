@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flashlearn.interpreter.gluon.timeline import TimelineEvent
     from flashlearn.outcome import Caution, Place
 
 
@@ -62,6 +63,7 @@ class Observation:
     are the masked loads without `other=` (tensor, place): what their hidden lanes hold is undefined.
     `unread` marks, by input, the elements that no program loaded; inputs that no program touched are not
     in it, since a launcher may have copied them.
+    `timeline` is what Gluon kernels did when, by a model of time.
     `accesses` counts the loads, stores and atomics of all programs, each whole tile as one.
     `warnings` are what was seen that another machine may not forgive, once per kind and line.
     """
@@ -73,6 +75,7 @@ class Observation:
     undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
     unread: dict[str, Any] = field(default_factory=dict)
     accesses: int = 0
+    timeline: tuple[TimelineEvent, ...] = ()
 
     @property
     def bytes_requested(self) -> int:

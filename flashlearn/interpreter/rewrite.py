@@ -19,6 +19,7 @@ from triton.runtime.interpreter import ASTTransformer
 
 from flashlearn.interpreter import elementwise, libdevice, loop_types
 from flashlearn.interpreter.access import LEARNER_CODE
+from flashlearn.interpreter.gluon import rows
 
 if TYPE_CHECKING:
     from flashlearn.interpreter.values import Values
@@ -33,26 +34,28 @@ def python_function(kernel: Any) -> Callable:
     return kernel
 
 
-def rewrite(function: Callable, extra: dict[str, Any], values: Values | None = None) -> Callable:
+def rewrite(
+    function: Callable, extra: dict[str, Any], values: Values | None = None, gluon: bool = False
+) -> Callable:
     """A runnable copy of `function` whose globals are a copy of its own, closures and `extra` added.
 
-    With `values`, the copy reports what it assigns.
+    With `values`, the copy reports what it assigns; `gluon` says that it is a Gluon kernel's.
     """
     code = function.__code__
     if values is not None and not _tritons(function):
         if code not in values.compiled:
-            values.compiled[code] = _transformed(function, values) or code
+            values.compiled[code] = _transformed(function, values, gluon) or code
         run = values.compiled[code]
         extra = {**extra, **values.hooks()}
     else:
         if code not in _compiled:
-            _compiled[code] = _transformed(function) or code
+            _compiled[code] = _transformed(function, gluon=gluon) or code
         run = _compiled[code]
     names = dict(function.__globals__)
     names |= libdevice.imported(names)
     if function.__closure__:
         names.update(inspect.getclosurevars(function).nonlocals)
-    for key, value in (elementwise.NAMES | extra).items():
+    for key, value in (elementwise.NAMES | {rows.ROW: rows.Row} | extra).items():
         if key not in names or names[key] is getattr(builtins, key, None):
             names[key] = value
     if not _tritons(function):
@@ -68,7 +71,9 @@ def _tritons(function: Callable) -> bool:
     return (function.__module__ or "").startswith("triton.")
 
 
-def _transformed(function: Callable, values: Values | None = None) -> types.CodeType | None:
+def _transformed(
+    function: Callable, values: Values | None = None, gluon: bool = False
+) -> types.CodeType | None:
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -93,6 +98,8 @@ def _transformed(function: Callable, values: Values | None = None) -> types.Code
         loop_types.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
     if not _tritons(function):
         elementwise.instrument(definition)
+    if gluon:
+        rows.instrument_lists(definition)
     ast.fix_missing_locations(tree)
     module = compile(tree, function.__code__.co_filename, "exec")
     return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name)

@@ -7,17 +7,19 @@ session.observation().traffic["x_ptr"].loaded
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import torch
 import triton.language as tl
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor as GluonDescriptor
 from triton.runtime.jit import TensorWrapper, mangle_type
 from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -26,7 +28,8 @@ from flashlearn.interpreter.access import find_place, place_of
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.cautions import SAME_VALUE
-from flashlearn.interpreter.errors import KernelCrash, LaunchError, NeedsGpu, Todo, message_of, todo_message
+from flashlearn.interpreter.errors import KernelCrash, LaunchError, Todo, message_of, todo_message
+from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.language import counting_range, integer, interpreted, scalar
 from flashlearn.interpreter.launched import Launched
 from flashlearn.interpreter.loop_types import Carries
@@ -59,10 +62,12 @@ class Session:
         self.launches: list[Launch] = []
         self.order = random.Random(seed) if seed is not None else None
         self.builder: type[ObservedBuilder] = ObservedBuilder  # an experiment may put a closer observer here
+        self.timeline = Timeline()
         self.values: Values | None = None  # keeps what the kernels' names hold, in a replay that asks for it
         self._twins: dict[Any, Callable] = {}
         self._semantic: Any = None
         self._builder: ObservedBuilder | None = None
+        self._lent: Any = None  # what stands for Gluon's functions, while a Gluon kernel runs
         self._carries: Carries | None = None
         self._declared: dict[str, str] = {}
 
@@ -89,6 +94,7 @@ class Session:
             self._cautions(),
             list(self.memory.undefined_loads),
             accesses=self.memory.accesses,
+            timeline=tuple(self.timeline.events),
         )
 
     def _cautions(self) -> list[Caution]:
@@ -115,8 +121,6 @@ class Session:
         return Launched(kernel)
 
     def _launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
-        if getattr(kernel, "is_gluon", bool)():
-            raise NeedsGpu("Gluon kernels cannot be interpreted: this one needs a GPU.")
         if self.running:
             raise KernelCrash("A kernel cannot launch another kernel.", self.place())
         function = python_function(kernel)
@@ -130,22 +134,30 @@ class Session:
         specialised = specialise(kernel, args, kwargs) if self.specialises else None
         self._declared = declared(kernel) if self.specialises else {}
         record = describe_launch(kernel, function, values, shape, options, specialised)
-        builder = self.builder(self.memory)
+        gluon = getattr(kernel, "is_gluon", bool)()
+        builder = self._builder_for(gluon, options)
         if self.memory.recorder is not None:
             self.memory.recorder.begin_launch(function, shape, values)
         try:
-            with interpreted(builder, self.call) as semantic, printing.capped():
-                self._builder, self._semantic = builder, semantic
+            with _language(gluon, builder, self.call) as (semantic, lent), printing.capped():
+                self._builder, self._semantic, self._lent = builder, semantic, lent
                 self._carries = self.comparisons(self.memory)
                 self._run_grid(function, values, addresses, shape)
         finally:
-            self._builder = self._semantic = None
+            self._builder = self._semantic = self._lent = None
             self._twins.clear()
             self.memory.end_launch()
             self.operations.update(builder.operations)
             host.take_back()
         seconds = time.perf_counter() - started
         self.launches.append(replace(record, seconds=seconds, specialised=specialised))
+
+    def _builder_for(self, gluon: bool, options: dict[str, Any]) -> ObservedBuilder:
+        if not gluon:
+            return self.builder(self.memory)
+        from flashlearn.interpreter.gluon.launching import builder_for
+
+        return builder_for(self.builder, self.memory, options, self.order, self.timeline, len(self.launches))
 
     def _run_grid(self, function: Callable, values: dict, addresses: dict, shape: tuple) -> None:
         annotations = function.__annotations__
@@ -163,7 +175,7 @@ class Session:
             self.memory.begin_program(index, number)
             self.memory.races.visible |= before.get(number, set())
             try:
-                program(**arguments)
+                self._builder.run_program(program, arguments)
                 turns.ended()
             except StandsBack:
                 before[number] = before.get(number, set()) | self.memory.races.own()
@@ -192,6 +204,11 @@ class Session:
             return scalar_pointer(addresses[name], kind)
         if isinstance(value, TensorDescriptor):
             return self._descriptor(name, value, addresses)
+        if isinstance(value, GluonDescriptor):
+            from flashlearn.interpreter.gluon.launching import descriptor
+
+            base = self._convert(name, value.base, addresses)
+            return descriptor(self._semantic, value, base, integer)
         if isinstance(value, bool):
             return scalar(value, tl.int1)
         if isinstance(value, int):
@@ -204,7 +221,7 @@ class Session:
             named = fields and all(isinstance(part, tl.tensor) for part in parts)
             kind = tl.tuple_type([part.type for part in parts], fields) if named else None
             return tl.tuple(parts, kind)
-        return value
+        return value if self._lent is None else self._lent.value(value)
 
     def _descriptor(self, name: str, value: TensorDescriptor, addresses: dict[str, int]) -> Any:
         strides = [integer(s) for s in value.strides]
@@ -232,7 +249,9 @@ class Session:
         if key not in self._twins:
             extra = {"interpreter_semantic": self._semantic, "range": counting_range}
             extra |= self._carries.names()
-            self._twins[key] = rewrite(function, extra, self.values)
+            self._twins[key] = rewrite(function, extra, self.values, self._lent is not None)
+            if self._lent is not None:
+                self._lent.exchanged(self._twins[key].__globals__)
         return self._twins[key]
 
     def _crash(self, error: Exception) -> LaunchError:
@@ -260,6 +279,19 @@ def scalar_pointer(address: int, kind: tl.pointer_type) -> tl.tensor:
     return scalar(address, kind)
 
 
+@contextlib.contextmanager
+def _language(gluon: bool, builder: ObservedBuilder, call: Callable) -> Iterator[tuple[Any, Any]]:
+    """Triton's language, or Gluon's, lent to the builder: the semantic, and what Gluon's names stand for."""
+    if not gluon:
+        with interpreted(builder, call) as semantic:
+            yield semantic, None
+        return
+    from flashlearn.interpreter.gluon.lent import gluon_interpreted
+
+    with gluon_interpreted(builder, call) as lent:
+        yield lent
+
+
 def _is_constexpr(annotation: Any) -> bool:
     return annotation is tl.constexpr or "constexpr" in str(annotation)
 
@@ -267,7 +299,7 @@ def _is_constexpr(annotation: Any) -> bool:
 def _tensors(name: str, value: Any) -> list[tuple[str, torch.Tensor]]:
     if isinstance(value, TensorWrapper):
         return [(name, value.base)]
-    if isinstance(value, TensorDescriptor):
+    if isinstance(value, TensorDescriptor | GluonDescriptor):
         return _tensors(name, value.base)
     if isinstance(value, torch.Tensor):
         return [(name, value)]
@@ -283,7 +315,7 @@ class _Host:
         self.copies: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
 
     def bring(self, value: Any) -> Any:
-        if isinstance(value, TensorDescriptor):
+        if isinstance(value, TensorDescriptor | GluonDescriptor):
             return replace(value, base=self.bring(value.base))
         if isinstance(value, tuple):
             parts = [self.bring(part) for part in value]

@@ -1,0 +1,1 @@
+"""Gluon kernels on a CPU, observed: partitions, barriers and asynchronous copies, with honest time."""

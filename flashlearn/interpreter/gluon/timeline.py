@@ -1,0 +1,81 @@
+"""What happened when, as plain data, by a simple model of a Hopper SM's time.
+
+Times are cycles. The model knows four things and is no more than a picture of them:
+
+- arithmetic: 128 lanes a cycle for elementwise work and reductions, 16 for exp2, log2 and their like, 64 bytes a
+  cycle for shared memory, for each partition by itself;
+- the tensor core: 4096 operations a cycle (a multiplication and an addition are two), one product after
+  another, whoever asked for it;
+- the copy engine: a latency of 600 cycles, and 64 bytes a cycle for all copies together (from the L2 cache);
+- everything else, an arrival or a fence, takes one cycle.
+
+(NVIDIA H100 Tensor Core GPU Architecture, whitepaper, 2022: throughput per SM; the latency is a round figure.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flashlearn.outcome import Place
+
+LANES, SPECIAL_LANES, SHARED_BYTES = 128, 16, 64
+TENSOR_OPERATIONS = 4096
+COPY_LATENCY, COPY_BYTES = 600, 64
+MOST = 20_000
+"""So many events are kept of a session; `Timeline.dropped` counts the others."""
+
+
+@dataclass(frozen=True)
+class TimelineEvent:
+    """Something that a partition did, or had done for it, from `begin` to `end` in cycles of the model.
+
+    `what` is one of WHATS. An asynchronous one ("tma load", "tma store", "wgmma", "cp.async") begins when
+    the hardware begins it and ends when it is done; `issued` is when the partition asked for it. `barrier` and
+    `buffer` are names as the kernel has them, with an index: "full[1]". `phase` counts a barrier's phases from
+    0. `after` are the numbers of the events that it had to wait for: of a wait, the arrivals and copies that
+    completed the phase; of a wgmma's wait, the product. `launch` and `program` say whose it is.
+    """
+
+    number: int
+    launch: int
+    program: tuple[int, int, int]
+    partition: str
+    what: str
+    begin: float
+    end: float
+    place: Place | None = None
+    issued: float = 0.0
+    barrier: str = ""
+    buffer: str = ""
+    phase: int = -1
+    bytes: int = 0
+    after: tuple[int, ...] = ()
+
+
+WHATS = (
+    "compute", "shared load", "shared store", "tma load", "tma store", "cp.async", "wgmma",
+    "expect", "arrive", "wait", "wgmma wait", "store wait", "copy wait", "fence", "init", "fork", "join",
+)  # fmt: skip
+
+
+@dataclass
+class Timeline:
+    """The events of a session's Gluon launches, in the order in which they were noted."""
+
+    events: list[TimelineEvent] = field(default_factory=list)
+    dropped: int = 0
+
+    def note(self, **facts) -> int:
+        """Keep an event; its number, or −1 if there are too many."""
+        if len(self.events) >= MOST:
+            self.dropped += 1
+            return -1
+        self.events.append(TimelineEvent(len(self.events), **facts))
+        return len(self.events) - 1
+
+
+def arithmetic(before: Mapping[str, int], now: Mapping[str, int]) -> float:
+    """Cycles that a partition's operations took, from two readings of the counters."""
+    plain = sum(now.get(k, 0) - before.get(k, 0) for k in ("elementwise", "reduce"))
+    return plain / LANES + (now.get("special", 0) - before.get("special", 0)) / SPECIAL_LANES

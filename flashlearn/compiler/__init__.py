@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flashlearn.compiler import children, explain, ship, tiles
+from flashlearn.compiler.sources import GLUON_ONLY
 from flashlearn.compiler.turns import Turns
 from flashlearn.interpreter.observation import Launch
 from flashlearn.machine import device
@@ -75,7 +76,8 @@ def compile_launch(
 
     Never raises for anything the kernel does: a refusal, a crash of the compiler, running out of time and a
     source that cannot be read are `Budget.error`. What was compiled before in this process comes at once, and
-    nothing waits for what is being compiled in the background.
+    nothing waits for what is being compiled in the background. A Gluon kernel, which names a Hopper GPU's
+    own instructions, is compiled for that alone.
     """
     try:
         job = ship.pack(launch)
@@ -130,6 +132,8 @@ def _compile(
 
     `number` is that of a card which has it done in the background; without one somebody waits for it.
     """
+    if job.get("gluon"):
+        targets = tuple(target for target in targets if target in GLUON_ONLY)
     digest = _digest(job)
     missing = [target for target in targets if f"{digest}-{target}" not in _known]
     fresh: dict[int, Budget] = {}
@@ -167,6 +171,8 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
     words = answer["ptx"]
     error = _beyond(gpu, answer["shared"], answer["warps"])
     said, tile = explain.scarcity(error, used, answer["warps"], tiles.largest(answer["ttgir"]))
+    if "setmaxnreg" in words and not used.get("STACK") and not error:
+        said, tile = "", None  # partitions share out what the launch takes, which is all there is
     place = _line(job, tile.function, tile.line) if tile is not None else {}
     return Budget(
         **common,

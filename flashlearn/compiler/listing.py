@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flashlearn.compiler.ship import innermost
+from flashlearn.compiler.sources import source_of
 from flashlearn.interpreter.observation import Launch
 
 INSTRUCTIONS = {
@@ -32,7 +33,6 @@ def listing(launch: Launch, target: int = 90) -> Mapping[str, str | bytes]:
     """The stages of compiling a launch for a compute capability, by name: "ttir", "ttgir", "ptx", …"""
     import triton
     from triton.backends.compiler import BaseBackend, GPUTarget
-    from triton.compiler import ASTSource
 
     kernel = innermost(launch.kernel)
     names = list(inspect.signature(kernel.fn).parameters)
@@ -40,7 +40,7 @@ def listing(launch: Launch, target: int = 90) -> Mapping[str, str | bytes]:
     signature = {name: launch.signature.get(name, "constexpr") for name in names}
     known = launch.divisible & launch.signature.keys()
     divisible = {(names.index(name),): BaseBackend.parse_attr("D") for name in known}
-    source = ASTSource(kernel, signature, constants, divisible)
+    source = source_of(kernel, signature, constants, divisible)
     return triton.compile(source, target=GPUTarget("cuda", target, 32), options=dict(launch.options)).asm
 
 

@@ -24,12 +24,12 @@ from typing import Any
 
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
 from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction, get_jit_fn_file_line
 
 from flashlearn.compiler import constructs, explain
 from flashlearn.compiler.forked import Forked, Send
+from flashlearn.compiler.sources import source_of
 from flashlearn.interpreter.specialised import TARGET, Specialised, backend
 from flashlearn.outcome import Place
 
@@ -141,7 +141,7 @@ def attempt(launch: Specialised) -> dict[str, Any]:
 def lower(launch: Specialised) -> Any:
     """The module in Triton's IR that a launch's source becomes. Raises what triton raises."""
     nvidia, target = backend(), GPUTarget("cuda", TARGET, 32)
-    source = ASTSource(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
+    source = source_of(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
     context = ir.context()
     ir.load_dialects(context)
     nvidia.load_dialects(context)

@@ -11,6 +11,7 @@ listed under "foreign", so that an error about it can say why.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import re
 import sys
@@ -20,8 +21,10 @@ from typing import Any
 
 from triton import language as tl
 
+from flashlearn.compiler.sources import is_gluon
 from flashlearn.interpreter.observation import Launch
 
+GLUON = "triton.experimental.gluon."
 TUPLE = "tuple"
 """The type of an argument that is one; triton compiles these."""
 Packed = Any
@@ -65,6 +68,7 @@ def pack(launch: Launch) -> dict[str, Packed]:
                 "and jitted functions as compile-time constants."
             ) from None
     return {
+        "gluon": is_gluon(jitted),
         "kernel": kernel,
         "functions": functions,
         "signature": dict(launch.signature),
@@ -98,7 +102,7 @@ def _add(jitted: Any, functions: list[dict[str, Packed]], seen: dict[int, int]) 
     lines, first = _source(jitted)
     packed: dict[str, Packed] = {
         "name": fn.__name__,
-        "kind": "constexpr" if type(jitted).__name__ == "ConstexprFunction" else "jit",
+        "kind": _kind(jitted),
         "file": fn.__code__.co_filename,
         "line": first,
         "source": "".join(lines),
@@ -117,6 +121,12 @@ def _add(jitted: Any, functions: list[dict[str, Packed]], seen: dict[int, int]) 
             packed["foreign"][name] = str(error)
     packed["parameters"] = [_parameter(p, functions, seen) for p in inspect.signature(fn).parameters.values()]
     return index
+
+
+def _kind(jitted: Any) -> str:
+    if type(jitted).__name__ == "ConstexprFunction":
+        return "constexpr"
+    return "gluon" if is_gluon(jitted) else "jit"
 
 
 def _source(jitted: Any) -> tuple[list[str], int]:
@@ -161,6 +171,9 @@ def _value(value: Any, functions: list, seen: dict[int, int]) -> Packed:
     if isinstance(value, ModuleType):
         return _module(value)
     home = getattr(value, "__module__", None) or ""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and home.startswith(GLUON):
+        fields = {f.name: _value(getattr(value, f.name), functions, seen) for f in dataclasses.fields(value)}
+        return {"record": [home, type(value).__name__, fields]}
     name = getattr(value, "__name__", "")
     if home.startswith("triton.") and name and hasattr(sys.modules.get(home), name):
         return {"member": [home, name]}

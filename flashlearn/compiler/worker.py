@@ -115,7 +115,10 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     linecache.cache[file] = (1, None, text, file)
     if packed["kind"] == "constexpr":
         return jit.ConstexprFunction(fn)
-    return triton.JITFunction(fn, noinline=packed["noinline"] or None)
+    kind = triton.JITFunction
+    if packed["kind"] == "gluon":
+        from triton.experimental.gluon._runtime import GluonJITFunction as kind
+    return kind(fn, noinline=packed["noinline"] or None)
 
 
 def _lines_before_def(source: str) -> int:
@@ -136,6 +139,10 @@ def _unpack(value: Any, made: Shipment) -> Any:
         return tl.dtype(what)
     if kind in ("tuple", "list"):
         return {"tuple": tuple, "list": list}[kind](_unpack(item, made) for item in what)
+    if kind == "record":
+        home, name, fields = what
+        given = {field: _unpack(part, made) for field, part in fields.items()}
+        return getattr(importlib.import_module(home), name)(**given)
     if kind == "module":
         return importlib.import_module(what)
     if kind == "member":
@@ -156,6 +163,8 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         signature[name] = "constexpr" if name in constexprs else job["signature"][name]
         if name in job["divisible"] and name not in constexprs:
             attributes[(index,)] = BaseBackend.parse_attr("D")
+    if job.get("gluon"):
+        from triton.experimental.gluon._runtime import GluonASTSource as ASTSource
     source = ASTSource(
         kernel, signature, {(kernel.arg_names.index(k),): v for k, v in constexprs.items()}, attributes
     )
@@ -167,7 +176,9 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         "warps": compiled.metadata.num_warps,
         "ttgir": compiled.asm["ttgir"] if scarce else "",
         "ptx": [
-            word for word in ("wgmma.", "mma.sync", "cp.async.bulk.tensor") if word in compiled.asm["ptx"]
+            word
+            for word in ("wgmma.", "mma.sync", "cp.async.bulk.tensor", "setmaxnreg")
+            if word in compiled.asm["ptx"]
         ],
         "usage": usage,
     }

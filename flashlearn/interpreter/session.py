@@ -155,7 +155,7 @@ class Session:
     def _builder_for(self, gluon: bool, options: dict[str, Any]) -> ObservedBuilder:
         if not gluon:
             return self.builder(self.memory)
-        from flashlearn.interpreter.gluon.launching import builder_for
+        from flashlearn.interpreter.gluon.gluon_launch import builder_for
 
         return builder_for(self.builder, self.memory, options, self.order, self.timeline, len(self.launches))
 
@@ -205,7 +205,7 @@ class Session:
         if isinstance(value, TensorDescriptor):
             return self._descriptor(name, value, addresses)
         if isinstance(value, GluonDescriptor):
-            from flashlearn.interpreter.gluon.launching import descriptor
+            from flashlearn.interpreter.gluon.gluon_launch import descriptor
 
             base = self._convert(name, value.base, addresses)
             return descriptor(self._semantic, value, base, integer)

@@ -24,6 +24,7 @@ from triton.compiler import ASTSource
 from triton.runtime import driver
 
 from flashlearn.compiler.forked import Forked
+from flashlearn.compiler.sources import source_of
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.planned import planned
 from flashlearn.interpreter.specialised import TARGET, Specialised
@@ -107,7 +108,7 @@ def _start(launch: Specialised) -> int:
     if number == 0:
         code = 1
         try:
-            source = ASTSource(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
+            source = source_of(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
             compile_into_cache(source, GPUTarget("cuda", TARGET, 32), launch.options)
             code = 0
         finally:

@@ -22,6 +22,7 @@ from flashlearn.interpreter.errors import (
     message_of,
     todo_message,
 )
+from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.outcome import Place, Status
 from flashlearn.running.advice import kernel_words, launcher_words
 from flashlearn.running.error_advice import kind_words
@@ -95,7 +96,7 @@ def fault_of(error: BaseException, status: Status) -> tuple:
     """What went wrong as data: an access that went astray, a stub's task, a crash (`Outcome.fault`)."""
     if status is Status.TODO:
         return "todo", *_task(error.sentence if isinstance(error, LaunchError) else _message(error))
-    if status is not Status.CRASHED:
+    if status is not Status.CRASHED or isinstance(error, SyncError):
         return getattr(error, "fault", ())
     if isinstance(error, LaunchError):
         return "crash", type(getattr(error, "cause", None) or error).__name__, error.sentence

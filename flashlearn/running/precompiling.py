@@ -27,11 +27,11 @@ from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from triton.compiler import ASTSource
 from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
+from flashlearn.compiler.sources import source_of
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.specialised import specialise
 from flashlearn.running.compiling_ahead import compile_into_cache, key
@@ -144,7 +144,7 @@ class Precompiling:
         name = (id(kernel), found["key"])
         if name in self.futures:
             return
-        source = ASTSource(kernel, found["signature"], found["constexprs"], found["attrs"])
+        source = source_of(kernel, found["signature"], found["constexprs"], found["attrs"])
         source.hash()  # walks what the kernel refers to, and remembers it: not in two threads at once
         target = driver.active.get_current_target()
 

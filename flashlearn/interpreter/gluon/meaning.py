@@ -70,13 +70,13 @@ class ObservedGluonSemantic(GluonSemantic):
     def memdesc_trans(self, mem_desc, order):
         self.builder.reordered = lambda view: view.permuted(
             order, _infer(mem_desc.type, "create_memdesc_trans", tuple(order))
-        )  # noqa: E501
+        )
         return super().memdesc_trans(mem_desc, order)
 
     def memdesc_reshape(self, mem_desc, shape):
         self.builder.reordered = lambda view: view.reshaped(
             shape, _infer(mem_desc.type, "create_memdesc_reshape", tuple(shape))
-        )  # noqa: E501
+        )
         return super().memdesc_reshape(mem_desc, shape)
 
     def to_linear_layout(self, layout, shape):

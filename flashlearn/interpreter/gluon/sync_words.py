@@ -46,7 +46,8 @@ def _access(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _copy(fault: SyncFault, f: Mapping[str, Any]) -> str:
     does = "and the two write over each other" if f["writes"] else "so its values are not there yet"
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it, {does}: "
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it, "
+        f"{does}: "
         f"`{f['who']}` has not waited for phase {f['phase']} of `{f['barrier']}`, which that copy completes. "
         f"Before it, `mbarrier.wait({f['barrier']}, {f['phase'] & 1})`."
     )
@@ -55,8 +56,10 @@ def _copy(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("phase is off")
 def _phase(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it: that "
-        f"copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is {f['phase'] & 1}. The wait in "
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it: "
+        "that "
+        f"copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is {f['phase'] & 1}. The wait "
+        "in "
         f"{_at(fault, 2)} asked for parity {f['parity']}, with {_phases(f['completed'])} over, and went "
         "on at once. A wait's parity changes each time the ring has gone round: i // stages & 1."
     )
@@ -71,8 +74,10 @@ def _product_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     who = "" if f["own"] else f" of `{f['other']}`"
     more = "before it" if f["own"] else "before it arrives on the barrier that gives the buffer back"
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)}, and the product{who} in {_at(fault, 1)} may still be reading it: "
-        f"an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has waited for it, {more}."
+        f"{_access(fault, f)} in {_at(fault, 0)}, and the product{who} in {_at(fault, 1)} may still be "
+        "reading it: "
+        "an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has waited for it, "
+        f"{more}."
     )
 
 
@@ -80,7 +85,8 @@ def _product_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _store_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     who = "" if f["own"] else f" of `{f['other']}`"
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)}, and the copy out{who} in {_at(fault, 1)} may still be reading it: "
+        f"{_access(fault, f)} in {_at(fault, 0)}, and the copy out{who} in {_at(fault, 1)} may still be "
+        "reading it: "
         "wait with `tma.store_wait` until that copy has read the buffer, and write to it then."
     )
 
@@ -88,7 +94,8 @@ def _store_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("cp.async not waited for")
 def _group(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it: its group "
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it: "
+        "its group "
         "is over only when `async_copy.wait_group` leaves fewer groups under way."
     )
 
@@ -124,7 +131,8 @@ def _fence(fault: SyncFault, f: Mapping[str, Any]) -> str:
     what = "product" if f["what"] == "wgmma" else "copy"
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} without `fence_async_shared()` behind the store of "
-        f"{_at(fault, 1)}: an asynchronous {what} goes past ordinary stores, and may see what was there before."
+        f"{_at(fault, 1)}: an asynchronous {what} goes past ordinary stores, and may see what was there "
+        "before."
     )
 
 
@@ -139,7 +147,8 @@ def _never(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("product not waited for")
 def _product(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_at(fault, 0).capitalize()} uses the result of the product in {_at(fault, 1)}, which may still be under "
+        f"{_at(fault, 0).capitalize()} uses the result of the product in {_at(fault, 1)}, which may still be "
+        "under "
         "way: an asynchronous `warpgroup_mma` has a value after "
         "`acc = warpgroup_mma_wait(num_outstanding, deps=[acc])` has waited for it."
     )
@@ -156,7 +165,8 @@ def _product_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("tma store never waited for")
 def _store_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['who']}` ends, and nobody has waited for the copy out in {_at(fault, 0)}: shared memory is given away "
+        f"`{f['who']}` ends, and nobody has waited for the copy out in {_at(fault, 0)}: shared memory is "
+        "given away "
         "when the kernel ends, and the copy may still be reading it. `tma.store_wait(0)` belongs at the end."
     )
 
@@ -166,7 +176,8 @@ def _no_init(fault: SyncFault, f: Mapping[str, Any]) -> str:
     verb = {"tma load": "gives a copy", "invalidate": "invalidates"}.get(f["what"], f"calls {f['what']} on")
     return (
         f"{_at(fault, 0).capitalize()} {verb} `{f['barrier']}`, which is no barrier at that point: "
-        f"`mbarrier.init({f['barrier']}, count=…)` comes first (allocated in {_at(fault, 1)}), and none after it "
+        f"`mbarrier.init({f['barrier']}, count=…)` comes first (allocated in {_at(fault, 1)}), and none "
+        "after it "
         "invalidates it."
     )
 
@@ -174,15 +185,18 @@ def _no_init(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("init not visible")
 def _unseen(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['who']}` uses `{f['barrier']}` in {_at(fault, 0)}, and `{f['other']}` initialises it in {_at(fault, 1)} "
-        "with nothing between the two: initialise barriers before `warp_specialize`, which all partitions see."
+        f"`{f['who']}` uses `{f['barrier']}` in {_at(fault, 0)}, and `{f['other']}` initialises it in "
+        f"{_at(fault, 1)} "
+        "with nothing between the two: initialise barriers before `warp_specialize`, which all partitions "
+        "see."
     )
 
 
 @_kind("arrival too many")
 def _arrival(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['who']}` arrives {f['count']} times on `{f['barrier']}` in {_at(fault, 0)}, and its phase lacks "
+        f"`{f['who']}` arrives {f['count']} times on `{f['barrier']}` in {_at(fault, 0)}, and its phase "
+        "lacks "
         f"{f['pending']} of the {f['of']} arrivals that `init` in {_at(fault, 1)} gave it."
     )
 
@@ -190,17 +204,22 @@ def _arrival(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("expected again")
 def _again(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['who']}` calls `mbarrier.expect` on `{f['barrier']}` in {_at(fault, 0)} while its phase {f['phase']} still "
-        f"waits for {f['lacks']} bytes (expected in {_at(fault, 1)}): all have arrived in that phase already. Nobody has "
-        "waited for the buffer to be free: before it is filled again, wait for the barrier on which its readers arrive."
+        f"`{f['who']}` calls `mbarrier.expect` on `{f['barrier']}` in {_at(fault, 0)} while its phase "
+        f"{f['phase']} still "
+        f"waits for {f['lacks']} bytes (expected in {_at(fault, 1)}): all have arrived in that phase "
+        "already. Nobody has "
+        "waited for the buffer to be free: before it is filled again, wait for the barrier on which its "
+        "readers arrive."
     )
 
 
 @_kind("phase overrun")
 def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, which waits in "
-        f"{_at(fault, 1)}, has seen the one before: a barrier remembers no more than the last phase. One arrival is "
+        f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, which "
+        "waits in "
+        f"{_at(fault, 1)}, has seen the one before: a barrier remembers no more than the last phase. One "
+        "arrival is "
         "too many, or one wait is missing."
     )
 
@@ -212,11 +231,14 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
     where = f" (expect in {_at(fault, 0)})" if f["hangs"] and f["expected"] else ""
     if f["hangs"]:
         return (
-            f"{counted}{where}: the phase never completes, and `{f['who']}` waits for ever. A copy brings the bytes "
-            "of the descriptor's whole block, `desc.block_type.nbytes`, also where it reaches beyond the tensor."
+            f"{counted}{where}: the phase never completes, and `{f['who']}` waits for ever. A copy brings "
+            "the bytes "
+            "of the descriptor's whole block, `desc.block_type.nbytes`, also where it reaches beyond the "
+            "tensor."
         )
     return (
-        f"{counted} with the copy of {_at(fault, 0)}: the phase is over before all of them are there. Expect the "
+        f"{counted} with the copy of {_at(fault, 0)}: the phase is over before all of them are there. Expect "
+        "the "
         "bytes of all the copies that complete it, `desc.block_type.nbytes` each."
     )
 
@@ -224,7 +246,8 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("no such buffer")
 def _index(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['buffer']}.index({f['index']})` in {_at(fault, 0)}: there are {f['count']} (0 to {f['count'] - 1}), "
+        f"`{f['buffer']}.index({f['index']})` in {_at(fault, 0)}: there are {f['count']} (0 to "
+        f"{f['count'] - 1}), "
         f"allocated in {_at(fault, 1)}."
     )
 
@@ -233,7 +256,8 @@ def _index(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _box(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"The descriptor's block is {f['element']} {list(f['box'])}, and `{f['buffer']}`, allocated in "
-        f"{_at(fault, 1)}, is {f['other']} {list(f['shape'])}: a copy moves a whole block, into a buffer of its shape."
+        f"{_at(fault, 1)}, is {f['other']} {list(f['shape'])}: a copy moves a whole block, into a buffer of "
+        "its shape."
     )
 
 
@@ -241,12 +265,15 @@ def _box(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _registers(fault: SyncFault, f: Mapping[str, Any]) -> str:
     if "share" in f:
         return (
-            f"`warp_specialize` in {_at(fault, 0)} asks for {f['share']} registers in worker {f['worker']}: a share is "
+            f"`warp_specialize` in {_at(fault, 0)} asks for {f['share']} registers in worker {f['worker']}: "
+            "a share is "
             f"a multiple of {STEP} from {FEWEST} to {MOST}."
         )
     return (
-        f"The workers of `warp_specialize` in {_at(fault, 0)} take {f['taken']} of the {f['total']} registers, whole "
-        f"warpgroups counted, which leaves {max(f['left'], 0)} for each thread of the {f['warps']} warps of the default "
+        f"The workers of `warp_specialize` in {_at(fault, 0)} take {f['taken']} of the {f['total']} "
+        "registers, whole "
+        f"warpgroups counted, which leaves {max(f['left'], 0)} for each thread of the {f['warps']} warps of "
+        "the default "
         f"partition: it needs at least {FEWEST}."
     )
 
@@ -258,25 +285,28 @@ def _nested(fault: SyncFault, f: Mapping[str, Any]) -> str:
 
 @_kind("deadlock")
 def _deadlock(fault: SyncFault, f: Mapping[str, Any]) -> str:
-    held = [_held(w) for w in f["waiting"]]
-    return f"All wait, and nobody can go on: {'; '.join(held)}."
+    fresh = any(not w["completed"] and not w["arrived"] for w in f["waiting"])
+    hint = (
+        " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who comes "
+        "first asks "
+        "for parity 1."
+    )
+    return f"All wait, for ever: {'; '.join(map(_held, f['waiting']))}.{hint if fresh else ''}"
 
 
 def _held(w: Mapping[str, Any]) -> str:
-    said = (
-        f"`{w['who']}` waits in line {w['line']} for a phase of parity {w['parity']} of `{w['barrier']}`, of which "
-        f"{_phases(w['completed'])} {'is' if w['completed'] < 2 else 'are'} over"
-    )
     missing = (
-        f"{w['pending']} of {w['count']} arrivals" if w["pending"] else f"{w['expected'] - w['copied']} bytes"
+        f"lacks {w['pending']} of {w['count']} arrivals"
+        if w["pending"]
+        else f"lacks {w['expected'] - w['copied']} bytes"
     )
     last = (
-        f"the last to arrive there was `{w['arrived']}` in line {w['arrived_line']}"
+        f"last to arrive was `{w['arrived']}` in line {w['arrived_line']}"
         if w["arrived"]
-        else "nobody has ever arrived there"
+        else "nobody has ever arrived"
     )
-    fresh = not w["completed"] and not w["parity"] & 1 and not w["arrived"]
-    more = (
-        " (a fresh barrier lets a wait for parity 1 through at once, one for parity 0 waits)" if fresh else ""
+    return (
+        f"`{w['who']}` in line {w['line']} for phase {w['completed']} of `{w['barrier']}` (parity "
+        f"{w['parity']}), which "
+        f"{missing}: {last}"
     )
-    return f"{said}; its phase {w['completed']} lacks {missing}, and {last}{more}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flashlearn.compiler.lowering import FrontEndRefusal
 from flashlearn.interpreter import nan_origin, observation, recorder, shadow, values
+from flashlearn.interpreter.gluon.timeline import TimelineEvent
 from flashlearn.machine.device import GPU
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Caution, Place, Status
@@ -16,7 +17,7 @@ register(
     *(circumstances.Compiled, circumstances.Timed, circumstances.Lowered, circumstances.Planned),
     *(circumstances.Edited, edited.Section, FrontEndRefusal),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.SeenRace, evidence.Foreign),
-    *(observation.Launch, observation.Observation, observation.Traffic),
+    *(observation.Launch, observation.Observation, observation.Traffic, TimelineEvent),
     *(nan_origin.Birth, nan_origin.Births, values.Event, values.Site),
     *(recorder.Recording, recorder.LaunchRecord, recorder.ProgramRecord, recorder.AccessRecord),
     *(recorder.Tally, Measured),

@@ -339,13 +339,12 @@ class Block:
                 raise self.fail("nested", place)
         self.step("fork", 1, place)
         me.tick()
-        before, me.name = me.name, name
+        names = _told_apart([name, *(title for title, _, _ in workers)])
+        before, me.name = me.name, names[0]
         base = len(self.baton.partitions)
-        names = [name for name, _, _ in workers]
         fresh = []
-        for number, (title, warps, run) in enumerate(workers):
-            twin = f" ({names[: number + 1].count(title)})" if names.count(title) > 1 else ""
-            partition = Partition(base + number, title + twin, warps, me.known.copy(), me.now)
+        for number, (_, warps, run) in enumerate(workers):
+            partition = Partition(base + number, names[number + 1], warps, me.known.copy(), me.now)
             fresh.append((partition, lambda run=run: self._work(run)))
         self.baton.fork(fresh)
         result = first()
@@ -408,3 +407,11 @@ class Block:
                 }, (expect or wait.place, copy, wait.place)))  # fmt: skip
         places = tuple(p.waiting.place for p in waiting if p.waiting.barrier is not None)
         return SyncError(SyncFault("deadlock", {"waiting": tuple(held)}, places))
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Names of partitions; those that run one function are numbered: "consume 1", "consume 2"."""
+    return [
+        f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name
+        for i, name in enumerate(names)
+    ]

@@ -78,6 +78,12 @@ class GluonOperations:
 
     # tiles
 
+    def create_broadcast(self, handle, kind):
+        return super().create_broadcast(handle, getattr(kind, "shape", kind))
+
+    def create_histogram(self, handle, bins, mask, *_layout):
+        return super().create_histogram(handle, bins, mask)
+
     def create_convert_layout(self, _kind, handle):
         return handle
 
@@ -126,6 +132,15 @@ class GluonOperations:
             raise self.block.fail("no such buffer", self.memory.place(), view.allocation.place,
                                   buffer=view.name, index=number, count=count)  # fmt: skip
         return view.at(number)
+
+    def create_memdesc_trans(self, view, _order):
+        return self.reordered(view)
+
+    def create_memdesc_reshape(self, view, _shape):
+        return self.reordered(view)
+
+    def get_gluon_layout_from_memdesc(self, view):
+        return view.layout
 
     def create_memdesc_reinterpret(self, kind, view):
         element, shape, layout = kind

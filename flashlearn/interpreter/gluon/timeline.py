@@ -22,7 +22,7 @@ from flashlearn.outcome import Place
 LANES, SPECIAL_LANES, SHARED_BYTES = 128, 16, 64
 TENSOR_OPERATIONS = 4096
 COPY_LATENCY, COPY_BYTES = 600, 64
-MOST = 20_000
+MOST = 4_000
 """So many events are kept of a session; `Timeline.dropped` counts the others."""
 
 

@@ -99,7 +99,7 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         argument.annotation = None
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
-    if packed["kind"] == "jit":
+    if packed["kind"] in ("jit", "gluon"):
         node.body = [ast.Pass()]
     file = f"<shipped {index}>"
     scope: dict[str, Any] = {"__name__": "learner"}

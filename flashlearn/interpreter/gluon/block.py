@@ -39,6 +39,7 @@ class Block:
         self.allocations = 0
         self.barriers: dict[tuple[int, int], Barrier] = {}
         self.made = 0
+        self.uncommitted: dict[int, int] = {}  # bytes of cp.async, by partition
         self.flying: list[tuple[float, int, Barrier, Touch]] = []
         self.ready_at = {"tensor core": 0.0, "copies": 0.0}
         self._counted = dict(counters)
@@ -116,6 +117,7 @@ class Block:
         leave(Touch(what, writes, me.agent, me.tick(), me, place, view))
 
     def _check(self, view: SharedView, what: str, writes: bool, place: Place | None) -> None:
+        self._exists(view)
         known = self.me.known
         for earlier in meets(view, writes):
             if not known.knows(earlier.agent, earlier.epoch):
@@ -128,6 +130,14 @@ class Block:
             if self.baton.others_first(lambda: not view.never_written()):
                 return self._check(view, what, writes, place)
             raise self.fail("never written", place, view.allocation.place, what=what, buffer=view.name)
+
+    def _exists(self, view: SharedView) -> None:
+        if view.lost is not None:
+            index, count = view.lost
+            raise self.fail(
+                "no such buffer", self.place(), view.allocation.place, buffer=view.allocation.name,
+                index=index, count=count,
+            )  # fmt: skip
 
     def _unordered(self, earlier: Touch, view: SharedView, what: str, writes: bool, place) -> SyncError:
         """The fault of meeting an access that is not known to be over."""
@@ -182,6 +192,26 @@ class Block:
         me.now += 1
         self.asynchronous("tma store", (view,), place, end, event)
 
+    def copy_in(self, view: SharedView) -> None:
+        """A cp.async copy into a view: over with the group that is committed next, when that is waited for."""
+        self.charge()
+        place, me = self.place(), self.me
+        self._check(view, "cp.async", True, place)
+        group = me.issued.get("cp.async", 0) + 1
+        issued = (me.agent, me.tick())
+        leave(Touch("cp.async", True, me.own("cp.async"), group, me, place, view, issued=issued))
+        self.uncommitted[me.index] = self.uncommitted.get(me.index, 0) + view.nbytes
+
+    def commit(self) -> None:
+        """The running partition's copies since the last one become a group."""
+        place, me = self.place(), self.me
+        size = self.uncommitted.pop(me.index, 0)
+        begin = max(me.now, self.ready_at["copies"])
+        self.ready_at["copies"] = begin + size / timeline.COPY_BYTES
+        end = self.ready_at["copies"] + (timeline.COPY_LATENCY if size else 0)
+        event = self.note("cp.async", begin, end, place, issued=me.now, bytes=size)
+        me.issue("cp.async", (place, end, event))
+
     def product(self, views: list[SharedView], operations: int) -> None:
         """A product of a warpgroup, which reads its operands until it is waited for."""
         self.charge()
@@ -227,6 +257,7 @@ class Block:
     def make(self, view: SharedView, count: int) -> None:
         """`mbarrier.init`."""
         self.charge()
+        self._exists(view)
         place, me = self.place(), self.me
         self.made += 1
         barrier = Barrier(self.made, view.name, count, place, me, me.tick())
@@ -240,6 +271,7 @@ class Block:
 
     def barrier(self, view: SharedView, what: str) -> Barrier:
         """The barrier of a view, initialised as the running partition sees it."""
+        self._exists(view)
         barrier = self.barriers.get((view.allocation.number, view.span[0]))
         if barrier is None:
             raise self.fail("no init", self.place(), view.allocation.place, barrier=view.name, what=what)

@@ -127,11 +127,7 @@ class GluonOperations:
         return view.part([int(o) for o in offsets], kind[1])
 
     def create_memdesc_index(self, _kind, view, index):
-        number, count = int(np.asarray(index.data).item()), view.array.shape[0]
-        if not 0 <= number < count:
-            raise self.block.fail("no such buffer", self.memory.place(), view.allocation.place,
-                                  buffer=view.name, index=number, count=count)  # fmt: skip
-        return view.at(number)
+        return view.at(int(np.asarray(index.data).item()))
 
     def create_memdesc_trans(self, view, _order):
         return self.reordered(view)
@@ -242,9 +238,7 @@ class GluonOperations:
     # cp.async
 
     def create_async_copy_global_to_local(self, view, pointers, mask, other, *_rest):
-        block = self.block
-        place = self.memory.place()
-        block._check(view, "cp.async", True, place)
+        self.block.copy_in(view)
         lanes = mask if isinstance(mask, TensorHandle) else None
         fill = other if isinstance(other, TensorHandle) else None
         if lanes is None:
@@ -253,13 +247,9 @@ class GluonOperations:
             zero = TensorHandle(np.zeros(1, view.array.dtype), view.element.scalar)
             values = self.create_masked_load(pointers, lanes, fill or zero, None, None, False)
         view.array[...] = values.data.reshape(view.array.shape)
-        block.open_copies.setdefault(block.me.index, []).append((view, place))
 
     def create_async_commit_group(self):
-        block = self.block
-        group = block.open_copies.pop(block.me.index, [])
-        size = sum(view.nbytes for view, _ in group)
-        block.commit(group, size)
+        self.block.commit()
 
     def create_async_wait_group(self, outstanding):
         self.block.finish("cp.async", int(outstanding))

@@ -64,15 +64,20 @@ class Allocation:
 
 
 class SharedView:
-    """A window onto an allocation: what a shared memory descriptor stands for. `path` is its index, "[1]"."""
+    """A window onto an allocation: what a shared memory descriptor stands for. `path` is its index, "[1]".
 
-    __slots__ = ("allocation", "array", "element", "layout", "path", "span")
+    `lost` is (index, count) where a kernel asked for a buffer that is none: an address may be computed and
+    not be used.
+    """
+
+    __slots__ = ("allocation", "array", "element", "layout", "lost", "path", "span")
 
     def __init__(
         self, allocation: Allocation, array: np.ndarray, element: tl.dtype, layout: Any, path: str = ""
     ):
         self.allocation, self.array, self.element = allocation, array, element
         self.layout, self.path = layout, path
+        self.lost: tuple[int, int] | None = None
         offset = array.__array_interface__["data"][0] - allocation.data.__array_interface__["data"][0]
         self.span: Span = (offset, array.shape, array.strides, array.itemsize)
 
@@ -96,8 +101,12 @@ class SharedView:
 
     def at(self, index: int) -> SharedView:
         """One of the buffers along the first dimension."""
-        part = self.array[index : index + 1].reshape(self.array.shape[1:] or (1,))
-        return SharedView(self.allocation, part, self.element, self.layout, f"{self.path}[{index}]")
+        inside = 0 <= index < self.array.shape[0]
+        number = index if inside else 0
+        part = self.array[number : number + 1].reshape(self.array.shape[1:] or (1,))
+        view = SharedView(self.allocation, part, self.element, self.layout, f"{self.path}[{index}]")
+        view.lost = None if inside else (index, self.array.shape[0])
+        return view
 
     def part(self, offsets: Sequence[int], shape: Sequence[int]) -> SharedView:
         """The block of `shape` at `offsets`."""

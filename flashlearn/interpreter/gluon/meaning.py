@@ -1,24 +1,27 @@
 """Gluon's own semantic over the observed operations: its checks of layouts and types stay as they are.
 
-Where a result's layout follows from the operands' by rules that the compiler knows (a reshape, a transpose, a
-join), the compiler's own builder is asked: it makes the one operation on a value of that type, in a module
-that nothing else is done with, and says what came out.
+Where a result's layout follows from the operands' by rules of the compiler (a reshape, a transpose, a join),
+`inferred.py` has it.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import triton.language as tl
-from triton._C.libtriton import gluon_ir, ir
 from triton.experimental.gluon.language import _core as ttgl
 from triton.experimental.gluon.language._layouts import AutoLayout, CoalescedLayout, SliceLayout
 from triton.experimental.gluon.language._semantic import GluonSemantic
 
+from flashlearn.interpreter.gluon.inferred import (
+    is_open,
+    reshaped,
+    shared_reshaped,
+    shared_transposed,
+    transposed,
+)
 from flashlearn.interpreter.gluon.registers import budget
-from flashlearn.interpreter.specialised import backend
 
 
 class ObservedGluonSemantic(GluonSemantic):
@@ -30,7 +33,7 @@ class ObservedGluonSemantic(GluonSemantic):
         return super().expand_dims(input, axis)
 
     def permute(self, input, dims):
-        self._inferred = _infer(input.type, "create_trans", tuple(int(d) for d in dims))
+        self._inferred = transposed(_layout(input), [int(d) for d in dims])
         return super().permute(input, dims)
 
     def trans(self, input, dims=()):
@@ -38,17 +41,16 @@ class ObservedGluonSemantic(GluonSemantic):
         return self.permute(input, order)
 
     def reshape(self, input, dst_shape, can_reorder):
-        shape = tuple(int(ttgl._unwrap_if_constexpr(n)) for n in dst_shape)
-        self._inferred = _infer(input.type, "create_reshape", shape)
+        self._inferred = reshaped(_layout(input), len(dst_shape))
         return super().reshape(input, dst_shape, can_reorder)
 
     def join(self, a, b):
         a, b = self.broadcast_impl_value(a, b)
-        self._inferred = _infer(a.type, "create_join", ())
+        self._inferred = reshaped(_layout(a), len(a.shape) + 1)
         return super().join(a, b)
 
     def split(self, a):
-        self._inferred = _infer(a.type, "create_split", ())
+        self._inferred = reshaped(_layout(a), len(a.shape) - 1)
         return super().split(a)
 
     def _wrap_handle_infer_layout(self, handle, scalar_ty, shape):
@@ -67,21 +69,27 @@ class ObservedGluonSemantic(GluonSemantic):
         kind = ttgl.distributed_type(result.type.scalar, [int(n) for n in result.shape], layout)
         return self.tensor(result.handle, kind)
 
+    def broadcast_impl_value(self, lhs, rhs):
+        left, right = _layout(lhs), _layout(rhs)
+        if left != right and lhs.type.is_block() and rhs.type.is_block():
+            if is_open(left):
+                lhs = self.tensor(lhs.handle, ttgl.distributed_type(lhs.type.scalar, lhs.type.shape, right))
+            elif is_open(right):
+                rhs = self.tensor(rhs.handle, ttgl.distributed_type(rhs.type.scalar, rhs.type.shape, left))
+        return super().broadcast_impl_value(lhs, rhs)
+
     def memdesc_trans(self, mem_desc, order):
-        self.builder.reordered = lambda view: view.permuted(
-            order, _infer(mem_desc.type, "create_memdesc_trans", tuple(order))
-        )
+        layout = shared_transposed(mem_desc.layout, order)
+        self.builder.reordered = lambda view: view.permuted(order, layout)
         return super().memdesc_trans(mem_desc, order)
 
     def memdesc_reshape(self, mem_desc, shape):
-        self.builder.reordered = lambda view: view.reshaped(
-            shape, _infer(mem_desc.type, "create_memdesc_reshape", tuple(shape))
-        )
+        layout = shared_reshaped(mem_desc.layout, len(shape))
+        self.builder.reordered = lambda view: view.reshaped(shape, layout)
         return super().memdesc_reshape(mem_desc, shape)
 
     def to_linear_layout(self, layout, shape):
-        made = _real()
-        return made.to_linear_layout(layout._to_ir(made), list(shape))
+        return reshaped(layout, len(shape))
 
     def num_warps(self, generator):
         return self.builder.block.me.warps
@@ -115,82 +123,9 @@ class ObservedGluonSemantic(GluonSemantic):
         return self.builder.call(function, tuple(args), {})
 
 
+def _layout(value: Any) -> Any:
+    return getattr(value.type, "layout", None)
+
+
 def _name(function: Any) -> str:
     return getattr(function, "__name__", None) or function.fn.__name__
-
-
-@functools.cache
-def _module() -> tuple[Any, Any, Any]:
-    context = ir.context()
-    ir.load_dialects(context)
-    backend().load_dialects(context)
-    builder = gluon_ir.GluonOpBuilder(context)
-    module = builder.create_module()
-    for name, number in (("ttg.num-warps", 4), ("ttg.num-ctas", 1), ("ttg.threads-per-warp", 32)):
-        module.set_attr(name, builder.get_int32_attr(number))
-    module.set_attr("ttg.target", builder.get_string_attr("cuda:90"))
-    return context, builder, module
-
-
-def _real() -> Any:
-    return _module()[1]
-
-
-def _infer(kind: Any, operation: str, arguments: tuple[int, ...]) -> Any:
-    """The layout of what the compiler's own operation makes of a value of this type."""
-    if isinstance(getattr(kind, "layout", None), AutoLayout | CoalescedLayout):
-        return kind.layout
-    return _inferred(_Key(kind), operation, arguments)
-
-
-class _Key:
-    """A type by what tells it apart: triton's own do not hash by their layout."""
-
-    def __init__(self, kind: Any):
-        self.kind = kind
-        self.said = (type(kind).__name__, str(kind.element_ty), tuple(kind.shape), kind.layout.mangle())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.said == other.said
-
-    def __hash__(self) -> int:
-        return hash(self.said)
-
-
-_count = iter(range(1 << 60))
-
-
-@functools.lru_cache(maxsize=4096)
-def _inferred(key: _Key, operation: str, arguments: tuple[int, ...]) -> Any:
-    _, builder, module = _module()
-    if "memdesc" in operation and hasattr(key.kind, "alloc_shape"):
-        made = builder.get_shared_mem_desc_ty(
-            _element(builder, key.kind.element_ty), list(key.kind.shape), key.kind.layout._to_ir(builder),
-            list(key.kind.alloc_shape),
-        )  # fmt: skip
-    else:
-        made = builder.get_distributed_ty(
-            _element(builder, key.kind.element_ty), list(key.kind.shape), key.kind.layout._to_ir(builder)
-        )
-    function = builder.get_or_insert_function(
-        module, f"infer{next(_count)}", builder.get_function_ty([made], []), "private", False
-    )
-    module.push_back(function)
-    builder.set_insertion_point_to_start(function.add_entry_block())
-    value = function.args(0)
-    calls: dict[str, Callable] = {
-        "create_trans": lambda: builder.create_trans(value, list(arguments)),
-        "create_reshape": lambda: builder.create_reshape(value, list(arguments), False),
-        "create_join": lambda: builder.create_join(value, value),
-        "create_split": lambda: builder.create_split(value)[0],
-        "create_memdesc_trans": lambda: builder.create_memdesc_trans(value, list(arguments)),
-        "create_memdesc_reshape": lambda: builder.create_memdesc_reshape(value, list(arguments)),
-    }
-    result = calls[operation]()
-    if "memdesc" in operation:
-        return builder.get_gluon_layout_from_memdesc(result)
-    return builder.get_gluon_layout_from_tensor(result)
-
-
-def _element(builder: Any, element: tl.dtype) -> Any:
-    return builder.get_int32_ty() if element.is_ptr() else element.to_ir(builder)

@@ -68,7 +68,7 @@ class GluonOperations:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("get_") and name.endswith("_layout"):
             return lambda *_: None
-        if name.startswith("create_"):
+        if name.startswith("create_") or name == "get_shared_bank_conflicts":
             raise NeedsGpu(
                 f"This operation of Gluon ({name.removeprefix('create_')}) is not known to the interpreter: "
                 "the kernel needs a GPU to be judged.",

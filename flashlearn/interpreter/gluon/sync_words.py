@@ -14,17 +14,17 @@ READS = {"load": "loads", "wgmma": "multiplies", "tma store": "copies out", "sto
 DID = {"load": "loads it", "store": "stores into it", "wgmma": "multiplies it", "tma store": "copies it out",
        "tma load": "copies into it", "cp.async": "copies into it"}  # fmt: skip
 
-_words: dict[str, Callable[[SyncFault, Mapping[str, Any]], str]] = {}
+KINDS: dict[str, Callable[[SyncFault, Mapping[str, Any]], str]] = {}
 
 
 def sentence(fault: SyncFault) -> str:
     """What happened, and what would mend it."""
-    return _words[fault.kind](fault, fault.facts)
+    return KINDS[fault.kind](fault, fault.facts)
 
 
 def _kind(name: str) -> Callable:
     def keep(words: Callable) -> Callable:
-        _words[name] = words
+        KINDS[name] = words
         return words
 
     return keep

@@ -1,0 +1,112 @@
+"""Each fault of synchronisation is named as what it is, with the lines it is about, in whatever order."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+from tests.interpreter.gluon.gluon_kernels import copy_tiles, described, exchange, product
+
+from flashlearn.interpreter.gluon import sync_words
+from flashlearn.interpreter.gluon.sync_faults import SyncError
+from flashlearn.interpreter.route import observing
+
+ORDERS = (None, 0, 1, 2)
+RING = {
+    "no wait for full": ("copy not waited for", "acc = warpgroup_mma(a_tiles", "tma.async_copy_global_to_shared(a_desc"),
+    "parity never changes": ("phase is off", "acc = warpgroup_mma(a_tiles", "tma.async_copy_global_to_shared(a_desc"),
+    "parity is the other": ("phase is off", "acc = warpgroup_mma(a_tiles", "tma.async_copy_global_to_shared(a_desc"),
+    "first parity": ("deadlock", "mbarrier.wait(full", "mbarrier.wait(empty"),
+    "never arrives": ("deadlock", "mbarrier.wait(full", "mbarrier.wait(empty"),
+    "counts 2": ("deadlock", "mbarrier.wait(full", "mbarrier.wait(empty"),
+    "no wait for empty": ("expected again", "mbarrier.expect(full.index(s), size)", "mbarrier.expect"),
+    "no such buffer": ("no such buffer", "mbarrier.wait(empty", "empty = "),
+    "too few bytes": ("bytes", "tma.async_copy_global_to_shared(b_desc", "mbarrier.expect"),
+    "too many bytes": ("bytes", "mbarrier.expect", "tma.async_copy_global_to_shared(b_desc"),
+    "no expect": ("bytes", "mbarrier.wait(full", "tma.async_copy_global_to_shared(b_desc"),
+    "arrives before the product": ("overwritten", "tma.async_copy_global_to_shared(a_desc", "acc = warpgroup_mma(a_tiles"),
+    "no wait for the product": ("wgmma not waited for", "tma.async_copy", "acc = warpgroup_mma(a_tiles"),
+    "one product left": ("wgmma not waited for", "tma.async_copy", "acc = warpgroup_mma(a_tiles"),
+    "one product left at the end": ("product not waited for", "c_tile.store", "acc = warpgroup_mma(a_tiles.index(0)"),
+    "token used": ("product not waited for", "c_tile.store", "acc = warpgroup_mma(a_tiles.index(0)"),
+    "arrives twice": ("phase overrun", "mbarrier.arrive(empty", "mbarrier.wait(empty"),
+    "arrives with 2": ("arrival too many", "mbarrier.arrive(empty", "mbarrier.init(empty"),
+    "no fence": ("no fence", "tma.async_copy_shared_to_global", "c_tile.store"),
+    "stored again": ("tma store not waited for", "c_tile.store", "tma.async_copy_shared_to_global"),
+    "no store wait": ("tma store never waited for", "tma.async_copy_shared_to_global"),
+}  # fmt: skip
+
+
+def fault_of(run, order):
+    with pytest.raises(SyncError) as caught, observing(seed=order):
+        run()
+    fault = caught.value.sync
+    assert str(caught.value).startswith(sync_words.sentence(fault))
+    return fault
+
+
+@pytest.mark.parametrize("name", RING)
+def test_a_ring_with_one_thing_wrong_is_told_what_it_is(name):
+    kind, *lines = RING[name]
+    a, b = torch.randn(64, 320).half(), torch.randn(320, 64).half()
+    for order in ORDERS:
+        fault = fault_of(lambda: product(a, b, name), order)
+        assert fault.kind == kind, f"in order {order}: {fault}"
+        seen = [place.text.strip() for place in fault.places[: len(lines)]]
+        assert all(text.startswith(line) for text, line in zip(seen, lines, strict=True)), seen
+
+
+@pytest.mark.parametrize(
+    "name, kind",
+    [
+        ("no init", "no init"),
+        ("invalidated", "no init"),
+        ("no wait", "copy not waited for"),
+        ("no store wait", "tma store never waited for"),
+    ],
+)
+def test_a_copy_by_one_partition_has_its_faults_too(name, kind):
+    x = torch.randn(64, 64)
+    descriptors = [described(t, [32, 64]) for t in (x, torch.empty_like(x))]
+    assert fault_of(lambda: copy_tiles[(2,)](*descriptors, FAULT=name), None).kind == kind
+
+
+@pytest.mark.parametrize(
+    "name, kinds",
+    [
+        ("no wait", {"unordered read", "overwritten"}),
+        ("two writers", {"two writers", "unordered read", "overwritten"}),
+        ("init in a partition", {"no init", "init not visible"}),
+    ],
+)
+def test_partitions_with_nothing_between_them_are_told_whatever_their_order(name, kinds):
+    for order in ORDERS:
+        assert fault_of(lambda: exchange[(1,)](torch.empty(128), FAULT=name), order).kind in kinds
+
+
+@pytest.mark.parametrize("registers, left", [(20, None), (28, None), (512, None)])
+def test_a_share_of_registers_that_cannot_be_is_told(registers, left):
+    a, b = torch.randn(64, 64).half(), torch.randn(64, 64).half()
+    fault = fault_of(lambda: product(a, b, registers=registers), None)
+    assert fault.kind == "registers" and fault.facts["share"] == registers
+
+
+def test_a_deadlock_says_who_waits_on_what_and_who_arrived_last():
+    a, b = torch.randn(64, 320).half(), torch.randn(320, 64).half()
+    fault = fault_of(lambda: product(a, b, "never arrives"), None)
+    said = {held["who"]: held for held in fault.facts["waiting"]}
+    assert said["fill"]["barrier"] == "empty[0]" and said["fill"]["pending"] == 1
+    assert said["multiply"]["barrier"] == "full[0]" and said["multiply"]["arrived"] == "fill"
+
+
+def test_no_thread_is_left_behind_by_a_kernel_that_fails():
+    a, b = torch.randn(64, 320).half(), torch.randn(320, 64).half()
+    before = threading.active_count()
+    for name in ("never arrives", "parity never changes"):
+        fault_of(lambda name=name: product(a, b, name), 0)
+    assert threading.active_count() == before
+
+
+def test_every_kind_of_fault_has_its_words():
+    assert {kind for kind, *_ in RING.values()} <= set(sync_words.KINDS)

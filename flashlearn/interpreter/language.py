@@ -62,7 +62,7 @@ def interpreted(
 ) -> Iterator[TritonSemantic]:
     """Make `tl.*` run on `builder`; jitted helpers met inside go to `call(function, args, kwargs)`."""
     semantic = kind(builder)
-    scope = Scope()
+    scope = LanguageScope()
     language = None
     try:
         scope.set(interpreter, "interpreter_builder", builder)
@@ -95,7 +95,7 @@ def interpreted(
             _restore(scope, language)  # again, should a time limit or Ctrl-C have come just now
 
 
-def _restore(scope: Scope, language: Any) -> None:
+def _restore(scope: LanguageScope, language: Any) -> None:
     scope.restore()
     if language is not None:
         language.restore()
@@ -131,7 +131,7 @@ def _sum(self, value: tl.tensor) -> tl.tensor:
     return self.to_tensor(data, value.dtype)
 
 
-class Scope:
+class LanguageScope:
     """Attributes that are put back in reverse order."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""mbarriers: phases that complete when all have arrived and all expected bytes are there (PTX ISA, "mbarrier").
+"""mbarriers: phases that complete when all have arrived and all expected bytes are there (PTX ISA).
 
-A barrier counts `count` arrivals in each phase. `expect` is an arrival that adds bytes to wait for. A waiter names
-the parity of a phase: it goes on unless the phase that is under way has this parity.
+A barrier counts `count` arrivals in each phase. `expect` is an arrival that adds bytes to wait for. A waiter
+names the parity of a phase: it goes on unless the phase that is under way has this parity.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Layouts of results: by rule where the rule is plain, else a stand-in that fits everything.
 
-A layout moves no value, so a wrong guess here could only refuse a right kernel. Where the compiler's inference is
-more than a rule (a reshape, a join), an `Inferred` layout stands for its answer, and comparisons let it pass: the
-compiler itself looks at every kernel that has passed, and refuses what does not fit.
+A layout moves no value, so a wrong guess here could only refuse a right kernel. Where the compiler's
+inference is more than a rule (a reshape, a join), an `Inferred` layout stands for its answer, and comparisons
+let it pass: the compiler itself looks at every kernel that has passed, and refuses what does not fit.
 """
 
 from __future__ import annotations

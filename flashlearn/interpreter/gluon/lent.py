@@ -1,7 +1,8 @@
 """Gluon's language, lent to the observed interpreter for the length of one launch.
 
-Gluon's functions want to be told which semantic they work for. In the modules they are exchanged for ones that
-know; a function that a kernel's module has imported by itself is exchanged in the kernel's copy, by `exchanged`.
+Gluon's functions want to be told which semantic they work for. In the modules they are exchanged for ones
+that know; a function that a kernel's module has imported by itself is exchanged in the kernel's copy, by
+`exchanged`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.gluon.meaning import ObservedGluonSemantic
 from flashlearn.interpreter.gluon.operations import GluonOperations
-from flashlearn.interpreter.language import Scope, counting_range, interpreted
+from flashlearn.interpreter.language import LanguageScope, counting_range, interpreted
 
 LANGUAGE = "triton.experimental.gluon.language"
 MODULES = ("", "._core", "._math", "._standard", ".nvidia", ".nvidia.ampere", ".nvidia.ampere.async_copy",
@@ -77,7 +78,7 @@ def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tupl
     """Make Gluon's language run on `builder`; jitted helpers go to `call(function, args, kwargs)`."""
     lent = Lent(builder, call)
     builder.call = call
-    scope = Scope()
+    scope = LanguageScope()
     with interpreted(builder, call, ObservedGluonSemantic) as semantic:
         try:
             _lend(scope, lent, semantic, builder)
@@ -89,7 +90,7 @@ def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tupl
                 scope.restore()  # again, should a time limit have come just now
 
 
-def _lend(scope: Scope, lent: Lent, semantic: Any, builder: GluonOperations) -> None:
+def _lend(scope: LanguageScope, lent: Lent, semantic: Any, builder: GluonOperations) -> None:
     special = _special(semantic, builder)
     for module in MODULES:
         try:
@@ -115,7 +116,7 @@ def _lend(scope: Scope, lent: Lent, semantic: Any, builder: GluonOperations) -> 
     scope.set(tl.tensor, "T", property(lambda self: semantic.trans(self)))
 
 
-def _lend_methods(scope: Scope, semantic: Any) -> None:
+def _lend_methods(scope: LanguageScope, semantic: Any) -> None:
     for name, member in list(vars(ttgl.shared_memory_descriptor).items()):
         if callable(member) and "_semantic" in _parameters(member):
             scope.set(ttgl.shared_memory_descriptor, name, _bound(member, semantic))
@@ -128,7 +129,7 @@ def _lend_methods(scope: Scope, semantic: Any) -> None:
 
 
 def _special(semantic: Any, builder: GluonOperations) -> dict[str, tuple[Any, Any]]:
-    """Functions that mean something else here: by name, the module that theirs is of (None: any), and ours."""
+    """Functions that mean something else here, by name: the module of theirs (None: any), and ours."""
 
     def allocate_mbarrier(batch=None, two_ctas=False):
         batch = ttgl._unwrap_if_constexpr(batch)

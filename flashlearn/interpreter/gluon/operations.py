@@ -1,7 +1,7 @@
 """What a `GluonOpBuilder` offers, in NumPy: the observed builder's operations, and those of shared memory.
 
-A tensor's handle is the interpreter's own; its layout is part of its type alone, since a layout moves no value.
-A shared memory descriptor's handle is a `SharedView`, a TMA descriptor's a `Described`.
+A tensor's handle is the interpreter's own; its layout is part of its type alone, since a layout moves no
+value. A shared memory descriptor's handle is a `SharedView`, a TMA descriptor's a `Described`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class GluonOperations:
 
     def run_program(self, program: Callable, arguments: dict[str, Any]) -> None:
         """Run one program of the grid to its end. Raises SyncError."""
-        self.block = Block(self.warps, self.order, self.memory.place, self.operations, self.timeline,
-                           self.launch_number, self.memory.program)  # fmt: skip
+        whose = self.launch_number, self.memory.program
+        self.block = Block(self.warps, self.order, self.memory.place, self.operations, self.timeline, whose)
         try:
             program(**arguments)
             self.block.close()
@@ -205,7 +205,7 @@ class GluonOperations:
                 "A copy to all programs of a cluster needs a GPU to be judged.", self.memory.place()
             )
         self._fits(described, view)
-        self.block.load(view, barrier, view.name)
+        self.block.load(view, barrier)
         values = self.create_descriptor_load(described, coordinates)
         view.array[...] = values.data.reshape(view.array.shape)
 

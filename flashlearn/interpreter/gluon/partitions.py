@@ -1,7 +1,7 @@
 """Partitions as threads with one baton: exactly one of them runs, and hands on where it must or may.
 
-A partition that waits hands the baton to one that can go on. If none can, the asynchronous operation that ends
-first comes to its end; if there is none either, all wait for ever, and the kernel hangs.
+A partition that waits hands the baton to one that can go on. If none can, the asynchronous operation that
+ends first comes to its end; if there is none either, all wait for ever, and the kernel hangs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ PATIENCE = 5.0  # seconds for a thread that was told to end
 
 
 class Abandoned(BaseException):
-    """Raised in a partition whose kernel has ended otherwise; not an Exception, so that nothing swallows it."""
+    """Raised in a partition whose kernel has ended; not an Exception, so that nothing swallows it."""
 
 
 @dataclass
-class Waiting:
+class BarrierWait:
     """What a partition waits for: `over` says whether it need not any more."""
 
     over: Callable[[], bool]
@@ -45,7 +45,7 @@ class Partition:
     warps: int
     known: Knowledge = field(default_factory=Knowledge)
     now: float = 0.0
-    waiting: Waiting | None = None
+    waiting: BarrierWait | None = None
     ended: bool = False
     issued: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Baton:
             if others:
                 self._hand_to(self.order.choice(others))
 
-    def wait(self, waiting: Waiting) -> bool:
+    def wait(self, waiting: BarrierWait) -> bool:
         """Go on when `waiting` is over. True if it was so at once. Raises the deadlock."""
         me = self.current
         if waiting.over():
@@ -128,9 +128,9 @@ class Baton:
         return False
 
     def others_first(self, over: Callable[[], bool]) -> bool:
-        """Let all others go as far as they can before something is told of the one that runs: True if `over`."""
+        """Let the others go as far as they can before something is told of this one: True if `over`."""
         me = self.current
-        me.waiting = Waiting(over, None, 0, None)
+        me.waiting = BarrierWait(over, None, 0, None)
         while not over() and (others := self._ready()):
             self._hand_to(others[0])
         me.waiting = None

@@ -1,8 +1,8 @@
 """The registers of `warp_specialize`: do the partitions' shares fit into what an SM has?
 
-Registers are given to warpgroups of four warps. A worker of fewer warps shares one, or has one to itself; what
-is left of the 65536, or of what `maxnreg` grants the launch, is the default partition's. `setmaxnreg` moves them,
-in steps of 8 from 24 to 256 (PTX ISA, "setmaxnreg").
+Registers are given to warpgroups of four warps. A worker of fewer warps shares one, or has one to itself;
+what is left of the 65536, or of what `maxnreg` grants the launch, is the default partition's. `setmaxnreg`
+moves them, in steps of 8 from 24 to 256 (PTX ISA, "setmaxnreg").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FEWEST, MOST, STEP, WARPGROUP, THREADS = 24, 256, 8, 4, 32
 def budget(
     warps: int, most: int | None, worker_warps: Sequence[int], worker_registers: Sequence[int]
 ) -> dict[str, Any] | None:
-    """None if the shares add up; else the facts: a share that cannot be ("share"), or what is left ("left")."""
+    """None if the shares add up; else the facts: a "share" that cannot be, or what is "left"."""
     for index, share in enumerate(worker_registers):
         if share % STEP or not FEWEST <= share <= MOST:
             return {"share": share, "worker": index}

@@ -1,4 +1,4 @@
-"""Lists in a kernel, which Gluon's compiler takes for tuples: `[stages] + desc.block_type.shape` joins the two."""
+"""Lists in a kernel, which Gluon's compiler takes for tuples: `[stages] + desc.block_type.shape`."""
 
 from __future__ import annotations
 

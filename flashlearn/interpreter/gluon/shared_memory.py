@@ -1,8 +1,8 @@
 """A program's shared memory: allocations, views of them, and who touched which bytes last.
 
 Every access leaves a `Touch`: what it did, where, and when it is over, as an agent's epoch. A later access of
-the same bytes must know that epoch, if one of the two writes. Swizzles change where in memory an element lies,
-not which element it is; here elements lie in the order of their indices.
+the same bytes must know that epoch, if one of the two writes. Swizzles change where in memory an element
+lies, not which element it is; here elements lie in the order of their indices.
 """
 
 from __future__ import annotations

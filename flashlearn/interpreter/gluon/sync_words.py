@@ -1,4 +1,4 @@
-"""What is said of a `SyncFault`: one sentence or two for each kind, with both lines where two are involved."""
+"""What is said of a `SyncFault`: a sentence or two for each kind, with both lines where two are involved."""
 
 from __future__ import annotations
 
@@ -72,12 +72,11 @@ def _phases(count: int) -> str:
 @_kind("wgmma not waited for")
 def _product_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     who = "" if f["own"] else f" of `{f['other']}`"
-    more = "before it" if f["own"] else "before it arrives on the barrier that gives the buffer back"
+    more = "" if f["own"] else ", which belongs before the arrival that gives the buffer back"
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and the product{who} in {_at(fault, 1)} may still be "
-        "reading it: "
-        "an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has waited for it, "
-        f"{more}."
+        "reading it: an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has waited "
+        f"for it{more}."
     )
 
 
@@ -168,6 +167,16 @@ def _store_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
         f"`{f['who']}` ends, and nobody has waited for the copy out in {_at(fault, 0)}: shared memory is "
         "given away "
         "when the kernel ends, and the copy may still be reading it. `tma.store_wait(0)` belongs at the end."
+    )
+
+
+@_kind("copy never waited for")
+def _load_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
+    return (
+        f"The kernel ends, and nobody has waited for the copy of {_at(fault, 0)} into `{f['buffer']}` (phase "
+        f"{f['phase']} of `{f['barrier']}`): it may still be writing into shared memory that is somebody "
+        "else's by then. "
+        "Copy no more than is used, or wait for the last copies."
     )
 
 
@@ -280,7 +289,7 @@ def _registers(fault: SyncFault, f: Mapping[str, Any]) -> str:
 
 @_kind("nested")
 def _nested(fault: SyncFault, f: Mapping[str, Any]) -> str:
-    return f"`warp_specialize` in {_at(fault, 0)} is called inside a partition: partitions are not divided again."
+    return f"`warp_specialize` in {_at(fault, 0)} is called inside a partition, which is not divided again."
 
 
 @_kind("deadlock")

@@ -2,14 +2,15 @@
 
 Times are cycles. The model knows four things and is no more than a picture of them:
 
-- arithmetic: 128 lanes a cycle for elementwise work and reductions, 16 for exp2, log2 and their like, 64 bytes a
-  cycle for shared memory, for each partition by itself;
+- arithmetic: 128 lanes a cycle for elementwise work and reductions, 16 for exp2, log2 and their like, 64
+  bytes a cycle for shared memory, for each partition by itself;
 - the tensor core: 4096 operations a cycle (a multiplication and an addition are two), one product after
   another, whoever asked for it;
 - the copy engine: a latency of 600 cycles, and 64 bytes a cycle for all copies together (from the L2 cache);
 - everything else, an arrival or a fence, takes one cycle.
 
-(NVIDIA H100 Tensor Core GPU Architecture, whitepaper, 2022: throughput per SM; the latency is a round figure.)
+(NVIDIA H100 Tensor Core GPU Architecture, whitepaper, 2022: throughput per SM; the latency is a round
+figure.)
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class TimelineEvent:
     """Something that a partition did, or had done for it, from `begin` to `end` in cycles of the model.
 
     `what` is one of WHATS. An asynchronous one ("tma load", "tma store", "wgmma", "cp.async") begins when
-    the hardware begins it and ends when it is done; `issued` is when the partition asked for it. `barrier` and
-    `buffer` are names as the kernel has them, with an index: "full[1]". `phase` counts a barrier's phases from
-    0. `after` are the numbers of the events that it had to wait for: of a wait, the arrivals and copies that
-    completed the phase; of a wgmma's wait, the product. `launch` and `program` say whose it is.
+    the hardware begins it and ends when it is done; `issued` is when the partition asked for it. `barrier`
+    and `buffer` are names as the kernel has them, with an index: "full[1]". `phase` counts a barrier's phases
+    from 0. `after` are the numbers of the events that it had to wait for: of a wait, the arrivals and copies
+    that completed the phase; of a wgmma's wait, the product. `launch` and `program` say whose it is.
     """
 
     number: int

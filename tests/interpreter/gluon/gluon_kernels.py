@@ -1,5 +1,7 @@
 """Gluon kernels for the tests: right ones, and one ring whose `FAULT` says what is wrong with it."""
 
+# ruff: noqa: RUF005  a compiled kernel knows no starred list
+
 from __future__ import annotations
 
 import torch
@@ -149,7 +151,9 @@ def matmul(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, REGISTERS: gl.conste
     )
 
 
-def product(a: torch.Tensor, b: torch.Tensor, fault: str = "", stages: int = 2, registers: int = 24) -> torch.Tensor:
+def product(
+    a: torch.Tensor, b: torch.Tensor, fault: str = "", stages: int = 2, registers: int = 24
+) -> torch.Tensor:
     """`a @ b` by the specialised kernel, with a fault if it is named."""
     c = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype)
     grid = (triton.cdiv(c.shape[0], TILE), triton.cdiv(c.shape[1], TILE))
@@ -247,7 +251,9 @@ class Ring:
 
 
 @gluon.jit
-def attend(q_tile, q_bar, o_desc, keys, values, row, S, scale, BM: gl.constexpr, BN: gl.constexpr, D: gl.constexpr):
+def attend(
+    q_tile, q_bar, o_desc, keys, values, row, S, scale, BM: gl.constexpr, BN: gl.constexpr, D: gl.constexpr
+):
     s_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BN, 16])
     o_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, D, 16])
     rows: gl.constexpr = gl.SliceLayout(1, s_layout)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.interpreter.gluon.gluon_kernels import attended, copy_tiles, described, exchange, product, scaled_rows
 
 from flashlearn.interpreter.route import observing
+from tests.interpreter.gluon.gluon_kernels import (
+    attended,
+    copy_tiles,
+    described,
+    exchange,
+    product,
+    scaled_rows,
+)
 
 ORDERS = (None, 0, 1, 2)
 

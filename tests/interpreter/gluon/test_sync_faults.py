@@ -6,17 +6,19 @@ import threading
 
 import pytest
 import torch
-from tests.interpreter.gluon.gluon_kernels import copy_tiles, described, exchange, product
 
 from flashlearn.interpreter.gluon import sync_words
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
+from tests.interpreter.gluon.gluon_kernels import copy_tiles, described, exchange, product
 
 ORDERS = (None, 0, 1, 2)
+LOAD, PRODUCT = "tma.async_copy_global_to_shared(a_desc", "acc = warpgroup_mma(a_tiles"
+LAST = "acc = warpgroup_mma(a_tiles.index(0)"
 RING = {
-    "no wait for full": ("copy not waited for", "acc = warpgroup_mma(a_tiles", "tma.async_copy_global_to_shared(a_desc"),
-    "parity never changes": ("phase is off", "acc = warpgroup_mma(a_tiles", "tma.async_copy_global_to_shared(a_desc"),
-    "parity is the other": ("phase is off", "acc = warpgroup_mma(a_tiles", "tma.async_copy_global_to_shared(a_desc"),
+    "no wait for full": ("copy not waited for", PRODUCT, LOAD),
+    "parity never changes": ("phase is off", PRODUCT, LOAD),
+    "parity is the other": ("phase is off", PRODUCT, LOAD),
     "first parity": ("deadlock", "mbarrier.wait(full", "mbarrier.wait(empty"),
     "never arrives": ("deadlock", "mbarrier.wait(full", "mbarrier.wait(empty"),
     "counts 2": ("deadlock", "mbarrier.wait(full", "mbarrier.wait(empty"),
@@ -25,11 +27,11 @@ RING = {
     "too few bytes": ("bytes", "tma.async_copy_global_to_shared(b_desc", "mbarrier.expect"),
     "too many bytes": ("bytes", "mbarrier.expect", "tma.async_copy_global_to_shared(b_desc"),
     "no expect": ("bytes", "mbarrier.wait(full", "tma.async_copy_global_to_shared(b_desc"),
-    "arrives before the product": ("overwritten", "tma.async_copy_global_to_shared(a_desc", "acc = warpgroup_mma(a_tiles"),
-    "no wait for the product": ("wgmma not waited for", "tma.async_copy", "acc = warpgroup_mma(a_tiles"),
-    "one product left": ("wgmma not waited for", "tma.async_copy", "acc = warpgroup_mma(a_tiles"),
-    "one product left at the end": ("product not waited for", "c_tile.store", "acc = warpgroup_mma(a_tiles.index(0)"),
-    "token used": ("product not waited for", "c_tile.store", "acc = warpgroup_mma(a_tiles.index(0)"),
+    "arrives before the product": ("overwritten", LOAD, PRODUCT),
+    "no wait for the product": ("wgmma not waited for", "tma.async_copy", PRODUCT),
+    "one product left": ("wgmma not waited for", "tma.async_copy", PRODUCT),
+    "one product left at the end": ("product not waited for", "c_tile.store", LAST),
+    "token used": ("product not waited for", "c_tile.store", LAST),
     "arrives twice": ("phase overrun", "mbarrier.arrive(empty", "mbarrier.wait(empty"),
     "arrives with 2": ("arrival too many", "mbarrier.arrive(empty", "mbarrier.init(empty"),
     "no fence": ("no fence", "tma.async_copy_shared_to_global", "c_tile.store"),

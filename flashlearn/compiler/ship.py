@@ -16,6 +16,8 @@ import inspect
 import re
 import sys
 import textwrap
+import types
+import typing
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -35,6 +37,15 @@ class Unshippable(Exception):
     """A kernel whose source cannot be read; the message is a sentence for the learner."""
 
 
+class _Functions(list):
+    """The packed functions of a job, and the aggregates that they name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.aggregates: list[dict[str, Packed]] = []
+        self.known: dict[int, int] = {}
+
+
 class _Foreign(Exception):
     """A value that compiled code cannot use; the message says what it is."""
 
@@ -48,7 +59,7 @@ def pack(launch: Launch) -> dict[str, Packed]:
     taken = next((name for name, kind in launch.signature.items() if kind == TUPLE), "")
     if taken:
         raise Unshippable(f"{taken} of {launch.name} is a tuple: for such launches no figures are made here.")
-    functions: list[dict[str, Packed]] = []
+    functions = _Functions()
     seen: dict[int, int] = {}
     jitted = innermost(launch.kernel)
     kernel = _add(jitted, functions, seen)
@@ -70,7 +81,8 @@ def pack(launch: Launch) -> dict[str, Packed]:
     return {
         "gluon": is_gluon(jitted),
         "kernel": kernel,
-        "functions": functions,
+        "functions": list(functions),
+        "aggregates": functions.aggregates,
         "signature": dict(launch.signature),
         "constexprs": constexprs,
         "options": {k: v for k, v in launch.options.items() if isinstance(v, bool | int | float | str)},
@@ -93,7 +105,7 @@ def innermost(kernel: Any) -> Any:
     return kernel
 
 
-def _add(jitted: Any, functions: list[dict[str, Packed]], seen: dict[int, int]) -> int:
+def _add(jitted: Any, functions: _Functions, seen: dict[int, int]) -> int:
     """Append a jitted function and, recursively, those it calls; returns its index in `functions`."""
     fn = jitted.fn
     if id(fn) in seen:
@@ -126,6 +138,8 @@ def _add(jitted: Any, functions: list[dict[str, Packed]], seen: dict[int, int]) 
 def _kind(jitted: Any) -> str:
     if type(jitted).__name__ == "ConstexprFunction":
         return "constexpr"
+    if isinstance(jitted, _Plain):
+        return "plain"
     return "gluon" if is_gluon(jitted) else "jit"
 
 
@@ -142,7 +156,9 @@ def _source(jitted: Any) -> tuple[list[str], int]:
         ) from None
 
 
-def _parameter(parameter: inspect.Parameter, functions: list, seen: dict[int, int]) -> dict[str, Packed]:
+def _parameter(
+    parameter: inspect.Parameter, functions: _Functions, seen: dict[int, int]
+) -> dict[str, Packed]:
     """Name, annotation as text (all that triton reads of it) and default of one parameter."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
@@ -158,7 +174,7 @@ def _parameter(parameter: inspect.Parameter, functions: list, seen: dict[int, in
     return packed
 
 
-def _value(value: Any, functions: list, seen: dict[int, int]) -> Packed:
+def _value(value: Any, functions: _Functions, seen: dict[int, int]) -> Packed:
     """One value as data. Raises `_Foreign` for what a compiled kernel could not use anyway."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -170,6 +186,10 @@ def _value(value: Any, functions: list, seen: dict[int, int]) -> Packed:
         return {type(value).__name__: [_value(item, functions, seen) for item in value]}
     if isinstance(value, ModuleType):
         return _module(value)
+    if isinstance(value, type) and getattr(value, "__triton_aggregate__", False):
+        return {"aggregate": _aggregate(value, functions, seen)}
+    if isinstance(value, types.UnionType) or typing.get_origin(value) is typing.Union:
+        return {"union": [_value(part, functions, seen) for part in typing.get_args(value)]}
     home = getattr(value, "__module__", None) or ""
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and home.startswith(GLUON):
         fields = {f.name: _value(getattr(value, f.name), functions, seen) for f in dataclasses.fields(value)}
@@ -180,6 +200,35 @@ def _value(value: Any, functions: list, seen: dict[int, int]) -> Packed:
     if hasattr(value, "fn") and isinstance(innermost_or_none(value), FunctionType):
         return {"function": _add(innermost(value), functions, seen)}
     raise _Foreign(f"a {type(value).__name__}")
+
+
+def _aggregate(kind: type, functions: _Functions, seen: dict[int, int]) -> int:
+    """A class of values that travel together, by its index: its fields, how it is made, what it can do."""
+    if id(kind) in functions.known:
+        return functions.known[id(kind)]
+    index = functions.known[id(kind)] = len(functions.aggregates)
+    packed: dict[str, Packed] = {"name": kind.__name__}
+    functions.aggregates.append(packed)
+    written = inspect.getclosurevars(kind.__new__).nonlocals.get("cls")
+    if written is None:
+        raise Unshippable(f"The class {kind.__name__} cannot be read, so it cannot be compiled.")
+    members = {name: value for name, value in vars(written).items() if hasattr(value, "fn")}
+    made = vars(written)["__init__"]
+    if isinstance(made, FunctionType):
+        made = _Plain(made)
+    packed["fields"] = {name: _value(what, functions, seen) for name, what in written.__annotations__.items()}
+    packed["init"] = _add(made, functions, seen)
+    packed["members"] = {
+        name: _add(value, functions, seen) for name, value in members.items() if name != "__init__"
+    }
+    return index
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plain:
+    """A function that runs in Python as it is."""
+
+    fn: FunctionType
 
 
 def innermost_or_none(value: Any) -> FunctionType | None:

@@ -7,9 +7,11 @@ Whatever the compiler prints, and whatever kills it, stays in here.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import json
 import linecache
+import operator
 import os
 import re
 import resource
@@ -19,9 +21,11 @@ import sys
 import tempfile
 import textwrap
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+WORDS = ("wgmma.", "mma.sync", "cp.async.bulk.tensor", "setmaxnreg")  # instructions that tell something
 PLENTY = 96 * 1024  # bytes of shared memory that every GPU of the course has
 
 
@@ -33,7 +37,7 @@ def main() -> None:
     job = json.load(sys.stdin)
     _limit(job["timeout"], job["wall"])
     _settle_cache()
-    made = Shipment(job["functions"])
+    made = Shipment(job["functions"], job.get("aggregates", ()))
     for target in job["targets"]:
         started = time.perf_counter()
         at = log.seek(0, os.SEEK_END)
@@ -68,22 +72,38 @@ def _settle_cache() -> None:
 class Shipment(dict):
     """The shipped functions by index, each made when it is first asked for: a default may name another."""
 
-    def __init__(self, packed: list[dict[str, Any]]) -> None:
+    def __init__(self, packed: list[dict[str, Any]], aggregates: Sequence[dict[str, Any]] = ()) -> None:
         super().__init__()
         self.packed = packed
+        self.aggregates = aggregates
+        self.classes: dict[int, Any] = {}
         for index, function in enumerate(packed):
             names = {name: _unpack(value, self) for name, value in function["names"].items()}
-            self[index].fn.__globals__.update(names)
+            getattr(self[index], "fn", self[index]).__globals__.update(names)
 
     def __missing__(self, index: int) -> Any:
         self[index] = _function(index, self.packed[index], self)
         return self[index]
+
+    def aggregate(self, index: int) -> Any:
+        """A class of values that travel together, made anew."""
+        if index not in self.classes:
+            from triton.language import core
+
+            packed = self.aggregates[index]
+            members = {name: self[number] for name, number in packed["members"].items()}
+            init = self[packed["init"]]
+            fields = {name: _unpack(what, self) for name, what in packed["fields"].items()}
+            written = {"__init__": init, "__annotations__": fields, "__module__": "learner", **members}
+            self.classes[index] = core._aggregate(type(packed["name"], (), written))
+        return self.classes[index]
 
     def first_lines(self) -> dict[str, tuple[int, int]]:
         """For each function's text, as triton holds it, its index and the learner's number of its `def`."""
         return {
             self[index].src: (index, function["line"] + _lines_before_def(function["source"]))
             for index, function in enumerate(self.packed)
+            if hasattr(self[index], "src")
         }
 
 
@@ -113,6 +133,8 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     fn.__kwdefaults__ = {name: value for name, value in defaults.items() if name in by_keyword}
     text = ["\n"] * (packed["line"] - 1) + packed["source"].splitlines(keepends=True)
     linecache.cache[file] = (1, None, text, file)
+    if packed["kind"] == "plain":
+        return fn
     if packed["kind"] == "constexpr":
         return jit.ConstexprFunction(fn)
     kind = triton.JITFunction
@@ -143,6 +165,10 @@ def _unpack(value: Any, made: Shipment) -> Any:
         home, name, fields = what
         given = {field: _unpack(part, made) for field, part in fields.items()}
         return getattr(importlib.import_module(home), name)(**given)
+    if kind == "aggregate":
+        return made.aggregate(what)
+    if kind == "union":
+        return functools.reduce(operator.or_, (_unpack(part, made) for part in what))
     if kind == "module":
         return importlib.import_module(what)
     if kind == "member":

@@ -75,8 +75,8 @@ def _product_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     more = "" if f["own"] else ", which belongs before the arrival that gives the buffer back"
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and the product{who} in {_at(fault, 1)} may still be "
-        "reading it: an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has waited "
-        f"for it{more}."
+        "reading it: an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has "
+        f"waited for it{more}."
     )
 
 

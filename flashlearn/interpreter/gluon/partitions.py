@@ -19,6 +19,7 @@ from flashlearn.outcome import Place
 
 SWITCHES = 0.2
 """How often a partition that could go on hands the baton over, where a seed draws the order."""
+SOON = 0.2  # seconds in which a thread that waits has ended
 PATIENCE = 5.0  # seconds for a thread that was told to end
 
 
@@ -190,15 +191,14 @@ class Baton:
     def abandon(self) -> None:
         """End all workers, whatever they are doing."""
         self.over = True
-        for partition in self.partitions[1:]:
-            thread = partition.thread
-            if thread is None or not thread.is_alive():
-                continue
-            if partition.go.locked():
+        waiting = [p for p in self.partitions[1:] if p.thread is not None]
+        for partition in waiting:
+            if not partition.ended and partition.go.locked():
                 partition.go.release()
-            _raise_in(thread)
-        for partition in self.partitions[1:]:
-            if partition.thread is not None:
+        for partition in waiting:
+            partition.thread.join(SOON)
+            if partition.thread.is_alive():  # it computes, and has not come to a place where it looks
+                _raise_in(partition.thread)
                 partition.thread.join(PATIENCE)
 
 

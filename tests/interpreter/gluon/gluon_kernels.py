@@ -1,6 +1,6 @@
 """Gluon kernels for the tests: right ones, and one ring whose `FAULT` says what is wrong with it."""
 
-# ruff: noqa: RUF005, FA102  a compiled kernel knows no starred list, an aggregate no annotation as text
+# ruff: noqa: RUF005  a compiled kernel knows no starred list, an aggregate no annotation as text
 
 import torch
 import triton

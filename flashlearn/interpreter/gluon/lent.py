@@ -32,8 +32,8 @@ ACCUMULATOR_USES = ("to", "shape", "dtype", "__add__", "__sub__", "__mul__", "__
 class Lent:
     """What is exchanged while a launch runs."""
 
-    def __init__(self, builder: GluonOperations, call: Callable):
-        self.builder, self.call = builder, call
+    def __init__(self, call: Callable, semantic: Any):
+        self.call, self.semantic = call, semantic
         self.functions: dict[int, tuple[Any, Any]] = {}  # by id: the original, which stays alive, and ours
         self.classes: dict[int, tuple[Any, Any]] = {}
 
@@ -51,6 +51,9 @@ class Lent:
             return known[1]
         if inspect.isclass(value) and getattr(value, "__triton_aggregate__", False):
             return self._aggregate(value)
+        if inspect.isfunction(value) and tl.core.is_builtin(value):  # somebody's own, of Gluon's making
+            self.functions[id(value)] = (value, _bound(value, self.semantic))
+            return self.functions[id(value)][1]
         return value
 
     def _aggregate(self, kind: type) -> type:
@@ -76,12 +79,12 @@ class Lent:
 @contextlib.contextmanager
 def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tuple[Any, Lent]]:
     """Make Gluon's language run on `builder`; jitted helpers go to `call(function, args, kwargs)`."""
-    lent = Lent(builder, call)
     builder.call = call
     scope = LanguageScope()
     with interpreted(builder, call, ObservedGluonSemantic) as semantic:
+        lent = Lent(call, semantic)
         try:
-            _lend(scope, lent, semantic, builder)
+            _lend(scope, lent, semantic)
             yield semantic, lent
         finally:
             try:
@@ -90,8 +93,8 @@ def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tupl
                 scope.restore()  # again, should a time limit have come just now
 
 
-def _lend(scope: LanguageScope, lent: Lent, semantic: Any, builder: GluonOperations) -> None:
-    special = _special(semantic, builder)
+def _lend(scope: LanguageScope, lent: Lent, semantic: Any) -> None:
+    special = _special(semantic)
     for module in MODULES:
         try:
             owner = importlib.import_module(LANGUAGE + module)
@@ -128,7 +131,7 @@ def _lend_methods(scope: LanguageScope, semantic: Any) -> None:
             scope.set(accumulator, name, property(misused) if not name.startswith("__") else misused)
 
 
-def _special(semantic: Any, builder: GluonOperations) -> dict[str, tuple[Any, Any]]:
+def _special(semantic: Any) -> dict[str, tuple[Any, Any]]:
     """Functions that mean something else here, by name: the module of theirs (None: any), and ours."""
 
     def allocate_mbarrier(batch=None, two_ctas=False):

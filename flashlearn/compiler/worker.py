@@ -78,7 +78,7 @@ class Shipment(dict):
         self.aggregates = aggregates
         self.classes: dict[int, Any] = {}
         for index, function in enumerate(packed):
-            names = {name: _unpack(value, self) for name, value in function["names"].items()}
+            names = {name: unpack(value, self) for name, value in function["names"].items()}
             getattr(self[index], "fn", self[index]).__globals__.update(names)
 
     def __missing__(self, index: int) -> Any:
@@ -93,7 +93,7 @@ class Shipment(dict):
             packed = self.aggregates[index]
             members = {name: self[number] for name, number in packed["members"].items()}
             init = self[packed["init"]]
-            fields = {name: _unpack(what, self) for name, what in packed["fields"].items()}
+            fields = {name: unpack(what, self) for name, what in packed["fields"].items()}
             written = {"__init__": init, "__annotations__": fields, "__module__": "learner", **members}
             self.classes[index] = core._aggregate(type(packed["name"], (), written))
         return self.classes[index]
@@ -127,7 +127,7 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     fn = scope[node.name]
     fn.__code__ = fn.__code__.replace(co_firstlineno=packed["line"])
     fn.__annotations__ = {p["name"]: p["annotation"] for p in packed["parameters"] if p["annotation"]}
-    defaults = {p["name"]: _unpack(p["default"], made) for p in packed["parameters"] if "default" in p}
+    defaults = {p["name"]: unpack(p["default"], made) for p in packed["parameters"] if "default" in p}
     by_keyword = {argument.arg for argument in node.args.kwonlyargs}
     fn.__defaults__ = tuple(value for name, value in defaults.items() if name not in by_keyword)
     fn.__kwdefaults__ = {name: value for name, value in defaults.items() if name in by_keyword}
@@ -149,26 +149,27 @@ def _lines_before_def(source: str) -> int:
     return source[: found.end()].count("\n") if found else 0
 
 
-def _unpack(value: Any, made: Shipment) -> Any:
+def unpack(value: Any, made: Shipment) -> Any:
+    """A value as it was before it was packed."""
     from triton import language as tl
 
     if not isinstance(value, dict):
         return value
     ((kind, what),) = value.items()
     if kind == "constexpr":
-        return tl.constexpr(_unpack(what, made))
+        return tl.constexpr(unpack(what, made))
     if kind == "dtype":
         return tl.dtype(what)
     if kind in ("tuple", "list"):
-        return {"tuple": tuple, "list": list}[kind](_unpack(item, made) for item in what)
+        return {"tuple": tuple, "list": list}[kind](unpack(item, made) for item in what)
     if kind == "record":
         home, name, fields = what
-        given = {field: _unpack(part, made) for field, part in fields.items()}
+        given = {field: unpack(part, made) for field, part in fields.items()}
         return getattr(importlib.import_module(home), name)(**given)
     if kind == "aggregate":
         return made.aggregate(what)
     if kind == "union":
-        return functools.reduce(operator.or_, (_unpack(part, made) for part in what))
+        return functools.reduce(operator.or_, (unpack(part, made) for part in what))
     if kind == "module":
         return importlib.import_module(what)
     if kind == "member":
@@ -183,7 +184,7 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
     from triton.compiler import ASTSource
 
     kernel = made[job["kernel"]]
-    constexprs = {name: _unpack(value, made) for name, value in job["constexprs"].items()}
+    constexprs = {name: unpack(value, made) for name, value in job["constexprs"].items()}
     signature, attributes = {}, {}
     for index, name in enumerate(kernel.arg_names):
         signature[name] = "constexpr" if name in constexprs else job["signature"][name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,6 +23,7 @@ from flashlearn.running.guards import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
 from flashlearn.running.plain import as_tuple, plain
 from flashlearn.running.precompiling import Precompiling
+from flashlearn.running.trials import RUNNING, STARTING, Trials
 
 if TYPE_CHECKING:
     from flashlearn.running.launches import Notebook
@@ -36,20 +38,25 @@ def prepared(
 ) -> Iterator[None]:
     """Have compiled what the launcher launches for these inputs; refuse what the compiler died on.
 
+    Gluon kernels are launched in a process of their own first; those that do not end there are refused too.
     `ready` are the keys of launches that are compiled already.
     """
     with Precompiling(patience=limit, ready=ready) as precompiling:
         for inputs in draws:
-            _rehearse(caller, inputs, precompiling, min(REHEARSAL, limit))
-    with precompiling.refusing():
+            _rehearse(caller, inputs, precompiling.dry(), min(REHEARSAL, limit))
+    with Trials() as trials:
+        for inputs in draws if precompiling.met_gluon else ():
+            _rehearse(caller, inputs, trials.dry(), limit + STARTING + RUNNING)
+    with precompiling.refusing(), trials.refusing():
         yield
 
 
-def _rehearse(caller: Caller, inputs: Inputs, precompiling: Precompiling, limit: float) -> None:
+def _rehearse(caller: Caller, inputs: Inputs, dry: AbstractContextManager[None], limit: float) -> None:
+    """Call the launcher while no launch happens here."""
     watch = ZeroedWatch()
     try:
         given = guarded(inputs, watch)  # as in the run to come: strides and alignment count
-        with precompiling.dry(), watch, deadline(limit, asleep=limit):
+        with dry, watch, deadline(limit, asleep=limit):
             caller.call(given)
     except KeyboardInterrupt:
         raise

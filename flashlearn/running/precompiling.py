@@ -31,7 +31,7 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from flashlearn.compiler.sources import source_of
+from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.specialised import specialise
 from flashlearn.running.compiling_ahead import compile_into_cache, key
@@ -60,6 +60,7 @@ class Precompiling:
         self._pool = ThreadPoolExecutor(min(MOST, os.cpu_count() or 1), "flashlearn-precompiling")
         self._running: set[multiprocessing.process.BaseProcess] = set()
         self._quiet = contextlib.ExitStack()
+        self.met_gluon = False  # whether a launch was a Gluon kernel's
 
     @property
     def compiled(self) -> int:
@@ -102,6 +103,7 @@ class Precompiling:
             self._submit(kernel, described.bind(kernel, *args, **kwargs).arguments)
 
         def run(kernel: JITFunction, *args: Any, **kwargs: Any) -> None:
+            self.met_gluon = self.met_gluon or is_gluon(kernel)
             if self.ready and self._is_ready(kernel, args, kwargs):
                 return
             run_kernel(kernel, *args, **{**kwargs, "warmup": True})

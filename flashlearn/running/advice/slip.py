@@ -107,8 +107,9 @@ def slip_of(error: BaseException, within: FrameType | None = None) -> Slip | Non
     definition, indent = read
     node, statement = _found(definition, where, indent if within else 0)
     operands, keywords = _met(frames[last + 1] if last + 1 < len(frames) else None)
-    caller = frames[last - 1].f_code.co_name if last else ""
-    given = frames[last - 1].f_locals.get("values", {}) if caller == "_run_grid" else {}
+    callers = [f for f in frames[:last] if f.f_code.co_name != "run_program"]
+    caller = callers[-1].f_code.co_name if callers else ""
+    given = callers[-1].f_locals.get("values", {}) if caller == "_run_grid" else {}
     held = (frame.f_locals, frame.f_globals)
     return Slip(error, node, statement, definition, operands, keywords, *held, given, caller)
 

@@ -1,0 +1,63 @@
+"""The process in which a launch is tried: reads tasks from stdin, says "ready" and "done", a line each.
+
+A task is what `trials.py` saved: a kernel as text, the grid, the arguments with their tensors. "ready" means
+that the kernel is compiled, "done" that it has run to its end on the GPU; "failed" that it raised, which the
+launch itself will tell. Nothing of what it computes is of any use to anybody.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import sys
+from typing import Any, BinaryIO
+
+import torch
+
+from flashlearn.compiler.worker import Shipment, unpack
+
+HEAD = struct.Struct("!Q")
+
+
+def main() -> None:
+    """Answer until stdin is closed."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a kernel prints is nobody's
+    while (task := _task(sys.stdin.buffer)) is not None:
+        for said in _answers(task):
+            print(said, file=answers, flush=True)
+
+
+def _task(stream: BinaryIO) -> dict[str, Any] | None:
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    (size,) = HEAD.unpack(head)
+    return torch.load(io.BytesIO(stream.read(size)), weights_only=False)  # the parent is ours
+
+
+def _answers(task: dict[str, Any]):
+    job, grid = task["job"], tuple(task["grid"])
+    try:
+        made = Shipment(job["functions"], job["aggregates"])
+        kernel = made[job["kernel"]]
+        constants = {name: unpack(value, made) for name, value in job["constexprs"].items()}
+        given = {**task["values"], **constants, **job["options"]}
+        kernel.warmup(grid=grid, **given)
+    except Exception:
+        yield "ready"
+        yield "failed"
+        return
+    yield "ready"
+    try:
+        kernel[grid](**given)
+        torch.cuda.synchronize()
+    except Exception:
+        yield "failed"
+        return
+    yield "done"
+
+
+if __name__ == "__main__":
+    main()

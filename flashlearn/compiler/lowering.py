@@ -14,8 +14,10 @@ from __future__ import annotations
 import ast
 import linecache
 import logging
+import mmap
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -24,12 +26,13 @@ from typing import Any
 
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
+from triton.compiler.code_generator import CodeGenerator
 from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction, get_jit_fn_file_line
 
 from flashlearn.compiler import constructs, explain
 from flashlearn.compiler.forked import Forked, Send
-from flashlearn.compiler.sources import source_of
+from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.specialised import TARGET, Specialised, backend
 from flashlearn.outcome import Place
 
@@ -41,6 +44,15 @@ GPU = "NVIDIA GPU"
 DEEP = 4000  # frames: the front end takes some ten of them for each level of an expression
 UNSUPPORTED = "Unsupported function referenced"
 MALFORMED = "error encountered during parsing"
+REACHED = 1024  # bytes for a file, a line and a function
+DEATHS = {-getattr(signal, name, 0) for name in ("SIGABRT", "SIGSEGV", "SIGILL", "SIGBUS", "SIGFPE")} - {0}
+ASSERTED = (
+    "Triton's compiler fails an assertion of its own at this line, and compiles this kernel for no GPU. In "
+    "Gluon "
+    "that is mostly a layout that does not fit what it lays out: its sizes are powers of two, the warps are "
+    "as many "
+    "as the launch has, and the columns of `instr_shape` divide the tile's."
+)
 DIAGNOSTIC = re.compile(r"^(.+?):(\d+):\d+: error: (.+)$", re.MULTILINE)
 
 _log = logging.getLogger("flashlearn.lowering")
@@ -61,6 +73,7 @@ class Lowering:
     def __init__(self, launches: Sequence[Specialised]):
         self.launches = tuple(launches)
         self.forked: Forked | None = None
+        self.reached = mmap.mmap(-1, REACHED)  # the line that the other process is at
         if not self.launches:
             return
         try:
@@ -78,6 +91,8 @@ class Lowering:
         if self.forked.ended != 0 or len(answers) < len(self.launches):
             said = f"{len(answers)} of {len(self.launches)} launches were lowered"
             _log.warning("the front end ended with %s: %s", self.forked.ended, said)
+            if self.forked.ended in DEATHS and is_gluon(self.launches[len(answers)].kernel):
+                answers.append(self._died())
         return self.found(answers)
 
     @staticmethod
@@ -98,9 +113,17 @@ class Lowering:
         self.forked = Forked(lambda send: self._work(send, done), SECONDS)
         return list(self.forked.answers(PATIENCE))
 
+    def _died(self) -> dict[str, Any]:
+        """The words for a Gluon kernel on which the front end died twice."""
+        file, line, function = (self.reached[:].rstrip(b"\0").decode().split("\n") + [""] * 3)[:3]
+        where = {"file": file, "line": int(line), "function": function} if line else {}
+        return {"sentence": ASSERTED, **where}
+
     def _work(self, send: Send, first: int = 0) -> None:
         """In the forked process."""
         sys.setrecursionlimit(DEEP)
+        if any(is_gluon(launch.kernel) for launch in self.launches):
+            _say_where(self.reached)
         diagnostics = os.memfd_create("diagnostics")
         os.dup2(diagnostics, 2)  # what the IR's verifier finds is said there, and nowhere else
         for launch in self.launches[first:]:
@@ -121,6 +144,21 @@ class Lowering:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+def _say_where(reached: mmap.mmap) -> None:
+    """Have each of the learner's lines noted before it is lowered: it is known where this process died."""
+    visit = CodeGenerator.visit
+
+    def noting(self: Any, node: ast.AST) -> Any:
+        line, own = getattr(node, "lineno", 0), not self.jit_fn.fn.__module__.startswith("triton.")
+        if line and own:
+            file, first = get_jit_fn_file_line(self.jit_fn)
+            said = f"{file}\n{first + line - 1}\n{self.jit_fn.fn.__name__}".encode()[:REACHED]
+            reached[:] = said.ljust(REACHED, b"\0")
+        return visit(self, node)
+
+    CodeGenerator.visit = noting
 
 
 def attempt(launch: Specialised) -> dict[str, Any]:

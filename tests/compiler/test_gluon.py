@@ -23,6 +23,13 @@ def two_layouts(x_ptr):
     gl.store(x_ptr + gl.arange(0, 256, other), x)
 
 
+@gluon.jit
+def three_columns(x_ptr):
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 24, 16])
+    x = gl.full([64, 64], 1.0, gl.float32, layout)
+    gl.store(x_ptr, gl.max(gl.max(x, axis=1), axis=0))
+
+
 def launched(run):
     with observing() as (session, _):
         run()
@@ -45,6 +52,13 @@ def test_layouts_that_do_not_fit_are_refused_with_the_line():
     with Lowering([launch.specialised]) as lowering:
         (refusal,) = lowering.refusals()
     assert "ayout" in refusal.sentence and refusal.place.text.strip().startswith("gl.store")
+
+
+def test_a_layout_on_which_the_compiler_dies_is_refused_with_the_line():
+    launch = launched(lambda: three_columns[(1,)](torch.zeros(1)))
+    with Lowering([launch.specialised]) as lowering:
+        (refusal,) = lowering.refusals()
+    assert "assertion" in refusal.sentence and refusal.place.text.strip().startswith("gl.store")
 
 
 @pytest.mark.parametrize("kernel", ["product", "attended"])

@@ -139,7 +139,7 @@ def _kind(jitted: Any) -> str:
     if type(jitted).__name__ == "ConstexprFunction":
         return "constexpr"
     if isinstance(jitted, _Plain):
-        return "plain"
+        return "builtin" if isinstance(jitted, _Builtin) else "plain"
     return "gluon" if is_gluon(jitted) else "jit"
 
 
@@ -197,6 +197,8 @@ def _value(value: Any, functions: _Functions, seen: dict[int, int]) -> Packed:
     name = getattr(value, "__name__", "")
     if home.startswith("triton.") and name and hasattr(sys.modules.get(home), name):
         return {"member": [home, name]}
+    if isinstance(value, FunctionType) and tl.core.is_builtin(value):
+        return {"function": _add(_Builtin(inspect.unwrap(value)), functions, seen)}
     if hasattr(value, "fn") and isinstance(innermost_or_none(value), FunctionType):
         return {"function": _add(innermost(value), functions, seen)}
     raise _Foreign(f"a {type(value).__name__}")
@@ -229,6 +231,10 @@ class _Plain:
     """A function that runs in Python as it is."""
 
     fn: FunctionType
+
+
+class _Builtin(_Plain):
+    """A function that the compiler calls with what it builds: a piece of the language, of somebody's own."""
 
 
 def innermost_or_none(value: Any) -> FunctionType | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import inspect
 import json
 import linecache
 import operator
@@ -79,7 +80,7 @@ class Shipment(dict):
         self.classes: dict[int, Any] = {}
         for index, function in enumerate(packed):
             names = {name: unpack(value, self) for name, value in function["names"].items()}
-            getattr(self[index], "fn", self[index]).__globals__.update(names)
+            inspect.unwrap(getattr(self[index], "fn", self[index])).__globals__.update(names)
 
     def __missing__(self, index: int) -> Any:
         self[index] = _function(index, self.packed[index], self)
@@ -135,6 +136,10 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     linecache.cache[file] = (1, None, text, file)
     if packed["kind"] == "plain":
         return fn
+    if packed["kind"] == "builtin":
+        from triton.experimental.gluon.language._core import builtin
+
+        return builtin(fn)
     if packed["kind"] == "constexpr":
         return jit.ConstexprFunction(fn)
     kind = triton.JITFunction
@@ -147,6 +152,15 @@ def _lines_before_def(source: str) -> int:
     """How many lines of decorators stand above the line with `def`."""
     found = re.search(r"^\s*def\s", source, re.MULTILINE)
     return source[: found.end()].count("\n") if found else 0
+
+
+def _module(name: str) -> Any:
+    """A module by name; one that is made by a library in C is found in its parent."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        parent, _, leaf = name.rpartition(".")
+        return getattr(_module(parent), leaf)
 
 
 def unpack(value: Any, made: Shipment) -> Any:
@@ -171,7 +185,7 @@ def unpack(value: Any, made: Shipment) -> Any:
     if kind == "union":
         return functools.reduce(operator.or_, (unpack(part, made) for part in what))
     if kind == "module":
-        return importlib.import_module(what)
+        return _module(what)
     if kind == "member":
         return getattr(importlib.import_module(what[0]), what[1])
     return made[what]

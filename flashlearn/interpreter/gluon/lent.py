@@ -15,6 +15,7 @@ from typing import Any
 
 import triton.language as tl
 from triton.experimental.gluon.language import _core as ttgl
+from triton.runtime import interpreter
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.gluon.meaning import ObservedGluonSemantic
@@ -81,9 +82,13 @@ def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tupl
     """Make Gluon's language run on `builder`; jitted helpers go to `call(function, args, kwargs)`."""
     builder.call = call
     scope = LanguageScope()
+    operators = [] if _ASKS_FOR_THE_SEMANTIC else list(_builtins())
     with interpreted(builder, call, ObservedGluonSemantic) as semantic:
         lent = Lent(call, semantic)
         try:
+            for owner, name, member in operators:
+                if getattr(vars(owner)[name], "__name__", "") == "<lambda>":  # triton's own stand-in
+                    scope.set(owner, name, _bound(member, semantic))
             _lend(scope, lent, semantic)
             yield semantic, lent
         finally:
@@ -91,6 +96,22 @@ def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tupl
                 scope.restore()
             finally:
                 scope.restore()  # again, should a time limit have come just now
+
+
+_ASKS_FOR_THE_SEMANTIC = any(
+    "interpreter_semantic" in code.co_names
+    for code in interpreter._patch_attr.__code__.co_consts
+    if hasattr(code, "co_names")
+)
+"""Triton 3.6 gives its own functions a semantic of its own; later ones ask for the one that is current."""
+
+
+def _builtins() -> Iterator[tuple[Any, str, Any]]:
+    """Triton's functions and the tensors' methods, as they are before they are lent: owner, name, member."""
+    for owner in (tl, tl.core, tl.math, tl.tensor):
+        for name, member in list(vars(owner).items()):
+            if tl.core.is_builtin(member) and not inspect.isclass(member):
+                yield owner, name, member
 
 
 def _lend(scope: LanguageScope, lent: Lent, semantic: Any) -> None:

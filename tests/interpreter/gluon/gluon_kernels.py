@@ -133,8 +133,8 @@ def matmul(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, REGISTERS: gl.conste
     n = gl.program_id(1) * c_desc.block_type.shape[1]
     a_tiles = gl.allocate_shared_memory(a_desc.dtype, [STAGES] + a_desc.block_type.shape, a_desc.layout)
     b_tiles = gl.allocate_shared_memory(b_desc.dtype, [STAGES] + b_desc.block_type.shape, b_desc.layout)
-    full = mbarrier.allocate_mbarrier(batch=STAGES)
-    empty = mbarrier.allocate_mbarrier(batch=STAGES)
+    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for s in gl.static_range(STAGES):
         mbarrier.init(full.index(s), count=1)
         mbarrier.init(empty.index(s), count=2 if FAULT == "counts 2" else 1)
@@ -191,8 +191,8 @@ def exchange(y_ptr, FAULT: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
     flat: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
     buffer = gl.allocate_shared_memory(gl.float32, [128], flat)
-    bar = mbarrier.allocate_mbarrier()
-    late = mbarrier.allocate_mbarrier()
+    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    late = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(bar, count=1)
     gl.warp_specialize(
         [
@@ -302,7 +302,7 @@ def attention(q_desc, k_desc, v_desc, o_desc, S, scale, STAGES: gl.constexpr):
     D: gl.constexpr = q_desc.block_type.shape[1]
     row = gl.program_id(0) * BM
     q_tile = gl.allocate_shared_memory(q_desc.dtype, [BM, D], q_desc.layout)
-    q_bar = mbarrier.allocate_mbarrier()
+    q_bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(q_bar, count=1)
     keys = Ring.create(k_desc, STAGES)
     values = Ring.create(v_desc, STAGES)

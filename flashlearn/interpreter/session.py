@@ -135,7 +135,7 @@ class Session:
         self._declared = declared(kernel) if self.specialises else {}
         record = describe_launch(kernel, function, values, shape, options, specialised)
         gluon = getattr(kernel, "is_gluon", bool)()
-        builder = self._builder_for(gluon, options)
+        builder = self._builder_for(gluon, options, function.__name__)
         if self.memory.recorder is not None:
             self.memory.recorder.begin_launch(function, shape, values)
         try:
@@ -152,12 +152,13 @@ class Session:
         seconds = time.perf_counter() - started
         self.launches.append(replace(record, seconds=seconds, specialised=specialised))
 
-    def _builder_for(self, gluon: bool, options: dict[str, Any]) -> ObservedBuilder:
+    def _builder_for(self, gluon: bool, options: dict[str, Any], name: str) -> ObservedBuilder:
         if not gluon:
             return self.builder(self.memory)
         from flashlearn.interpreter.gluon.gluon_launch import builder_for
 
-        return builder_for(self.builder, self.memory, options, self.order, self.timeline, len(self.launches))
+        launched = name, len(self.launches)
+        return builder_for(self.builder, self.memory, options, self.order, self.timeline, launched)
 
     def _run_grid(self, function: Callable, values: dict, addresses: dict, shape: tuple) -> None:
         annotations = function.__annotations__

@@ -42,6 +42,12 @@ DIFFERENCES = (
         "Races are found by comparing accesses; a program that waits for another one never ends here.",
     ),
     Difference(
+        "partitions of a Gluon kernel",
+        "run by turns, in several orders; what is asynchronous has happened when it was waited for",
+        "run side by side; copies and products end when they end",
+        "A missing wait, fence or arrival is told here in whatever order; there it shows now and then.",
+    ),
+    Difference(
         "the order of atomics",
         "that of the programs, the same for each seed",
         "another one in each run",

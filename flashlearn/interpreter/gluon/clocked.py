@@ -20,6 +20,7 @@ class Clocked:
 
     def __init__(
         self,
+        name: str,
         warps: int,
         order: random.Random | None,
         place: Callable[[], Place | None],
@@ -27,7 +28,7 @@ class Clocked:
         line: Timeline,
         whose: tuple[int, tuple[int, int, int]],
     ):
-        first = Partition(0, "the kernel", warps)
+        first = Partition(0, name, warps)
         self.baton = Baton(first, order, self.land, self.deadlock)
         self.place, self.counters, self.timeline = place, counters, line
         self.launch, self.program = whose

@@ -24,13 +24,17 @@ HOPPER = {"enable_iisan": False, "num_ctas": 1, "max_num_imprecise_acc_default":
 
 def builder_for(
     kind: type[ObservedBuilder], memory: Memory, options: dict[str, Any], order: random.Random | None,
-    timeline: Timeline, launch: int,
+    timeline: Timeline, launched: tuple[str, int],
 ) -> Any:  # fmt: skip
-    """A builder of this kind that knows Gluon's operations too. Raises NeedsGpu for clusters."""
+    """A builder of this kind that knows Gluon's operations too. Raises NeedsGpu for clusters.
+
+    `launched` is the kernel's name and the number of the launch.
+    """
     if options.get("num_ctas", 1) not in (None, 1):
         raise NeedsGpu("A launch with clusters of several programs (num_ctas) needs a GPU to be judged.")
     builder = type(f"Gluon{kind.__name__}", (GluonOperations, kind), {})(memory)
-    builder.order, builder.timeline, builder.launch_number = order, timeline, launch
+    builder.order, builder.timeline = order, timeline
+    builder.kernel, builder.launch_number = launched
     builder.warps = int(options.get("num_warps") or WARPS)
     known = {f.name: getattr(builder.options, f.name) for f in dataclasses.fields(builder.options)}
     builder.options = SimpleNamespace(**known | HOPPER | {"num_warps": builder.warps})

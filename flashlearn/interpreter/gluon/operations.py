@@ -38,6 +38,7 @@ class GluonOperations:
     """Mixed into an `ObservedBuilder`. `block` is the program that runs; `call` runs a jitted function."""
 
     timeline: Timeline
+    kernel = "the kernel"
     order: random.Random | None = None
     warps = 4
     launch_number = 0
@@ -47,7 +48,8 @@ class GluonOperations:
     def run_program(self, program: Callable, arguments: dict[str, Any]) -> None:
         """Run one program of the grid to its end. Raises SyncError."""
         whose = self.launch_number, self.memory.program
-        self.block = Block(self.warps, self.order, self.memory.place, self.operations, self.timeline, whose)
+        place, counters = self.memory.place, self.operations
+        self.block = Block(self.kernel, self.warps, self.order, place, counters, self.timeline, whose)
         try:
             program(**arguments)
             self.block.close()

@@ -203,10 +203,11 @@ def _unseen(fault: SyncFault, f: Mapping[str, Any]) -> str:
 
 @_kind("arrival too many")
 def _arrival(fault: SyncFault, f: Mapping[str, Any]) -> str:
+    times = {1: "once", 2: "twice"}.get(f["count"], f"{f['count']} times")
+    left = f"lacks no more than {f['pending']}" if f["pending"] else "lacks none any more"
     return (
-        f"`{f['who']}` arrives {f['count']} times on `{f['barrier']}` in {_at(fault, 0)}, and its phase "
-        "lacks "
-        f"{f['pending']} of the {f['of']} arrivals that `init` in {_at(fault, 1)} gave it."
+        f"`{f['who']}` arrives {times} on `{f['barrier']}` in {_at(fault, 0)}, and its phase {left} of the "
+        f"arrivals that `init` in {_at(fault, 1)} gave it (count={f['of']})."
     )
 
 

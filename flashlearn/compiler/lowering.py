@@ -148,7 +148,7 @@ class Lowering:
 
 def _say_where(reached: mmap.mmap) -> None:
     """Have each of the learner's lines noted before it is lowered: it is known where this process died."""
-    visit = CodeGenerator.visit
+    visit = getattr(CodeGenerator.visit, "unnoted", CodeGenerator.visit)
 
     def noting(self: Any, node: ast.AST) -> Any:
         line, own = getattr(node, "lineno", 0), not self.jit_fn.fn.__module__.startswith("triton.")
@@ -158,6 +158,7 @@ def _say_where(reached: mmap.mmap) -> None:
             reached[:] = said.ljust(REACHED, b"\0")
         return visit(self, node)
 
+    noting.unnoted = visit
     CodeGenerator.visit = noting
 
 

@@ -55,7 +55,7 @@ class Todo(LaunchError):
 
 
 class NeedsGpu(LaunchError):
-    """The kernel cannot be interpreted (Gluon) and no GPU is here."""
+    """The kernel does what only a GPU can do, and none is here."""
 
 
 class TimeLimit(BaseException):

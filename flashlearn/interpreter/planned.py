@@ -19,7 +19,6 @@ from torch.overrides import TorchFunctionMode
 
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
-from flashlearn.interpreter.errors import NeedsGpu
 from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.rewrite import python_function
 from flashlearn.interpreter.route import apart
@@ -49,8 +48,6 @@ class _Plan(Session):
     """Notes launches and runs none."""
 
     def _launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
-        if getattr(kernel, "is_gluon", bool)():
-            raise NeedsGpu("Gluon kernels cannot be interpreted: this one needs a GPU.")
         function = python_function(kernel)
         values, options = bind(function, args, kwargs, self.devices)
         specialised = specialise(kernel, args, kwargs)

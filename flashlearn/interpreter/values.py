@@ -105,6 +105,8 @@ class Values:
     def _note(self, index: int, value: Any) -> Any:
         if not isinstance(value, tl.tensor) or value.dtype.is_ptr() or self.full:
             return value
+        if getattr(value.handle, "unfinished", False):  # a product that nobody has waited for
+            return value
         self._begin()
         number = self._count
         self._count += 1

@@ -47,8 +47,8 @@ def compiled(report: Report) -> CompiledTable | None:
     if future is None:
         return None
     if not future.done():
-        return CompiledTable("waiting", "Compiling for A100 and H100 …")
-    budgets = _result(future)
+        return CompiledTable("waiting", f"Compiling for {_targets(report)} …")
+    budgets = _result(future, _targets(report))
     if isinstance(budgets, str):
         return CompiledTable("unknown", budgets)
     if not budgets:
@@ -74,13 +74,19 @@ def _table(fine: list[Budget], case: Case | None) -> Table:
     return Table(("", *head), tuple(rows), (*launched, *_constants(fine), NOTE))
 
 
-def _result(future: Future[tuple[Budget, ...]]) -> tuple[Budget, ...] | str:
+def _targets(report: Report) -> str:
+    """The GPUs that are compiled for: kernels in Gluon name Hopper's own instructions."""
+    jobs = [launch.job or {} for outcome in report.outcomes for launch in outcome.launches]
+    return "H100" if jobs and all(job.get("gluon") for job in jobs) else "A100 and H100"
+
+
+def _result(future: Future[tuple[Budget, ...]], targets: str) -> tuple[Budget, ...] | str:
     """The budgets, or a sentence on why there are none."""
     if future.cancelled():
-        return "The compilation for A100 and H100 was stopped."
+        return f"The compilation for {targets} was stopped."
     error = future.exception()
     if error is not None:
-        return f"The compilation for A100 and H100 did not finish: {error or type(error).__name__}."
+        return f"The compilation for {targets} did not finish: {error or type(error).__name__}."
     return future.result()
 
 

@@ -24,6 +24,8 @@ from flashlearn.interpreter.lowprec import numpy_dtype
 class Unfinished(TensorHandle):
     """The accumulator of a product that nobody has waited for: it has no values yet."""
 
+    unfinished = True
+
     def __init__(self, value: np.ndarray, dtype: tl.dtype, number: int, misuse: Callable[[], Exception]):
         self.value, self.dtype, self.attr = value, dtype, {}
         self.number, self.misuse = number, misuse

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
+import pytest
 import torch
 
 from flashlearn.checking import grade
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.outcome import Status
-from tests.interpreter.gluon.gluon_kernels import product
+from flashlearn.running.answer import Here
+from flashlearn.running.circumstances import Observed
+from tests.interpreter.gluon.gluon_kernels import endless, product
 
 MATMUL = Exercise(
     name="matmul",
@@ -58,3 +63,18 @@ def test_wrong_numbers_are_looked_into_as_of_any_kernel():
         return product(a, b * 0.5)
 
     assert graded(matmul).status is Status.WRONG
+
+
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_partition_that_never_ends_is_stopped_and_leaves_no_thread(worker):
+    def endlessly(x):
+        endless[(1,)](x, WORKER=worker)
+        return x
+
+    before = threading.active_count()
+    evidence = Here(endlessly).run({"x": torch.zeros(8)}, Observed(seed=0, limit=0.3))
+    assert evidence.raised.status is Status.TIMEOUT
+    for thread in threading.enumerate():
+        if thread.name in ("do_nothing", "turn_for_ever"):
+            thread.join(20)
+    assert threading.active_count() <= before + 1  # the watcher of the time limit may be about to end

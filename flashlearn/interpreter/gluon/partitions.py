@@ -19,7 +19,6 @@ from flashlearn.outcome import Place
 
 SWITCHES = 0.2
 """How often a partition that could go on hands the baton over, where a seed draws the order."""
-SOON = 0.2  # seconds in which a thread that waits has ended
 PATIENCE = 5.0  # seconds for a thread that was told to end
 
 
@@ -189,17 +188,17 @@ class Baton:
         following.go.release()
 
     def abandon(self) -> None:
-        """End all workers, whatever they are doing."""
+        """End all workers: the one that has the baton may be computing, the others wait for it."""
         self.over = True
-        waiting = [p for p in self.partitions[1:] if p.thread is not None]
-        for partition in waiting:
+        running = self.current
+        if running.index and not running.ended and running.thread is not None:
+            _raise_in(running.thread)
+        workers = [p for p in self.partitions[1:] if p.thread is not None]
+        for partition in workers:
             if not partition.ended and partition.go.locked():
                 partition.go.release()
-        for partition in waiting:
-            partition.thread.join(SOON)
-            if partition.thread.is_alive():  # it computes, and has not come to a place where it looks
-                _raise_in(partition.thread)
-                partition.thread.join(PATIENCE)
+        for partition in workers:
+            partition.thread.join(PATIENCE)
 
 
 def _raise_in(thread: threading.Thread) -> None:

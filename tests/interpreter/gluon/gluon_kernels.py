@@ -323,3 +323,23 @@ def attended(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, stages: int = 2)
     descriptors = (described(x, [TILE, q.shape[1]]) for x in (q, k, v, o))
     attention[(triton.cdiv(q.shape[0], TILE),)](*descriptors, k.shape[0], scale, STAGES=stages)
     return o
+
+
+@gluon.jit
+def turn_for_ever(x_ptr):
+    x = gl.load(x_ptr)
+    while x >= 0:
+        x = x * 1
+
+
+@gluon.jit
+def do_nothing(x_ptr):
+    gl.store(x_ptr + 1, 1.0)
+
+
+@gluon.jit
+def endless(x_ptr, WORKER: gl.constexpr):
+    if WORKER:
+        gl.warp_specialize([(do_nothing, (x_ptr,)), (turn_for_ever, (x_ptr,))], [1], [24])
+    else:
+        gl.warp_specialize([(turn_for_ever, (x_ptr,)), (do_nothing, (x_ptr,))], [1], [24])

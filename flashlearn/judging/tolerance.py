@@ -4,7 +4,9 @@
 difference to the fp64 reference and `atol` some rounding errors at the reference's own magnitude, as
 FlashAttention's tests have it (Dao-AILab/flash-attention, tests/test_flash_attn.py). A maximum alone
 would accept sums accumulated in half precision, so half-precision results are also held to 1.3× the
-rms error of the twins. So every reference and every twin sums in fp32 at least; a twin may round what
+rms error of the twins. A number of eight bits is a step of its format away from the next one, an eighth
+of it in e4m3: there nothing is doubled, and an error may be the twins' largest and a quarter of a step at
+most. So every reference and every twin sums in fp32 at least; a twin may round what
 kernels round (P before it meets V).
 """
 
@@ -23,6 +25,7 @@ from flashlearn.running.evidence import Foreign
 from flashlearn.running.plain import as_tuple
 
 HALF = (torch.float16, torch.bfloat16)
+EIGHT = (torch.float8_e4m3fn, torch.float8_e5m2)
 RMS_FACTOR = 1.3
 LARGEST_KEPT = 1 << 22  # elements; larger outputs are judged and let go
 RMS_LEAST = 256  # with fewer elements a ratio of rms errors is luck
@@ -60,6 +63,8 @@ class Truth:
             return 0.0, float("inf")
         finite = torch.isfinite(expected)
         reference = expected[finite]
+        if dtype in EIGHT:
+            return self._measured_in_eight_bits(index, finite)
         rounded = reference.to(dtype)
         atol = 2 * largest((rounded + 0.3 - 0.3 - rounded).double())
         atol = max(atol, 2 * torch.finfo(dtype).eps * largest(reference))  # few numbers may round luckily
@@ -70,6 +75,16 @@ class Truth:
             noise = [root_mean_square((t[index].to(dtype).double() - expected)[finite]) for t in self.twins]
             rms = RMS_FACTOR * max(noise) + slack
         return factor(self.exercise) * max(errors, default=0.0) + atol, rms
+
+    def _measured_in_eight_bits(self, index: int, finite: torch.Tensor) -> tuple[float, float]:
+        """Of values that are rounded once, to a coarse format: truncation doubles their errors."""
+        expected, dtype = self.expected[index], self.dtypes[index]
+        twins = [twin[index].to(dtype).double() for twin in self.twins]
+        quarter = torch.finfo(dtype).eps / 4 * largest(expected[finite]) / 2
+        rms = float("inf")
+        if int(finite.sum()) >= RMS_LEAST:
+            rms = RMS_FACTOR * max(root_mean_square((twin - expected)[finite]) for twin in twins)
+        return max(largest_error(twin, expected) for twin in twins) + quarter, rms
 
     def judge(self, index: int, got: Any, **extra: Any) -> OutputCheck:
         """Compare one output of the learner's with the truth."""

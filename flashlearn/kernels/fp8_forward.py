@@ -167,10 +167,12 @@ def fp8_forward_kernel(
 
 
 def fp8_shape(D: int) -> Shape:
-    """Queries and keys of a tile, warps, stages, for rows of D numbers: none spills on an H100."""
+    """Queries and keys of a tile, warps, stages, for rows of D numbers: on an H100 none spills up to D 128."""
     if D <= 64:
-        return Shape(128, 128, 8, 3)
-    return Shape(128, 128, 8, 2)
+        return Shape(64, 128, 4, 2)
+    if D <= 128:
+        return Shape(64, 128, 4, 2, registers=160)  # three programs share a multiprocessor
+    return Shape(64, 64, 4, 1)
 
 
 def fp8_forward(

@@ -1,0 +1,97 @@
+"""Attention over e4m3 tensors with scales in torch: the truth, its twins, and mistakes by name.
+
+    >>> given = quantized_heads(q, k, v)                     # e4m3 tensors and their scales, by name
+    >>> o, lse = attention(**given, causal=False, alpha=0.125)
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import torch
+from torch import Tensor
+
+from flashlearn.kernels.fp8_forward import SCALED_ROWS
+from flashlearn.lessons.lesson_14_low_precision.eight_bits import LARGEST, to_e4m3
+from flashlearn.lessons.shared import reference
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
+
+
+def scaled_blocks(x: Tensor, rows: int = SCALED_ROWS) -> tuple[Tensor, Tensor]:
+    """x [B, H, S, D] in e4m3, and fp32 scales [B, H, ⌈S/rows⌉], one for each `rows` rows of a head."""
+    wide = x.float()
+    S = x.shape[2]
+    padded = torch.nn.functional.pad(wide, (0, 0, 0, -S % rows)).unflatten(2, (-1, rows))
+    largest = padded.abs().amax((3, 4))
+    scales = torch.where(largest == 0, 1.0, largest / LARGEST)
+    values = to_e4m3(wide / per_row(scales, S, rows))
+    return values, scales
+
+
+def per_row(scales: Tensor, S: int, rows: int = SCALED_ROWS) -> Tensor:
+    """A factor for every row of a head, [B, H, S, 1]."""
+    return scales.repeat_interleave(rows, 2)[:, :, :S, None]
+
+
+def quantized_heads(q: Tensor, k: Tensor, v: Tensor, rows: int = SCALED_ROWS) -> dict[str, Tensor]:
+    """q, k, v in e4m3 and q_scale, k_scale, v_scale, by these names."""
+    made = {name: scaled_blocks(x, rows) for name, x in (("q", q), ("k", k), ("v", v))}
+    return {name: x for name, (x, _) in made.items()} | {f"{n}_scale": s for n, (_, s) in made.items()}
+
+
+def _of(scales: Tensor, S: int, name: str, faults: Faults) -> Tensor:
+    if f"no scale of {name}" in faults:
+        return torch.ones_like(per_row(scales, S))
+    if f"first scale of {name}" in faults or (f"last scale of {name}" in faults):
+        chosen = scales[:, :, -1:] if f"last scale of {name}" in faults else scales[:, :, :1]
+        return per_row(chosen.expand_as(scales), S)
+    if f"scale of {name} twice" in faults:
+        return per_row(scales, S) ** 2
+    return per_row(scales, S)
+
+
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, q_scale: Tensor, k_scale: Tensor, v_scale: Tensor, causal: bool,
+    alpha: float, faults: Faults = NONE, factor: float = 0.0,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """O in bf16 and LSE in fp32 (both fp64 for fp64): q · q_scale and so on, block by block.
+
+    With a `factor` P is rounded as kernels do it: factor · exp(s − m) in e4m3 before it meets V.
+    """
+    exact = q.dtype == torch.float64
+    kind = torch.float64 if exact else torch.float32
+    S_q, S_k = q.shape[2], k.shape[2]
+    wide_q = q.to(kind) * _of(q_scale.to(kind), S_q, "q", faults)
+    wide_k = k.to(kind) * _of(k_scale.to(kind), S_k, "k", faults)
+    units = _of(v_scale.to(kind), S_k, "v", faults)
+    alpha = abs(alpha) if "|alpha|" in faults else 1.0 if "no alpha" in faults else alpha
+    s = alpha * wide_q @ wide_k.mT * (math.log(2) if "no log2 e" in faults else 1.0)
+    seen = reference.visible(S_q, S_k, causal, q.device)
+    if causal and "top-left" in faults:
+        seen = torch.arange(S_k, device=q.device) <= torch.arange(S_q, device=q.device)[:, None]
+    if "no mask" in faults:
+        seen = torch.ones_like(seen)
+    s = s.masked_fill(~seen, -math.inf)
+    top = s.amax(-1, keepdim=True)
+    shift = torch.where(top == -math.inf, 0.0, top)
+    p = (s - shift).exp()
+    total = p.sum(-1, keepdim=True)
+    lse = (top + total.log())[..., 0]
+    if factor and not exact:
+        p = to_e4m3(p * factor).to(kind) / factor
+    v = v.to(kind)
+    if "order of keys" in faults:
+        place = torch.arange(S_k, device=v.device)
+        key = place // 16 * 16 + place % 4 // 2 * 8 + place % 16 // 4 * 2 + place % 2
+        v = torch.where((key < S_k)[:, None], v[:, :, key.clamp(max=S_k - 1)], 0.0)
+    o = p @ (v * units)
+    o = torch.where(total == 0, 0.0, o / total) if "not divided" not in faults else o
+    o = o * 256 if "256 in o" in faults else o
+    lse = lse + 8 * math.log(2) if "256 in lse" in faults else lse
+    lse = lse * math.log2(math.e) if "base 2" in faults else lse
+    return (o, lse) if exact else (o.to(torch.bfloat16), lse)
+
+
+ROUNDED = tuple(functools.partial(attention, factor=factor) for factor in (1.0, 256.0, 448.0))
+"""What plain torch reaches where P has eight bits as well."""

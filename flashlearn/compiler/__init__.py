@@ -31,14 +31,14 @@ from flashlearn.machine import device
 
 __all__ = ["Budget", "compile_launch", "start"]
 
-
 @dataclass(frozen=True)
 class Budget:
     """What one kernel takes of one GPU; or, with `error`, the sentence that says why it cannot run there.
 
     `registers` per thread (255 at most), `spill_bytes` of local memory per thread (the stack frame: values
     that found no register), `shared_bytes` per block, `occupancy` as a fraction of the warps that a
-    multiprocessor can hold, `tensor_cores` "wgmma", "mma" or "". Figures are None where there are none.
+    multiprocessor can hold, `tensor_cores` "wgmma", "mma" or "", and `operands` the types that
+    wgmma multiplies ("bf16", "e4m3"). Figures are None where there are none.
     `types` are those of what the kernel's pointers point to ("fp16"), `constants` its sizes ("BLOCK=64"): the
     figures hold for them. `line` and `text` are the learner's own line that the compiler stopped at, in
     `file`; or, with `advice`, the line that a sentence on spilled registers speaks of.
@@ -60,6 +60,7 @@ class Budget:
     occupancy: float | None = None
     warps: int | None = None
     tensor_cores: str = ""
+    operands: tuple[str, ...] = ()
     tma: bool = False
     seconds: float = 0.0
 
@@ -185,6 +186,7 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
         occupancy=device.occupancy(gpu, used.get("REG", 0), answer["shared"], answer["warps"]),
         warps=answer["warps"],
         tensor_cores="wgmma" if "wgmma." in words else "mma" if "mma.sync" in words else "",
+        operands=tuple(answer.get("operands", ())),
         tma="cp.async.bulk.tensor" in words,
     )
 

@@ -27,6 +27,9 @@ from pathlib import Path
 from typing import Any
 
 WORDS = ("wgmma.", "mma.sync", "cp.async.bulk.tensor", "setmaxnreg")  # instructions that tell something
+WGMMA = re.compile(r"wgmma\.mma_async\S*?\.m\d+n\d+k\d+\.\w+\.(\w+)\.(\w+)")
+"""The types of what is multiplied (PTX ISA, "wgmma.mma_async")."""
+
 PLENTY = 96 * 1024  # bytes of shared memory that every GPU of the course has
 
 
@@ -216,6 +219,7 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         "shared": compiled.metadata.shared,
         "warps": compiled.metadata.num_warps,
         "ttgir": compiled.asm["ttgir"] if scarce else "",
+        "operands": sorted({kind for pair in WGMMA.findall(compiled.asm["ptx"]) for kind in pair}),
         "ptx": [
             word
             for word in ("wgmma.", "mma.sync", "cp.async.bulk.tensor", "setmaxnreg")

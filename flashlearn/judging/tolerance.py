@@ -4,9 +4,9 @@
 difference to the fp64 reference and `atol` some rounding errors at the reference's own magnitude, as
 FlashAttention's tests have it (Dao-AILab/flash-attention, tests/test_flash_attn.py). A maximum alone
 would accept sums accumulated in half precision, so half-precision results are also held to 1.3× the
-rms error of the twins. A number of eight bits is a step of its format away from the next one, an eighth
-of it in e4m3: there nothing is doubled, and an error may be the twins' largest and a quarter of a step at
-most. So every reference and every twin sums in fp32 at least; a twin may round what
+rms error of the twins. A result of eight
+bits is rounded once, and neighbours are far apart: nothing is doubled there, and an error may exceed the
+twins' largest by a quarter of the largest step at most. So every reference and every twin sums in fp32 at least; a twin may round what
 kernels round (P before it meets V).
 """
 

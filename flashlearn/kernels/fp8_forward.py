@@ -197,12 +197,13 @@ def fp8_forward(
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     tiles = triton.cdiv(S_q, cut.block_q)
     group = heads_together(B * H, tiles, 2 * S_k * D, causal)
-    t_desc = described(t, block_d(D))
+    wide = max(32, block_d(D))  # an eight-bit product sums over 32 at least
+    q_desc, k_desc, t_desc = described(q, cut.block_q), described(k, cut.block_k), described(t, wide)
+    q_desc.block_shape[3] = k_desc.block_shape[3] = wide
     t_desc.block_shape[3] = cut.block_k
     fp8_forward_kernel[(tiles * B * H,)](
-        described(q, cut.block_q), described(k, cut.block_k), t_desc, o, lse,
-        q_scale, k_scale, v_scale, alpha * LOG2_E, H, S_q, S_k, D, group, tiles,
+        q_desc, k_desc, t_desc, o, lse, q_scale, k_scale, v_scale, alpha * LOG2_E, H, S_q, S_k, D, group, tiles,
         CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % cut.block_k != 0,
-        BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, BLOCK_D=block_d(D), ROWS=SCALED_ROWS, **cut.options,
+        BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, BLOCK_D=wide, ROWS=SCALED_ROWS, **cut.options,
     )  # fmt: skip
     return o, lse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
-from flashlearn.judging.tolerance import RMS_FACTOR, RMS_LEAST, factor, ways
+from flashlearn.judging.tolerance import EIGHT, RMS_FACTOR, RMS_LEAST, factor, ways
 from flashlearn.report.units import number
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ ROUGH = (
     "times torch's: a sum kept in half precision shows there first."
 )
 
+COARSE = (
+    " A result of eight bits is rounded once, to a coarse format: its error may exceed torch's largest by a "
+    "quarter of the format's largest step at most."
+)
+
 
 def reason(report: Report) -> str:
     """How what is allowed comes about, for the exercise; empty where nothing is measured."""
@@ -31,5 +36,6 @@ def reason(report: Report) -> str:
     plain, half = ways(report.exercise)
     one = "computing the formula directly" if plain == 1 else f"the worst of {plain} ways of computing it"
     told = TOLD.format(factor=factor(report.exercise), how=f"{one} ({half} ways in fp16 and bf16)")
+    told += COARSE if set(EIGHT) & set(judged.output_dtypes.values()) else ""
     told += GRADIENTS if judged.gradient else ""
     return told + (ROUGH.format(least=RMS_LEAST, factor=number(RMS_FACTOR)) if judged.accumulates else "")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import torch
 
-from flashlearn.compiler.listing import listing
+from flashlearn import compiler
 from flashlearn.exercise import Earlier
 from flashlearn.lessons.lesson_14_low_precision.attention import quantized_heads
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Observed
 
 TARGET = 90
-WGMMA = re.compile(r"wgmma\.mma_async\S*?\.m\d+n\d+k\d+\.\w+\.(\w+)\.(\w+)")
 
 
 def multiplies_in_eight_bits(answer: Answer, earlier: Earlier) -> str:
@@ -24,12 +21,15 @@ def multiplies_in_eight_bits(answer: Answer, earlier: Earlier) -> str:
     found: set[str] = set()
     for launch in {launch.name: launch for launch in launches}.values():
         if launch.unshippable:
-            return ""  # a launch that cannot be compiled here says so on the card
-        found |= {kind for pair in WGMMA.findall(str(listing(launch, TARGET).get("ptx", ""))) for kind in pair}
+            return f"Right, and its products cannot be judged: {launch.unshippable}"
+        (made,) = compiler.compile_launch(launch, targets=(TARGET,))
+        if made.error:
+            return f"{launch.name} does not run on an {made.device}: {made.error}"
+        found |= set(made.operands)
     if not found:
         return (
             "Right, but on an H100 no product of your kernel uses wgmma, the instruction that reads eight "
-            "bits: it wants 64 rows and more in a tile."
+            "bits: it wants tiles of 64 queries and more, and 32 keys at least."
         )
     if found != {"e4m3"}:
         others = ", ".join(sorted(found - {"e4m3"}))

@@ -31,6 +31,7 @@ from flashlearn.machine import device
 
 __all__ = ["Budget", "compile_launch", "start"]
 
+
 @dataclass(frozen=True)
 class Budget:
     """What one kernel takes of one GPU; or, with `error`, the sentence that says why it cannot run there.

@@ -6,8 +6,8 @@ FlashAttention's tests have it (Dao-AILab/flash-attention, tests/test_flash_attn
 would accept sums accumulated in half precision, so half-precision results are also held to 1.3× the
 rms error of the twins. A result of eight
 bits is rounded once, and neighbours are far apart: nothing is doubled there, and an error may exceed the
-twins' largest by a quarter of the largest step at most. So every reference and every twin sums in fp32 at least; a twin may round what
-kernels round (P before it meets V).
+twins' largest by a quarter of the largest step at most. So every reference and every twin sums in fp32 at
+least; a twin may round what kernels round (P before it meets V).
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def fp8_forward_kernel(
 
 
 def fp8_shape(D: int) -> Shape:
-    """Queries and keys of a tile, warps, stages, for rows of D numbers: on an H100 none spills up to D 128."""
+    """Queries and keys of a tile, warps, stages, for D columns: up to 128 none spills on an H100."""
     if D <= 64:
         return Shape(64, 128, 4, 2)
     if D <= 128:
@@ -202,7 +202,8 @@ def fp8_forward(
     q_desc.block_shape[3] = k_desc.block_shape[3] = wide
     t_desc.block_shape[3] = cut.block_k
     fp8_forward_kernel[(tiles * B * H,)](
-        q_desc, k_desc, t_desc, o, lse, q_scale, k_scale, v_scale, alpha * LOG2_E, H, S_q, S_k, D, group, tiles,
+        q_desc, k_desc, t_desc, o, lse, q_scale, k_scale, v_scale,
+        alpha * LOG2_E, H, S_q, S_k, D, group, tiles,
         CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % cut.block_k != 0,
         BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, BLOCK_D=wide, ROWS=SCALED_ROWS, **cut.options,
     )  # fmt: skip

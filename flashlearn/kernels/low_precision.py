@@ -90,7 +90,5 @@ def hadamard_rotate(x: Tensor, signs: Tensor) -> Tensor:
         raise ValueError(f"x has rows of {D} numbers, expected a power of two from 16 to 256")
     y = torch.empty((M, D), dtype=x.dtype, device=x.device)
     block = 32
-    hadamard_rotate_kernel[(triton.cdiv(M, block),)](
-        x, signs, y, D**-0.5, M, *x.stride(), BLOCK_M=block, D=D
-    )
+    hadamard_rotate_kernel[(triton.cdiv(M, block),)](x, signs, y, D**-0.5, M, *x.stride(), BLOCK_M=block, D=D)
     return y

@@ -1,21 +1,30 @@
 """Attention over e4m3 tensors with scales in torch: the truth, its twins, and mistakes by name.
 
-    >>> given = quantized_heads(q, k, v)                     # e4m3 tensors and their scales, by name
-    >>> o, lse = attention(**given, causal=False, alpha=0.125)
+>>> given = quantized_heads(q, k, v)                     # e4m3 tensors and their scales, by name
+>>> o, lse = attention(**given, causal=False, alpha=0.125)
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import re
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from flashlearn.kernels.fp8_forward import SCALED_ROWS
+from flashlearn import compiler
+from flashlearn.compiler import Budget
+from flashlearn.compiler.listing import listing
+from flashlearn.interpreter.observation import Launch
+from flashlearn.interpreter.route import observing
+from flashlearn.kernels import fp8_forward as forward
+from flashlearn.kernels.fp8_forward import SCALED_ROWS, fp8_forward
 from flashlearn.lessons.lesson_14_low_precision.eight_bits import LARGEST, to_e4m3
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
+from flashlearn.lessons.shared.variants import variant
 
 
 def scaled_blocks(x: Tensor, rows: int = SCALED_ROWS) -> tuple[Tensor, Tensor]:
@@ -95,3 +104,30 @@ def attention(
 
 ROUNDED = tuple(functools.partial(attention, factor=factor) for factor in (1.0, 256.0, 448.0))
 """What plain torch reaches where P has eight bits as well."""
+
+
+def _launch(D: int, launcher: Callable[..., object] = fp8_forward) -> Launch:
+    """One observed launch of the forward kernel on a single head of 256 queries and keys."""
+    given = quantized_heads(*(torch.zeros(1, 1, 256, D) for _ in range(3)))
+    with observing() as (session, _):
+        launcher(**given, causal=False, alpha=0.125)
+    return session.launches[-1]
+
+
+def needs(D: int) -> Budget:
+    """Registers, spills and operands of the package's kernel on an H100."""
+    (made,) = compiler.compile_launch(_launch(D), targets=(90,))
+    return made
+
+
+def shuffles(D: int = 64) -> dict[str, int]:
+    """Exchanges between threads in the kernel's text for an H100, with P's columns renamed and in order."""
+    in_order = variant(
+        forward.fp8_forward, forward.scan_keys_fp8, forward.fp8_forward_kernel,
+        edits=(("as_stored(p.to(t.dtype))", "p.to(t.dtype)"),),
+    )  # fmt: skip
+    found = {}
+    for name, launcher in (("in order", in_order), ("renamed", forward.fp8_forward)):
+        ptx = str(listing(_launch(D, launcher), 90)["ptx"])
+        found[name] = len(re.findall(r"\bshfl\.sync", ptx))
+    return found

@@ -1,9 +1,9 @@
 """Numbers of eight bits, blocks with scales, and sums in fewer bits: what lesson 14 looks at, in torch.
 
-    >>> parts(0b0_1111_110, E4M3)
-    Number(sign=1, exponent=8, fraction=0.75, value=448.0)
-    >>> values, scales = quantized(torch.randn(64, 64), 32, 32)
-    >>> restored = dequantized(values, scales, 32, 32)
+>>> parts(0b0_1111_110, E4M3)
+Number(sign=1, exponent=8, fraction=0.75, value=448.0)
+>>> values, scales = quantized(torch.randn(64, 64), 32, 32)
+>>> restored = dequantized(values, scales, 32, 32)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 LARGEST = 448.0
 """e4m3's largest number (Micikevicius et al., 2022, table 1)."""
 KEPT_BITS = 14
-"""Bits that Hopper's eight-bit products keep of a sum: DeepSeek-V3's report, 2024, section 3.3, says "around"."""
+"""Bits that Hopper keeps of a sum of eight-bit products, around: DeepSeek-V3's report, 2024, section 3.3."""
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,31 @@ from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTime
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_14_low_precision import attention, eight_bits, mistakes
 from flashlearn.lessons.lesson_14_low_precision.reviews import multiplies_in_eight_bits
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, forward_inputs, products_work
+from flashlearn.lessons.shared.attention_cases import (
+    BF16,
+    FP16,
+    attention_case,
+    forward_inputs,
+    products_work,
+)
 
 E4M3 = torch.float8_e4m3fn
 
 # ---------------------------------------------------------------- quantize_blocks
 
 
-def _matrix(M: int, N: int, block_m: int, block_n: int, dtype: torch.dtype = torch.float32, **more: Any) -> Case:
+def _matrix(
+    M: int, N: int, block_m: int, block_n: int, dtype: torch.dtype = torch.float32, **more: Any
+) -> Case:
     name = f"{M} × {N} in blocks of {block_m} × {block_n}"
     name += {FP16: ", fp16", BF16: ", bf16"}.get(dtype, "")
     name += f", {more['data']}" if "data" in more else ""
     name += ", columns first in memory" if "layout" in more else ""
     sizes = {"M": M, "N": N, "block_m": block_m, "block_n": block_n}
     ragged = {"ragged"} if M % block_m or N % block_n else set()
-    return Case(name, sizes, dtype, tags=frozenset(ragged | ({"half"} if dtype.itemsize == 2 else set())), **more)
+    return Case(
+        name, sizes, dtype, tags=frozenset(ragged | ({"half"} if dtype.itemsize == 2 else set())), **more
+    )
 
 
 def blocks(case: Case, generator: torch.Generator) -> Inputs:
@@ -85,15 +95,17 @@ quantize_blocks = Exercise(
     ),
     explained=HowExplained(mistakes=mistakes.QUANTIZE),
     timed=HowTimed(
-        peer=eight_bits.quantized, peer_name="torch", case=_matrix(8192, 8192, 128, 128, BF16, seed=10, gpu=True)
+        peer=eight_bits.quantized,
+        peer_name="torch",
+        case=_matrix(8192, 8192, 128, 128, BF16, seed=10, gpu=True),
     ),
     points=2,
     solution="flashlearn.kernels.low_precision:quantize_blocks",
     hints=(
-        "A program sees its whole block. One number of it decides the scale, and that number should end where "
-        "e4m3 ends. What may padding be, so that it never decides?",
-        "scale = largest magnitude / 448, in fp32; the values are x / scale. Two cases need a thought: a block "
-        "of zeros, and a largest number that rounding leaves a hair above 448.",
+        "A program sees its whole block. One number of it decides the scale, and that number should end "
+        "where e4m3 ends. What may padding be, so that it never decides?",
+        "scale = largest magnitude / 448, in fp32; the values are x / scale. Two cases need a thought: a "
+        "block of zeros, and a largest number that rounding leaves a hair above 448.",
         "`largest = tl.max(tl.abs(x))` of the tile loaded with `other=0.0` and cast to fp32; `scale = "
         "tl.where(largest == 0.0, 1.0, largest / 448.0)`; `tl.clamp(x / scale, -448.0, 448.0)` cast to "
         "`tl.float8e4nv`; one masked store, and one number at `i * tl.num_programs(1) + j`.",
@@ -160,12 +172,14 @@ hadamard_rotate = Exercise(
     ),
     judged=HowJudged(reference=eight_bits.rotated, twins=(by_butterflies,), work=butterflies),
     explained=HowExplained(mistakes=mistakes.ROTATE),
-    timed=HowTimed(peer=eight_bits.rotated, peer_name="torch", case=_rows(262_144, 128, BF16, seed=9, gpu=True)),
+    timed=HowTimed(
+        peer=eight_bits.rotated, peer_name="torch", case=_rows(262_144, 128, BF16, seed=9, gpu=True)
+    ),
     points=2,
     solution="flashlearn.kernels.low_precision:hadamard_rotate",
     hints=(
-        "No matrix has to be loaded: its entry (i, j) is known from i and j. What is the sign of an entry, and "
-        "how does one get it from the bits?",
+        "No matrix has to be loaded: its entry (i, j) is known from i and j. What is the sign of an entry, "
+        "and how does one get it from the bits?",
         "The entry is −1 where i & j has an odd number of ones. n ^ (n >> 4), then the same with 2 and 1, "
         "brings the parity of eight bits into the last one. Then one tl.dot of a tile of rows with the D × D "
         "matrix, and 1/√D after it.",
@@ -257,14 +271,14 @@ fp8_forward = Exercise(
     points=4,
     solution="flashlearn.kernels.fp8_forward:fp8_forward",
     hints=(
-        "It is lesson 12's loop with three scales. Q's and K's are one number per tile, and the scores meet a "
-        "number per tile anyway. V's changes from block to block: what else is already multiplied into the "
+        "It is lesson 12's loop with three scales. Q's and K's are one number per tile, and the scores meet "
+        "a number per tile anyway. V's changes from block to block: what else is already multiplied into the "
         "accumulator in every step?",
         "c = scale · k_scale of the tile. P as 256 · P: take 8 off the shift in the exponent, and sum l_i of "
         "the same numbers. Keep acc in the unit of the present block of V: acc has to be multiplied by "
         "rescale · unit / v_scale, then unit is v_scale.",
-        "`p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `acc = acc "
-        "* (rescale * (unit / v_scale))[:, None]`, `acc = tl.dot(as_stored(p.to(t.dtype)), t.T, acc)`. At the "
-        "end `o = acc * (unit / l_i)[:, None]` and `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.",
+        "`p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `acc = "
+        "acc * (rescale * (unit / v_scale))[:, None]`, `acc = tl.dot(as_stored(p.to(t.dtype)), t.T, acc)`. "
+        "At the end `o = acc * (unit / l_i)[:, None]` and `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.",
     ),
 )

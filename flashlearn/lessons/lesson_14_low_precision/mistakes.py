@@ -79,8 +79,8 @@ ROTATE = {
         **of_rotation("no signs"),
     ),
     "signs after the product": Mistake(
-        "The signs came after H. That is orthogonal too, and another rotation: an outlier in one column spreads "
-        "in the same pattern in every row, signs or not.",
+        "The signs came after H. That is orthogonal too, and another rotation: an outlier in one column "
+        "spreads in the same pattern in every row, signs or not.",
         "Diag(signs) stands on the left of H.",
         **of_rotation("signs after"),
     ),
@@ -95,7 +95,8 @@ ROTATE = {
         **of_rotation("last bit"),
     ),
     "bits that differ": Mistake(
-        "The parity is that of i ^ j, the bits in which they differ. That matrix has only two different rows.",
+        "The parity is that of i ^ j, the bits in which they differ. That matrix has only two different "
+        "rows.",
         "Common bits are i & j.",
         **of_rotation("xor"),
     ),
@@ -139,7 +140,8 @@ FORWARD = {
         **of_attention("last scale of v"),
     ),
     "256 left in O": Mistake(
-        "O is 256 times too large: the factor of P is in the accumulator, and not in the sum it is divided by.",
+        "O is 256 times too large: the factor of P is in the accumulator, and not in the sum it is divided "
+        "by.",
         "If l_i sums the same 256 · P, the factor cancels.",
         **of_attention("256 in o"),
     ),
@@ -165,7 +167,8 @@ FORWARD = {
         **of_attention("|alpha|"),
     ),
     "aligned top-left": Mistake(
-        "The causal mask begins in the top-left corner: query i sees the keys up to i, not up to i + S_k − S_q.",
+        "The causal mask begins in the top-left corner: query i sees the keys up to i, not up to i + S_k − "
+        "S_q.",
         "last_seen has the offset in it.",
         **of_attention("top-left"),
     ),

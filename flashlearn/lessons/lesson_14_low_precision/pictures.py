@@ -67,9 +67,12 @@ def relative_errors(formats: Mapping[str, Format] = KNOWN) -> Picture:
 
 
 def registers() -> Picture:
-    """Which thread of four holds which of 16 keys of P: as a product leaves them, as an operand wants them."""
+    """Which thread of four holds which of 16 keys of P: left by a product, and wanted of an operand."""
     figure, (axes,) = canvas(8.2, 2.6)
-    held = {"left by S = Q Kᵀ": [key % 8 // 2 for key in range(16)], "wanted for P V": [k // 4 for k in range(16)]}
+    held = {
+        "left by S = Q Kᵀ": [key % 8 // 2 for key in range(16)],
+        "wanted for P V": [k // 4 for k in range(16)],
+    }
     for row, (name, threads) in enumerate(held.items()):
         for key, thread in enumerate(threads):
             cell(axes, key, 1.5 * row, str(key), PALETTE[thread])
@@ -81,8 +84,8 @@ def registers() -> Picture:
     axes.set(xlim=(-5.2, 16.2), ylim=(4.2, -0.2), xticks=[], yticks=[], aspect="equal")
     return Picture(
         figure,
-        "Sixteen keys of one row of P, coloured by thread. A product leaves each thread two pairs that lie eight "
-        f"apart; an operand has four in a row; renamed, the places hold the keys {order}.",
+        "Sixteen keys of one row of P, coloured by thread. A product leaves each thread two pairs that lie "
+        f"eight apart; an operand has four in a row; renamed, the places hold the keys {order}.",
     )
 
 
@@ -111,7 +114,8 @@ def errors(found: Mapping[str, Mapping[str, float]]) -> Picture:
     axes.invert_yaxis()
     axes.legend(frameon=False, labelcolor=GREY, loc="center left", bbox_to_anchor=(1, 0.5))
     said = "; ".join(
-        f"{way}: " + ", ".join(f"{value:.1e} {kind}" for kind, value in of.items()) for way, of in found.items()
+        f"{way}: " + ", ".join(f"{value:.1e} {kind}" for kind, value in of.items())
+        for way, of in found.items()
     )
     return Picture(figure, f"Relative rms error of O. {said}.")
 

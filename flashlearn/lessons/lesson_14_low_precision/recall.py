@@ -25,8 +25,8 @@ QUESTIONS = (
     ),
     Question(
         "05, §2",
-        "A product of two matrices sums over k. An operand is stored so that neighbours along k are neighbours "
-        "in memory. Which of these is stored so, for row-major tensors?",
+        "A product of two matrices sums over k. An operand is stored so that neighbours along k are "
+        "neighbours in memory. Which of these is stored so, for row-major tensors?",
         right("Q and K in Q Kᵀ", "Both have D as their last dimension, and the sum runs over D."),
         wrong("P and V in P V", "P is; V has D as its last dimension, and this sum runs over keys."),
         wrong("both products", "In P V the sum runs over keys. Where do V's neighbours lie?"),

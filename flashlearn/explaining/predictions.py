@@ -15,7 +15,7 @@ import torch
 from flashlearn.exercise import Exercise, Inputs, Mistake, Tiles
 from flashlearn.explaining.remembered import Remembered, identity
 from flashlearn.judging.cases import run_observed
-from flashlearn.judging.tolerance import convert
+from flashlearn.judging.tolerance import convert, widened
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.plain import as_tuple
 
@@ -178,7 +178,8 @@ class Predictions:
     def _evaluate(self, candidate: Candidate, outcome: Outcome, dtype: torch.dtype | None) -> Outputs | None:
         inputs = self.inputs(outcome)
         try:
-            return as_tuple(candidate.compute(**(inputs if dtype is None else convert(inputs, dtype))))
+            made = as_tuple(candidate.compute(**(inputs if dtype is None else convert(inputs, dtype))))
+            return tuple(widened(t) if isinstance(t, torch.Tensor) else t for t in made)
         except (RuntimeError, IndexError, ValueError):  # a wrong formula need not fit every case's shapes
             return None
 

@@ -130,9 +130,11 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
         return Timing(_shapes(case_inputs), False, bytes=moved, operations=operations, least_bytes=here)
     larger, half = exercise.judged.work(inputs), _is_half(inputs)
     grown = larger.operations / least.operations if least.operations else larger.bytes / least.bytes
+    eight = _size(inputs) == 1
     seconds = {
-        name: device.attainable(gpu, larger.operations, larger.bytes, half)
+        name: device.attainable(gpu, larger.operations, larger.bytes, half, eight)
         for name, gpu in device.GPUS.items()
+        if not eight or gpu.target >= device.EIGHT_BITS_FROM
     }
     return Timing(
         where=exercise.timed.case.name,
@@ -180,5 +182,10 @@ def _shapes(inputs: Inputs) -> str:
 
 
 def _is_half(inputs: Inputs) -> bool:
+    return _size(inputs) == 2
+
+
+def _size(inputs: Inputs) -> int:
+    """Bytes of a number of the first tensor of floating-point numbers; 0 if there is none."""
     kinds = [v.dtype for v in inputs.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
-    return bool(kinds) and kinds[0].itemsize <= 2
+    return kinds[0].itemsize if kinds else 0

@@ -94,13 +94,18 @@ def default() -> str:
     return "cuda" if has_gpu() else "cpu"
 
 
-def attainable(gpu: GPU, operations: float, bytes: float, half: bool) -> float:
+EIGHT_BITS_FROM = 89
+"""The first compute capability whose tensor cores multiply e4m3 and e5m2, twice as fast as fp16."""
+
+
+def attainable(gpu: GPU, operations: float, bytes: float, half: bool, eight: bool = False) -> float:
     """Seconds that a perfect kernel would take: the slower of moving `bytes` and computing `operations`.
 
     The roofline (Williams, Waterman, Patterson, 2009), as a time instead of a rate. `half` takes the
-    tensor cores' rate at fp16 or bf16, otherwise fp32 without tensor cores.
+    tensor cores' rate at fp16 or bf16, `eight` that at fp8, otherwise fp32 without tensor cores.
     """
-    return max(bytes / gpu.bandwidth, operations / (gpu.half if half else gpu.fp32))
+    rate = 2 * gpu.half if eight else gpu.half if half else gpu.fp32
+    return max(bytes / gpu.bandwidth, operations / rate)
 
 
 def occupancy(gpu: GPU, registers: int, shared: int, warps: int) -> float:

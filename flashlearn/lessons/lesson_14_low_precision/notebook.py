@@ -298,7 +298,7 @@ pictures.errors(found)
 #
 # ## 5 · What the accumulator keeps
 #
-# The product of two e4m3 numbers has at most eight bits of fraction: fp32 would add a few of them without loss. But
+# The product of two e4m3 numbers has at most eight significant bits: fp32 would add a few of them without loss. But
 # Hopper's tensor cores keep around 14 bits while they add eight-bit products, as DeepSeek-V3's report says (2024, section 3.3,
 # which also gives a remedy: move the sum into fp32 after every 128 products). We have not measured that here, and it is no
 # part of the PTX specification. We can simulate what *would* follow: 32 products at a time are aligned with the sum so far

@@ -19,8 +19,8 @@ QUESTIONS = (
         wrong("nothing: it is divided by l at the end", "l is in the new maximum's unit by then."),
         wrong("it begins again", "What the tiles before have found would be lost."),
         right(
-            "it is multiplied by one factor per row", "Its unit was e^m of the old maximum; the factor is the "
-            "old unit over the new one."
+            "it is multiplied by one factor per row",
+            "Its unit was e^m of the old maximum; the factor is the old unit over the new one.",
         ),
     ),
     Question(

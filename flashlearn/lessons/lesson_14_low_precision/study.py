@@ -19,10 +19,10 @@ S, D = 512, 64
 
 
 def draw(kind: str, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k, v [1, 4, 512, 64] in fp32: "normal"; with "outliers"; or with one "large block" in each.
+    """q, k, v [1, 4, 512, 64] in fp32: "normal"; with "outliers"; or with a "large block".
 
     Outliers are those of FlashAttention-3's study (Shah et al., 2024, section 4.3): one number in a thousand
-    has a further share of standard deviation 10. A large block is one of 128 rows, 300,000 times as large, in V.
+    has a further share of standard deviation 10. A large block: 128 rows of V, 300,000 times as large.
     """
     generator = torch.Generator().manual_seed(seed)
 
@@ -55,7 +55,7 @@ def one_scale(given: dict[str, Tensor], q: Tensor, k: Tensor, v: Tensor) -> dict
 
 
 def errors_of(q: Tensor, k: Tensor, v: Tensor, rows: slice = slice(None)) -> dict[str, float]:
-    """Relative rms error of causal attention's O (of its `rows`) by way of computing, the truth being fp64."""
+    """Relative rms error of causal attention's O, of its `rows`, by way of computing; fp64 is the truth."""
     alpha, causal = D**-0.5, True
     in_e4m3 = functools.partial(attention, causal=causal, alpha=alpha, factor=256)
     exact, _ = reference.attention_forward(q.double(), k.double(), v.double(), alpha, causal)

@@ -107,8 +107,8 @@ def errors(found: Mapping[str, Mapping[str, float]]) -> Picture:
     figure, (axes,) = canvas(7.6, 0.5 + 0.55 * len(ways))
     kinds = list(next(iter(found.values())))
     for number, kind in enumerate(kinds):
-        places = [row + 0.36 * (number - (len(kinds) - 1) / 2) for row in range(len(ways))]
-        axes.barh(places, [found[way][kind] for way in ways], height=0.34, color=PALETTE[number], label=kind)
+        places = [row + 0.26 * (number - (len(kinds) - 1) / 2) for row in range(len(ways))]
+        axes.barh(places, [found[way][kind] for way in ways], height=0.24, color=PALETTE[number], label=kind)
     axes.set(yticks=range(len(ways)), xscale="log", xlabel="relative rms error of O (log scale)")
     axes.set_yticks(range(len(ways)), ways)
     axes.invert_yaxis()

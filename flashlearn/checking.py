@@ -119,7 +119,7 @@ def _interrupted(exercise: Exercise, error: Raised) -> Outcome:
 def _timing(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) -> speed.Timing | None:
     if exercise.kind is not Kind.KERNEL or any(o.status is not Status.PASS for o in outcomes):
         return None
-    if device.has_gpu() and exercise.timed.case is not None:
+    if device.runs(exercise.judged.needs) and exercise.timed.case is not None:
         return speed.measure(exercise, answer)
     seen = [
         (o.case, exercise.inputs(o.case, o.case.generator()), o.observation)

@@ -130,6 +130,8 @@ class HowJudged:
     what a case that came out wrong says of itself, where "off by so much" would mean nothing. `time_limit`
     is in seconds of the processor, per call. `causal` attention hides later keys in every case; where only
     some cases do, an input of that name says so.
+    `needs` is the compute capability, 89 say, below which a GPU cannot run these kernels: there they are
+    only observed.
     """
 
     reference: Callable[..., Any]
@@ -146,6 +148,7 @@ class HowJudged:
     review: Callable[[Any, Earlier], str] | None = None
     says: Callable[[Case], str] | None = None
     time_limit: float = 20.0
+    needs: int = 0
     causal: bool = False
 
 

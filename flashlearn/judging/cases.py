@@ -65,7 +65,9 @@ def run(
     if refusal is not None:
         return [refusal]
     drawn = Draws(exercise)
-    if exercise.kind is not Kind.KERNEL or not (device.has_gpu() if compiled is None else compiled):
+    if exercise.kind is not Kind.KERNEL or not (
+        device.runs(exercise.judged.needs) if compiled is None else compiled
+    ):
         return _observed(exercise, answer, drawn, watching)
     with contextlib.ExitStack() as beside:
         outcomes = _observed(exercise, answer, drawn, watching, beside)

@@ -84,6 +84,11 @@ def has_gpu() -> bool:
     return (capability() or 0) >= OLDEST_TARGET
 
 
+def runs(needed: int) -> bool:
+    """Whether there is a GPU here, and one of this compute capability or a newer one."""
+    return has_gpu() and (capability() or 0) >= needed
+
+
 def mode() -> Literal["observed", "compiled"]:
     """How kernels run here: in the observed interpreter alone, or compiled as well."""
     return "compiled" if has_gpu() else "observed"

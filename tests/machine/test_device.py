@@ -50,3 +50,12 @@ def test_mode_and_device_follow_from_the_gpu(monkeypatch):
     assert (device.mode(), device.default()) == ("compiled", "cuda")
     monkeypatch.setattr(device, "has_gpu", lambda: False)
     assert (device.mode(), device.default()) == ("observed", "cpu")
+
+
+def test_a_gpu_runs_what_needs_no_newer_one(monkeypatch):
+    monkeypatch.setattr(device, "has_gpu", lambda: True)
+    monkeypatch.setattr(device, "capability", lambda: 80)
+    assert device.runs(0) and device.runs(80)
+    assert not device.runs(89)
+    monkeypatch.setattr(device, "has_gpu", lambda: False)
+    assert not device.runs(0)

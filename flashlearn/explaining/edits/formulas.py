@@ -31,7 +31,7 @@ def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterat
     """Every edit of a function that is a formula, beyond those that all functions have."""
     names = list(dict.fromkeys([*known.parameters, *known.values, *known.scalars, *known.pointers]))
     written = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    letters = sorted(name for name in written if len(name) == 1)
+    letters = sorted(name for name in written | {*known.parameters} if len(name) == 1)
     for statement in ast.walk(function):
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) and statement.value is not None:
             yield from _whole(text, statement, known)

@@ -87,6 +87,7 @@ quantize_blocks = Exercise(
         _matrix(4096, 4096, 128, 128, BF16, seed=9, gpu=True),
     ),
     judged=HowJudged(
+        needs=89,  # the first GPUs with e4m3
         reference=eight_bits.quantized,
         twins=(by_reciprocal,),
         output_dtypes={"values": E4M3, "scales": torch.float32},
@@ -256,6 +257,7 @@ fp8_forward = Exercise(
         _attention(1000, 1500, 64, False, dtype=BF16, B=2, H=4, gpu=True, seed=11),
     ),
     judged=HowJudged(
+        needs=89,  # the first GPUs with e4m3
         reference=attention.attention,
         twins=attention.ROUNDED,
         output_dtypes={"o": BF16, "lse": torch.float32},

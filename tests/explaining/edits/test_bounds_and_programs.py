@@ -1,0 +1,54 @@
+"""Edits of masks and of where programs begin, and what is said where two mistakes meet in NaN."""
+
+from __future__ import annotations
+
+from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.likely import ODDS
+
+KERNEL = """
+@triton.jit
+def kernel(a_ptr, M, K, BLOCK_M: tl.constexpr, BLOCK_K: tl.constexpr):
+    program = tl.program_id(0)
+    rows = program + tl.arange(0, BLOCK_M)
+    for step in range(tl.cdiv(K, BLOCK_K)):
+        inside = tl.arange(0, BLOCK_K) < K
+        here = rows < M
+"""
+FORMULA = """
+def entry(i, j, a, b):
+    value = 1 if j == b else 0
+    return value
+"""
+
+
+def made(text: str, kind: str) -> set[str]:
+    return {edit.new for edit in edits_of(text.strip()) if edit.kind == kind}
+
+
+def test_a_bound_is_moved_by_the_loop_that_it_stands_in():
+    moved = made(KERNEL, "bound not moved")
+    assert {"tl.arange(0, BLOCK_K) < K - step", "tl.arange(0, BLOCK_K) < K - step * BLOCK_K"} <= moved
+
+
+def test_the_bounds_of_two_masks_are_exchanged_in_their_places():
+    (edit,) = (e for e in edits_of(KERNEL.strip()) if e.kind == "bounds exchanged")
+    after = edit.applied(KERNEL.strip())
+    assert "tl.arange(0, BLOCK_K) < M\n" in after and after.endswith("here = rows < K")
+    assert edit.also == (edit.line + 1,)
+
+
+def test_a_program_s_number_is_multiplied_by_a_block_or_a_size():
+    assert {"(program * BLOCK_M)", "(program * K)"} <= made(KERNEL, "not times its size")
+
+
+def test_two_other_indices_of_a_formula_are_compared():
+    assert {"a == i", "a == j"} <= made(FORMULA, "name")
+
+
+def test_a_transposed_batch_is_flattened_first():
+    text = "def dw(x, dy):\n    return x.mT.reshape(x.shape[-1], -1) @ dy"
+    assert "x.reshape(-1, x.shape[-1]).T" in made(text, "transposed")
+
+
+def test_every_kind_of_these_edits_has_its_odds():
+    assert {edit.kind for edit in edits_of(KERNEL.strip())} <= set(ODDS)

@@ -58,7 +58,8 @@ def like(t: Tensor, shape: torch.Size | tuple[int, ...]) -> Tensor:
     """Uninitialised, of t's dtype and device and the given shape, dense but for the padding of its rows."""
     per_row = ALIGNED // t.element_size()
     padded = -(-shape[-1] // per_row) * per_row
-    return torch.empty((*shape[:-1], padded), dtype=t.dtype, device=t.device)[..., : shape[-1]]
+    made = torch.empty((*shape[:-1], padded), dtype=t.dtype, device=t.device)
+    return made if padded == shape[-1] else made[..., : shape[-1]]
 
 
 def heads_together(heads: int, tiles: int, bytes_per_head: int, causal: bool) -> int:

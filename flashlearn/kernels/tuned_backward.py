@@ -23,6 +23,7 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
+from flashlearn.kernels.relaunched import Call
 from flashlearn.kernels.shapes import Shape, backward_shapes
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
@@ -194,14 +195,23 @@ def tuned_dq_kernel(
 
 def delta_and_lse(o: Tensor, do: Tensor, lse: Tensor) -> tuple[Tensor, Tensor]:
     """delta = Σ_d dO ∘ O, and LSE in base 2 (+inf where it was −inf), both [B·H, S_q padded] in fp32."""
-    B, H, S_q, D = o.shape
+    B, H, S_q, _ = o.shape
     padded = triton.cdiv(S_q, PADDED) * PADDED
     delta, lse2 = torch.empty((2, B * H, padded), dtype=torch.float32, device=o.device)
-    delta_and_lse_kernel[(padded // 16 * B * H,)](
-        o, do, lse.contiguous(), delta, lse2, H, S_q, padded, D, *o.stride(), *do.stride(),
-        BLOCK_Q=16, BLOCK_D=triton.next_power_of_2(D), num_warps=1,  # a row's sum stays within its warp
-    )  # fmt: skip
+    call = delta_call(o, do, lse.contiguous(), delta, lse2)
+    call.kernel[call.grid](*call.arguments, **call.constants, **call.options)
     return delta, lse2
+
+
+def delta_call(o: Tensor, do: Tensor, lse: Tensor, delta: Tensor, lse2: Tensor) -> Call:
+    """The launch that fills delta and lse2 [B·H, S_q padded]; lse is dense."""
+    B, H, S_q, D = o.shape
+    padded = delta.shape[1]
+    arguments = (o, do, lse, delta, lse2, H, S_q, padded, D, *o.stride(), *do.stride())
+    constants = {"BLOCK_Q": 16, "BLOCK_D": triton.next_power_of_2(D)}
+    grid = (padded // 16 * B * H,)
+    # one warp: a row's sum stays within it
+    return Call(delta_and_lse_kernel, grid, arguments, constants, {"num_warps": 1})
 
 
 def tuned_backward(

@@ -39,7 +39,8 @@ from flashlearn.kernels.gluon.fa3_backward_scan import (
     scan_queries_past_keys,
 )
 from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
-from flashlearn.kernels.tuned_backward import delta_and_lse
+from flashlearn.kernels.relaunched import Call, launch
+from flashlearn.kernels.tuned_backward import PADDED, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
 __all__ = ["fa3_backward"]
@@ -181,18 +182,31 @@ def fa3_backward(
     B, H, S_q, D = q.shape
     H_k, S_k = k.shape[1:3]
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
-    delta, lse2 = delta_and_lse(o, do, lse)
-    padded = lse2.shape[1]
+    padded = triton.cdiv(S_q, PADDED) * PADDED
+    lse = lse.contiguous()
+    delta, lse2 = torch.empty((2, B * H, padded), dtype=torch.float32, device=q.device)
     dq_sum = torch.zeros((B * H * padded, D), dtype=torch.float32, device=q.device)
     dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
-    tiles = triton.cdiv(S_k, 128)
-    group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
-    fa3_backward_kernel[(tiles * B * H_k,)](
-        rows_of_heads(q, 64), rows_of_heads(k, 64), rows_of_heads(v, 64), rows_of_heads(do, 64),
-        flat(lse2), flat(delta), tiles_of(dq_sum, [64, D // 2]),
-        rows_of_heads(dk, 64), rows_of_heads(dv, 64), alpha, alpha * LOG2_E,
-        H, H_k, S_q, S_k, padded, group, tiles,
-        CAUSAL=causal, RAGGED=S_k % 128 != 0, STAGES=2, REGISTERS=D == 64, num_warps=4,
-    )  # fmt: skip
-    finish_dq_kernel[(padded // 64 * B * H,)](dq_sum, dq, alpha, S_q, padded, D=D, BLOCK=64)
+
+    def calls() -> list[Call]:
+        tiles = triton.cdiv(S_k, 128)
+        group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
+        arguments = (
+            *(rows_of_heads(t, 64) for t in (q, k, v, do)), flat(lse2), flat(delta),
+            tiles_of(dq_sum, [64, D // 2]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
+            alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
+        )  # fmt: skip
+        constants = {"CAUSAL": causal, "RAGGED": S_k % 128 != 0, "STAGES": 2, "REGISTERS": D == 64}
+        return [
+            delta_call(o, do, lse, delta, lse2),
+            Call(fa3_backward_kernel, (tiles * B * H_k,), arguments, constants, {"num_warps": 4}),
+            Call(
+                finish_dq_kernel, (padded // 64 * B * H,), (dq_sum, dq, alpha, S_q, padded),
+                {"D": D, "BLOCK": 64},
+            ),
+        ]  # fmt: skip
+
+    strides = (q.stride(), k.stride(), v.stride(), o.stride(), do.stride())
+    key = ("fa3 backward", causal, alpha, q.dtype, q.device, q.shape, k.shape, *strides)
+    launch(key, (q, k, v, o, do, lse, delta, lse2, dq_sum, dq, dk, dv), calls)
     return dq, dk, dv

@@ -27,6 +27,7 @@ from flashlearn.kernels.described import complying, heads_together, like
 from flashlearn.kernels.gluon.forward_partitions import load, multiply
 from flashlearn.kernels.gluon.forward_tiles import ROWS
 from flashlearn.kernels.gluon.parts import refuse_unknown, rows_of_heads
+from flashlearn.kernels.relaunched import Call, launch
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
 __all__ = ["Cut", "fa3_forward", "forward_cut"]
@@ -113,7 +114,7 @@ class Cut:
 
 
 def forward_cut(q: Tensor, k: Tensor) -> Cut:
-    """Three consumers where rows are short, turns where few keys are scanned: tried out on an H200."""
+    """Three consumers where rows are short, turns where few keys are scanned."""
     if k.shape[2] < 2048:
         return Cut(pingpong=True)
     return Cut(consumers=3 if q.shape[3] == 64 else 2)
@@ -143,17 +144,31 @@ def fa3_forward(
     H_k, S_k = k.shape[1:3]
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
     cut = cut or forward_cut(q, k)
+    tiles = triton.cdiv(S_q, cut.consumers * ROWS.value)
+    programs = min(tiles * B * H, multiprocessors(q.device))
     o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    # under a mask programs fetch their tiles by it; else nobody reads it, and zeros would be one launch more
-    counter = (torch.zeros if causal else torch.empty)(1, dtype=torch.int32, device=q.device)
-    tiles = triton.cdiv(S_q, cut.consumers * ROWS.value)
-    group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
-    fa3_forward_kernel[(min(tiles * B * H, multiprocessors(q.device)),)](
-        rows_of_heads(q, ROWS.value), rows_of_heads(k, cut.block_k), rows_of_heads(v, cut.block_k),
-        rows_of_heads(o, ROWS.value), lse, counter, alpha * LOG2_E,
-        H, H_k, S_q, S_k, group, tiles, tiles * B * H,
-        CAUSAL=causal, NEGATIVE=alpha < 0, RAGGED=S_k % cut.block_k != 0, BLOCK_K=cut.block_k, D=D,
-        STAGES=cut.stages, CONSUMERS=cut.consumers, PINGPONG=cut.pingpong, num_warps=4,
-    )  # fmt: skip
+    # who fetches tiles by it begins at 0; else nobody reads it, and zeros would be one launch more
+    fetched = causal and programs < tiles * B * H
+    counter = (torch.zeros if fetched else torch.empty)(1, dtype=torch.int32, device=q.device)
+
+    def calls() -> list[Call]:
+        group = heads_together(B * H, tiles, 2 * S_k * D * k.element_size() * H_k // H, causal)
+        rows, block = ROWS.value, cut.block_k
+        arguments = (
+            rows_of_heads(q, rows), rows_of_heads(k, block), rows_of_heads(v, block), rows_of_heads(o, rows),
+            lse, counter, alpha * LOG2_E, H, H_k, S_q, S_k, group, tiles, tiles * B * H,
+        )  # fmt: skip
+        constants = {
+            "CAUSAL": causal, "NEGATIVE": alpha < 0, "RAGGED": S_k % block != 0, "BLOCK_K": block, "D": D,
+            "STAGES": cut.stages, "CONSUMERS": cut.consumers, "PINGPONG": cut.pingpong,
+        }  # fmt: skip
+        return [Call(fa3_forward_kernel, (programs,), arguments, constants, {"num_warps": 4})]
+
+    strides = (q.stride(), k.stride(), v.stride())
+    launch(
+        ("fa3", causal, alpha, cut, q.dtype, q.device, q.shape, k.shape, *strides),
+        (q, k, v, o, lse, counter),
+        calls,
+    )
     return o, lse

@@ -61,10 +61,11 @@ def load(
             tma.async_copy_global_to_shared(v_desc, [b, h_k, start, 0], v_full.index(slot), v_box)
             taken += 1
         turn += 1
-        if CAUSAL:  # tiles differ in length: who is done takes the next one, the longest come first
-            tile = gl.num_programs(0) + gl.atomic_add(counter_ptr, 1, sem="relaxed")
-        else:
-            tile += gl.num_programs(0)
+        tile += gl.num_programs(0)
+        # tiles differ in length under a mask: who is done takes the next one, the longest come first
+        if CAUSAL:  # noqa: SIM102
+            if total > gl.num_programs(0):
+                tile = gl.num_programs(0) + gl.atomic_add(counter_ptr, 1, sem="relaxed")
     announce(tile, next_tile, tile_known, tile_read, turn)  # there is none: the consumers stop too
 
 

@@ -1,6 +1,7 @@
 """Attention's kernels on random problems, against fp64: shapes, dtypes, strides, masks, signs of alpha.
 
     $ python -m tests.kernels.sweep --count 500 --workers 15       # on a GPU
+    $ python -m tests.kernels.sweep --count 500 --workers 15 --hopper   # lesson 13's kernels, on a Hopper GPU
     $ python -m tests.kernels.sweep --count 5                      # observed, on small problems
 
 Each output's error is divided by that of plain torch at the same precision, which rounds P and dS as the
@@ -24,6 +25,8 @@ from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
 from flashlearn.kernels.fused_backward import fused_backward_atomic, fused_backward_rows
+from flashlearn.kernels.gluon.fa3_backward import fa3_backward
+from flashlearn.kernels.gluon.fa3_forward import fa3_forward
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.machine import device
@@ -49,6 +52,16 @@ class Draw:
     alpha: float
     layouts: tuple[str, str, str, str]
     seed: int
+    hopper: bool = False
+    """Only the kernels that are written for Hopper GPUs compute it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The kinds of kernels that compute it: only the tuned ones and Hopper's know grouped queries."""
+        if self.hopper:
+            return ("hopper",)
+        grouped = self.H != self.H_k
+        return ("tuned",) if grouped else ("plain", "one pass, keys", "one pass, queries", "tuned")
 
 
 def draws(count: int, seed: int, longest: int) -> Iterator[Draw]:
@@ -72,6 +85,12 @@ def draws(count: int, seed: int, longest: int) -> Iterator[Draw]:
             layouts=tuple(random_.choice(LAYOUTS) for _ in range(4)),
             seed=seed + number,
         )
+
+
+def for_hopper(draw: Draw) -> Draw:
+    """The same problem, of rows and a dtype that lesson 13's kernels take."""
+    dtype = torch.float16 if draw.dtype == torch.float32 else draw.dtype
+    return replace(draw, D=64 if draw.D <= 64 else 128, dtype=dtype, hopper=True)
 
 
 def tensor(shape: tuple[int, int, int, int], layout: str, draw: Draw, seed: int) -> Tensor:
@@ -118,6 +137,9 @@ def found(name: str, q, k, v, do, draw: Draw) -> list[Tensor]:
     if name == "tuned":
         o, lse = tuned_forward(q, k, v, causal, alpha)
         return [o, *tuned_backward(q, k, v, o, do, lse, causal, alpha)]
+    if name == "hopper":
+        o, lse = fa3_forward(q, k, v, causal, alpha)
+        return [o, *fa3_backward(q, k, v, o, do, lse, causal, alpha)]
     o, lse = (flash_forward_causal if causal else flash_forward)(q, k, v, alpha)
     if name == "one pass, keys":
         return [o, *fused_backward_atomic(q, k, v, o, do, lse, alpha, causal)]
@@ -129,7 +151,6 @@ def found(name: str, q, k, v, do, draw: Draw) -> list[Tensor]:
 
 def ratios(draw: Draw) -> dict[str, float]:
     """The worst ratio of each kind of kernels on one problem; infinite where something is not finite."""
-    grouped = draw.H != draw.H_k
     queries, keys = (draw.B, draw.H, draw.S_q, draw.D), (draw.B, draw.H_k, draw.S_k, draw.D)
     q, k, v, do = (
         tensor(shape, layout, draw, 4 * draw.seed + n)
@@ -142,7 +163,7 @@ def ratios(draw: Draw) -> dict[str, float]:
         for a, b, least in zip(twin, true, _cancelled(q, k, v, do, draw), strict=True)
     ]
     worst = {}
-    for name in ("tuned",) if grouped else ("plain", "one pass, keys", "one pass, queries", "tuned"):
+    for name in draw.names:
         errors = [
             (a.double() - b).abs().max().item()
             for a, b in zip(found(name, q, k, v, do, draw), true, strict=True)
@@ -171,8 +192,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--longest", type=int, default=1000 if device.has_gpu() else 40)
+    parser.add_argument("--hopper", action="store_true", help="only lesson 13's kernels")
     given = parser.parse_args()
     all_ = list(draws(given.count, given.seed, given.longest))
+    if given.hopper:
+        all_ = [for_hopper(draw) for draw in all_]
     if not device.has_gpu():
         all_ = [replace(draw, B=1) for draw in all_]
     shares = [all_[n :: given.workers] for n in range(given.workers)]

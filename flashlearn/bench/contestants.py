@@ -24,6 +24,7 @@ from flashlearn.kernels.fast_attention import fast_backward, fast_forward
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
+from flashlearn.kernels.gluon.fa3_attention import hopper_backward, hopper_forward, is_hopper
 from flashlearn.kernels.torch_attention import Attend, by_backend, eager, flexible, gradients
 
 Calls = dict[str, Callable[[], Any]]
@@ -51,7 +52,7 @@ class Contestant:
 
 
 def contestants(flex: bool = False) -> list[Contestant]:
-    """The course's and torch's; FlexAttention too, where it is asked for."""
+    """The course's, those for Hopper where there is one, and torch's; FlexAttention where it is asked for."""
     found = [
         Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True),
         Contestant("tuned", "lesson 12", launchers(fast_forward, fast_backward), compiled=True),
@@ -60,6 +61,9 @@ def contestants(flex: bool = False) -> list[Contestant]:
         Contestant(CUDNN, "SDPA, cuDNN", through_autograd(by_backend(SDPBackend.CUDNN_ATTENTION))),
         Contestant("sdpa", "SDPA, torch's choice", through_autograd(by_backend(None)), table=False),
     ]
+    if is_hopper():
+        hopper = launchers(hopper_forward, hopper_backward)
+        found.insert(2, Contestant("hopper", "lesson 13", hopper, compiled=True))
     if flex:
         found.append(Contestant("flex", "FlexAttention", through_autograd(flexible), small=False))
     return found

@@ -32,13 +32,16 @@ def block_d(D: int) -> int:
     return max(16, triton.next_power_of_2(D))
 
 
-def described(t: Tensor, rows: int) -> TensorDescriptor:
-    """Blocks of `rows` rows of one head of t [B, H, S, D], which complies (see `complying`)."""
+def described(t: Tensor, rows: int, columns: int | None = None) -> TensorDescriptor:
+    """Blocks of `rows` rows of one head of t [B, H, S, D], which complies (see `complying`).
+
+    They have `block_d(D)` columns unless said.
+    """
     sizes, strides = list(t.shape), list(t.stride())
     for side in range(3):
         if sizes[side] == 1:  # never used, and torch leaves anything there
             strides[side] = strides[2] if side < 2 and sizes[2] > 1 else block_d(sizes[3])
-    return TensorDescriptor(t, sizes, strides, [1, 1, rows, block_d(t.shape[3])])
+    return TensorDescriptor(t, sizes, strides, [1, 1, rows, columns or block_d(t.shape[3])])
 
 
 def complying(t: Tensor) -> Tensor:

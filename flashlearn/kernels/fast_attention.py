@@ -9,6 +9,7 @@ Tensors are [B, H, S, D] of any strides, K and V may have fewer heads. A causal 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ from flashlearn.kernels.short_problems import is_short, short_backward, short_fo
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import refuse_misfits, tuned_forward
 
-__all__ = ["fast_attention", "fast_backward", "fast_forward"]
+__all__ = ["attention_by", "fast_attention", "fast_backward", "fast_forward", "scale_of"]
 
 
 def fast_forward(
@@ -27,7 +28,7 @@ def fast_forward(
     """O and LSE as `tuned_forward` returns them."""
     refuse_misfits(q, k, v)
     if is_short(q, k):
-        return short_forward(q, k, v, causal, _scale(q, alpha))
+        return short_forward(q, k, v, causal, scale_of(q, alpha))
     return tuned_forward(q, k, v, causal, alpha)
 
 
@@ -44,33 +45,41 @@ def _backward(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     if is_short(q, k):
-        return short_backward(q, k, v, o, do, lse, causal, _scale(q, alpha))
+        return short_backward(q, k, v, o, do, lse, causal, scale_of(q, alpha))
     return tuned_backward(q, k, v, o, do, lse, causal, alpha)
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, causal, alpha):
-        o, lse = fast_forward(q, k, v, causal, alpha)
+    def forward(ctx, q, k, v, causal, alpha, ways):
+        o, lse = ways[0](q, k, v, causal, alpha)
         ctx.save_for_backward(q, k, v, o, lse)
-        ctx.causal, ctx.alpha = causal, alpha
+        ctx.causal, ctx.alpha, ctx.backward_way = causal, alpha, ways[1]
         return o
 
     @staticmethod
     @once_differentiable
     def backward(ctx, do):
         q, k, v, o, lse = ctx.saved_tensors
-        return (*_backward(q, k, v, o, do, lse, ctx.causal, ctx.alpha), None, None)
+        return (*ctx.backward_way(q, k, v, o, do, lse, ctx.causal, ctx.alpha), None, None, None)
 
 
 def fast_attention(
     q: Tensor, k: Tensor, v: Tensor, causal: bool = False, alpha: float | None = None
 ) -> Tensor:
     """softmax(alpha Q Kᵀ) V [B, H, S_q, D]; alpha is 1/√D unless given."""
+    return attention_by((fast_forward, _backward), q, k, v, causal, alpha)
+
+
+def attention_by(
+    ways: tuple[Callable, Callable], q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None
+) -> Tensor:
+    """O, differentiable: by a forward pass that returns O and LSE, and its backward pass."""
     if not torch.is_grad_enabled():  # autograd takes longer than a short problem
-        return fast_forward(q, k, v, causal, alpha)[0]
-    return _Attention.apply(q, k, v, causal, alpha)
+        return ways[0](q, k, v, causal, alpha)[0]
+    return _Attention.apply(q, k, v, causal, alpha, ways)
 
 
-def _scale(q: Tensor, alpha: float | None) -> float:
+def scale_of(q: Tensor, alpha: float | None) -> float:
+    """alpha, or 1/√D where none is given."""
     return 1 / math.sqrt(q.shape[3]) if alpha is None else alpha

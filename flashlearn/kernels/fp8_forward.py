@@ -7,7 +7,9 @@
 Scales belong to blocks of 128 rows of a head, as in FlashAttention-3 (Shah et al., 2024, section 3.3). Those
 of Q and K join alpha · log₂e, one number per tile; that of V stays in the accumulator's unit, which changes
 from tile to tile together with the maximum. P, at most 1, meets e4m3 as 256 · P: the factor stands in the
-exponent and in the row's sum, and cancels.
+exponent and in the row's sum, and cancels. Each tile's P V is a product of its own, added to the others in
+fp32 registers: what tensor cores add up of eight-bit products keeps some 14 bits (DeepSeek-V3's report, 2024,
+section 3.3), too few for a sum over many tiles.
 
 Hopper's eight-bit `wgmma` reads operands along the summed dimension only ("k-major": PTX ISA,
 "wgmma.mma_async"). For P V that dimension is the keys, so V is stored [.., D, S] first. What a thread holds
@@ -105,8 +107,8 @@ def scan_keys_fp8(
         rescale = tl.exp2(m_i - shift)
         l_i = l_i * rescale + tl.sum(p, axis=1)  # before P is rounded
         t = t_desc.load([b, h, 0, start]).reshape(BLOCK_D, BLOCK_K)
-        acc = acc * (rescale * (unit / v_scale))[:, None]  # from the last block's unit into this one's
-        acc = tl.dot(as_stored(p.to(t.dtype)), t.T, acc)
+        new = tl.dot(as_stored(p.to(t.dtype)), t.T)  # not into acc: too few bits would be kept
+        acc = acc * (rescale * (unit / v_scale))[:, None] + new  # from the last block's unit into this one's
         unit = v_scale
         m_i = m_new
     ### END SOLUTION
@@ -198,9 +200,8 @@ def fp8_forward(
     tiles = triton.cdiv(S_q, cut.block_q)
     group = heads_together(B * H, tiles, 2 * S_k * D, causal)
     wide = max(32, block_d(D))  # an eight-bit product sums over 32 at least
-    q_desc, k_desc, t_desc = described(q, cut.block_q), described(k, cut.block_k), described(t, wide)
-    q_desc.block_shape[3] = k_desc.block_shape[3] = wide
-    t_desc.block_shape[3] = cut.block_k
+    q_desc, k_desc = described(q, cut.block_q, wide), described(k, cut.block_k, wide)
+    t_desc = described(t, wide, cut.block_k)
     fp8_forward_kernel[(tiles * B * H,)](
         q_desc, k_desc, t_desc, o, lse, q_scale, k_scale, v_scale,
         alpha * LOG2_E, H, S_q, S_k, D, group, tiles,

@@ -11,6 +11,7 @@ from flashlearn.interpreter.route import observing
 from flashlearn.kernels import short_problems
 from flashlearn.kernels.described import complying, described, heads_together
 from flashlearn.kernels.fast_attention import fast_attention
+from flashlearn.kernels.gluon.fa3_attention import fa3_attention
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.machine import device
@@ -94,6 +95,19 @@ def test_fast_attention_is_differentiable(causal):
     torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal).sum().backward()
     for a, t in zip(mine, (q, k, v), strict=True):
         torch.testing.assert_close(a, t.grad, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_fa3_attention_is_differentiable(causal):
+    where = device.default()
+    q, k, v = (torch.randn(1, 2, 70, 64, device=where).half().requires_grad_() for _ in range(3))
+    with observing(seed=1) if where == "cpu" else contextlib.nullcontext():
+        fa3_attention(q, k, v, causal).float().sum().backward()
+    mine = [t.grad.float() for t in (q, k, v)]
+    wide = [t.detach().float().requires_grad_() for t in (q, k, v)]
+    torch.nn.functional.scaled_dot_product_attention(*wide, is_causal=causal).sum().backward()
+    for a, t in zip(mine, wide, strict=True):
+        torch.testing.assert_close(a, t.grad, rtol=0, atol=0.02)
 
 
 @needs_gpu

@@ -1,8 +1,8 @@
 """What the warps of `fa3_forward_kernel` do: one partition loads, the others multiply.
 
 A slot of a ring has two barriers. `full`: the bytes have arrived. `empty`: every consumer has read them.
-The n-th use of a slot is over when the phase n % 2 of its barrier is. Of `barriers`, those of Q have one
-slot for each consumer.
+The n-th use of a slot is over when the phase n % 2 of its barrier is. Of `barriers`, those of Q have two
+slots for each consumer, which tiles use in turn.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def load(
         announce(tile, next_tile, tile_known, tile_read, turn)
         b, h, h_k, first_row, blocks, _ = tile_at(tile, sizes, CAUSAL, CONSUMERS * ROWS, BLOCK_K)
         for c in gl.static_range(CONSUMERS):
-            mbarrier.wait(
-                q_empty.index(c), turn % 2 ^ 1
-            )  # at first nobody holds it: the phase before 0 is over
-            mbarrier.expect(q_full.index(c), q_desc.block_type.nbytes)
-            q_box = q_tiles.index(c)._reinterpret(q_desc.dtype, q_desc.block_type.shape, q_desc.layout)
-            tma.async_copy_global_to_shared(q_desc, [b, h, first_row + c * ROWS, 0], q_full.index(c), q_box)
+            place = turn % 2 * CONSUMERS + c
+            # at first nobody holds it: the phase before 0 is over
+            mbarrier.wait(q_empty.index(place), turn // 2 % 2 ^ 1)
+            mbarrier.expect(q_full.index(place), q_desc.block_type.nbytes)
+            q_box = q_tiles.index(place)._reinterpret(q_desc.dtype, q_desc.block_type.shape, q_desc.layout)
+            row = first_row + c * ROWS
+            tma.async_copy_global_to_shared(q_desc, [b, h, row, 0], q_full.index(place), q_box)
         for i in range(blocks):
             start = (blocks - 1 - i) * BLOCK_K
             slot, phase = taken % STAGES, taken // STAGES % 2
@@ -151,7 +152,6 @@ def multiply(
     MASKED: gl.constexpr = CAUSAL or RAGGED
     o_tile = o_tiles.index(CONSUMER)
     o_box = o_tile._reinterpret(o_desc.dtype, o_desc.block_type.shape, o_desc.layout)
-    q = q_tiles.index(CONSUMER)
     taken = 0
     turn = 0
     tile = learn(next_tile, tile_known, tile_read, turn)
@@ -165,7 +165,9 @@ def multiply(
         acc = gl.zeros([ROWS, D], gl.float32, layout=output)
         # the first block: S alone, there is no P yet
         slot = taken % STAGES
-        mbarrier.wait(q_full.index(CONSUMER), turn % 2)
+        place = turn % 2 * CONSUMERS + CONSUMER
+        q = q_tiles.index(place)
+        mbarrier.wait(q_full.index(place), turn // 2 % 2)
         if PINGPONG:
             mbarrier.wait(turns_at.index(CONSUMER), taken % 2 ^ (1 - CONSUMER))
         mbarrier.wait(k_full.index(slot), taken // STAGES % 2)
@@ -191,7 +193,7 @@ def multiply(
             q, k_ring, v_ring, barriers, turns_at, p, m_i, l_i, acc, scale, taken, edge, blocks, blocks,
             last_seen, S_k, False, CAUSAL, NEGATIVE, BLOCK_K, STAGES, CONSUMER, PINGPONG, CONSUMERS == 3,
         )  # fmt: skip
-        mbarrier.arrive(q_empty.index(CONSUMER), count=1)
+        mbarrier.arrive(q_empty.index(place), count=1)
         slot = (taken - 1) % STAGES
         mbarrier.wait(v_full.index(slot), (taken - 1) // STAGES % 2)
         acc = warpgroup_mma(p, v_ring.index(slot), acc, is_async=True)

@@ -278,9 +278,10 @@ fp8_forward = Exercise(
         "accumulator in every step?",
         "c = scale · k_scale of the tile. P as 256 · P: take 8 off the shift in the exponent, and sum l_i of "
         "the same numbers. Keep acc in the unit of the present block of V: acc has to be multiplied by "
-        "rescale · unit / v_scale, then unit is v_scale.",
-        "`p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `acc = "
-        "acc * (rescale * (unit / v_scale))[:, None]`, `acc = tl.dot(as_stored(p.to(t.dtype)), t.T, acc)`. "
-        "At the end `o = acc * (unit / l_i)[:, None]` and `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.",
+        "rescale · unit / v_scale, then unit is v_scale. Section 5 says why the tile's product is summed "
+        "apart.",
+        "`p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `new "
+        "= tl.dot(as_stored(p.to(t.dtype)), t.T)`, `acc = acc * (rescale * (unit / v_scale))[:, None] + "
+        "new`. At the end `o = acc * (unit / l_i)[:, None]`, `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.",
     ),
 )

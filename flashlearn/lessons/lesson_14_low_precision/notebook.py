@@ -34,7 +34,7 @@ from flashlearn.kernels.described import block_d, complying, described, heads_to
 from flashlearn.kernels.fp8_forward import SCALED_ROWS, as_stored, fp8_shape, keys_last
 from flashlearn.kernels.shapes import Shape
 from flashlearn.kernels.tuned_forward import LOG2_E
-from flashlearn.lessons.lesson_14_low_precision import attention, eight_bits, pictures, study
+from flashlearn.lessons.lesson_14_low_precision import attention, eight_bits, measured, pictures, study
 from flashlearn.lessons.lesson_14_low_precision.eight_bits import E4M3, E5M2
 from flashlearn.lessons.shared.slider import slider
 
@@ -300,9 +300,9 @@ pictures.errors(found)
 #
 # The product of two e4m3 numbers has at most eight significant bits: fp32 would add a few of them without loss. But
 # Hopper's tensor cores keep around 14 bits while they add eight-bit products, as DeepSeek-V3's report says (2024, section 3.3,
-# which also gives a remedy: move the sum into fp32 after every 128 products). We have not measured that here, and it is no
-# part of the PTX specification. We can simulate what *would* follow: 32 products at a time are aligned with the sum so far
-# and cut to 14 bits. **Predict** how the error grows with the length of the sum, if all products are positive.
+# which also gives a remedy: move the sum into fp32 after every 128 products). It is no part of the PTX specification.
+# First we simulate what *would* follow: 32 products at a time are aligned with the sum so far and cut to 14 bits.
+# **Predict** how the error grows with the length of the sum, if all products are positive.
 
 # %%
 lengths = (128, 512, 2048)
@@ -322,10 +322,28 @@ pictures.accumulators(errors)
 #
 # - Cutting always goes one way, so errors of positive products do not average: they grow with the length. P and V's absolute
 #   values are of that kind; scores, whose terms have both signs, suffer less.
-# - Promoting keeps the error where it was after 128 products. In Triton that is `tl.dot(…, max_num_imprecise_acc=128)`, which
-#   costs a second set of accumulators and additions on the ordinary units.
+# - Promoting keeps the error where it was after 128 products. In Triton one writes `acc += tl.dot(a, b)` with a block of 128
+#   in place of `acc = tl.dot(a, b, acc)`: for eight bits the compiler keeps the two apart. That costs a second set of
+#   accumulators and additions on the ordinary units.
 # - $QK^\top$ sums over $D \le 128$ and ends. $PV$ sums over all keys; but the online softmax multiplies the sum by its factor after each
 #   tile, in fp32 registers. That keeps it from nothing: the sum goes back in, and is aligned with the next products.
+#
+# </details>
+#
+# Is the hardware like that? The next cell has a Hopper GPU sum positive products both ways; without one it shows what an H200 gave.
+
+# %%
+kept = measured.kept()
+assert kept["in the tensor core"][32768] > 10 * kept["fp32 after 128"][32768]
+pictures.accumulators(kept)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Over many products the tensor core's own sum loses far more than e4m3's rounding: a product that is small beside the sum is cut
+#   away whole. For attention such a sum is $PV$ over a long row.
+# - So `fp8_forward` adds each tile's $PV$ to the accumulator itself. The online softmax multiplies the accumulator there anyway, and a
+#   multiplication with an addition is one instruction.
 #
 # </details>
 #

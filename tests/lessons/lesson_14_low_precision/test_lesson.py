@@ -7,9 +7,10 @@ import math
 import pytest
 import torch
 
+from flashlearn.interpreter.route import observing
 from flashlearn.kernels.fp8_forward import fp8_forward, keys_last
 from flashlearn.kernels.shapes import Shape
-from flashlearn.lessons.lesson_14_low_precision import attention, eight_bits, study
+from flashlearn.lessons.lesson_14_low_precision import attention, eight_bits, measured, study
 from flashlearn.lessons.lesson_14_low_precision import exercises as lesson
 from flashlearn.lessons.shared import reference
 from tests.corpus import written
@@ -127,3 +128,30 @@ def test_truncation_is_not_taken_for_rounding():
     cut[up] -= 1  # the next number toward zero
     assert truth.judge(0, values).ok and not truth.judge(0, cut.view(torch.float8_e4m3fn)).ok
     assert math.isfinite(truth.allowed(0)[0])
+
+
+def test_the_measured_sums_are_right_where_they_are_added_in_fp32():
+    record = measured.shipped()
+    assert "H200" in record["device"]
+    assert max(record["ways"]["fp32 after 128"].values()) < 1e-3
+    assert set(record["ways"]) == set(measured.WAYS)
+
+
+def test_the_measuring_kernel_computes_a_product():
+    a, b = torch.rand(2, measured.SIDE, 256, generator=torch.Generator().manual_seed(0)).to(
+        eight_bits.E4M3.dtype
+    )
+    for apart in (False, True):
+        c = torch.empty(measured.SIDE, measured.SIDE)
+        with observing(seed=1):
+            measured.long_sums_kernel[(1,)](a, b, c, 256, APART=apart, SIDE=measured.SIDE)
+        torch.testing.assert_close(c, a.float() @ b.float().T, rtol=1e-5, atol=0)
+
+
+def test_without_such_a_gpu_the_record_is_shown_and_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    kept = measured.kept()
+    assert "for this lesson: NVIDIA H200" in capsys.readouterr().out
+    assert list(kept["in the tensor core"]) == list(measured.LENGTHS)
+    with pytest.raises(RuntimeError, match="here is none"):
+        measured.measure()

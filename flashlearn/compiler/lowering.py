@@ -33,6 +33,7 @@ from triton.runtime.jit import JITFunction, get_jit_fn_file_line
 from flashlearn.compiler import constructs, explain
 from flashlearn.compiler.forked import Forked, Send
 from flashlearn.compiler.sources import is_gluon, source_of
+from flashlearn.interpreter.language import put_back
 from flashlearn.interpreter.specialised import TARGET, Specialised, backend
 from flashlearn.outcome import Place
 
@@ -122,6 +123,7 @@ class Lowering:
     def _work(self, send: Send, first: int = 0) -> None:
         """In the forked process."""
         sys.setrecursionlimit(DEEP)
+        put_back()  # there may have been a launch in another thread, or one that was cut short
         if any(is_gluon(launch.kernel) for launch in self.launches):
             _say_where(self.reached)
         diagnostics = os.memfd_create("diagnostics")

@@ -61,14 +61,15 @@ def interpreted(
     builder: ObservedBuilder, call: Callable, kind: type[TritonSemantic] = ObservedSemantic
 ) -> Iterator[TritonSemantic]:
     """Make `tl.*` run on `builder`; jitted helpers met inside go to `call(function, args, kwargs)`."""
+    put_back()
     semantic = kind(builder)
     scope = LanguageScope()
-    language = None
     try:
         scope.set(interpreter, "interpreter_builder", builder)
         scope.set(interpreter, "interpreter_semantic", semantic)
         scope.set(interpreter, "_get_np_dtype", numpy_dtype)
-        language = interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
+        scope.set(interpreter, "_LangPatchScope", lambda: _Patches(scope))
+        interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
         scope.set(tl.tensor, "__index__", lambda self: int(self.handle.data.item()))
         scope.set(tl, "range", counting_range)
         for name in ("reduce", "associative_scan"):
@@ -90,15 +91,19 @@ def interpreted(
             yield semantic
     finally:
         try:
-            _restore(scope, language)
+            scope.restore()
         finally:
-            _restore(scope, language)  # again, should a time limit or Ctrl-C have come just now
+            scope.restore()  # again, should a time limit or Ctrl-C have come just now
 
 
-def _restore(scope: LanguageScope, language: Any) -> None:
-    scope.restore()
-    if language is not None:
-        language.restore()
+def put_back() -> None:
+    """Take out of Triton's language what a launch left in it that was cut short while it came or went.
+
+    Learner code may swallow a time limit and launch again; a context manager that is interrupted in its own
+    first line is never left.
+    """
+    while _open:
+        _open[-1].restore()
 
 
 def _method(function: JITFunction, call: Callable) -> Callable:
@@ -137,6 +142,7 @@ class LanguageScope:
     def __init__(self) -> None:
         self._changes: list[tuple[Any, str, Any]] = []
         self._filled: list[tuple[ModuleType, dict[str, Any]]] = []
+        _open.append(self)
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute until `restore`."""
@@ -165,3 +171,22 @@ class LanguageScope:
             elif name in vars(owner):
                 delattr(owner, name)
             self._changes.pop()  # last, so that a restore cut short can be begun again
+        if self in _open:
+            _open.remove(self)
+
+
+_open: list[LanguageScope] = []
+"""Whose changes are in Triton's language just now, the last one last."""
+
+
+class _Patches:
+    """What Triton's own patching notes its changes in: they belong to the scope from the first one on."""
+
+    def __init__(self, scope: LanguageScope) -> None:
+        self._scope = scope
+
+    def set_attr(self, owner: Any, name: str, value: Any) -> None:
+        self._scope.set(owner, name, value)
+
+    def restore(self) -> None:
+        """The scope puts back."""

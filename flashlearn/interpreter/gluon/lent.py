@@ -20,7 +20,7 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.gluon.meaning import ObservedGluonSemantic
 from flashlearn.interpreter.gluon.operations import GluonOperations
-from flashlearn.interpreter.language import LanguageScope, counting_range, interpreted
+from flashlearn.interpreter.language import LanguageScope, counting_range, interpreted, put_back
 
 LANGUAGE = "triton.experimental.gluon.language"
 MODULES = ("", "._core", "._math", "._standard", ".nvidia", ".nvidia.ampere", ".nvidia.ampere.async_copy",
@@ -81,10 +81,10 @@ class Lent:
 def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tuple[Any, Lent]]:
     """Make Gluon's language run on `builder`; jitted helpers go to `call(function, args, kwargs)`."""
     builder.call = call
-    scope = LanguageScope()
+    put_back()
     operators = [] if _ASKS_FOR_THE_SEMANTIC else list(_builtins())
     with interpreted(builder, call, ObservedGluonSemantic) as semantic:
-        lent = Lent(call, semantic)
+        scope, lent = LanguageScope(), Lent(call, semantic)
         try:
             for owner, name, member in operators:
                 if getattr(vars(owner)[name], "__name__", "") == "<lambda>":  # triton's own stand-in

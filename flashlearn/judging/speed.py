@@ -116,7 +116,7 @@ def marks(timed: HowTimed, own: Measured, peers: Mapping[str, Measured]) -> tupl
 
 
 def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Observation) -> Timing:
-    """What the least work of `exercise.timed.case` takes, on GPUs that can run it; and what the kernel would do there.
+    """What the least work of `exercise.timed.case` takes on GPUs that run it; what the kernel would do there.
 
     Bytes and operations of the kernel were counted in `case`, a small one, and are scaled up in proportion to
     the least work of both. They are no bound: lanes that a mask hides are counted, and a small case has more

@@ -273,7 +273,13 @@ print(f"{cycles:.0f} cycles, of which {waited:.0f} in mbarrier.wait: {waited / c
 # what would wait less.
 
 # %%
-pictures.timeline(lambda: sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 6, TURNS=True, num_warps=4))
+def one_slot_at_a_time(x: Tensor) -> Tensor:
+    y = torch.empty(32)
+    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, x.shape[1] // 64, TURNS=True, num_warps=4)
+    return y
+
+
+pictures.timeline(one_slot_at_a_time, x[:, : 6 * 64])
 
 # %% [markdown]
 # ### Phases

@@ -58,20 +58,10 @@ def wgmma_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, num_war
         # STUB: gl.static_assert(False, "TODO wgmma_matmul: fetch ahead, wait for this step, multiply, wait")
         # the product of step i - 1 may still run and reads its slot; that of step i - 2 has been waited for
         ahead = i + STAGES - 2
-        free, full_one = ahead % STAGES, i % STAGES
-        fetch(
-            a_desc,
-            b_desc,
-            m,
-            n,
-            ahead * BLOCK_K,
-            a.index(free),
-            b.index(free),
-            full.index(free),
-            ahead < steps,
-        )
-        mbarrier.wait(full.index(full_one), i // STAGES % 2)
-        acc = warpgroup_mma(a.index(full_one), b.index(full_one), acc, is_async=True)
+        at, free, k = i % STAGES, ahead % STAGES, ahead * BLOCK_K
+        fetch(a_desc, b_desc, m, n, k, a.index(free), b.index(free), full.index(free), ahead < steps)
+        mbarrier.wait(full.index(at), i // STAGES % 2)
+        acc = warpgroup_mma(a.index(at), b.index(at), acc, is_async=True)
         acc = warpgroup_mma_wait(1, deps=[acc])  # all but the newest are done
     acc = warpgroup_mma_wait(0, deps=[acc])
     ### END SOLUTION

@@ -27,7 +27,6 @@ KERNELS = {
 """Each launcher with the kernels of its file."""
 
 FULL = "mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)"
-FULL_ONE = "mbarrier.wait(full.index(full_one), i // STAGES % 2)"
 FULL_AT = "mbarrier.wait(full.index(at), i // STAGES % 2)"
 EMPTY_AT = "mbarrier.wait(empty.index(at), phase ^ 1)"
 ONE_LEFT = "        acc = warpgroup_mma_wait(1, deps=[acc])  # all but the newest are done\n"
@@ -85,9 +84,9 @@ RING: dict[str, Edits] = {
 
 WGMMA: dict[str, Edits] = {
     "a's bytes alone": ((" + b_desc.block_type.nbytes", ""),),
-    "no wait for full": ((FULL_ONE, "pass"),),
-    "phase never turns": ((FULL_ONE, "mbarrier.wait(full.index(full_one), 0)"),),
-    "phase of the step": ((FULL_ONE, "mbarrier.wait(full.index(full_one), i % 2)"),),
+    "no wait for full": ((FULL_AT, "pass"),),
+    "phase never turns": ((FULL_AT, "mbarrier.wait(full.index(at), 0)"),),
+    "phase of the step": ((FULL_AT, "mbarrier.wait(full.index(at), i % 2)"),),
     "slot still read": (
         ("gl.static_range(STAGES - 2)", "gl.static_range(STAGES - 1)"),
         ("ahead = i + STAGES - 2", "ahead = i + STAGES - 1"),
@@ -97,7 +96,7 @@ WGMMA: dict[str, Edits] = {
     "used too early": (("    acc = warpgroup_mma_wait(0, deps=[acc])\n    ### END", "    ### END"),),
     "no fence": ((FENCE, ""),),
     "no store wait": (("tma.store_wait(0)", "pass"),),
-    "beyond the end": (("            ahead < steps,\n", "            True,\n"),),
+    "beyond the end": (("ahead < steps)\n", "True)\n"),),
     "prologue one too many": (("gl.static_range(STAGES - 2)", "gl.static_range(STAGES - 1)"),),
     "prologue one too few": (("gl.static_range(STAGES - 2)", "gl.static_range(STAGES - 3)"),),
 }

@@ -272,6 +272,7 @@ print(f"{cycles:.0f} cycles, of which {waited:.0f} in mbarrier.wait: {waited / c
 # (`flashlearn/interpreter/gluon/timeline.py` lists them). A model cannot tell you how fast a kernel is. It can show where one waits, and
 # what would wait less.
 
+
 # %%
 def one_slot_at_a_time(x: Tensor) -> Tensor:
     y = torch.empty(32)

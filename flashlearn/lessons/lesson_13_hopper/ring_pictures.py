@@ -46,15 +46,16 @@ def turns(stages: int) -> Picture:
 
 def operands() -> Picture:
     """Who holds what of a product of 64 × 64 by 64 × 128: a and b in shared memory, sums in four warps."""
-    figure, (axes,) = canvas(7.4, 3.2)
+    figure, (axes,) = canvas(7.4, 3.6)
     _block(axes, 0, 0, 4, 4, "a\n64 × 64", None)
-    _block(axes, 5, -5, 8, 4, "b   64 × 128", None)
+    _block(axes, 5, -5, 10, 4, "b   64 × 128", None)
     for warp in range(4):
-        _block(axes, 5, warp, 8, 1, f"warp {warp}: 16 rows of sums, in registers", PALETTE[warp])
+        _block(axes, 5, warp, 10, 1, f"sums: 16 rows of warp {warp}", PALETTE[warp])
     axes.text(
-        0, -3.4, "dashed: shared memory,\nread by the tensor core", color=GREY, fontsize=10, va="center"
+        0, -3, "dashed: in shared\nmemory, read by\nthe tensor core", color=GREY, fontsize=10, va="center"
     )
-    axes.set(xlim=(-0.3, 13.4), ylim=(4.3, -5.3), xticks=[], yticks=[], aspect="equal")
+    axes.text(15.5, 2, "coloured: in\nregisters", color=GREY, fontsize=10, va="center")
+    axes.set(xlim=(-0.3, 18.6), ylim=(4.3, -5.3), xticks=[], yticks=[], aspect="equal")
     return Picture(
         figure,
         "A warpgroup multiplies a tile a of 64 × 64 with a tile b of 64 × 128, both in shared memory; each "

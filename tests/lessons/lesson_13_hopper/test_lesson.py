@@ -9,7 +9,10 @@ import pytest
 import torch
 
 import flashlearn
+from flashlearn import compiler
 from flashlearn.interpreter.gluon.sync_faults import SyncFault, traits
+from flashlearn.interpreter.route import observing
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_13_hopper import faulty_kernels, formulas, ring_pictures
 from flashlearn.lessons.shared.variants import made
 from flashlearn.outcome import Status
@@ -96,3 +99,13 @@ def test_pictures_say_what_they_show(draw):
 
 def test_three_slots_turn_after_three_tiles():
     assert "0 0 0 1 1 1 0 0 0 1 1 1" in ring_pictures.turns(3).description
+
+
+@pytest.mark.parametrize("exercise", ["tma_copy", "tma_ring", "wgmma_matmul", "specialised_matmul"])
+def test_an_h100_s_compiler_takes_the_kernels_as_they_are_launched_and_spills_nothing(exercise):
+    given = find(exercise).inputs(find(exercise).cases[2], torch.Generator().manual_seed(0))
+    with observing() as (session, _):
+        faulty_kernels.KERNELS[exercise][0](*(x.bfloat16() for x in given.values()))
+    (made_for,) = compiler.compile_launch(session.launches[-1], targets=(90,))
+    assert not made_for.error and made_for.spill_bytes == 0 and made_for.tma
+    assert (made_for.tensor_cores == "wgmma") == ("matmul" in exercise)

@@ -219,7 +219,8 @@ flashlearn.check("tma_copy", tma_copy)
 # and transposed views may not.
 #
 # </details>
-#
+
+# %% [markdown]
 # **Another one.** Which of the four changes above was right, and why?
 #
 # <details><summary>Answer</summary>
@@ -346,7 +347,7 @@ print("phase 1 completed:", {parity: bar.passes(parity) for parity in (0, 1)})
 # barrier of its own, so that number is the phase. **Predict** the parities of tiles 0 to 11 for three slots; then look.
 
 # %%
-slider(ring_pictures.turns, stages=(2, 3, 4))
+slider(ring_pictures.turns, {"stages": 3}, stages=(2, 3, 4))
 
 # %% [markdown]
 # When may a slot be filled again? When its tile has been read: its values are in registers, in the program's own order, so here it is
@@ -398,7 +399,8 @@ pictures.timeline(ring, x[:, : 8 * 64])
 # - One slot is always idle in the sense that it is being read. That is the price of asking in the same step.
 #
 # </details>
-#
+
+# %% [markdown]
 # **A question.** The kernel above loads a tile from shared memory and in the next step overwrites it by a copy. Loads are no
 # asynchronous operations; but 128 threads run, and one of them asks for the copy. What if the others have not loaded yet?
 #
@@ -409,7 +411,8 @@ pictures.timeline(ring, x[:, : 8 * 64])
 # across asynchronous operations (sitting 3).
 #
 # </details>
-#
+
+# %% [markdown]
 # **Another one.** In which of the check's cases does the mistake "the phase never turns" not show, and what follows for tests?
 #
 # <details><summary>Answer</summary>
@@ -546,6 +549,39 @@ a, b = torch.randn(128, 6 * 64).bfloat16(), torch.randn(6 * 64, 128).bfloat16()
 pictures.timeline(multiplied, a, b)
 
 # %% [markdown]
+# The lane at the bottom is what this is about. **Predict** for rings of three, four and five slots, and 16 steps of $K$: for which share of
+# the time does the tensor core multiply? What keeps it from all of it?
+
+
+# %%
+def tensor_core(function, *inputs, **more) -> float:
+    """Print how long one program takes in the model; the share of that in which products are made."""
+    with observing() as (session, _):
+        function(*inputs, **more)
+    events = [event for event in session.observation().timeline if event.program == (0, 0, 0)]
+    taken = max(event.end for event in events)
+    busy = sum(event.end - event.begin for event in events if event.what == "wgmma")
+    print(f"{more}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
+    return taken
+
+
+long_a, long_b = torch.randn(128, 16 * 64).bfloat16(), torch.randn(16 * 64, 256).bfloat16()
+by_slots = {n: tensor_core(multiplied, long_a, long_b[:, :128], stages=n) for n in (3, 4, 5)}
+assert by_slots[4] < by_slots[3]
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The beginning: until the first tiles are there nothing can be multiplied. The end: the sums go to memory, and nothing else is left to
+#   do. A kernel that goes on with another tile of $c$ meanwhile (a *persistent* one) has both only once.
+# - Four slots are as good as five here, and the fourth does pay. In each step 32 KiB come in 512 cycles of the copy engine, and are
+#   multiplied in 512: tiles of $128 \times 128$ keep both of them exactly busy in this model, where all bytes come from L2.
+# - Replace `warpgroup_mma_wait(1` by `warpgroup_mma_wait(0` and run this cell again: with three slots a third more time, with four some
+#   per cent. The wait for the product, and then for the next tile, came one after the other.
+#
+# </details>
+
+# %% [markdown]
 # **A question.** A ring of four slots, and copies two steps ahead. With three slots and one step ahead it would be right as well. What
 # is the fourth slot for?
 #
@@ -555,7 +591,8 @@ pictures.timeline(multiplied, a, b)
 # tile's latency is longer than a step, one is not enough. Run `wgmma_matmul(a, b, stages=3)` observed and compare the timelines.
 #
 # </details>
-#
+
+# %% [markdown]
 # **Another one.** $b$ is `[K, N]`, row by row: neighbours in memory lie along $N$, and not along the sum. Lesson 14 will have to transpose V
 # for that reason. Why not here?
 #
@@ -696,11 +733,38 @@ specialised = flashlearn.use("specialised_matmul", specialised_matmul)
 b = torch.randn(6 * 64, 256).bfloat16()
 pictures.timeline(specialised, a, b)
 
+# %%
+for slots in (2, 3):
+    tensor_core(specialised, long_a, long_b, stages=slots)
+together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=3)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The producer runs ahead until the ring is full, and from then on waits for `empty` most of the time. That is as it should be: a
+#   producer that never waits is too slow.
+# - The two consumers take turns at the tensor core by themselves, since it can do one product at a time. They will need more
+#   discipline as soon as there is a softmax between two products (sitting 6).
+# - In the model the kernel of exercise 3, with the same tile, is nearly as good (the last line). Two costs are not in the model: instructions take
+#   time to be issued, and 256 threads that do everything need registers for everything. On a GPU both count.
+#
+# </details>
+
 # %% [markdown]
 # Break it, and predict which partition is named: report the slot of *this* step as empty; let `empty` count 1; leave the report out; let the
 # consumers start with the other parity.
 #
-# **A question.** Could the two consumers be one function with eight warps, as in exercise 3, so that `empty` counts 1?
+# **A question.** Why three slots, and not four as before?
+#
+# <details><summary>Answer</summary>
+#
+# Shared memory. A slot has $2 \cdot 64 \cdot 64$ numbers of $a$ and $64 \cdot 256$ of $b$, 48 KiB; the result takes 64 KiB. Three slots make 208
+# KiB, and a program may have 227. (The result could lie in the slots, which nobody needs at the end. Then who has to be waited for?)
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** Could the two consumers be one function with eight warps, as in exercise 3, so that `empty` counts 1?
 #
 # <details><summary>Answer</summary>
 #
@@ -708,8 +772,9 @@ pictures.timeline(specialised, a, b)
 # other one multiplies. That is sitting 6, and the reason for building it this way.
 #
 # </details>
-#
-# **Another one.** `mbarrier.arrive(empty…)` is called by a function of 128 threads, and `empty` counts 2, not 256. Who arrives?
+
+# %% [markdown]
+# **And a last one.** `mbarrier.arrive(empty…)` is called by a function of 128 threads, and `empty` counts 2, not 256. Who arrives?
 #
 # <details><summary>Answer</summary>
 #
@@ -717,7 +782,8 @@ pictures.timeline(specialised, a, b)
 # CUDA you would choose, and write down the number of threads that do.
 #
 # </details>
-#
+
+# %% [markdown]
 # **Sources of sittings 1 to 4.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
 # "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy engine and thread block's asynchrony: NVIDIA, *H100 Tensor Core GPU
 # Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,

@@ -6,6 +6,9 @@ from flashlearn.exercise import Exercise, Mistake
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, Status
 
+SYNCHRONISATION = "synchronisation"
+"""What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
+
 
 def worst(outcomes: list[Outcome]) -> Status:
     """The first status that applies to any case."""
@@ -26,7 +29,8 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
                 return Finding("declared fault", facts, outcome.place, fits, fits, (name,))
     if status is Status.OUT_OF_BOUNDS:
         seen |= {"astray": _astray(outcome.fault)}
-    return Finding(status.name.lower(), seen, outcome.place)
+    kind = (outcome.fault[1],) if outcome.fault[:1] == (SYNCHRONISATION,) else ()
+    return Finding(status.name.lower(), seen, outcome.place, called=kind)
 
 
 def _astray(fault: tuple) -> str:
@@ -52,7 +56,12 @@ def _astray(fault: tuple) -> str:
 
 
 def _deed(fault: tuple) -> tuple:
-    """A fault without what depends on the size of the blocks: of wrong strides, where they led astray."""
+    """A fault without what depends on the size of the blocks: of wrong strides, where they led astray.
+
+    One of synchronisation is without its lines.
+    """
+    if fault[:1] == (SYNCHRONISATION,):
+        return (*fault[:2], *fault[3:])
     return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 

@@ -30,7 +30,10 @@ GRID_MOST = (2**31 - 1, 65535, 65535)
 def bind(
     function: Callable, args: tuple, kwargs: dict[str, Any], devices: tuple[str, ...] = ("cpu", "cuda")
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arguments by parameter name, and the launch options (num_warps, …). Raises KernelCrash."""
+    """Arguments by parameter name, and the launch options (num_warps, …). Raises KernelCrash.
+
+    A kernel may have a parameter with an option's name: named in the launch it is both, as for triton.
+    """
     signature = inspect.signature(function)
     names = set(signature.parameters)
     options = {k: v for k, v in kwargs.items() if k not in names}
@@ -50,7 +53,7 @@ def bind(
     values = {k: v.value if isinstance(v, tl.constexpr) else v for k, v in bound.arguments.items()}
     for name, value in values.items():
         _refuse_devices(function, name, value, devices)
-    return values, options
+    return values, options | {k: values[k] for k in OPTIONS & kwargs.keys() & names}
 
 
 def _refuse_devices(function: Callable, name: str, value: Any, devices: tuple[str, ...]) -> None:

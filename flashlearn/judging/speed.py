@@ -116,7 +116,7 @@ def marks(timed: HowTimed, own: Measured, peers: Mapping[str, Measured]) -> tupl
 
 
 def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Observation) -> Timing:
-    """What the least work of `exercise.timed.case` takes on three GPUs; and what the kernel would do there.
+    """What the least work of `exercise.timed.case` takes on GPUs that run it; what the kernel would do there.
 
     Bytes and operations of the kernel were counted in `case`, a small one, and are scaled up in proportion to
     the least work of both. They are no bound: lanes that a mask hides are counted, and a small case has more
@@ -131,10 +131,11 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
     larger, half = exercise.judged.work(inputs), _is_half(inputs)
     grown = larger.operations / least.operations if least.operations else larger.bytes / least.bytes
     eight = _size(inputs) == 1
+    oldest = max(exercise.judged.needs, device.EIGHT_BITS_FROM if eight else 0)
     seconds = {
         name: device.attainable(gpu, larger.operations, larger.bytes, half, eight)
         for name, gpu in device.GPUS.items()
-        if not eight or gpu.target >= device.EIGHT_BITS_FROM
+        if gpu.target >= oldest
     }
     return Timing(
         where=exercise.timed.case.name,

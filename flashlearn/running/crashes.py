@@ -154,6 +154,10 @@ _ADVICE = {
     ),
     "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
     "'NoneType' object": "Does a helper function lack its return statement?",
+    "'warpgroup_mma_accumulator_type' object": (
+        "An asynchronous product has no value yet: `acc = warpgroup_mma_wait(…, deps=[acc])` waits for it, "
+        "and returns it."
+    ),
     "and 'tensor'": "Is one of the operands a tile and the other a Python object?",
     "'tensor' and": "Is one of the operands a tile and the other a Python object?",
 }

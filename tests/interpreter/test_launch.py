@@ -250,3 +250,16 @@ def test_outside_a_check_the_route_protects_a_launch_too():
     assert installed()
     with pytest.raises(LaunchError, match="x_ptr"):
         scale[(4,)](torch.zeros(8), torch.zeros(128), 100, 1.0, BLOCK=32)
+
+
+@triton.jit
+def told_of_its_warps(x_ptr, num_warps: tl.constexpr):
+    tl.store(x_ptr, num_warps)
+
+
+def test_a_parameter_with_an_option_s_name_is_an_option_too_where_a_launch_names_it():
+    with observing() as (session, _):
+        told_of_its_warps[(1,)](torch.zeros(1), num_warps=8)
+        told_of_its_warps[(1,)](torch.zeros(1), 8)
+    assert [launch.options for launch in session.launches] == [{"num_warps": 8}, {}]
+    assert all(launch.constexprs["num_warps"] == 8 for launch in session.launches)

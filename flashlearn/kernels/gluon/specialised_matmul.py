@@ -35,6 +35,8 @@ def produce(a_desc, b_desc, a, b, full, empty, steps, STAGES: gl.constexpr):
     BLOCK_N: gl.constexpr = b_desc.block_type.shape[1]
     m, n = gl.program_id(0) * 2 * HALF, gl.program_id(1) * BLOCK_N
     for i in range(steps):
+        ### BEGIN SOLUTION
+        # STUB: gl.static_assert(False, "TODO specialised_matmul: wait until the slot is empty, fill it")
         at, phase = i % STAGES, i // STAGES % 2
         # nobody has used the slot at first: the phase before the first one counts as over, so this passes
         mbarrier.wait(empty.index(at), phase ^ 1)
@@ -44,6 +46,7 @@ def produce(a_desc, b_desc, a, b, full, empty, steps, STAGES: gl.constexpr):
                 a_desc, [m + c * HALF, i * BLOCK_K], full.index(at), a.index(at * 2 + c)
             )
         tma.async_copy_global_to_shared(b_desc, [i * BLOCK_K, n], full.index(at), b.index(at))
+        ### END SOLUTION
 
 
 @gluon.jit
@@ -52,6 +55,8 @@ def consume(c_desc, a, b, out, full, empty, steps, STAGES: gl.constexpr, CONSUME
     BLOCK_N: gl.constexpr = c_desc.block_type.shape[1]
     acc = gl.zeros([HALF, BLOCK_N], gl.float32, layout=accumulator(BLOCK_N))
     for i in range(steps):
+        ### BEGIN SOLUTION
+        # STUB: gl.static_assert(False, "TODO specialised_matmul: wait, multiply, give the slot back")
         at = i % STAGES
         mbarrier.wait(full.index(at), i // STAGES % 2)
         acc = warpgroup_mma(a.index(at * 2 + CONSUMER), b.index(at), acc, is_async=True)
@@ -59,6 +64,7 @@ def consume(c_desc, a, b, out, full, empty, steps, STAGES: gl.constexpr, CONSUME
         # the product before this one is done: its slot is free (before the first step there is none)
         mbarrier.arrive(empty.index((i + STAGES - 1) % STAGES), count=1, pred=i > 0)
     acc = warpgroup_mma_wait(0, deps=[acc])
+    ### END SOLUTION
     tile = out.index(CONSUMER)
     tile.store(acc.to(c_desc.dtype))
     fence_async_shared()  # the copy engine sees what ordinary stores wrote
@@ -78,8 +84,11 @@ def specialised_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr):
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for slot in gl.static_range(STAGES):
+        ### BEGIN SOLUTION
+        # STUB: gl.static_assert(False, "TODO specialised_matmul: how many arrivals end a phase of each?")
         mbarrier.init(full.index(slot), count=1)  # the producer's expectation
         mbarrier.init(empty.index(slot), count=2)  # both consumers
+        ### END SOLUTION
     steps = gl.cdiv(K, BLOCK_K)
     # the first partition runs in the program's own four warps, the others in warps of their own;
     # registers per thread: 240 and 24 for the two others, what is left (240) for the first

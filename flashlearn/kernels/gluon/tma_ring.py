@@ -32,13 +32,18 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for slot in gl.static_range(STAGES):
         mbarrier.init(full.index(slot), count=1)
+    ### BEGIN SOLUTION
+    # STUB: gl.static_assert(False, "TODO tma_ring: the first copies are on their way before the loop")
     for i in gl.static_range(STAGES - 1):  # all slots but one are on their way before the first is needed
         mbarrier.expect(full.index(i), x_desc.block_type.nbytes, pred=i < tiles)
         tma.async_copy_global_to_shared(
             x_desc, [first_row, i * columns], full.index(i), ring.index(i), pred=i < tiles
         )
+    ### END SOLUTION
     total = gl.zeros([rows], gl.float32, layout=gl.SliceLayout(1, layout))
     for i in range(tiles):
+        ### BEGIN SOLUTION
+        # STUB: gl.static_assert(False, "TODO tma_ring: ask for a later tile, wait for this one, add it")
         # the slot that tile i - 1 left: it has been read, its values are in registers
         ahead = i + STAGES - 1
         free = ahead % STAGES
@@ -49,6 +54,7 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
         mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)
         x = ring.index(i % STAGES).load(layout)  # columns beyond N are zeros
         total += gl.sum(x.to(gl.float32), axis=1)
+        ### END SOLUTION
     for slot in gl.static_range(STAGES):
         mbarrier.invalidate(full.index(slot))
     out = first_row + gl.arange(0, rows, layout=gl.SliceLayout(1, layout))

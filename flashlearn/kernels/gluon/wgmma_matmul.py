@@ -30,9 +30,12 @@ __all__ = ["wgmma_matmul", "wgmma_matmul_kernel"]
 @gluon.jit
 def fetch(a_desc, b_desc, first_row, first_column, k, a_tile, b_tile, full, pred):
     # one step of K: both tiles report to one barrier, which expects the bytes of both
+    ### BEGIN SOLUTION
+    # STUB: gl.static_assert(False, "TODO wgmma_matmul: expect the bytes, ask for both tiles")
     mbarrier.expect(full, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=pred)
     tma.async_copy_global_to_shared(a_desc, [first_row, k], full, a_tile, pred=pred)
     tma.async_copy_global_to_shared(b_desc, [k, first_column], full, b_tile, pred=pred)
+    ### END SOLUTION
 
 
 @gluon.jit
@@ -51,31 +54,27 @@ def wgmma_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, num_war
         fetch(a_desc, b_desc, m, n, i * BLOCK_K, a.index(i), b.index(i), full.index(i), i < steps)
     acc = gl.zeros([BLOCK_M, BLOCK_N], gl.float32, layout=accumulator(BLOCK_N, num_warps))
     for i in range(steps):
+        ### BEGIN SOLUTION
+        # STUB: gl.static_assert(False, "TODO wgmma_matmul: fetch ahead, wait for this step, multiply, wait")
         # the product of step i - 1 may still run and reads its slot; that of step i - 2 has been waited for
         ahead = i + STAGES - 2
-        free, full_one = ahead % STAGES, i % STAGES
-        fetch(
-            a_desc,
-            b_desc,
-            m,
-            n,
-            ahead * BLOCK_K,
-            a.index(free),
-            b.index(free),
-            full.index(free),
-            ahead < steps,
-        )
-        mbarrier.wait(full.index(full_one), i // STAGES % 2)
-        acc = warpgroup_mma(a.index(full_one), b.index(full_one), acc, is_async=True)
+        at, free, k = i % STAGES, ahead % STAGES, ahead * BLOCK_K
+        fetch(a_desc, b_desc, m, n, k, a.index(free), b.index(free), full.index(free), ahead < steps)
+        mbarrier.wait(full.index(at), i // STAGES % 2)
+        acc = warpgroup_mma(a.index(at), b.index(at), acc, is_async=True)
         acc = warpgroup_mma_wait(1, deps=[acc])  # all but the newest are done
     acc = warpgroup_mma_wait(0, deps=[acc])
+    ### END SOLUTION
     for slot in gl.static_range(STAGES):
         mbarrier.invalidate(full.index(slot))
     c = gl.allocate_shared_memory(c_desc.dtype, [BLOCK_M, BLOCK_N], c_desc.layout)
+    ### BEGIN SOLUTION
+    # STUB: gl.static_assert(False, "TODO wgmma_matmul: the result goes to c, and from there to memory")
     c.store(acc.to(c_desc.dtype))
     fence_async_shared()  # the copy engine sees what ordinary stores wrote
     tma.async_copy_shared_to_global(c_desc, [m, n], c)
     tma.store_wait(0)
+    ### END SOLUTION
 
 
 def wgmma_matmul(

@@ -1,0 +1,799 @@
+# %% [markdown]
+# # Hopper and FlashAttention-3
+#
+# On a Hopper GPU the fast parts work by themselves. A copy engine moves tiles, tensor cores multiply them, and the line of
+# your kernel that asked for it is long past when it happens. A kernel is fast if all of them are busy at the same time, and
+# right if nobody reads what is not there yet. Triton decides both for you. In this lesson you decide, in Gluon, which is
+# Triton with layouts, barriers and warps in your hands.
+#
+# **Afterwards you can**
+#
+# - bring a tile into shared memory with one instruction, and say with a barrier when it is there;
+# - stream tiles through a ring of buffers, and know for each of them its slot and its phase;
+# - issue products that go on by themselves, and say which line may touch their operands and their sum;
+# - divide a kernel into a producer and consumers that meet at barriers, and see in a timeline who waits for whom;
+# - move registers from warps that need few to those that need many, and hide a softmax under a product;
+# - read, and write, FlashAttention-3.
+#
+# **You need** lessons 05 and 06, and lesson 12 for what has to overlap. **No GPU is needed.** Kernels run observed: on your
+# laptop nothing asynchronous has happened until it was waited for, and who reads too early is told so, with both lines. On
+# a Hopper GPU (an H100, H200 or GH200) checks compile and time the same kernels.
+#
+# **It takes** seven sittings of about an hour, each with a kernel that works except for a hole, and a project: 1 one tile;
+# 2 a ring; 3 products; 4 a producer and two consumers; 5 registers; 6 ping-pong, and a softmax under a product; 7
+# FlashAttention-3.
+
+# %%
+import re
+
+import torch
+import triton
+from torch import Tensor
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
+
+import flashlearn
+from flashlearn.compiler.listing import listing
+from flashlearn.interpreter.gluon import timeline
+from flashlearn.interpreter.gluon.sync_faults import SyncError
+from flashlearn.interpreter.route import observing
+from flashlearn.kernels.gluon.parts import accumulator, complying_rows, refuse_product, tiles_of
+from flashlearn.kernels.gluon.tma_copy import tma_copy as finished_copy
+from flashlearn.lessons.lesson_13_hopper import pictures, ring_pictures
+from flashlearn.lessons.shared.slider import slider
+from flashlearn.machine.device import GPUS, KIB
+
+# %% [markdown]
+# ## Before you begin
+#
+# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
+# again. A wrong choice is told what it overlooks, and costs nothing.
+
+# %% tags=["recall"]
+### BEGIN SOLUTION
+# STUB: answers = {1: "", 2: "", 3: ""}
+answers = {1: "c", 2: "a", 3: "b"}
+### END SOLUTION
+flashlearn.recall("13", answers)
+
+# %% [markdown]
+# ## 1 · A tile comes by itself
+#
+# *Sitting 1 of 7.* Lesson 05 counted how much has to be on its way at any moment if HBM shall never rest: bandwidth times
+# latency. A load in the ordinary way goes into registers, so what is on its way has registers waiting for it. **Predict**,
+# before you run the cell, how many of a thread's 255 registers that takes, if an SM runs one program of 128 threads.
+
+# %%
+h100 = GPUS["H100"]
+latency = 340e-9  # seconds for one load from HBM: lesson 05, section 2
+in_flight = h100.bandwidth * latency / h100.sms
+print(f"{in_flight / KIB:.1f} KiB on their way to each SM, all the time")
+print(f"{in_flight / 4 / 128:.0f} registers of each of 128 threads, of four bytes each")
+
+# %%
+slider(ring_pictures.under_way, tile=(4, 8, 16, 32))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - It is not much: two tiles of 4 KiB or so. But they must be on their way *always*, also while the program computes. A program
+#   that loads a tile, waits, computes, and loads the next one has nothing on its way half of the time.
+# - That is what *asynchronous* means here: ask for a tile now, do something else, need it later.
+# - Registers are where accumulators want to be. So on Hopper a copy can go to shared memory, past all registers.
+#
+# </details>
+#
+# ### The copy engine
+#
+# A *descriptor* says once where a tensor lies, its shape, its strides, and the shape of a block (lesson 12, section 5). The
+# *tensor memory accelerator*, TMA, takes a descriptor and the coordinates of a block's first element, and copies the block into
+# shared memory. What of the block lies outside the tensor reads as zero, and is not stored on the way back. One thread asks;
+# nobody computes addresses or masks (NVIDIA's Hopper whitepaper has a section on it; PTX calls it
+# `cp.async.bulk.tensor`).
+#
+# How much work is that? Here are both ways to copy a tile of 64 × 64 numbers of 16 bits, the second of which you will
+# write in a moment. **Predict** how many instructions each of them takes, summed over its warps.
+
+
+# %%
+@gluon.jit
+def copy_by_threads(x_ptr, y_ptr, M, N, x_row, y_row, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
+    # who holds what: a thread eight columns, a warp four rows of 64, four warps sixteen rows
+    layout: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
+    rows = gl.program_id(0) * ROWS + gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
+    columns = gl.program_id(1) * COLUMNS + gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, layout))
+    inside = (rows < M)[:, None] & (columns < N)[None, :]
+    x = gl.load(x_ptr + rows[:, None] * x_row + columns[None, :], mask=inside, other=0.0)
+    gl.store(y_ptr + rows[:, None] * y_row + columns[None, :], x, mask=inside)
+
+
+x = torch.randn(128, 128).half()
+y = torch.empty_like(x)
+with observing() as (session, _):
+    copy_by_threads[(2, 2)](x, y, 128, 128, 128, 128, ROWS=64, COLUMNS=64, num_warps=4)
+    assert torch.equal(finished_copy(x), x) and torch.equal(y, x)
+
+issued = {}
+for launch, warps in zip(session.launches, (4, 1), strict=True):
+    ptx = str(listing(launch, 90)["ptx"])  # as compiled for an H100
+    instructions = re.findall(r"^\s+(?:@\S+ )?[a-z][\w.:]*\s[^;]*;", ptx, flags=re.M)
+    issued[launch.name] = warps * len(instructions)
+    print(f"{launch.name:16} {len(instructions)} instructions × {warps} warps = {issued[launch.name]}")
+assert issued["copy_by_threads"] > 5 * issued["tma_copy_kernel"]
+
+# %% [markdown]
+# This is Gluon's face, by the way: `gl` for `tl`; a *layout* with every tile, which says which thread of which warp holds which
+# element; and no operation that moves data between threads unless you ask for it.
+#
+# ### Forget the wait
+#
+# Now the smallest kernel that uses the engine, and it is wrong. It allocates a tile of shared memory, asks for a copy into it, and
+# asks for a copy from there to `y`. **Predict** what is in `y` afterwards, on a GPU.
+
+
+# %%
+@gluon.jit
+def forgetful_copy(x_desc, y_desc):
+    tile = gl.allocate_shared_memory(x_desc.dtype, x_desc.block_type.shape, x_desc.layout)
+    arrived = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(arrived, count=1)
+    mbarrier.expect(arrived, x_desc.block_type.nbytes)
+    tma.async_copy_global_to_shared(x_desc, [0, 0], arrived, tile)
+    tma.async_copy_shared_to_global(y_desc, [0, 0], tile)
+
+
+def told(launch) -> None:
+    """Run a launch observed, and print what the observer says of it."""
+    try:
+        with observing():
+            launch()
+        print("Nothing to object.")
+    except SyncError as fault:
+        print(fault)
+
+
+x = torch.randn(64, 64)
+y = torch.empty_like(x)
+told(lambda: forgetful_copy[(1,)](tiles_of(x, [64, 64]), tiles_of(y, [64, 64]), num_warps=1))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Nobody knows what would be in `y`. Perhaps the right numbers, on most days: the second copy is some hundred cycles behind the
+#   first, and now and then that is enough. A test on a GPU would pass, and the model would diverge in week three.
+# - The observer does not wait for luck. In its world a copy has brought nothing until somebody who needs it has waited for it. So
+#   the fault shows in the first run, in any order of events, with both lines.
+# - It stops at the first fault. This kernel has one more; you will meet it.
+#
+# </details>
+#
+# ### A barrier that counts bytes
+#
+# An *mbarrier* is eight bytes of shared memory that count (PTX ISA, section "mbarrier"). It goes through *phases*: 0, 1, 2, … The
+# present phase is over when
+#
+# - as many *arrivals* have come as `init` said, and
+# - all *bytes* have come that somebody expects.
+#
+# `mbarrier.expect(bar, n)` is one arrival, and says that $n$ bytes belong to this phase. A copy that was given the barrier reports its
+# bytes as they land. `mbarrier.wait(bar, phase)` lets you through when the phase of that *parity* is over. After that the
+# bytes are there, for everybody who has waited.
+#
+# The way back needs no barrier: stores to global memory form groups, and `tma.store_wait(0)` waits until the engine has *read* all
+# of them from shared memory, so that it may be used again, or given back.
+#
+# ### Exercise 1: `tma_copy` · warm-up
+#
+# $x$ `[M, N]` in any dtype; return a copy of it, tile by tile, each program one. The allocations and the launcher are given.
+
+# %% exercise="tma_copy"
+# INCLUDE: flashlearn/kernels/gluon/tma_copy.py:tma_copy_kernel
+
+
+# INCLUDE: flashlearn/kernels/gluon/tma_copy.py:tma_copy
+
+# %%
+flashlearn.check("tma_copy", tma_copy)
+
+# %%
+# flashlearn.hint("tma_copy")
+
+# %% [markdown]
+# Break it, one line at a time, and predict what the check says: wait for phase 1; expect 64 · 64 bytes; leave `store_wait` out; put the
+# copy before the `expect`. One of the four is right.
+#
+# **A question.** `complying_rows` in the launcher copies $x$ if its rows do not begin at multiples of 16 bytes. Could TMA not take
+# any matrix?
+#
+# <details><summary>Answer</summary>
+#
+# Its hardware cannot: the last stride must be 1, all others and the first address multiples of 16 bytes (CUDA Driver API,
+# `cuTensorMapEncodeTiled`). A row of 37 numbers of two bytes has 74 bytes. Tensors of real models have sizes that comply; slices
+# and transposed views may not.
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** Which of the four changes above was right, and why?
+#
+# <details><summary>Answer</summary>
+#
+# The copy before the `expect`. The phase cannot be over before its one arrival has come, and `expect` is the arrival: whether the
+# bytes or the expectation come first does not matter to the sum. It is good style all the same to expect first: nobody has to
+# think about it.
+#
+# </details>
+
+# %% [markdown]
+# ## 2 · A ring of buffers
+#
+# *Sitting 2 of 7.* One tile is no stream. Sum the rows of a matrix whose rows have sixteen tiles, with one buffer: ask, wait, load from
+# shared memory into registers, add, and ask again.
+
+
+# %%
+@gluon.jit
+def sums_of_one_slot(x_desc, y_ptr, tiles, TURNS: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+    rows: gl.constexpr = x_desc.block_type.shape[0]
+    columns: gl.constexpr = x_desc.block_type.shape[1]
+    tile = gl.allocate_shared_memory(x_desc.dtype, x_desc.block_type.shape, x_desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(full, count=1)
+    total = gl.zeros([rows], gl.float32, layout=gl.SliceLayout(1, layout))
+    for i in range(tiles):
+        mbarrier.expect(full, x_desc.block_type.nbytes)
+        tma.async_copy_global_to_shared(x_desc, [0, i * columns], full, tile)
+        mbarrier.wait(full, i % 2 if TURNS else 0)
+        total += gl.sum(tile.load(layout), axis=1)
+    mbarrier.invalidate(full)
+    gl.store(y_ptr + gl.arange(0, rows, layout=gl.SliceLayout(1, layout)), total)
+
+
+x = torch.randn(32, 16 * 64)
+y = torch.empty(32)
+with observing() as (session, _):
+    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 16, TURNS=True, num_warps=4)
+torch.testing.assert_close(y, x.sum(1), atol=1e-4, rtol=1e-4)
+
+trace = session.observation().timeline
+cycles = max(event.end for event in trace)
+waited = sum(event.end - event.begin for event in trace if event.what == "wait")
+print(f"{cycles:.0f} cycles, of which {waited:.0f} in mbarrier.wait: {waited / cycles:.0%}")
+
+# %% [markdown]
+# Those are cycles of a *model*: the observer writes down who did what when, with round figures for latency and throughput
+# (`flashlearn/interpreter/gluon/timeline.py` lists them). A model cannot tell you how fast a kernel is. It can show where one waits, and
+# what would wait less.
+
+
+# %%
+def one_slot_at_a_time(x: Tensor) -> Tensor:
+    y = torch.empty(32)
+    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, x.shape[1] // 64, TURNS=True, num_warps=4)
+    return y
+
+
+pictures.timeline(one_slot_at_a_time, x[:, : 6 * 64])
+
+# %% [markdown]
+# ### Phases
+#
+# `i % 2` in the wait above is the parity of phase $i$: with a single slot the barrier completes a phase per tile. What if one always
+# waits for phase 0? **Predict**: a deadlock, wrong numbers, or neither? At which tile?
+
+# %%
+told(lambda: sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 16, TURNS=False, num_warps=4))
+
+# %% [markdown]
+# The barrier itself knows only whether its present phase is even or odd. Its whole behaviour fits into a few lines of Python, and
+# they are worth reading once:
+
+
+# %% tags=["nbval-check-output"]
+class Phases:
+    """What an mbarrier does, without any hardware."""
+
+    def __init__(self, count: int):
+        self.count, self.pending, self.bytes, self.completed = count, count, 0, 0
+
+    def arrive(self, bytes: int = 0):  # with bytes: mbarrier.expect
+        self.bytes += bytes
+        self.pending -= 1
+        self._turn()
+
+    def land(self, bytes: int):  # done by a copy
+        self.bytes -= bytes
+        self._turn()
+
+    def _turn(self):
+        if self.pending == 0 and self.bytes == 0:
+            self.completed, self.pending = self.completed + 1, self.count
+
+    def passes(self, parity: int) -> bool:  # what mbarrier.wait waits for
+        return (self.completed - 1) % 2 == parity
+
+
+bar = Phases(count=1)
+print("fresh:            ", {parity: bar.passes(parity) for parity in (0, 1)})
+bar.arrive(bytes=8192)
+print("expected:         ", {parity: bar.passes(parity) for parity in (0, 1)})
+bar.land(8192)
+print("phase 0 completed:", {parity: bar.passes(parity) for parity in (0, 1)})
+bar.arrive(bytes=8192)
+bar.land(8192)
+print("phase 1 completed:", {parity: bar.passes(parity) for parity in (0, 1)})
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A wait asks: *is the phase before the present one of this parity?* If you are one phase late or one early the answer is
+#   wrong, and comes at once. So a wait with the wrong parity does not hang, as a rule. It lets you through.
+# - A fresh barrier lets a wait for parity 1 through, as if a phase −1 had been completed. In sitting 4 that is a gift.
+# - If nobody waits for a phase, and two go by, the parity is the same again. A barrier remembers one phase, and no more.
+#
+# </details>
+#
+# ### The ring
+#
+# With `STAGES` slots, tile $i$ lies in slot $i \bmod \text{STAGES}$, and it is the $\lfloor i / \text{STAGES} \rfloor$-th tile there. Each slot has a
+# barrier of its own, so that number is the phase. **Predict** the parities of tiles 0 to 11 for three slots; then look.
+
+# %%
+slider(ring_pictures.turns, {"stages": 3}, stages=(2, 3, 4))
+
+# %% [markdown]
+# When may a slot be filled again? When its tile has been read: its values are in registers, in the program's own order, so here it is
+# enough to ask for the copy in a line behind the load. If tile $i$ is read in step $i$, and step $i$ begins by asking for a tile, the slot
+# that is free is that of tile $i-1$. So step $i$ asks for tile $i + \text{STAGES} - 1$, and before the loop the first $\text{STAGES} - 1$ are asked for.
+#
+# ### Exercise 2: `tma_ring` · core
+#
+# $x$ `[M, N]` in any dtype; return the sum of each row in fp32. A program owns 32 rows; the ring has `STAGES` slots. There may be
+# fewer tiles than slots, and no copy may be asked for that nobody waits for: `expect` and the copies take `pred=`, a condition.
+
+# %% exercise="tma_ring"
+# INCLUDE: flashlearn/kernels/gluon/tma_ring.py:tma_ring_kernel
+
+
+# INCLUDE: flashlearn/kernels/gluon/tma_ring.py:tma_ring
+
+# %%
+flashlearn.check("tma_ring", tma_ring)
+
+# %%
+# flashlearn.hint("tma_ring")
+
+# %% [markdown]
+# **Predict**: by which factor does the model's time fall from one slot to two, three, four, eight? Two numbers decide: a tile takes
+# 600 cycles and 128 more to come, 8192 bytes at 64 a cycle, and adding it takes some time as well.
+
+# %%
+ring = flashlearn.use("tma_ring", tma_ring)
+taken = {1: cycles}
+for stages in (2, 3, 4, 6, 8):
+    with observing() as (session, _):
+        sums = ring(x, stages=stages)
+    torch.testing.assert_close(sums, x.sum(1), atol=1e-4, rtol=1e-4)
+    taken[stages] = max(event.end for event in session.observation().timeline)
+for stages, now in taken.items():
+    print(f"{stages} slots: {now:6.0f} cycles, {cycles / now:.1f} times as fast")
+assert taken[4] < taken[2] < taken[1]
+
+# %%
+pictures.timeline(ring, x[:, : 8 * 64])
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Latency is not shortened, it is shared: with $n$ slots, $n - 1$ tiles are on their way at a time.
+# - The gain ends where the copy engine, or the additions, are busy all the time. From there on more slots only take
+#   shared memory: 8 KiB each, of 227.
+# - One slot is always idle in the sense that it is being read. That is the price of asking in the same step.
+#
+# </details>
+
+# %% [markdown]
+# **A question.** The kernel above loads a tile from shared memory and in the next step overwrites it by a copy. Loads are no
+# asynchronous operations; but 128 threads run, and one of them asks for the copy. What if the others have not loaded yet?
+#
+# <details><summary>Answer</summary>
+#
+# The compiler puts a barrier for all threads of the program between the two, as Triton's always does for shared memory that it
+# manages: the listing of the kernel has `bar.sync`. What it does *not* do for you in Gluon is anything across partitions (sitting 4), or
+# across asynchronous operations (sitting 3).
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** In which of the check's cases does the mistake "the phase never turns" not show, and what follows for tests?
+#
+# <details><summary>Answer</summary>
+#
+# Where there are no more tiles than slots: the ring does not go round. A test of a ring has to go round it twice, better three times, and
+# to end in the middle.
+#
+# </details>
+
+# %% [markdown]
+# ## 3 · Products that go on by themselves
+#
+# *Sitting 3 of 7.* `tl.dot` became on Hopper an instruction with the name `wgmma`: four warps together, a *warpgroup*, multiply a tile of
+# $64 \times 16$ (numbers of 16 bits) with one of $16 \times N$, $N$ up to 256, and add to $64 \times N$ sums in fp32 (PTX ISA, section "Asynchronous warpgroup
+# level matrix instructions"). Three things are new:
+#
+# - the operands are read *from shared memory*, by the tensor core, while it multiplies; only the left one may come from registers;
+# - the sums stay in registers, divided among the four warps, 16 rows each;
+# - the instruction is *asynchronous*: the warps go on before it has begun.
+
+# %%
+ring_pictures.operands()
+
+# %% [markdown]
+# What does it take to keep the tensor cores busy? An SM does 4096 operations a cycle in bf16 (989 TFLOP/s over 132 SMs at 1.83 GHz), a
+# multiplication and an addition being two. **Predict**: how many cycles does a step take that multiplies $128 \times 64$ with $64 \times 128$; how
+# many bytes must come in that time; and what changes with a tile of $128 \times 256$?
+
+# %%
+for block_m, block_n, block_k in ((64, 64, 64), (128, 128, 64), (128, 256, 64)):
+    products = 2 * block_m * block_n * block_k / timeline.TENSOR_OPERATIONS
+    size = 2 * (block_m + block_n) * block_k
+    print(
+        f"{block_m:3} × {block_n:3}: {products:5.0f} cycles of products, {size / KIB:2.0f} KiB to bring, "
+        f"{size / products:5.1f} bytes a cycle; sums {block_m * block_n * 4 / KIB:.0f} KiB of registers"
+    )
+
+# %% [markdown]
+# The larger the tile of sums, the fewer bytes per product: that is lesson 05's intensity, one level deeper. The sums are what limits it.
+#
+# ### One product, complete
+#
+# The smallest kernel with a WGMMA. Read it line by line: everything in it is in the exercise again. `LEAVE_OUT` leaves a line out.
+
+
+# %%
+@gluon.jit
+def one_product(a_desc, b_desc, c_desc, LEAVE_OUT: gl.constexpr):
+    M: gl.constexpr = a_desc.block_type.shape[0]
+    N: gl.constexpr = b_desc.block_type.shape[1]
+    a = gl.allocate_shared_memory(a_desc.dtype, a_desc.block_type.shape, a_desc.layout)
+    b = gl.allocate_shared_memory(b_desc.dtype, b_desc.block_type.shape, b_desc.layout)
+    c = gl.allocate_shared_memory(c_desc.dtype, c_desc.block_type.shape, c_desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(full, count=1)
+    mbarrier.expect(full, a_desc.block_type.nbytes + b_desc.block_type.nbytes)  # one barrier, two copies
+    tma.async_copy_global_to_shared(a_desc, [0, 0], full, a)
+    tma.async_copy_global_to_shared(b_desc, [0, 0], full, b)
+    if LEAVE_OUT != "the wait for the tiles":
+        mbarrier.wait(full, phase=0)
+    acc = gl.zeros([M, N], gl.float32, layout=accumulator(N))
+    acc = warpgroup_mma(a, b, acc, is_async=True)  # acc + a b; with use_acc=False just a b
+    if LEAVE_OUT != "the wait for the product":
+        acc = warpgroup_mma_wait(0, deps=[acc])  # at most 0 products are left under way
+    c.store(acc.to(c_desc.dtype))
+    if LEAVE_OUT != "the fence":
+        fence_async_shared()  # ordinary stores are shown to what is asynchronous
+    tma.async_copy_shared_to_global(c_desc, [0, 0], c)
+    tma.store_wait(0)
+
+
+a, b = torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16()
+c = torch.empty_like(a)
+
+
+def multiply(leave_out=""):
+    one_product[(1,)](*(tiles_of(t, [64, 64]) for t in (a, b, c)), LEAVE_OUT=leave_out, num_warps=4)
+
+
+with observing():
+    multiply()
+torch.testing.assert_close(c, a @ b)
+
+# %% [markdown]
+# **Predict** for each of the three: is it a fault, and what would be read that is not there?
+
+# %%
+for line in ("the wait for the tiles", "the wait for the product", "the fence"):
+    print(f"Without {line}:")
+    told(lambda line=line: multiply(line))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - `acc` behind `warpgroup_mma` is a *promise*. The number is there behind `warpgroup_mma_wait`, and it is what that call
+#   returns: write `acc = warpgroup_mma_wait(…, deps=[acc])`, so that neither you nor the compiler takes the promise for it.
+# - Shared memory has two doors. Ordinary loads and stores go through one, TMA and WGMMA through the other (PTX: the generic and the async
+#   *proxy*). What came in by the one may not be visible at the other until `fence_async_shared()`. From TMA to WGMMA no fence is needed:
+#   it is the same door, and the barrier orders it. So it is needed exactly once here, behind `c.store`.
+# - A product that is not waited for also holds its *operands*: who fills their slot again changes what it multiplies.
+#
+# </details>
+#
+# ### One product left
+#
+# `warpgroup_mma_wait(0)` in every step lets the tensor core rest while the warps wait at the next barrier and issue the next product.
+# `warpgroup_mma_wait(1)` lets the newest go on. Behind it all *but* the newest product are over: the slot of
+# step $i - 1$ is free when that of step $i$ has been issued and this wait is behind us. **Which tile can step $i$ ask for, before it has
+# waited for anything?** Write the answer down; it is the one line of the exercise that can go wrong silently, on a GPU.
+#
+# ### Exercise 3: `wgmma_matmul` · core
+#
+# $a$ `[M, K]` and $b$ `[K, N]` in fp16 or bf16, sums in fp32, result like $a$. A program owns a tile of $128 \times 128$; eight warps, two warpgroups, which
+# share everything. Leave one product under way. The rest of $K$ costs no thought: beyond the tensor TMA brings zeros.
+
+# %% exercise="wgmma_matmul"
+# INCLUDE: flashlearn/kernels/gluon/wgmma_matmul.py:fetch
+
+
+# INCLUDE: flashlearn/kernels/gluon/wgmma_matmul.py:wgmma_matmul_kernel
+
+
+# INCLUDE: flashlearn/kernels/gluon/wgmma_matmul.py:wgmma_matmul
+
+# %%
+flashlearn.check("wgmma_matmul", wgmma_matmul)
+
+# %%
+# flashlearn.hint("wgmma_matmul")
+
+# %%
+multiplied = flashlearn.use("wgmma_matmul", wgmma_matmul)
+a, b = torch.randn(128, 6 * 64).bfloat16(), torch.randn(6 * 64, 128).bfloat16()
+pictures.timeline(multiplied, a, b)
+
+# %% [markdown]
+# The lane at the bottom is what this is about. **Predict** for rings of three, four and five slots, and 16 steps of $K$: for which share of
+# the time does the tensor core multiply? What keeps it from all of it?
+
+
+# %%
+def tensor_core(function, *inputs, **more) -> float:
+    """Print how long one program takes in the model; the share of that in which products are made."""
+    with observing() as (session, _):
+        function(*inputs, **more)
+    events = [event for event in session.observation().timeline if event.program == (0, 0, 0)]
+    taken = max(event.end for event in events)
+    busy = sum(event.end - event.begin for event in events if event.what == "wgmma")
+    print(f"{more}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
+    return taken
+
+
+long_a, long_b = torch.randn(128, 16 * 64).bfloat16(), torch.randn(16 * 64, 256).bfloat16()
+by_slots = {n: tensor_core(multiplied, long_a, long_b[:, :128], stages=n) for n in (3, 4, 5)}
+assert by_slots[4] < by_slots[3]
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The beginning: until the first tiles are there nothing can be multiplied. The end: the sums go to memory, and nothing else is left to
+#   do. A kernel that goes on with another tile of $c$ meanwhile (a *persistent* one) has both only once.
+# - Four slots are as good as five here, and the fourth does pay. In each step 32 KiB come in 512 cycles of the copy engine, and are
+#   multiplied in 512: tiles of $128 \times 128$ keep both of them exactly busy in this model, where all bytes come from L2.
+# - Replace `warpgroup_mma_wait(1` by `warpgroup_mma_wait(0` and run this cell again: with three slots a third more time, with four some
+#   per cent. The wait for the product, and then for the next tile, came one after the other.
+#
+# </details>
+
+# %% [markdown]
+# **A question.** A ring of four slots, and copies two steps ahead. With three slots and one step ahead it would be right as well. What
+# is the fourth slot for?
+#
+# <details><summary>Answer</summary>
+#
+# One slot is being multiplied, one may still be, and what is left is on its way: with three slots one tile, with four two. If a
+# tile's latency is longer than a step, one is not enough. Run `wgmma_matmul(a, b, stages=3)` observed and compare the timelines.
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** $b$ is `[K, N]`, row by row: neighbours in memory lie along $N$, and not along the sum. Lesson 14 will have to transpose V
+# for that reason. Why not here?
+#
+# <details><summary>Answer</summary>
+#
+# For 16 bits WGMMA takes either order from shared memory: a bit in the instruction says which. For 8 bits it takes only one. Where $b$ comes
+# as `[N, K]` instead, as K does in $QK^\top$, the tile is passed as `b.permute([1, 0])`: no number moves, another bit is set.
+#
+# </details>
+
+# %% [markdown]
+# ## 4 · A producer and two consumers
+#
+# *Sitting 4 of 7.* In your `wgmma_matmul` all eight warps do everything: they wait for a tile, they issue products, they ask for the next
+# tile. While they wait for one thing they cannot do the other. Now *specialise*: one warp does nothing but fetch, and two warpgroups
+# do nothing but multiply. (CUTLASS has such kernels under the name of warp-specialised pipelines; FlashAttention-3 is one, section 3.1
+# of its paper.)
+#
+# Why is *one* warp enough to fetch for 256 threads? **Predict** how many instructions a step of the producer takes, and how many cycles the
+# consumers need for it meanwhile, with a tile of $128 \times 256$ and steps of 64.
+
+# %%
+step = 2 * 128 * 256 * 64 / timeline.TENSOR_OPERATIONS
+print(f"consumers: {step:.0f} cycles of products in a step")
+print("producer: a wait, an expect, three copies: five calls, by one thread of its 32")
+
+# %% [markdown]
+# Even at fifty instructions a step it idles most of the time. So it needs no speed, and few registers (sitting 5).
+#
+# ### Full and empty
+#
+# The two sides meet at two barriers per slot:
+#
+# | barrier | says | arrivals in a phase | who waits |
+# |---|---|---|---|
+# | `full` | the bytes are there | 1, the producer's `expect`, and the bytes | consumers |
+# | `empty` | everybody has read | one of each consumer | the producer |
+#
+# Until now the program's own order said that a slot had been read. Across partitions there is no order but that of barriers.
+#
+# Here is the smallest pair: a producer that brings tiles into *one* slot, and one consumer that adds them. `gl.warp_specialize` takes a list of
+# functions with their arguments: the first runs in the program's own warps, the others in warps of their own, whose numbers follow,
+# and their registers (sitting 5). Behind it all have come to their ends.
+
+
+# %%
+@gluon.jit
+def bring(x_desc, tile, full, empty, tiles, AHEAD: gl.constexpr):
+    columns: gl.constexpr = x_desc.block_type.shape[1]
+    for i in range(tiles):
+        mbarrier.wait(empty, i % 2 ^ AHEAD)
+        mbarrier.expect(full, x_desc.block_type.nbytes)
+        tma.async_copy_global_to_shared(x_desc, [0, i * columns], full, tile)
+
+
+@gluon.jit
+def add_up(tile, full, empty, y_ptr, tiles, rows: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+    total = gl.zeros([rows], gl.float32, layout=gl.SliceLayout(1, layout))
+    for i in range(tiles):
+        mbarrier.wait(full, i % 2)
+        part = tile.load(layout)
+        mbarrier.arrive(empty, count=1)  # it is in registers: the slot may be filled again
+        total += gl.sum(part, axis=1)
+    gl.store(y_ptr + gl.arange(0, rows, layout=gl.SliceLayout(1, layout)), total)
+
+
+@gluon.jit
+def sums_by_two(x_desc, y_ptr, tiles, AHEAD: gl.constexpr):
+    rows: gl.constexpr = x_desc.block_type.shape[0]
+    tile = gl.allocate_shared_memory(x_desc.dtype, x_desc.block_type.shape, x_desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    empty = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(full, count=1)
+    mbarrier.init(empty, count=1)
+    gl.warp_specialize(
+        [
+            (add_up, (tile, full, empty, y_ptr, tiles, rows)),
+            (bring, (x_desc, tile, full, empty, tiles, AHEAD)),
+        ],
+        [1],
+        [24],
+    )
+
+
+x, y = torch.randn(32, 5 * 64), torch.empty(32)
+with observing():
+    sums_by_two[(1,)](tiles_of(x, [32, 64]), y, 5, AHEAD=1, num_warps=4)
+torch.testing.assert_close(y, x.sum(1), atol=1e-4, rtol=1e-4)
+
+# %% [markdown]
+# The producer asks for the *other* parity, `i % 2 ^ 1`. Before its first tile the slot is empty, and nobody has said so: no consumer
+# can, since none has had anything to read. But a fresh barrier lets a wait for parity 1 through. So the producer runs through its first
+# turn of the ring, and from the second on waits for the consumers' reports of the turn before.
+#
+# **Predict** what happens with `AHEAD=0`: who waits for what?
+
+# %%
+told(lambda: sums_by_two[(1,)](tiles_of(x, [32, 64]), y, 5, AHEAD=0, num_warps=4))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - On a GPU this kernel hangs, and a hanging kernel says nothing. Here you read who waits in which line, for which phase of which barrier,
+#   and who arrived there last. In most deadlocks the answer is in "nobody has ever arrived".
+# - The consumer reports as soon as the tile is in registers, before it adds. With WGMMA it has to keep the slot for longer: the
+#   product *is* the reading.
+#
+# </details>
+#
+# ### Exercise 4: `specialised_matmul` · core
+#
+# The product again, with a tile of $128 \times 256$: each of two consumers owns 64 rows of it, and both read the same tile of $b$. Three holes: the
+# producer's loop, the consumer's loop, and the counts of the barriers. Leave one product under way.
+#
+# `a` holds two tiles for each slot, one per consumer: `a.index(2 * slot + consumer)`.
+
+# %% exercise="specialised_matmul"
+# INCLUDE: flashlearn/kernels/gluon/specialised_matmul.py:produce
+
+
+# INCLUDE: flashlearn/kernels/gluon/specialised_matmul.py:consume
+
+
+# INCLUDE: flashlearn/kernels/gluon/specialised_matmul.py:specialised_matmul_kernel
+
+
+# INCLUDE: flashlearn/kernels/gluon/specialised_matmul.py:specialised_matmul
+
+# %%
+flashlearn.check("specialised_matmul", specialised_matmul)
+
+# %%
+# flashlearn.hint("specialised_matmul")
+
+# %%
+specialised = flashlearn.use("specialised_matmul", specialised_matmul)
+b = torch.randn(6 * 64, 256).bfloat16()
+pictures.timeline(specialised, a, b)
+
+# %%
+for slots in (2, 3):
+    tensor_core(specialised, long_a, long_b, stages=slots)
+together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=3)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The producer runs ahead until the ring is full, and from then on waits for `empty` most of the time. That is as it should be: a
+#   producer that never waits is too slow.
+# - The two consumers take turns at the tensor core by themselves, since it can do one product at a time. They will need more
+#   discipline as soon as there is a softmax between two products (sitting 6).
+# - In the model the kernel of exercise 3, with the same tile, is nearly as good (the last line). Two costs are not in the model: instructions take
+#   time to be issued, and 256 threads that do everything need registers for everything. On a GPU both count.
+#
+# </details>
+
+# %% [markdown]
+# Break it, and predict which partition is named: report the slot of *this* step as empty; let `empty` count 1; leave the report out; let the
+# consumers start with the other parity.
+#
+# **A question.** Why three slots, and not four as before?
+#
+# <details><summary>Answer</summary>
+#
+# Shared memory. A slot has $2 \cdot 64 \cdot 64$ numbers of $a$ and $64 \cdot 256$ of $b$, 48 KiB; the result takes 64 KiB. Three slots make 208
+# KiB, and a program may have 227. (The result could lie in the slots, which nobody needs at the end. Then who has to be waited for?)
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** Could the two consumers be one function with eight warps, as in exercise 3, so that `empty` counts 1?
+#
+# <details><summary>Answer</summary>
+#
+# Yes, and for this kernel it would do. Two partitions can do different things at the same time, though: while one waits for its softmax, the
+# other one multiplies. That is sitting 6, and the reason for building it this way.
+#
+# </details>
+
+# %% [markdown]
+# **And a last one.** `mbarrier.arrive(empty…)` is called by a function of 128 threads, and `empty` counts 2, not 256. Who arrives?
+#
+# <details><summary>Answer</summary>
+#
+# The compiler lets one thread of the partition arrive, behind a barrier of the partition's own threads: in Gluon an arrival is a partition's. In
+# CUDA you would choose, and write down the number of threads that do.
+#
+# </details>
+
+# %% [markdown]
+# **Sources of sittings 1 to 4.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
+# "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy engine and thread block's asynchrony: NVIDIA, *H100 Tensor Core GPU
+# Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
+# *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations Research* 9, 1961.
+
+# ---- sitting 5 onwards: B ----
+
+# %% [markdown]
+# ## 5 · Moving registers
+#
+# ## 6 · Ping-pong, and the softmax under a product
+#
+# ## 7 · FlashAttention-3, forward and backward

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +19,9 @@ from flashlearn.interpreter.access import Access, find_place
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
 from flashlearn.outcome import Place
+
+if TYPE_CHECKING:
+    from flashlearn.interpreter.gluon.timeline import TimelineEvent
 
 VERBS = {"load": "read", "store": "write", "atomic": "update"}
 KEPT = 4096  # accesses of one program; more are counted, and said to be left out
@@ -141,6 +144,8 @@ class Recording:
     sentence: str = ""
     place: Place | None = None
     crashed: bool = False  # inside the last launch, not in torch before or after it
+    timeline: tuple[TimelineEvent, ...] = ()  # of Gluon launches: what the chosen programs did when
+    dropped: int = 0  # events that were too many to keep
 
 
 class AccessRecorder:
@@ -159,6 +164,10 @@ class AccessRecorder:
         wanted = find_program(self.program, grid)
         place = (function.__name__, code.co_filename, code.co_firstlineno)
         self.launches.append(LaunchRecord(*place, grid, dtypes, wanted))
+
+    def wants(self, launch: int, program: Program) -> bool:
+        """True if this is the program of that launch that was asked for."""
+        return launch < len(self.launches) and self.launches[launch].wanted == program
 
     def split(self, access: Access) -> None:
         lanes = access.flat >> np.uint64(REGION_BITS)

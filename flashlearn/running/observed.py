@@ -13,6 +13,7 @@ from flashlearn.exercise import Inputs
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.launcher import LauncherWatch
 from flashlearn.interpreter.nan_origin import NanBuilder
 from flashlearn.interpreter.products import ProductBuilder
@@ -29,6 +30,9 @@ from flashlearn.running.evidence import Evidence, Output, SeenRace
 from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, plain_launch
 from flashlearn.running.plain import as_tuple, plain
+
+EVENTS = 40_000
+"""Events of Gluon kernels that a trace keeps: one program's, so more than a session does."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +170,12 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
     recorder = AccessRecorder(how.program)
     kept: dict[int, torch.UntypedStorage] = {}
     given = tree_map(lambda value: _on_cpu(value, kept), inputs)
-    crashed = False
+    crashed, line = False, Timeline()
     try:
         with observing() as (session, _), deadline(how.limit):
             session.memory.recorder = recorder
+            line = session.timeline
+            line.most, line.chosen = EVENTS, recorder.wants
             try:
                 caller.call(given)
             finally:
@@ -179,9 +185,10 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
             raise
         ended = raised(error, how.limit, caller.function)
         sentence = ended.sentence or "not started: the stub is still there"
-        recording = Recording(recorder.launches, sentence, ended.place, crashed)
+        events = tuple(line.events)
+        recording = Recording(recorder.launches, sentence, ended.place, crashed, events, line.dropped)
         return Evidence(raised=ended, recording=recording)
-    return Evidence(recording=Recording(recorder.launches))
+    return Evidence(recording=Recording(recorder.launches, timeline=tuple(line.events), dropped=line.dropped))
 
 
 def _on_cpu(value: Any, kept: dict[int, torch.UntypedStorage]) -> Any:

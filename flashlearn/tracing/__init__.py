@@ -33,9 +33,10 @@ from flashlearn.outcome import Place
 from flashlearn.running.answer import Here
 from flashlearn.running.circumstances import Traced
 from flashlearn.tracing import html, narration, text
+from flashlearn.tracing.program_timeline import ProgramTimeline
 from flashlearn.tracing.steps import Source, Step, Steps, steps_of
 
-__all__ = ["Trace", "TraceError", "trace"]
+__all__ = ["ProgramTimeline", "Trace", "TraceError", "trace"]
 
 
 class TraceError(ValueError):
@@ -51,7 +52,8 @@ class Trace:
     """One program of one launch. Jupyter shows it as a picture to step through, `print` as a table.
 
     `steps` are its accesses in order (`left_out` more were only counted). `sentence` says what ended the
-    call early, at `place`; empty if nothing did. `launches` names all launches of the call.
+    call early, at `place`; empty if nothing did. `launches` names all launches of the call. `timeline` is
+    what the program did when, by the observer's model; None for a kernel in Triton.
     """
 
     launch: LaunchRecord
@@ -61,6 +63,7 @@ class Trace:
     sentence: str = ""
     place: Place | None = None
     note: str = ""
+    timeline: ProgramTimeline | None = None
 
     @property
     def kernel(self) -> str:
@@ -133,7 +136,8 @@ def trace(
     `function` is the launcher; it is called as `function(*inputs, **named)` with copies of the tensors.
     `program` is a number or a tuple of indices; by default the program in the middle of the grid, or the
     one that crashed. `launch` is the kernel's name, or the launch's number from 0 on, where the launcher
-    makes several; by default the launch that asked for most bytes.
+    makes several; by default the launch that asked for most bytes. Of a Gluon kernel it also has the
+    timeline: `trace(…).timeline` alone, or a part of it by `trace(…).timeline.between(2000, 6000)`.
 
     A kernel that is wrong or crashes is traced as far as it came. Raises TraceError if no kernel was
     launched, if there is no such launch or program, and for arrays or lists in place of tensors.
@@ -147,7 +151,18 @@ def trace(
     chosen = recording.launches[number]
     names = tuple(one.kernel for one in recording.launches)
     run, note = _choose_run(recording, chosen, program)
-    return Trace(chosen, run, names, number, recording.sentence, recording.place, note)
+    drawn = _timeline(recording, number, run.program)
+    return Trace(chosen, run, names, number, recording.sentence, recording.place, note, drawn)
+
+
+def _timeline(recording: Recording, number: int, program: Program) -> ProgramTimeline | None:
+    events = [event for event in recording.timeline if event.launch == number]
+    if not any(event.program == program for event in events) and recording.crashed and events:
+        program = events[-1].program  # the one that a fault ended had touched no tensor yet
+    own = tuple(event for event in events if event.program == program)
+    if not own:
+        return None
+    return ProgramTimeline(own, recording.launches[number].kernel, program, dropped=recording.dropped)
 
 
 def _refuse(function: Any, inputs: tuple, named: dict[str, Any], program: Any) -> None:

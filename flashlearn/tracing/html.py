@@ -55,6 +55,10 @@ def _page(trace: Trace, steps: tuple[Step, ...]) -> str:
             (narration.DONE[v], maps.COLOURS[v]) for v in narration.DOES if any(s.verb == v for s in steps)
         ],
         hatched=any(step.masked for step in steps),
+        timeline=trace.timeline,
+        said=narration.timeline(trace.timeline) if trace.timeline else [],
+        waits=narration.waits(trace.timeline) if trace.timeline else [],
+        waits_head=narration.WAITS_HEAD,
         rows=narration.table(trace),
         head=narration.TABLE_HEAD,
         count=math.prod(trace.grid),

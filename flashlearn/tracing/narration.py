@@ -10,10 +10,13 @@ from flashlearn.report.units import byte_size, plural
 if TYPE_CHECKING:
     from flashlearn.interpreter.recorder import Program, Tally
     from flashlearn.tracing import Trace
+    from flashlearn.tracing.program_timeline import ProgramTimeline
     from flashlearn.tracing.steps import Step
 
 DOES = {"read": "reads", "write": "writes", "update": "updates"}
 DONE = {"read": "read", "write": "written", "update": "updated"}
+WAITS_HEAD = ("partition", "line", "", "for", "times", "held up", "cycles", "of all")
+"""Of the table of waits of a Gluon kernel."""
 TABLE_HEAD = ("tensor", "", "requested", "each once", "again", "masked out")
 """Of the table of totals; the last four columns come twice, for the program and for the launch."""
 
@@ -62,6 +65,25 @@ def remarks(trace: Trace) -> list[str]:
             "but not kept one by one."
         )
     return said
+
+
+def timeline(of: ProgramTimeline) -> list[str]:
+    """What the timeline says in words."""
+    said = [f"By the observer's model it takes {round(of.cycles):,} cycles.", *of.sentences]
+    if of.dropped:
+        said.append(f"The program goes on for {plural(of.dropped, 'event')} that are not kept.")
+    return said
+
+
+def waits(of: ProgramTimeline) -> list[tuple[str, ...]]:
+    """A row for each line that was held up: who, where, for what, how often, how long."""
+    whole = max(of.cycles, 1.0)
+    return [
+        (w.partition, str(w.line), w.text, w.what, str(w.times), str(w.held), f"{round(w.cycles):,}",
+         share(w.cycles / whole))
+        for w in of.waits
+        if w.held
+    ]  # fmt: skip
 
 
 def share(value: float) -> str:

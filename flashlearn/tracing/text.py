@@ -22,6 +22,8 @@ def render(trace: Trace) -> str:
     """The trace as plain text."""
     parts = [f"{trace.kernel}, {narration.headline(trace)}"]
     parts += [textwrap.fill(remark, WIDTH) for remark in narration.remarks(trace)]
+    if trace.timeline is not None:
+        parts.append("\n".join(textwrap.fill(said, WIDTH) for said in narration.timeline(trace.timeline)))
     if trace.steps:
         parts.append("\n".join(_steps(trace.steps)))
     if trace.launch.tallies:

@@ -66,7 +66,7 @@ class Clocked:
         """Keep an event of the running partition."""
         return self.timeline.note(
             launch=self.launch, program=self.program, partition=self.me.name, what=what, begin=begin, end=end,
-            place=place, **facts,
+            place=place, index=self.me.index, **facts,
         )  # fmt: skip
 
     def step(self, what: str, cycles: float, place: Place | None, **facts: Any) -> int:

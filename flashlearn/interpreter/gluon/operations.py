@@ -51,6 +51,7 @@ class GluonOperations:
         """Run one program of the grid to its end. Raises SyncError."""
         whose = self.launch_number, self.memory.program
         place, counters = self.memory.place, self.operations
+        self.timeline.begin(*whose)
         self.block = Block(self.kernel, self.warps, self.order, place, counters, self.timeline, whose)
         try:
             program(**arguments)

@@ -15,7 +15,7 @@ figure.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from flashlearn.outcome import Place
@@ -24,7 +24,7 @@ LANES, SPECIAL_LANES, SHARED_BYTES = 128, 16, 64
 TENSOR_OPERATIONS = 4096
 COPY_LATENCY, COPY_BYTES = 600, 64
 MOST = 4_000
-"""So many events are kept of a session; `Timeline.dropped` counts the others."""
+"""So many events are kept of a session, unless more are asked for."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class TimelineEvent:
     and `buffer` are names as the kernel has them, with an index: "full[1]". `phase` counts a barrier's phases
     from 0. `after` are the numbers of the events that it had to wait for: of a wait, the arrivals and copies
     that completed the phase; of a wgmma's wait, the product. `launch` and `program` say whose it is.
+    `index` is the partition's number: 0 is the one that the kernel itself goes on as.
     """
 
     number: int
@@ -52,6 +53,7 @@ class TimelineEvent:
     phase: int = -1
     bytes: int = 0
     after: tuple[int, ...] = ()
+    index: int = 0
 
 
 WHATS = (
@@ -62,18 +64,37 @@ WHATS = (
 
 @dataclass
 class Timeline:
-    """The events of a session's Gluon launches, in the order in which they were noted."""
+    """The events of a session's Gluon launches, in the order in which they were noted.
+
+    With `chosen` only those programs are kept that it says yes to, by launch and program, and the one that
+    ran last, which a fault may have ended. `most` events are kept; `dropped` counts the others.
+    """
 
     events: list[TimelineEvent] = field(default_factory=list)
     dropped: int = 0
+    most: int = MOST
+    chosen: Callable[[int, tuple[int, int, int]], bool] | None = None
+    _begun: int = 0  # where the events of the program that runs begin
+    _dropped: int = 0
+    _noted: int = 0
+
+    def begin(self, launch: int, program: tuple[int, int, int]) -> None:
+        """Another program begins to run: the one before is forgotten, if nobody wants it."""
+        if self.chosen is not None and self._begun < len(self.events):
+            before = self.events[-1]
+            if not self.chosen(before.launch, before.program):
+                del self.events[self._begun :]
+                self.dropped = self._dropped
+        self._begun, self._dropped = len(self.events), self.dropped
 
     def note(self, **facts) -> int:
         """Keep an event; its number, or −1 if there are too many."""
-        if len(self.events) >= MOST:
+        if len(self.events) >= self.most:
             self.dropped += 1
             return -1
-        self.events.append(TimelineEvent(len(self.events), **facts))
-        return len(self.events) - 1
+        self._noted += 1
+        self.events.append(TimelineEvent(self._noted - 1, **facts))
+        return self._noted - 1
 
 
 def arithmetic(before: Mapping[str, int], now: Mapping[str, int]) -> float:

@@ -1,0 +1,238 @@
+"""The timeline of a Gluon program as one SVG: partitions as lanes, barriers as edges, waits as hollow boxes.
+
+A box's colour is that of its slot in the ring, in whatever lane. Grey text and mid-tone colours on no ground
+serve light and dark pages alike. Every box has a `<title>`, which a page that shows the SVG inline gives as a
+tooltip.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from flashlearn.tracing.lanes import COPIES, PRODUCTS, Box, Edge, Scene, index_of, ring_of
+from flashlearn.tracing.waited import count
+
+GREY = "#797979"
+PALETTE = ("#3a78c9", "#b8602a", "#11857a", "#b6509a", "#6d7f1f", "#8067c8")  # as the lessons draw them
+WIDTH, GUTTER, RIGHT = 824, 150, 12  # pixels
+PLOT = WIDTH - GUTTER - RIGHT
+TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, between lanes
+LETTER = 5.6  # pixels of a character in 10 px
+LANE_LETTERS, ROW_LETTERS = 19, 13  # of a name at the left
+MODEL = (
+    "Cycles of a simple model, not measured: 128 lanes and 16 exponentials a cycle in each partition,",
+    "4096 operations on the tensor core, copies at 64 bytes a cycle that take 600 more to arrive.",
+    "Who waits for whom is the kernel's own; lengths on a GPU are others.",
+)
+
+
+def svg(scene: Scene) -> str:
+    """The picture, 824 pixels wide."""
+    tops, heights, bottom = _places(scene)
+    draw = _Drawing(scene, tops, heights)
+    parts = [
+        *draw.lanes(),
+        *(draw.edge(edge) for edge in scene.edges),
+        *(draw.box(box) for box in scene.boxes),
+        *(draw.tip(edge) for edge in scene.edges if edge.held),
+        *_axis(scene, bottom),
+        *_legend(scene, bottom + 40),
+    ]
+    height = bottom + 62 + 15 * len(MODEL)
+    said = "".join(
+        f'<text x="2" y="{bottom + 64 + 15 * number}" font-size="11">{escape(line)}</text>'
+        for number, line in enumerate(MODEL)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
+        f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="system-ui, sans-serif" font-size="10" '
+        f'fill="{GREY}">{"".join(parts)}{said}</svg>'
+    )
+
+
+def _places(scene: Scene) -> tuple[list[float], list[int], float]:
+    """The upper edge and the height of every row, and where the lanes end."""
+    tops, heights, y, lane = [], [], 4.0, None
+    for row in scene.rows:
+        if lane is not None and row.lane != lane:
+            y += BETWEEN
+        lane = row.lane
+        height = THIN if row.lane in (COPIES, PRODUCTS) else TALL
+        tops.append(y)
+        heights.append(height)
+        y += height
+    return tops, heights, y
+
+
+class _Drawing:
+    def __init__(self, scene: Scene, tops: list[float], heights: list[int]):
+        self.scene, self.tops, self.heights = scene, tops, heights
+
+    def x(self, cycles: float) -> float:
+        begin, end = self.scene.begin, self.scene.end
+        inside = min(max(cycles, begin), end)
+        return GUTTER + (inside - begin) / max(end - begin, 1.0) * PLOT
+
+    def lanes(self) -> list[str]:
+        """The names at the left and a hair line under each row."""
+        parts, before = [], None
+        for row, top, height in zip(self.scene.rows, self.tops, self.heights, strict=True):
+            middle = top + height / 2 + 4
+            if row.lane != before:
+                name = escape(_short(row.lane, LANE_LETTERS))
+                bold = 'font-size="12" font-weight="600"'
+                parts.append(f'<text x="2" y="{middle:.1f}" {bold}>{name}</text>')
+            if row.name:
+                name = escape(_short(row.name, ROW_LETTERS))
+                parts.append(f'<text x="{GUTTER - 6}" y="{middle:.1f}" text-anchor="end">{name}</text>')
+            under = top + height - 0.5
+            parts.append(
+                f'<path d="M{GUTTER} {under:.1f}H{WIDTH - RIGHT}" stroke="{GREY}" stroke-opacity="0.25"/>'
+            )
+            before = row.lane
+        return parts
+
+    def box(self, box: Box) -> str:
+        """A box with its tooltip, and its label where there is room."""
+        left, right = self.x(box.begin), self.x(box.end)
+        top, height = self.tops[box.row] + 2, self.heights[box.row] - 4
+        colour = _colour(box.slot)
+        said = f"<title>{escape(_said(box))}</title>"
+        if box.kind == "signal":
+            mark = f'd="M{left:.1f} {top + height:.1f}v-7" stroke="{colour}" stroke-width="2"'
+            return f"<path {mark}>{said}</path>"
+        width = right - left if box.kind == "wait" else max(right - left, 1.2)
+        at = f'x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height}"'
+        shape = f"<rect {at} {LOOKS[box.kind].format(colour=colour)}>{said}</rect>"
+        label = _fitting(width, *_labels(box))
+        if not label:
+            return shape
+        middle, base = left + width / 2, top + height / 2 + 3.6
+        ink = "" if box.kind == "wait" else ' fill="#ffffff"'
+        where = f'x="{middle:.1f}" y="{base:.1f}" text-anchor="middle" pointer-events="none"'
+        return f"{shape}<text {where}{ink}>{escape(label)}</text>"
+
+    def ends(self, edge: Edge) -> tuple[float, float, float, float, bool]:
+        """Where an edge leaves its cause and meets its wait, and whether it leads downwards."""
+        down = self.tops[edge.target] > self.tops[edge.source]
+        y1 = self.tops[edge.source] + (self.heights[edge.source] - 2 if down else 2)
+        y2 = self.tops[edge.target] + (2 if down else self.heights[edge.target] - 2)
+        return self.x(edge.left), y1, self.x(edge.seen), y2, down
+
+    def edge(self, edge: Edge) -> str:
+        """A line from where the cause ended to where the wait saw it; faint where nobody was held up."""
+        if edge.source == edge.target:
+            return ""
+        x1, y1, x2, y2, _ = self.ends(edge)
+        strength = "1.2" if edge.held else '0.8" stroke-opacity="0.4" stroke-dasharray="1 2'
+        line = f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+        return f'<path d="{line}" stroke="{_colour(edge.slot)}" stroke-width="{strength}"/>'
+
+    def tip(self, edge: Edge) -> str:
+        """The head of an edge's arrow."""
+        _, _, x, y, down = self.ends(edge)
+        return f'<path d="M{x:.1f} {y:.1f}l-2.8 {-5 if down else 5}h5.6z" fill="{_colour(edge.slot)}"/>'
+
+
+LOOKS = {
+    "wait": f'rx="3" fill="{GREY}" fill-opacity="0.04" stroke="{{colour}}" stroke-width="1.2" '
+    'stroke-dasharray="3 2"',
+    "copy": 'rx="1.5" fill="{colour}"',
+    "product": 'rx="1.5" fill="{colour}"',
+    "compute": f'fill="{GREY}" fill-opacity="0.62"',
+    "shared": f'fill="{GREY}" fill-opacity="0.32"',
+}
+
+
+def _short(name: str, room: int) -> str:
+    """A name in so many letters."""
+    name = name.removesuffix("_kernel")
+    return name if len(name) <= room else name[: room - 1] + "…"
+
+
+def _colour(slot: int) -> str:
+    return PALETTE[slot % len(PALETTE)] if slot >= 0 else GREY
+
+
+def _labels(box: Box) -> tuple[str, ...]:
+    """What may stand in a box, the longest first."""
+    if box.kind == "wait":
+        cycles = count(box.end - box.begin)
+        return f"{box.label} {cycles}", cycles
+    if box.kind not in ("copy", "product"):
+        return ()
+    ring, index = ring_of(box.label), index_of(box.label)
+    short = ring.split("_")[0]
+    at = f"[{index}]" if index >= 0 else ""
+    return box.label, f"{short}{at}", short, str(box.slot) if box.slot >= 0 else ""
+
+
+def _fitting(width: float, *labels: str) -> str:
+    """The first label that has room."""
+    return next((label for label in labels if label and len(label) * LETTER + 4 <= width), "")
+
+
+def _said(box: Box) -> str:
+    """The tooltip: what it was, from when to when, and the lines."""
+    first = box.about[0]
+    span = f"{count(box.begin)} to {count(box.end)}"
+    did = {
+        "copy": f"{first.what} of {', '.join(e.buffer for e in box.about)}" if first.buffer else first.what,
+        "product": f"{first.what} by {first.partition} of {first.buffer}",
+        "wait": f"{first.partition} waits {count(box.end - box.begin)} cycles for {box.label}",
+        "compute": f"{first.partition} computes",
+        "shared": f"{first.partition}: {first.what} {box.label}".strip(),
+        "signal": f"{first.partition}: {', '.join(dict.fromkeys(e.what for e in box.about))} {box.label}",
+    }[box.kind]
+    if box.kind == "copy" and first.barrier:
+        did += f", which completes phase {first.phase} of {first.barrier}"
+    if first.what == "wait" and first.phase >= 0:
+        did += f", phase {first.phase}"
+    lines = dict.fromkeys(e.place.line for e in box.about if e.place)
+    where = f"; line{'s' if len(lines) > 1 else ''} {', '.join(map(str, sorted(lines)[:6]))}" if lines else ""
+    return f"{did} (cycles {span}{where})"
+
+
+def _axis(scene: Scene, bottom: float) -> list[str]:
+    span = max(scene.end - scene.begin, 1.0)
+    step = next(s for p in range(12) for s in (10**p, 2 * 10**p, 5 * 10**p) if span / s <= 8)
+    parts = [f'<path d="M{GUTTER} {bottom + 4:.1f}H{WIDTH - RIGHT}" stroke="{GREY}"/>']
+    at = -(-scene.begin // step) * step
+    while at <= scene.end:
+        x = GUTTER + (at - scene.begin) / span * PLOT
+        parts.append(f'<path d="M{x:.1f} {bottom + 4:.1f}v4" stroke="{GREY}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 19:.1f}" text-anchor="middle">{count(at)}</text>')
+        at += step
+    parts.append(f'<text x="2" y="{bottom + 19:.1f}" font-size="12">cycles</text>')
+    return parts
+
+
+def _legend(scene: Scene, y: float) -> list[str]:
+    """What the shapes and colours mean; only what the picture has."""
+    kinds = {box.kind for box in scene.boxes}
+    slots = sorted({box.slot for box in scene.boxes if box.slot >= 0})
+    swatch = '<rect y="-9" width="14" height="10"'
+    entries = [(f'{swatch} fill="{_colour(slot)}"/>', f"slot {slot}") for slot in slots[: len(PALETTE)]]
+    if len(slots) > len(PALETTE):
+        entries[-1] = (entries[-1][0], f"slot {slots[len(PALETTE) - 1]}, and colours again")
+    marks = {
+        "compute": (f'{swatch} fill="{GREY}" fill-opacity="0.62"/>', "computes"),
+        "shared": (f'{swatch} fill="{GREY}" fill-opacity="0.32"/>', "loads or stores shared memory"),
+        "wait": (f'{swatch} rx="3" fill="none" stroke="{GREY}" stroke-dasharray="3 2"/>', "waits"),
+        "signal": (f'<path d="M7 1v-7" stroke="{GREY}" stroke-width="2"/>', "arrives, expects, fences"),
+    }
+    entries += [mark for kind, mark in marks.items() if kind in kinds]
+    if scene.edges:
+        entries.append(
+            (
+                f'<path d="M7 -10V-2" stroke="{GREY}"/><path d="M7 1l-2.6 -5h5.2z" fill="{GREY}"/>',
+                "ends a wait",
+            )
+        )
+    parts, x = [], 2.0
+    for mark, name in entries:
+        parts.append(
+            f'<g transform="translate({x:.0f} {y:.1f})">{mark}<text x="19">{escape(name)}</text></g>'
+        )
+        x += 19 + LETTER * len(name) + 14
+    return parts

@@ -24,7 +24,7 @@ CROWDED = 26  # copies, products or waits in a row; more are not drawn unless th
 
 
 @dataclass(frozen=True)
-class Row:
+class LaneRow:
     """One row of the picture: the lane it belongs to, and its own name where the lane has several."""
 
     lane: str
@@ -64,7 +64,7 @@ class Edge:
 class Scene:
     """A window of a program's time, in cycles: from `begin` to `end`, of `whole` in all."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LaneRow, ...]
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
     begin: float
@@ -75,7 +75,7 @@ class Scene:
 def scene(events: Sequence[TimelineEvent], window: tuple[float, float] | None, width: int) -> Scene:
     """What is drawn of one program's events on `width` pixels. Without a window: what can be told apart."""
     whole = max((event.end for event in events), default=0.0)
-    rows = _Rows(events)
+    rows = _Layout(events)
     boxes = [*_copies(events, rows), *_products(events, rows), *_own(events, rows)]
     begin, end = window or (0.0, _readable(boxes, whole))
     inside = [box for box in boxes if box.end >= begin and box.begin <= end]
@@ -94,7 +94,7 @@ def scene(events: Sequence[TimelineEvent], window: tuple[float, float] | None, w
     )
 
 
-class _Rows:
+class _Layout:
     """The rows of a picture: copies above, partitions (those that ask for copies first), products below."""
 
     def __init__(self, events: Sequence[TimelineEvent]):
@@ -107,9 +107,9 @@ class _Rows:
         if self.together:
             loads = dict.fromkeys(re.sub(INDEXED, "", key) for key in loads)
         products = dict.fromkeys(self.names[e.index] for e in events if e.what == "wgmma")
-        self.all = [Row(COPIES, key) for key in loads]
-        self.all += [Row(self.names[index], "") for index in order]
-        self.all += [Row(PRODUCTS, name if len(products) > 1 else "") for name in products]
+        self.all = [LaneRow(COPIES, key) for key in loads]
+        self.all += [LaneRow(self.names[index], "") for index in order]
+        self.all += [LaneRow(PRODUCTS, name if len(products) > 1 else "") for name in products]
         self.of_partition = {index: len(loads) + at for at, index in enumerate(order)}
         self.of_copies = {key: at for at, key in enumerate(loads)}
         self.of_products = {name: len(self.all) - len(products) + at for at, name in enumerate(products)}
@@ -171,7 +171,7 @@ def _slots(events: Iterable[TimelineEvent]) -> dict[int, int]:
     return found
 
 
-def _copies(events: Sequence[TimelineEvent], rows: _Rows) -> list[Box]:
+def _copies(events: Sequence[TimelineEvent], rows: _Layout) -> list[Box]:
     """Copies; those that complete one phase of a barrier together are one box."""
     groups: dict[tuple, list[TimelineEvent]] = {}
     for event in events:
@@ -188,7 +188,7 @@ def _copies(events: Sequence[TimelineEvent], rows: _Rows) -> list[Box]:
     return boxes
 
 
-def _products(events: Sequence[TimelineEvent], rows: _Rows) -> list[Box]:
+def _products(events: Sequence[TimelineEvent], rows: _Layout) -> list[Box]:
     return [
         Box(rows.row(e), "product", e.begin, e.end, e.buffer.split(", ")[-1], rows.slots[e.number], (e,))
         for e in events
@@ -196,7 +196,7 @@ def _products(events: Sequence[TimelineEvent], rows: _Rows) -> list[Box]:
     ]
 
 
-def _own(events: Sequence[TimelineEvent], rows: _Rows) -> list[Box]:
+def _own(events: Sequence[TimelineEvent], rows: _Layout) -> list[Box]:
     """What partitions do themselves, and where they wait."""
     boxes = []
     for e in events:
@@ -242,7 +242,7 @@ def _folded(boxes: Sequence[Box], pixel: float) -> list[Box]:
     return kept
 
 
-def _edges(events: Sequence[TimelineEvent], rows: _Rows) -> list[Edge]:
+def _edges(events: Sequence[TimelineEvent], rows: _Layout) -> list[Edge]:
     """For every wait, an edge from the event that came last of those it waited for."""
     by_number = {event.number: event for event in events}
     found = []

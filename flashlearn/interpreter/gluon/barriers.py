@@ -32,9 +32,9 @@ class Barrier:
     latest: float = 0.0
     released: Knowledge = field(default_factory=Knowledge)
     gathered: Knowledge = field(default_factory=Knowledge)
-    arrivals: list[tuple[Any, Place | None, int]] = field(
+    arrivals: list[tuple[Any, Place | None, int, int]] = field(
         default_factory=list
-    )  # all: who, where, which phase
+    )  # all: who, where, which phase, counting how many
     events: list[int] = field(default_factory=list)
     completing: tuple[int, ...] = ()  # the events that completed the last phase
     expects: list[tuple[int, Place | None]] = field(default_factory=list)

@@ -96,7 +96,7 @@ class Block(Meetings):
 def _held(partition: Partition) -> dict[str, Any]:
     """What a partition waits for, as facts."""
     wait, barrier = partition.waiting, partition.waiting.barrier
-    last, where, _ = barrier.arrivals[-1] if barrier.arrivals else (None, None, 0)
+    last, where, *_ = barrier.arrivals[-1] if barrier.arrivals else (None, None)
     return {
         "who": partition.name,
         "line": wait.place.line if wait.place else 0,
@@ -105,6 +105,8 @@ def _held(partition: Partition) -> dict[str, Any]:
         "completed": barrier.completed,
         "pending": barrier.pending,
         "count": barrier.count,
+        "init_line": barrier.place.line if barrier.place else 0,
+        "first": barrier.number not in partition.waits,
         "expected": barrier.expected,
         "copied": barrier.copied,
         "arrived": last.name if last else "",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.clocked import Clocked
+from flashlearn.interpreter.gluon.partitions import Partition
 from flashlearn.interpreter.gluon.shared_memory import Allocation, SharedView, Touch, leave, meets
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.outcome import Place
@@ -81,14 +83,36 @@ class Buffers(Clocked):
         if earlier.writes and barrier is not None:
             facts |= {"barrier": barrier.name, "phase": earlier.phase, "writes": writes}
             passed = me.waits.get(barrier.number)
-            if passed is not None and passed[2] <= earlier.phase:
-                facts |= {"parity": passed[1], "completed": passed[2]}
-                return self.fail("phase is off", place, earlier.place, passed[0], **facts)
+            if passed is not None and passed.completed <= earlier.phase:
+                facts |= {"own": earlier.partition is me}
+                if any(copy is earlier for copy in self.loads[passed.copies :]) and passed.completed:
+                    return self.fail("refilled before read", place, earlier.place, passed.place, **facts)
+                facts |= {"parity": passed.parity, "completed": passed.completed}
+                return self.fail("phase is off", place, earlier.place, passed.place, **facts)
             return self.fail("copy not waited for", place, earlier.place, **facts)
         if earlier.what in ("wgmma", "tma store", "cp.async") and me.known.knows(*earlier.issued):
             own = earlier.partition is me
             return self.fail(f"{earlier.what} not waited for", place, earlier.place, own=own, **facts)
+        if writes and (alone := self._alone(earlier.partition)):
+            facts |= {"alone": alone}
         kind = (
             "overwritten" if writes and not earlier.writes else "two writers" if writes else "unordered read"
         )
         return self.fail(kind, place, earlier.place, **facts)
+
+    def _alone(self, other: Partition) -> dict[str, Any]:
+        """If a phase that the running partition waited for was completed without `other`: by whom, and where.
+
+        Only phases in which one arrival counted for several are told, where `other` arrives too.
+        """
+        for barrier in self.barriers.values():
+            passed = self.me.waits.get(barrier.number)
+            if passed is None or not passed.completed:
+                continue
+            phase = [arrival for arrival in barrier.arrivals if arrival[2] == passed.completed - 1]
+            several = [arrival for arrival in phase if arrival[3] > 1]
+            if several and all(arrival[0] is not other for arrival in phase):
+                who, where, _, count = several[0]
+                line = where.line if where else 0
+                return {"who": who.name, "line": line, "count": count, "barrier": barrier.name}
+        return {}

@@ -6,7 +6,7 @@ import heapq
 
 from flashlearn.interpreter.gluon.barriers import Barrier
 from flashlearn.interpreter.gluon.flights import Flights
-from flashlearn.interpreter.gluon.partitions import BarrierWait
+from flashlearn.interpreter.gluon.partitions import BarrierWait, PassedWait
 from flashlearn.interpreter.gluon.shared_memory import SharedView
 from flashlearn.outcome import Place
 
@@ -54,7 +54,7 @@ class Meetings(Flights):
         if what == "expect" and not barrier.pending:
             first = barrier.arrivals[-1][1]
             raise self.fail("expected again", place, first, barrier=barrier.name, phase=barrier.completed,
-                            lacks=barrier.expected - barrier.landed)  # fmt: skip
+                            lacks=barrier.expected - barrier.landed, asked=barrier.copied)  # fmt: skip
         if count > barrier.pending:
             raise self.fail("arrival too many", place, barrier.place, barrier=barrier.name, count=count,
                             pending=barrier.pending, of=barrier.count)  # fmt: skip
@@ -62,7 +62,7 @@ class Meetings(Flights):
         if what == "expect":
             barrier.expected += size
             barrier.expects.append((size, place))
-        barrier.arrivals.append((me, place, barrier.completed))
+        barrier.arrivals.append((me, place, barrier.completed, count))
         barrier.gathered.take(me.known)
         me.tick()
         event = self.step(what, 1, place, barrier=barrier.name, phase=barrier.completed)
@@ -96,12 +96,12 @@ class Meetings(Flights):
         self.rest()
         place, me = self.place(), self.me
         begin = me.now
-        at_once = self.baton.wait(BarrierWait(lambda: barrier.passes(parity), barrier, parity, place))
+        self.baton.wait(BarrierWait(lambda: barrier.passes(parity), barrier, parity, place))
         me.known.take(barrier.released)
         me.known.seen[barrier.agent] = barrier.completed
         if barrier.completed:
             me.now = max(me.now, barrier.completed_at)
-        me.waits[barrier.number] = (place, parity, barrier.completed, at_once)
+        me.waits[barrier.number] = PassedWait(place, parity, barrier.completed, len(self.loads))
         self._counted = dict(self.counters)
         after = tuple(event for event in barrier.completing if event >= 0)
         self.note("wait", begin, me.now, place, issued=begin, barrier=barrier.name,

@@ -12,7 +12,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from flashlearn.interpreter.gluon.knowledge import Agent, Knowledge
 from flashlearn.outcome import Place
@@ -36,6 +36,15 @@ class BarrierWait:
     place: Place | None
 
 
+class PassedWait(NamedTuple):
+    """A wait that is over: what it asked for, how many phases were over then, how many copies were issued."""
+
+    place: Place | None
+    parity: int
+    completed: int
+    copies: int
+
+
 @dataclass
 class Partition:
     """A group of warps with its own program, and what it knows of the others."""
@@ -50,7 +59,7 @@ class Partition:
     issued: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     records: dict[str, list] = field(default_factory=dict)
-    waits: dict[int, tuple] = field(default_factory=dict)
+    waits: dict[int, PassedWait] = field(default_factory=dict)  # by barrier: the last one
     go: threading.Lock = field(default_factory=threading.Lock)
     thread: threading.Thread | None = None
 

@@ -61,7 +61,28 @@ def _phase(fault: SyncFault, f: Mapping[str, Any]) -> str:
         f"copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is {f['phase'] & 1}. The wait "
         "in "
         f"{_at(fault, 2)} asked for parity {f['parity']}, with {_phases(f['completed'])} over, and went "
-        "on at once. A wait's parity changes each time the ring has gone round: i // stages & 1."
+        f"on at once. {_parity(f['phase'])}"
+    )
+
+
+def _parity(phase: int) -> str:
+    if phase == 0:
+        return "The first phase of a barrier has parity 0; a fresh barrier lets a wait for parity 1 through."
+    return "A wait's parity changes with each use of the barrier: in a ring, i // stages & 1."
+
+
+@_kind("refilled before read")
+def _refilled(fault: SyncFault, f: Mapping[str, Any]) -> str:
+    whose = "" if f["own"] else f" of `{f['other']}`"
+    mend = (
+        "Ask for a copy into a slot behind the line that reads its tile."
+        if f["own"]
+        else f"`{f['other']}` waits, before it fills a slot, for a barrier on which its readers arrive."
+    )
+    return (
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy{whose} of {_at(fault, 1)} may already be "
+        f"filling it again: the wait in {_at(fault, 2)} was for the tile that was there before, and nobody "
+        f"had read that yet. {mend}"
     )
 
 
@@ -104,8 +125,18 @@ def _overwritten(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} before `{f['other']}`, which {DID[f['did']]} in "
         f"{_at(fault, 1)}, has given it back: nothing that `{f['who']}` waited for says that this is done. "
-        f"`{f['other']}` arrives on a barrier behind that line, and `{f['who']}` waits for it."
+        f"{_given_back(f)}"
     )
+
+
+def _given_back(f: Mapping[str, Any]) -> str:
+    alone = f.get("alone")
+    if alone:
+        return (
+            f"The phase of `{alone['barrier']}` that it waited for was complete without `{f['other']}`: "
+            f"`{alone['who']}` arrives in line {alone['line']} with count={alone['count']}."
+        )
+    return f"`{f['other']}` has to arrive on a barrier behind that line, and `{f['who']}` to wait for it."
 
 
 @_kind("two writers")
@@ -217,9 +248,19 @@ def _again(fault: SyncFault, f: Mapping[str, Any]) -> str:
         f"`{f['who']}` calls `mbarrier.expect` on `{f['barrier']}` in {_at(fault, 0)} while its phase "
         f"{f['phase']} still "
         f"waits for {f['lacks']} bytes (expected in {_at(fault, 1)}): all have arrived in that phase "
-        "already. Nobody has "
-        "waited for the buffer to be free: before it is filled again, wait for the barrier on which its "
-        "readers arrive."
+        f"already. {_too_early(f)}"
+    )
+
+
+def _too_early(f: Mapping[str, Any]) -> str:
+    if not f["asked"]:
+        return (
+            "No copy into a buffer of that barrier was asked for in between: an expectation and its copies "
+            "name the same barrier."
+        )
+    return (
+        "So nobody can have waited for the tile that is on its way there. Before a slot is filled again, its "
+        "readers are waited for; or another slot is meant."
     )
 
 
@@ -295,18 +336,33 @@ def _nested(fault: SyncFault, f: Mapping[str, Any]) -> str:
 
 @_kind("deadlock")
 def _deadlock(fault: SyncFault, f: Mapping[str, Any]) -> str:
-    fresh = any(not w["completed"] and not w["arrived"] for w in f["waiting"])
-    hint = (
-        " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who comes "
-        "first asks "
-        "for parity 1."
-    )
-    return f"All wait, for ever: {'; '.join(map(_held, f['waiting']))}.{hint if fresh else ''}"
+    silent = [w for w in f["waiting"] if not w["completed"] and not w["arrived"]]
+    fresh = [w for w in silent if w["first"]]
+    again = [w for w in silent if not w["first"]]
+    partly = [w for w in f["waiting"] if 0 < w["pending"] < w["count"]]
+    hint = ""
+    if partly:
+        w = partly[0]
+        hint = (
+            f" In this phase of `{w['barrier']}` {w['count'] - w['pending']} of {w['count']} have arrived: "
+            "somebody arrives too seldom, or `init` counts too many."
+        )
+    elif again:
+        hint = (
+            f" Nobody has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for it "
+            "again: who has used what it guards says so with `mbarrier.arrive`."
+        )
+    elif fresh:
+        hint = (
+            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who comes "
+            "first asks for parity 1."
+        )
+    return f"All wait, for ever: {'; '.join(map(_held, f['waiting']))}.{hint}"
 
 
 def _held(w: Mapping[str, Any]) -> str:
     missing = (
-        f"lacks {w['pending']} of {w['count']} arrivals"
+        f"lacks {_arrivals(w['pending'], w['count'])} that line {w['init_line']} asks for"
         if w["pending"]
         else f"lacks {w['expected'] - w['copied']} bytes"
     )
@@ -320,3 +376,9 @@ def _held(w: Mapping[str, Any]) -> str:
         f"{w['parity']}), which "
         f"{missing}: {last}"
     )
+
+
+def _arrivals(pending: int, count: int) -> str:
+    if pending < count:
+        return f"{pending} of the {count} arrivals"
+    return "the one arrival" if count == 1 else f"all {count} arrivals"

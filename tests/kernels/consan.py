@@ -1,4 +1,4 @@
-"""The observer's verdict beside Triton's concurrency sanitizer's, on kernels for Hopper that are right or not.
+"""The observer's verdict beside that of Triton's concurrency sanitizer, on Hopper kernels, right or not.
 
     $ python -m tests.kernels.consan                # a table; needs a Hopper GPU
     $ python -m tests.kernels.consan --seconds 120  # patience with each kernel
@@ -53,7 +53,15 @@ FAULTY = (  # what a mutation says, up to where its call begins; the first that 
     ("specialised_matmul", "a count more by 1 in mbarrier.arrive"),
     ("specialised_matmul", "a count more by 1 in mbarrier.init"),
 )
-RIGHT = ("tma_copy", "tma_ring", "wgmma_matmul", "specialised_matmul", "fa3_forward", "fa3_causal", "fa3_backward")
+RIGHT = (
+    "tma_copy",
+    "tma_ring",
+    "wgmma_matmul",
+    "specialised_matmul",
+    "fa3_forward",
+    "fa3_causal",
+    "fa3_backward",
+)
 WIDTHS = (58, 40, 62, 24)
 
 
@@ -102,7 +110,9 @@ def called(subject: Subject, module: ModuleType, where: str) -> tuple[list[Tenso
 def numbers(call: Callable[[], tuple[list[Tensor], list[Tensor]]]) -> str:
     """ "right" or "wrong numbers"."""
     got, want = call()
-    near = all(torch.allclose(g.float(), w.float(), atol=0.1, rtol=0.02) for g, w in zip(got, want, strict=True))
+    near = all(
+        torch.allclose(g.float(), w.float(), atol=0.1, rtol=0.02) for g, w in zip(got, want, strict=True)
+    )
     return "right" if near else "wrong numbers"
 
 
@@ -189,7 +199,9 @@ def main() -> int:
 
 def row(*cells: str) -> None:
     """A line of the table."""
-    print("  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=False)).rstrip(), flush=True)
+    print(
+        "  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=False)).rstrip(), flush=True
+    )
 
 
 if __name__ == "__main__":

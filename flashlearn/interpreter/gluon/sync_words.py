@@ -354,8 +354,8 @@ def _deadlock(fault: SyncFault, f: Mapping[str, Any]) -> str:
         )
     elif fresh:
         hint = (
-            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who comes "
-            "first asks for parity 1."
+            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who "
+            "comes first asks for parity 1."
         )
     return f"All wait, for ever: {'; '.join(map(_held, f['waiting']))}.{hint}"
 

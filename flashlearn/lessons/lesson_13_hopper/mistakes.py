@@ -139,6 +139,11 @@ RING = {
         "all slots are taken.",
         "In step i, which slot has nobody any need of?",
     ),
+    "filled again before it is read": _ring(
+        "refilled before read",
+        "The slot's next copy is asked for between the wait for its tile and the load.",
+        "Once the load has run the values are in registers. Which line may stand behind it, and not before?",
+    ),
     "tiles beyond the end": _ring(
         "beyond the end",
         "Copies are asked for that no step waits for: in the last steps there is no later tile.",

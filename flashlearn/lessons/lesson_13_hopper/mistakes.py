@@ -35,8 +35,7 @@ COPY = {
     ),
     "waits for a phase that is over": _copy(
         "waits for phase 1",
-        "Of a fresh barrier phase 0 is under way, and the phase before it, of parity 1, counts as over: a "
-        "wait for parity 1 returns at once.",
+        "The phase that the copy completes is the first one of this barrier.",
         "How many phases of this barrier have been completed before the copy?",
     ),
     "the bytes are not expected": _copy(
@@ -47,7 +46,7 @@ COPY = {
     ),
     "elements counted for bytes": _copy(
         "elements for bytes",
-        "Fewer bytes are expected than come: one for each element, say, or those of one copy of two.",
+        "So it is with one byte for each element, say, or with the bytes of one copy of two.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "four bytes for every dtype": _copy(
@@ -62,8 +61,7 @@ COPY = {
     ),
     "one arrival too many is awaited": _copy(
         "init counts 2",
-        "The barrier counts two arrivals in a phase, and one comes: bytes are counted apart, and are no "
-        "arrival.",
+        "Bytes are counted apart, and are no arrival.",
         "Who arrives on this barrier, and how often in a phase?",
     ),
     "invalidated before the wait": _copy(
@@ -119,7 +117,7 @@ RING = {
     ),
     "too few bytes are expected": _ring(
         "elements for bytes",
-        "Fewer bytes are expected than come: one for each element, say, or those of one copy of two.",
+        "So it is with one byte for each element, say, or with the bytes of one copy of two.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "one tile too many before the loop": _ring(
@@ -177,7 +175,7 @@ _COORDINATES = "The coordinates stand in the order of the tensor's dimensions: b
 WGMMA = {
     "the bytes of one tile": _wgmma(
         "a's bytes alone",
-        "The barrier was told of fewer bytes than the copies of a step bring.",
+        "All that the copies of a step bring to a barrier belongs to one phase.",
         "Add up what comes in one step.",
     ),
     "the tiles are not waited for": _wgmma(
@@ -270,8 +268,7 @@ SPECIALISED = {
     ),
     "full waits for a second arrival": _special(
         "full counts 2",
-        "`full` counts two arrivals in a phase, and one comes: bytes are counted apart, however many copies "
-        "bring them.",
+        "Bytes are counted apart, and are no arrival, however many copies bring them.",
         "Who arrives on `full`?",
     ),
     "filled without being empty": _special(
@@ -282,7 +279,7 @@ SPECIALISED = {
     ),
     "given back while it is read": _special(
         "given back too early",
-        "The slot is reported as empty while its product may still be reading it.",
+        "With a product left under way, the slot of this step is not free yet.",
         "With one product left under way: which slot has been read for sure?",
     ),
     "given back before the first": _special(
@@ -293,7 +290,7 @@ SPECIALISED = {
     ),
     "the bytes of fewer tiles": _special(
         "half of a expected",
-        "`full` was told of fewer bytes than the copies of a step bring.",
+        "All that the copies of a step bring to a barrier belongs to one phase.",
         "Add up what comes in one step, for both consumers.",
     ),
     "the tiles are not waited for": _special(

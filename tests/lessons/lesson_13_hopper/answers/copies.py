@@ -509,7 +509,6 @@ slip(
     TWO_SIDES,
     "The consumer never gives a slot back.",
     "deadlock",
-    "slots are never given back",
     edits=(("        mbarrier.arrive(empty.index(i % S), count=1)\n", ""),),
 )
 slip(

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
-from flashlearn.lessons.lesson_13_hopper import formulas, mistakes
+from flashlearn.lessons.lesson_13_hopper import formulas, mistakes, product_mistakes
 from flashlearn.lessons.shared.matrix_layouts import lay_out
 
 FP16, BF16 = torch.float16, torch.bfloat16
@@ -186,7 +186,7 @@ wgmma_matmul = Exercise(
     judged=HowJudged(
         needs=HOPPER, reference=formulas.product, twins=(formulas.product_by_steps,), work=multiplied
     ),
-    explained=HowExplained(mistakes=mistakes.WGMMA),
+    explained=HowExplained(mistakes=product_mistakes.WGMMA),
     timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),
     points=3,
     solution="flashlearn.kernels.gluon.wgmma_matmul:wgmma_matmul",
@@ -215,7 +215,7 @@ specialised_matmul = Exercise(
     judged=HowJudged(
         needs=HOPPER, reference=formulas.product, twins=(formulas.product_by_steps,), work=multiplied
     ),
-    explained=HowExplained(mistakes=mistakes.SPECIALISED),
+    explained=HowExplained(mistakes=product_mistakes.SPECIALISED),
     timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),
     points=3,
     solution="flashlearn.kernels.gluon.specialised_matmul:specialised_matmul",

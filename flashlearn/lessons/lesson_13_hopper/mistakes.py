@@ -1,4 +1,4 @@
-"""The named mistakes of lesson 13's first four exercises: waits, phases, bytes, and who gives a slot back.
+"""The named mistakes of lesson 13's copies: waits, phases, bytes, and slots that are filled again.
 
 Most of them are told by the observer first, with its lines; what stands here is said behind it.
 """
@@ -12,11 +12,11 @@ from flashlearn.lessons.lesson_13_hopper import formulas
 from flashlearn.lessons.lesson_13_hopper.faulty_kernels import faulty
 from flashlearn.lessons.shared.faulty_formulas.faults import ways
 
-of_copy, of_sums, of_products = (ways(f) for f in (formulas.copied, formulas.summed, formulas.product))
+of_copy, of_sums = ways(formulas.copied), ways(formulas.summed)
 
 
-def _at_work(launcher: str) -> Callable[..., Mistake]:
-    """For mistakes that end a run: the launcher with a fault, and what is said of it."""
+def at_work(launcher: str) -> Callable[..., Mistake]:
+    """For mistakes that end a run: the launcher with a fault of its table, and what is said of it."""
 
     def made(fault: str, sentence: str, next_step: str, status: str = "CRASHED") -> Mistake:
         return Mistake(sentence, next_step, launcher=faulty(launcher, fault), status=status)
@@ -24,7 +24,7 @@ def _at_work(launcher: str) -> Callable[..., Mistake]:
     return made
 
 
-_copy, _ring, _wgmma, _special = map(_at_work, ("tma_copy", "tma_ring", "wgmma_matmul", "specialised_matmul"))
+_copy, _ring = at_work("tma_copy"), at_work("tma_ring")
 
 COPY = {
     "the tile is not waited for": _copy(
@@ -35,8 +35,7 @@ COPY = {
     ),
     "waits for a phase that is over": _copy(
         "waits for phase 1",
-        "Of a fresh barrier phase 0 is under way, and the phase before it, of parity 1, counts as over: a "
-        "wait for parity 1 returns at once.",
+        "The phase that the copy completes is the first one of this barrier.",
         "How many phases of this barrier have been completed before the copy?",
     ),
     "the bytes are not expected": _copy(
@@ -47,7 +46,7 @@ COPY = {
     ),
     "elements counted for bytes": _copy(
         "elements for bytes",
-        "Fewer bytes are expected than come: one for each element, say, or those of one copy of two.",
+        "So it is with one byte for each element, say, or with the bytes of one copy of two.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "four bytes for every dtype": _copy(
@@ -62,8 +61,7 @@ COPY = {
     ),
     "one arrival too many is awaited": _copy(
         "init counts 2",
-        "The barrier counts two arrivals in a phase, and one comes: bytes are counted apart, and are no "
-        "arrival.",
+        "Bytes are counted apart, and are no arrival.",
         "Who arrives on this barrier, and how often in a phase?",
     ),
     "invalidated before the wait": _copy(
@@ -119,7 +117,7 @@ RING = {
     ),
     "too few bytes are expected": _ring(
         "elements for bytes",
-        "Fewer bytes are expected than come: one for each element, say, or those of one copy of two.",
+        "So it is with one byte for each element, say, or with the bytes of one copy of two.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "one tile too many before the loop": _ring(
@@ -138,6 +136,11 @@ RING = {
         "The loop fills the slot of the very tile that it is going to read: with STAGES tiles on their way "
         "all slots are taken.",
         "In step i, which slot has nobody any need of?",
+    ),
+    "filled again before it is read": _ring(
+        "refilled before read",
+        "The slot's next copy is asked for between the wait for its tile and the load.",
+        "Once the load has run the values are in registers. Which line may stand behind it, and not before?",
     ),
     "tiles beyond the end": _ring(
         "beyond the end",
@@ -164,179 +167,5 @@ RING = {
         "Every tile is that of the corner (column, row).",
         "The coordinates stand in the order of the tensor's dimensions.",
         **of_sums("corner exchanged"),
-    ),
-}  # fmt: skip
-
-_COORDINATES = "The coordinates stand in the order of the tensor's dimensions: b is [K, N]."
-
-WGMMA = {
-    "the bytes of one tile": _wgmma(
-        "a's bytes alone",
-        "The barrier was told of fewer bytes than the copies of a step bring.",
-        "Add up what comes in one step.",
-    ),
-    "the tiles are not waited for": _wgmma(
-        "no wait for full",
-        "WGMMA reads shared memory when it begins, whatever is there.",
-        "Before the product: the barrier of the slot, and the phase that this step completes.",
-    ),
-    "the phase never turns": _wgmma(
-        "phase never turns",
-        "The same parity is asked for in every turn of the ring.",
-        "How often has this slot been full before step i?",
-    ),
-    "the phase turns with every step": _wgmma(
-        "phase of the step",
-        "The parity changes from step to step, and a slot's barrier gets on by one phase in a turn of the "
-        "ring.",
-        "Step i is the how many-th in its slot?",
-    ),
-    "a slot is filled while a product reads it": _wgmma(
-        "slot still read",
-        "The slot that is filled belongs to a product that nobody has waited for yet.",
-        "With n products left under way, the slots of the last n steps are taken, and that of this step. How "
-        "far ahead may a copy be?",
-    ),
-    "the sum is used too early": _wgmma(
-        "used too early",
-        "Before the sum is used no wait has left zero products under way, or its result is not what is used.",
-        "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
-    ),
-    "stored without a fence": _wgmma(
-        "no fence",
-        "TMA and WGMMA have a door of their own into shared memory, and ordinary stores go through another.",
-        "What has to stand between `c.store` and the copy out?",
-    ),
-    "the copy out is not waited for": _wgmma(
-        "no store wait",
-        "A copy out has no barrier: it belongs to a group, and groups are waited for by number.",
-        "Which call waits until no more than so many groups are left?",
-    ),
-    "steps beyond the end": _wgmma(
-        "beyond the end",
-        "Copies are asked for that no step waits for: in the last steps there is none later.",
-        "`fetch` takes a `pred`: when is there a step `ahead`?",
-    ),
-    "only the last step": Mistake(
-        "Each product begins a new sum: what is returned is that of the last step.",
-        "`warpgroup_mma` adds to the accumulator that it is given, unless `use_acc=False`.",
-        **of_products("last step only"),
-    ),
-    "the last step is left out": Mistake(
-        "Where K is no multiple of the step, what lies behind the last whole step is missing.",
-        "How many steps does K take? TMA fills the rest of the last one with zeros.",
-        **of_products("last step missing"),
-    ),
-    "b's coordinates exchanged": Mistake(
-        "The tiles of b are those of the corner (column, k).",
-        _COORDINATES,
-        **of_products("b exchanged"),
-    ),
-    "b's tiles are transposed": Mistake(
-        "Every tile of b is taken for its transpose.",
-        "Are the rows of the tile of b the steps of the sum? If not, `permute([1, 0])` exchanges the two "
-        "sides.",
-        **of_products("b transposed"),
-    ),
-    "a's coordinates exchanged": Mistake(
-        "The tiles of a are those of the corner (k, row).",
-        "The coordinates stand in the order of the tensor's dimensions: a is [M, K].",
-        **of_products("a exchanged"),
-    ),
-}  # fmt: skip
-
-SPECIALISED = {
-    "slots are never given back": _special(
-        "never given back",
-        "The producer waits for slots that no consumer reports as empty: it comes to its end only where all "
-        "steps fit into the ring.",
-        "Who tells the producer that a slot has been read, and when?",
-    ),
-    "the first emptying is waited for": _special(
-        "waits for the first emptying",
-        "Before anything has been loaded the producer waits for consumers, and they wait for it.",
-        "A phase before the first counts as over. Which parity has it?",
-    ),
-    "one consumer is enough": _special(
-        "empty counts 1",
-        "A phase of `empty` is over with the first of two consumers: the other one may not have read the "
-        "slot.",
-        "How many report that a slot is empty?",
-    ),
-    "full waits for a second arrival": _special(
-        "full counts 2",
-        "`full` counts two arrivals in a phase, and one comes: bytes are counted apart, however many copies "
-        "bring them.",
-        "Who arrives on `full`?",
-    ),
-    "filled without being empty": _special(
-        "empty not waited for",
-        "The producer does not really wait for `empty`: there is no wait for it, or its parity lets the "
-        "producer through in every turn of the ring.",
-        "In turn n of the ring, which phase of `empty` must be over?",
-    ),
-    "given back while it is read": _special(
-        "given back too early",
-        "The slot is reported as empty while its product may still be reading it.",
-        "With one product left under way: which slot has been read for sure?",
-    ),
-    "given back before the first": _special(
-        "given back before the first",
-        "In its first step a consumer reports a slot as empty that nobody has read yet: from then on it is "
-        "one report ahead.",
-        "In step 0 there is no product before this one.",
-    ),
-    "the bytes of fewer tiles": _special(
-        "half of a expected",
-        "`full` was told of fewer bytes than the copies of a step bring.",
-        "Add up what comes in one step, for both consumers.",
-    ),
-    "the tiles are not waited for": _special(
-        "no wait for full",
-        "A consumer multiplies whatever lies in the slot.",
-        "What tells a consumer that a slot is full?",
-    ),
-    "the phase never turns": _special(
-        "phase never turns",
-        "The consumers ask for the same parity in every turn of the ring.",
-        "How often has this slot been full before step i?",
-    ),
-    "the sum is used too early": _special(
-        "used too early",
-        "Before the sum is used no wait has left zero products under way, or its result is not what is used.",
-        "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
-    ),
-    "stored without a fence": _special(
-        "no fence",
-        "TMA and WGMMA have a door of their own into shared memory, and ordinary stores go through another.",
-        "What has to stand between the store to the tile and the copy out?",
-    ),
-    "the copy out is not waited for": _special(
-        "no store wait",
-        "A copy out has no barrier: it belongs to a group, and groups are waited for by number.",
-        "Which call waits until no more than so many groups are left?",
-    ),
-    "both consumers take the same rows": Mistake(
-        "The second half of every block of rows repeats the first: both consumers multiply the same tile of "
-        "a.",
-        "`a` holds two tiles for each slot. Which one is this consumer's?",
-        **of_products("same rows twice"),
-    ),
-    "both consumers store to the same rows": _special(
-        "one tile of c",
-        "Both consumers send their result to the same rows of c: one of them is lost, and other rows are "
-        "never written.",
-        "Where do the rows of consumer 1 begin?",
-        "WRONG",
-    ),
-    "only the last step": Mistake(
-        "Each product begins a new sum: what is returned is that of the last step.",
-        "`warpgroup_mma` adds to the accumulator that it is given, unless `use_acc=False`.",
-        **of_products("last step only"),
-    ),
-    "b's coordinates exchanged": Mistake(
-        "The tiles of b are those of the corner (column, k).",
-        _COORDINATES,
-        **of_products("b exchanged"),
     ),
 }  # fmt: skip

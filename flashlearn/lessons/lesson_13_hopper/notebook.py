@@ -25,6 +25,7 @@
 
 # %%
 import re
+import textwrap
 
 import torch
 import triton
@@ -156,7 +157,8 @@ def told(launch) -> None:
             launch()
         print("Nothing to object.")
     except SyncError as fault:
-        print(fault)
+        sentence, *code = str(fault).split("\n")
+        print("\n".join([*textwrap.wrap(sentence, 100), *code]))
 
 
 x = torch.randn(64, 64)

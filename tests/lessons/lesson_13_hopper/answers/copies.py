@@ -454,10 +454,8 @@ slip(
     "tma_ring",
     REFILL_BEHIND,
     "The slot is filled again before it is read.",
-    "phase is off",
     "refilled before read",
-    "overwritten",
-    "copy not waited for",
+    "filled again before it is read",
     edits=(
         ("        v = buf.index(s).load(layout)\n", ""),
         ("        acc += gl.sum(v", "        v = buf.index(s).load(layout)\n        acc += gl.sum(v"),
@@ -511,7 +509,6 @@ slip(
     TWO_SIDES,
     "The consumer never gives a slot back.",
     "deadlock",
-    "slots are never given back",
     edits=(("        mbarrier.arrive(empty.index(i % S), count=1)\n", ""),),
 )
 slip(

@@ -243,7 +243,6 @@ slip(
     "the last step is left out",
     "last tile missing",
     "copy never waited for",
-    "end never read",
     "one edit",
     edits=(("steps = gl.cdiv(K, 32)", "steps = K // 32"),),
 )

@@ -80,7 +80,9 @@ def _changes(called: str, call: ast.Call) -> Iterator[tuple[str, ast.expr, str]]
 
 
 def _is_index(node: ast.AST) -> bool:
-    dynamic = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "index"
+    dynamic = (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "index"
+    )
     return dynamic and not isinstance(node.args[0], ast.Constant)
 
 

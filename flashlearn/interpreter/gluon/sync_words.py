@@ -137,7 +137,10 @@ def _given_back(f: Mapping[str, Any]) -> str:
             f"The phase of `{alone['barrier']}` that it waited for was complete without `{f['other']}`: "
             f"`{alone['who']}` arrives in line {alone['line']} with count={alone['count']}."
         )
-    return f"`{f['other']}` has to arrive on a barrier behind that line, and `{f['who']}` to wait for it."
+    return (
+        f"`{f['other']}` has to arrive on a barrier behind that line, its `init` to count that arrival, and "
+        f"`{f['who']}` to wait for it."
+    )
 
 
 @_kind("two writers")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flashlearn.interpreter.gluon import deadlock_words
 from flashlearn.interpreter.gluon.registers import FEWEST, MOST, STEP
 from flashlearn.interpreter.gluon.sync_faults import SyncFault
 from flashlearn.outcome import Place
@@ -136,7 +137,10 @@ def _given_back(f: Mapping[str, Any]) -> str:
             f"The phase of `{alone['barrier']}` that it waited for was complete without `{f['other']}`: "
             f"`{alone['who']}` arrives in line {alone['line']} with count={alone['count']}."
         )
-    return f"`{f['other']}` has to arrive on a barrier behind that line, and `{f['who']}` to wait for it."
+    return (
+        f"`{f['other']}` has to arrive on a barrier behind that line, its `init` to count that arrival, and "
+        f"`{f['who']}` to wait for it."
+    )
 
 
 @_kind("two writers")
@@ -334,51 +338,4 @@ def _nested(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return f"`warp_specialize` in {_at(fault, 0)} is called inside a partition, which is not divided again."
 
 
-@_kind("deadlock")
-def _deadlock(fault: SyncFault, f: Mapping[str, Any]) -> str:
-    silent = [w for w in f["waiting"] if not w["completed"] and not w["arrived"]]
-    fresh = [w for w in silent if w["first"]]
-    again = [w for w in silent if not w["first"]]
-    partly = [w for w in f["waiting"] if 0 < w["pending"] < w["count"]]
-    hint = ""
-    if partly:
-        w = partly[0]
-        hint = (
-            f" In this phase of `{w['barrier']}` {w['count'] - w['pending']} of {w['count']} have arrived: "
-            "somebody arrives too seldom, or `init` counts too many."
-        )
-    elif again:
-        hint = (
-            f" Nobody has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for it "
-            "again: who has used what it guards says so with `mbarrier.arrive`."
-        )
-    elif fresh:
-        hint = (
-            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who "
-            "comes first asks for parity 1."
-        )
-    return f"All wait, for ever: {'; '.join(map(_held, f['waiting']))}.{hint}"
-
-
-def _held(w: Mapping[str, Any]) -> str:
-    missing = (
-        f"lacks {_arrivals(w['pending'], w['count'])} that line {w['init_line']} asks for"
-        if w["pending"]
-        else f"lacks {w['expected'] - w['copied']} bytes"
-    )
-    last = (
-        f"last to arrive was `{w['arrived']}` in line {w['arrived_line']}"
-        if w["arrived"]
-        else "nobody has ever arrived"
-    )
-    return (
-        f"`{w['who']}` in line {w['line']} for phase {w['completed']} of `{w['barrier']}` (parity "
-        f"{w['parity']}), which "
-        f"{missing}: {last}"
-    )
-
-
-def _arrivals(pending: int, count: int) -> str:
-    if pending < count:
-        return f"{pending} of the {count} arrivals"
-    return "the one arrival" if count == 1 else f"all {count} arrivals"
+KINDS["deadlock"] = lambda _, facts: deadlock_words.sentence(facts["waiting"])

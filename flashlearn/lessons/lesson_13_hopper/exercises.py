@@ -231,3 +231,7 @@ specialised_matmul = Exercise(
         "`full` counts 1 arrival, `empty` 2.",
     ),
 )
+
+# ---------------------------------------------------------------- FlashAttention-3
+
+from flashlearn.lessons.lesson_13_hopper.backward_exercise import fa3_backward  # noqa: E402, F401

@@ -1,0 +1,57 @@
+"""What is said when all partitions wait for ever: who for what, and what would mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def sentence(waiting: Sequence[Mapping[str, Any]]) -> str:
+    """Who waits in which line, what is missing there, and the likeliest reason."""
+    return f"All wait, for ever: {'; '.join(map(_held, waiting))}.{_hint(waiting)}"
+
+
+def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
+    partly = [w for w in waiting if 0 < w["pending"] < w["count"]]
+    silent = [w for w in waiting if not w["completed"] and not w["arrived"]]
+    again = [w for w in silent if not w["first"]]
+    if partly:
+        w = partly[0]
+        return (
+            f" In this phase of `{w['barrier']}` {w['count'] - w['pending']} of {w['count']} have arrived: "
+            "somebody arrives too seldom, or `init` counts too many."
+        )
+    if again:
+        return (
+            f" Nobody has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for it "
+            "again: who has used what it guards says so with `mbarrier.arrive`."
+        )
+    if silent:
+        return (
+            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who "
+            "comes first asks for parity 1."
+        )
+    return ""
+
+
+def _held(w: Mapping[str, Any]) -> str:
+    missing = (
+        f"lacks {_arrivals(w['pending'], w['count'])} that line {w['init_line']} asks for"
+        if w["pending"]
+        else f"lacks {w['expected'] - w['copied']} bytes"
+    )
+    last = (
+        f"last to arrive was `{w['arrived']}` in line {w['arrived_line']}"
+        if w["arrived"]
+        else "nobody has ever arrived"
+    )
+    return (
+        f"`{w['who']}` in line {w['line']} for phase {w['completed']} of `{w['barrier']}` (parity "
+        f"{w['parity']}), which {missing}: {last}"
+    )
+
+
+def _arrivals(pending: int, count: int) -> str:
+    if pending < count:
+        return f"{pending} of the {count} arrivals"
+    return "the one arrival" if count == 1 else f"all {count} arrivals"

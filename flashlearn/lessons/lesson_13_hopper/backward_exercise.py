@@ -1,0 +1,146 @@
+"""The project of lesson 13: FlashAttention-3's backward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend
+
+from flashlearn.exercise import (
+    Case,
+    Exercise,
+    Grade,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Prepared,
+    Work,
+)  # fmt: skip
+from flashlearn.kernels import torch_attention
+from flashlearn.lessons.lesson_13_hopper import backward_mistakes
+from flashlearn.lessons.shared import backward_cases, reference, tiled_twins
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
+
+HOPPER = 90
+
+
+def gradient_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, k, v, o, do, lse, causal and alpha; causal where the case's `data` says so among other things."""
+    words = [word for word in case.data.split(", ") if word != "causal"]
+    plain = dataclasses.replace(case, data=", ".join(words) or "normal")
+    causal = "causal" in case.data.split(", ")
+    given = backward_cases.backward_inputs(plain, generator, causal)
+    alpha = given.pop("alpha")
+    return {**given, "causal": causal, "alpha": alpha}
+
+
+def five_products(inputs: Inputs) -> Work:
+    """S, dV, dP, dK and dQ over the visible pairs; inputs read once, gradients written once."""
+    given = {name: value for name, value in inputs.items() if name != "causal"}
+    return products_work(given, 5, ("q", "k", "v"), inputs["causal"])
+
+
+def _by_name(formula: Callable) -> Callable:
+    def gradients(q, k, v, o, do, lse, causal, alpha) -> tuple[Tensor, Tensor, Tensor]:
+        return formula(q, k, v, o, do, lse, alpha, causal)
+
+    return gradients
+
+
+TWINS = (
+    reference.attention_gradients_rounded,
+    tiled_twins.gradients_in_tiles,
+    tiled_twins.other_order(tiled_twins.gradients_in_tiles),
+)
+
+
+def sdpa_backward(q, k, v, o, do, lse, causal, alpha) -> tuple[Tensor, ...]:
+    """The peer: the backward pass of SDPA's flash backend."""
+    return backward_cases.sdpa_backward(q, k, v, o, do, lse, alpha, causal)
+
+
+def cudnn_backward(q, k, v, o, do, lse, causal, alpha) -> Callable[[], tuple[Tensor, ...]]:
+    """The backward pass of SDPA's cuDNN backend, whose own forward pass runs here."""
+    attend = torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)
+    return torch_attention.gradients(attend, q, k, v, do, causal, alpha)
+
+
+CASES = (
+    attention_case(64, 64, 64, dtype=FP16, seed=1),
+    attention_case(1, 1, 64, B=2, H=3, dtype=BF16, seed=2),
+    attention_case(130, 130, 64, dtype=BF16, data="causal", seed=3),  # two programs, three blocks of queries
+    attention_case(100, 150, 64, H=2, dtype=FP16, data="causal", seed=4),
+    attention_case(150, 70, 64, dtype=FP16, data="causal", seed=5),  # 80 queries see no key
+    attention_case(37, 200, 64, B=2, dtype=BF16, seed=6),
+    attention_case(300, 40, 64, dtype=FP16, seed=7),  # five blocks: the ring goes round twice and more
+    attention_case(70, 100, 128, dtype=BF16, data="causal", seed=8),
+    attention_case(33, 90, 64, H=2, dtype=FP16, layout="strided", data="causal", seed=9),
+    attention_case(64, 37, 64, dtype=BF16, data="negative alpha", seed=10),
+    attention_case(40, 48, 64, dtype=FP16, data="one column of V is 64", seed=11),
+    attention_case(20, 33, 64, H=2, dtype=FP16, data="each tensor laid out its own way", seed=12),
+    *(
+        attention_case(S, S, D, B=4, H=8, dtype=dtype, data=data, seed=30 + S, gpu=True)
+        for S, D, dtype, data in (
+            (500, 64, FP16, "causal"),
+            (1024, 128, BF16, "normal"),
+            (1300, 64, BF16, "causal"),
+        )
+    ),
+)
+TIMED = attention_case(4096, 4096, 128, B=4, H=16, dtype=BF16, seed=40, gpu=True)
+
+fa3_backward = Exercise(
+    name="fa3_backward",
+    lesson="13",
+    kind=Kind.KERNEL,
+    title="FlashAttention-3's backward pass",
+    signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
+    outputs=("dq", "dk", "dv"),
+    inputs=gradient_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        needs=HOPPER,
+        reference=_by_name(reference.attention_gradients),
+        twins=tuple(map(_by_name, TWINS)),
+        gradient=True,
+        atomics=True,
+        work=five_products,
+    ),
+    explained=HowExplained(
+        mistakes=backward_mistakes.BACKWARD, catalogue=backward_mistakes.OLDER_BACKWARD
+    ),
+    timed=HowTimed(
+        peer=sdpa_backward,
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": Prepared(cudnn_backward)},
+        grades=(
+            Grade("bronze", 0.75, "sdpa_flash"),
+            Grade("silver", 1.0, "sdpa_flash"),
+            Grade("gold", 0.9, "sdpa_cudnn"),
+        ),
+        case=TIMED,
+    ),
+    points=5,
+    solution="flashlearn.lessons.lesson_13_hopper.taught_backward:fa3_backward",
+    hints=(
+        "Write down the five products with the shapes of their operands, keys as rows wherever you can "
+        "choose. Which left operand of each lies in registers already, and which of the five needs a tile "
+        "that only shared memory can turn round?",
+        "Sᵀ = K Qᵀ and dPᵀ = V dOᵀ are asked for together; the exponentials run under the second. Pᵀ, "
+        "rounded, is the left operand of dV += Pᵀ dO, dSᵀ of dK += dSᵀ Q. dSᵀ also goes to shared memory: "
+        "seen with its axes exchanged it is dS, the left operand of dQ = dS K. LSE and delta are numbers "
+        "per query, `[None, :]`. A slot is empty when dV's and dK's products are over.",
+        "`s = warpgroup_mma(k, q.permute([1, 0]), s, use_acc=False, is_async=True)`, the same for `dp` of "
+        "`v` and `do`, `warpgroup_mma_wait(1, deps=[s])`; `p = gl.exp2(s * (alpha * LOG2_E) - (lse * "
+        "LOG2_E)[None, :])`, 0 where key or query is missing or hidden; `warpgroup_mma_wait(0, deps=[dp])`, "
+        "`ds = (p * (dp - delta[None, :])).to(k.dtype)`; `gl.convert_layout(p.to(k.dtype), left)` meets "
+        "`do`, that of `ds` meets `q`; `ds_tile.store(ds)`, `fence_async_shared()`, "
+        "`ds_tile.permute([1, 0])` meets `k`; wait for all three, arrive on `empty`, `tma.store_wait(0)`, "
+        "store `dq`, fence, `async_add_shared_to_global`.",
+    ),
+)

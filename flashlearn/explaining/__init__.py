@@ -102,8 +102,21 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     )
     if answer is None:
         return finding
+    finding = _unless_born_elsewhere(exercise, finding, wrong, answer)
     finding = _with_line(exercise, finding, outcomes, answer)
     return finding if settled(finding) else _mended(exercise, finding, outcomes, answer)
+
+
+def _unless_born_elsewhere(
+    exercise: Exercise, finding: Finding | None, wrong: list[Outcome], answer: Answer
+) -> Finding | None:
+    """The birth of the NaN in place of a mistake that tells of another one."""
+    declared = exercise.explained.mistakes.get(finding.mistake) if finding is not None else None
+    if declared is None or not declared.born:
+        return finding
+    birth = attempted(exercise, "birth of a NaN", nan_born, exercise, wrong, answer)
+    elsewhere = birth is not None and birth.facts.get("birth", declared.born) != declared.born
+    return birth if elsewhere else finding
 
 
 def _mended(

@@ -93,7 +93,7 @@ def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterat
         if kernel:
             yield from moved(text, node, known)
     elif isinstance(node, ast.BinOp):
-        yield from computed(text, node, kernel)
+        yield from computed(text, node, known, kernel)
     elif isinstance(node, ast.UnaryOp):
         yield text.edit("sign", node, text.of(node.operand))
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

@@ -19,8 +19,9 @@ ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 class Families:
     """Names of one function by what they hold, each in the order in which it comes up.
 
-    `assigned` counts how often each name gets a value, `counted` are those of loops, `programs` those of
-    program ids, `products` those that are set to one; `numbers` are the larger ones that are written out.
+    `assigned` counts how often each name gets a value, `counted` are those of loops, `loops` has the first
+    and the last line of each one's loop, `programs` are those of program ids, `tiles` the exponentials of two
+    axes, `products` those that are set to one; `numbers` are the larger ones that are written out.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -32,9 +33,11 @@ class Families:
     offsets: list[str] = field(default_factory=list)
     masks: list[str] = field(default_factory=list)
     exponentials: list[str] = field(default_factory=list)
+    tiles: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     assigned: Counter[str] = field(default_factory=Counter)
     counted: list[str] = field(default_factory=list)
+    loops: dict[str, tuple[int, int]] = field(default_factory=dict)
     programs: list[str] = field(default_factory=list)
     products: dict[str, ast.BinOp] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
@@ -89,6 +92,7 @@ def families(function: ast.FunctionDef) -> Families:
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             _put(node.target.id, found.scalars)
             _put(node.target.id, found.counted)
+            found.loops[node.target.id] = node.lineno, node.end_lineno or node.lineno
     return found
 
 
@@ -131,6 +135,8 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         _put(name, found.values)
         if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in ("exp", "exp2"):
             _put(name, found.exponentials)
+            if "None" in text:  # of a row and a column: no factor of a sum
+                _put(name, found.tiles)
 
 
 def _put(name: str, family: list[str]) -> None:

@@ -43,7 +43,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "strides": (4.0,),
     "number of tiles": (4.0, 3.0),
     "factor too many": (2.0,),
-    "brackets": (3.0, 2.0),
+    "brackets": (5.0, 2.0),
     "factor": (2.5, 1.4, 1.4, 1.0),
     "behind the loop": (2.5,),
     "inside the loop": (2.5,),

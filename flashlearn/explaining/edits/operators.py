@@ -46,7 +46,8 @@ def moved(text: Text, node: ast.Compare, known: Families) -> Iterator[Edit]:
     used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     whole = text.of(node)
     for name in known.counted:
-        if name not in used:
+        first, last = known.loops[name]
+        if name not in used and first < node.lineno <= last:
             yield text.edit("bound not moved", node, f"{whole} - {name}")
             for variant, block in enumerate(known.blocks):
                 yield text.edit("bound not moved", node, f"{whole} - {name} * {block}", variant)
@@ -75,7 +76,7 @@ def _with(text: Text, node: ast.Compare, bound: str) -> str:
     return text.raw[start:end].decode() + bound
 
 
-def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
+def computed(text: Text, node: ast.BinOp, known: Families, kernel: bool) -> Iterator[Edit]:
     """Another operation, its operands in the other order, or only one of them."""
     old, others = COMPUTED.get(type(node.op), ("", ()))
     if not old:
@@ -86,7 +87,8 @@ def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
     yield text.edit("dropped", node, left)
     if isinstance(node.op, EITHER):
         yield text.edit("dropped", node, right)
-    yield from _brackets(text, node)
+    if not {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & {*known.pointers, *known.strides}:
+        yield from _brackets(text, node)
     if isinstance(node.op, IN_ORDER):
         yield text.edit("order", node, f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
@@ -155,9 +157,10 @@ def constant(text: Text, node: ast.Constant, known: Families, kernel: bool) -> I
         others = tuple(n for n in ("0.0", 'float("-inf")', "1.0", "0.5", "2.0") if n != text.of(node))
     for variant, new in enumerate(others):
         yield text.edit("constant", node, new, variant)
-    if not kernel and isinstance(value, int | float) and not isinstance(value, bool):
-        for name in known.parameters:
-            yield text.edit("constant", node, name, 3)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for name in known.blocks if kernel else known.parameters:
+            if not kernel or (isinstance(value, int) and value > 1):
+                yield text.edit("constant", node, name, 3)
 
 
 def subscript(text: Text, node: ast.Subscript) -> Iterator[Edit]:

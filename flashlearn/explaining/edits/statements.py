@@ -93,9 +93,10 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
                 yield text.edit("assignment", statement, f"{target} += {text.of(statement.value)}", 1)
         uses = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == target)
         for name in uses if looped else ():
-            for factor in _rescalers(known):
+            for factor in _rescalers(known) if target in known.values else ():
                 yield text.edit("not rescaled", name, f"({target} * {factor})")
-        yield from _summands(text, statement.value, known)
+        if target in known.values:
+            yield from _summands(text, statement.value, known)
         yield from _parts(text, statement.value, known, kernel)
     elif kernel and isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call):
         stored = call.args[1:2] if name_of(call) in ("store", "atomic_add") else ()
@@ -116,11 +117,12 @@ def _added(text: Text, statement: ast.AugAssign, known: Families) -> Iterator[Ed
     """`+=` and its relatives: another one, none, or with the sum so far rescaled."""
     written, value = text.of(statement.target), text.of(statement.value)
     yield text.edit("statement left out", statement, "pass")
-    if written in known.pointers:
+    if written in known.pointers:  # neither another place altogether nor one before it is ever meant
         for stride in known.strides:
             yield text.edit(
                 "strides", statement.value, f"{bracketed(statement.value, value)} * {stride}", 1, "strides"
             )
+        return
     for new in INSTEAD.get(ASSIGNED.get(type(statement.op), ""), ()):
         yield text.edit("assignment", statement, f"{written} {new} {value}", 0)
     if isinstance(statement.op, ast.Add):
@@ -148,7 +150,8 @@ def _parts(text: Text, value: ast.expr, known: Families, kernel: bool) -> Iterat
 
 def _rescalers(known: Families) -> Iterator[str]:
     """What a sum so far may have to be multiplied by: the variables that an exponential gave."""
-    for name in known.exponentials:
+    factors = [name for name in known.exponentials if name not in known.tiles] or known.exponentials
+    for name in factors:
         yield name
         yield f"{name}[:, None]"
 

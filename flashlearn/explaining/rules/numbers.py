@@ -157,7 +157,7 @@ def written_twice(clue: Clue) -> Seen:
     if int(bad.sum()) < 4 or bool((clue.bad & ~bad).any()) or not bool((~clue.bad).any()):
         return None
     times = float((clue.got[bad] / clue.expected[bad]).median().round())
-    if times < 2 or not near(clue.got[bad], times * clue.expected[bad], times * clue.slack):
+    if not 2 <= times < math.inf or not near(clue.got[bad], times * clue.expected[bad], times * clue.slack):
         return None
     return {
         "output": clue.name,

@@ -11,11 +11,14 @@ from flashlearn.explaining.rules.clue import SILENT, Clue, Facts, Seen, rule
 
 @rule("never written")
 def never_written(clue: Clue) -> Seen:
-    """Elements that no program stored, all others right."""
+    """Elements that no program stored, all others right; numbers of their own came in by torch."""
     if clue.check.writers is None:
         return None
     unwritten = clue.check.writers < 0
     if not unwritten.any() or (clue.bad & ~unwritten).any():
+        return None
+    held = clue.check.got[unwritten.reshape(clue.check.got.shape)]
+    if bool(held.isfinite().any()) and not bool((held == held[0]).all()):
         return None
     return _elements(clue, unwritten)
 

@@ -112,6 +112,7 @@ EITHER = {
     if name not in forward(_scan)  # what has passed twice is not asked again
     and name != "no causal mask"  # that is the flag which nobody looks at
 } | {
+    "padded keys are not masked": forward(_scan)["padded keys are not masked"],  # the flag may take it along
     "no mask, whatever the flag says": Mistake(
         "Every query sees all keys, also where causal is True.",
         "Which lines stand under `if IS_CAUSAL:`, and does the launcher pass what it was given?",

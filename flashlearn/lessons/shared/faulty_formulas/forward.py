@@ -129,6 +129,9 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
         columns = torch.arange(start, start + size)
         keys = S_k + ("one padded key" in faults)
         seen = (columns < keys) & (columns <= last_seen[:, None])
+        if "padded keys" in faults:  # a causal mask, where there is one, hides them too
+            unmasked = "mask after l" in faults or bool((last_seen == S_k).all())
+            seen = torch.ones_like(seen) if unmasked else columns <= last_seen[:, None]
         by_the_last = "whole tiles by the last query" in faults and start < end // size * size
         if by_the_last or ("whole tiles unmasked" in faults and start < whole):
             seen = torch.ones_like(seen)
@@ -147,7 +150,7 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
         l_i = l_i * (1.0 if faults & {"l not rescaled", "nothing rescaled"} else rescale)
         l_i = l_i + p.sum(-1, keepdim=True)
         if "mask after l" in faults:
-            p = p * seen
+            p = p * ((columns < keys) & (columns <= last_seen[:, None]))
         if "softmax per tile" in faults:
             p, rescale = p / p.sum(dim=-1, keepdim=True), torch.ones_like(rescale)
         acc = acc * (1.0 if faults & {"acc not rescaled", "nothing rescaled"} else rescale)
@@ -170,7 +173,7 @@ def _exponentials(older: Tensor, newer: Tensor, faults: Faults) -> tuple[Tensor,
 def _masked(alpha: float, raw: Tensor, seen: Tensor, in_keys: Tensor, faults: Faults) -> Tensor:
     """The tile's scores after scale and mask."""
     if "padded keys" in faults:
-        return alpha * raw
+        return (alpha * raw).masked_fill(~seen, -math.inf)
     if "mask after l" in faults:
         return (alpha * raw).masked_fill(~in_keys, -math.inf)
     if "mask before alpha" in faults:

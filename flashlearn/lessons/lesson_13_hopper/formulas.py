@@ -73,8 +73,8 @@ def product(
     """c [M, N] = a [M, K] b [K, N] with sums in fp32 (fp64 of fp64), in a's dtype.
 
     Faults: "last step only", "last step missing" (where K is no multiple of the step), "same rows twice"
-    (each second half of `rows` rows repeats the first), "b exchanged" and "a exchanged" (tiles of b are those of the corner (column, k), of a those of (k, row)), "b transposed"
-    (its square tiles are, each in itself).
+    (each second half of `rows` rows repeats the first), "b exchanged" and "a exchanged" (tiles of b are those
+    of the corner (column, k), of a those of (k, row)), "b transposed" (its square tiles are, each in itself).
     """
     K = a.shape[1]
     wide_a, wide_b = _wide(a), _wide(b)

@@ -792,8 +792,6 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
 # *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations Research* 9, 1961.
 
-# ---- sitting 5 onwards: B ----
-
 # %% [markdown]
 # ## 5 · Moving registers
 #

@@ -1,0 +1,135 @@
+"""FlashAttention-3's kernels with a fault that no formula in torch can make: most are faults of time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from flashlearn.lessons.lesson_13_hopper import simple_fa3 as forward
+from flashlearn.lessons.lesson_13_hopper import simple_fa3_backward as backward
+from flashlearn.lessons.shared.variants import variant
+
+Edits = tuple[tuple[str, str], ...]
+
+KERNELS = {
+    "fa3_forward": (
+        forward.fa3_forward,
+        forward.ring_of_barriers,
+        forward.tile_of,
+        forward.bring_q_and_keys,
+        forward.softmax_step,
+        forward.attend,
+        forward.fa3_forward_kernel,
+    ),
+    "fa3_backward": (
+        backward.fa3_backward,
+        backward.ring_of_barriers,
+        backward.keys_of,
+        backward.bring_queries,
+        backward.add_dq,
+        backward.gradients,
+        backward.fa3_backward_kernel,
+    ),
+}
+"""Each launcher with the kernels of its file."""
+
+K_FULL = "        mbarrier.wait(k_full.index(slot), i // STAGES % 2)\n"
+V_FULL = "        mbarrier.wait(v_full.index(before), (i - 1) // STAGES % 2)\n"
+K_DONE = "        mbarrier.arrive(k_empty.index(slot), count=1)\n"
+V_DONE = "        mbarrier.arrive(v_empty.index(before), count=1)\n"
+S_WAIT = "        s = warpgroup_mma_wait(1, deps=[s])  # S is here; O += P V goes on under the softmax\n"
+PV = "        acc = warpgroup_mma(p, v, acc, is_async=True)\n"
+ACC_WAIT = "        acc = warpgroup_mma_wait(0, deps=[acc])\n        mbarrier"
+RESCALED = "        acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1, output))[:, None]\n"
+P32 = "        p = gl.convert_layout(p32.to(o_desc.dtype), operand_a(output))\n"
+LAST_PV = "    acc = warpgroup_mma(p, v_ring.index(last).reshape([BLOCK_K, D]), acc, is_async=True)\n"
+
+FORWARD: dict[str, Edits] = {
+    "Q not waited for": (("    mbarrier.wait(q_full.index(0), 0)\n", ""),),
+    "K not waited for": ((K_FULL, ""),),
+    "V not waited for": ((V_FULL, ""),),
+    "K's phase never turns": ((K_FULL, "        mbarrier.wait(k_full.index(slot), 0)\n"),),
+    "V's phase never turns": ((V_FULL, "        mbarrier.wait(v_full.index(before), 0)\n"),),
+    "V with K's phase": ((V_FULL, V_FULL.replace("(i - 1) // STAGES", "i // STAGES")),),
+    "V with K's slot": ((V_FULL, V_FULL.replace("before", "slot").replace("(i - 1)", "i")),),
+    "producer's phase never turns": (
+        ("mbarrier.wait(k_empty.index(slot), phase ^ 1)", "mbarrier.wait(k_empty.index(slot), 1)"),
+    ),
+    "producer does not wait for V": (("        mbarrier.wait(v_empty.index(slot), phase ^ 1)\n", ""),),
+    "waits for the first emptying": (
+        ("mbarrier.wait(k_empty.index(slot), phase ^ 1)", "mbarrier.wait(k_empty.index(slot), phase)"),
+    ),
+    "bytes of one tile of Q": (("2 * q_desc.block_type.nbytes", "q_desc.block_type.nbytes"),),
+    "K's empty counts 1": (("ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 2)\n    v_full",
+                            "ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 1)\n    v_full"),),
+    "K given back early": ((K_DONE, ""), (S_WAIT, K_DONE + S_WAIT)),
+    "V given back early": ((V_DONE, ""), (S_WAIT, S_WAIT + V_DONE)),
+    "K never given back": ((K_DONE, ""),),
+    "V never given back": ((V_DONE, ""),),
+    "S used early": ((S_WAIT, S_WAIT.replace("wait(1", "wait(2")),),
+    "acc used early": ((ACC_WAIT, "        mbarrier"),),
+    "last product used early": (("    acc = warpgroup_mma_wait(0, deps=[acc])\n    l_i", "    l_i"),),
+    "P in the accumulator's layout": ((P32, "        p = p32.to(o_desc.dtype)\n"),),
+    "the first one's queries": (("first_row + c * ROWS, 0]", "first_row, 0]"),),
+    "last P V missing": ((LAST_PV, ""),),
+    "rescaled before": (
+        (PV, ""), (ACC_WAIT, RESCALED + PV + ACC_WAIT), ("        mbarrier.arrive(v_empty.index(before), "
+         "count=1)\n" + RESCALED, V_DONE), (S_WAIT, S_WAIT.replace("wait(1", "wait(0")),
+    ),
+    "consumer 1 masks as consumer 0": (
+        ("rows = first_row + gl.arange(0, ROWS, layout=gl.SliceLayout(1, scores))",
+         "rows = first_row + gl.arange(0, ROWS, layout=gl.SliceLayout(1, scores))\n"
+         "    seen_rows = rows - CONSUMER * ROWS"),
+        ("last_seen = rows + S_k - S_q", "last_seen = seen_rows + S_k - S_q"),
+    ),
+}  # fmt: skip
+
+FULL = "            mbarrier.wait(full.index(slot), taken // STAGES % 2)\n"
+DONE = "            mbarrier.arrive(empty.index(slot), count=1)\n"
+SUMS_WAIT = "            dv, dk = warpgroup_mma_wait(0, deps=[dv, dk])\n"
+DP_WAIT = "            dp = warpgroup_mma_wait(0, deps=[dp])\n"
+DS_FENCE = "            fence_async_shared()  # the tensor core sees what ordinary stores wrote\n"
+DQ_FREE = "        tma.store_wait(0)  # the copy engine has read what the tile held before\n"
+
+BACKWARD: dict[str, Edits] = {
+    "K and V not waited for": (("    mbarrier.wait(kv_full.index(0), 0)\n", ""),),
+    "bytes of half of K and V": (
+        ("2 * (k_desc.block_type.nbytes + v_desc.block_type.nbytes)",
+         "k_desc.block_type.nbytes + v_desc.block_type.nbytes"),
+    ),
+    "queries not waited for": ((FULL, ""),),
+    "phase never turns": ((FULL, "            mbarrier.wait(full.index(slot), 0)\n"),),
+    "phase of the block": ((FULL, "            mbarrier.wait(full.index(slot), taken % 2)\n"),),
+    "given back early": ((DONE, ""), (SUMS_WAIT, DONE + SUMS_WAIT)),
+    "never given back": ((DONE, ""),),
+    "empty counts 1": (
+        ("ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 2)",
+         "ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 1)"),
+    ),
+    "dP used early": ((DP_WAIT, ""),),
+    "S used early": (("wait(1, deps=[s])", "wait(2, deps=[s])"),),
+    "sums not waited for": ((SUMS_WAIT, ""),),
+    "no fence behind dS": ((DS_FENCE, ""),),
+    "no fence behind dQ": (("        dq_tile.store(dq)\n        fence_async_shared()\n",
+                            "        dq_tile.store(dq)\n"),),
+    "dQ's tile written again": ((DQ_FREE, ""),),
+    "dQ used early": (("        dq = warpgroup_mma_wait(0, deps=[dq])\n", ""),),
+    "dQ stored, not added": (
+        ("async_add_shared_to_global(dq_desc, [row, part * PART], dq_tile)",
+         "tma.async_copy_shared_to_global(dq_desc, [row, part * PART], dq_tile)"),
+    ),
+    "dQ begins with anything": (("dq_sum = torch.zeros(B * H", "dq_sum = torch.empty(B * H"),),
+    "dS not transposed for dQ": (("ds_tile.permute([1, 0])", "ds_tile"),),
+    "both own the first one's keys": (("first_key + c * KEYS, 0]", "first_key, 0]"),),
+    "alpha in every block": (
+        ("    dk = dk * alpha\n", ""), (SUMS_WAIT, SUMS_WAIT + "            dk = dk * alpha\n")),
+}  # fmt: skip
+
+FAULTS = {"fa3_forward": FORWARD, "fa3_backward": BACKWARD}
+
+
+@functools.cache
+def faulty(launcher: str, fault: str) -> Callable:
+    """The launcher with one fault of FAULTS."""
+    function, *kernels = KERNELS[launcher]
+    return variant(function, *kernels, edits=FAULTS[launcher][fault])

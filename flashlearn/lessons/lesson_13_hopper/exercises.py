@@ -233,8 +233,4 @@ specialised_matmul = Exercise(
 )
 
 # ---------------------------------------------------------------- FlashAttention-3
-
-from flashlearn.lessons.lesson_13_hopper.backward_exercise import fa3_backward  # noqa: E402
-
-# ---------------------------------------------------------------- the last exercise and the project
-from flashlearn.lessons.lesson_13_hopper.fa3_exercises import fa3_backward, fa3_forward  # noqa: E402, F401
+from flashlearn.lessons.lesson_13_hopper.fa3_exercises import fa3_forward  # noqa: E402, F401

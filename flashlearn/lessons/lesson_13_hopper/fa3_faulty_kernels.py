@@ -1,4 +1,4 @@
-"""FlashAttention-3's kernels with a fault that no formula in torch can make: most are faults of time."""
+"""FlashAttention-3's forward pass with a fault that no formula in torch can make: most are faults of time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 
 from flashlearn.lessons.lesson_13_hopper import simple_fa3 as forward
-from flashlearn.lessons.lesson_13_hopper import simple_fa3_backward as backward
 from flashlearn.lessons.shared.variants import variant
 
 Edits = tuple[tuple[str, str], ...]
@@ -20,15 +19,6 @@ KERNELS = {
         forward.softmax_step,
         forward.attend,
         forward.fa3_forward_kernel,
-    ),
-    "fa3_backward": (
-        backward.fa3_backward,
-        backward.ring_of_barriers,
-        backward.keys_of,
-        backward.bring_queries,
-        backward.add_dq,
-        backward.gradients,
-        backward.fa3_backward_kernel,
     ),
 }
 """Each launcher with the kernels of its file."""
@@ -72,6 +62,7 @@ FORWARD: dict[str, Edits] = {
     "P in the accumulator's layout": ((P32, "        p = p32.to(o_desc.dtype)\n"),),
     "the first one's queries": (("first_row + c * ROWS, 0]", "first_row, 0]"),),
     "last P V missing": ((LAST_PV, ""),),
+    "blocks of the first consumer": (("first_row + 2 * ROWS + S_k", "first_row + ROWS + S_k"),),
     "rescaled before": (
         (PV, ""), (ACC_WAIT, RESCALED + PV + ACC_WAIT), ("        mbarrier.arrive(v_empty.index(before), "
          "count=1)\n" + RESCALED, V_DONE), (S_WAIT, S_WAIT.replace("wait(1", "wait(0")),
@@ -84,48 +75,7 @@ FORWARD: dict[str, Edits] = {
     ),
 }  # fmt: skip
 
-FULL = "            mbarrier.wait(full.index(slot), taken // STAGES % 2)\n"
-DONE = "            mbarrier.arrive(empty.index(slot), count=1)\n"
-SUMS_WAIT = "            dv, dk = warpgroup_mma_wait(0, deps=[dv, dk])\n"
-DP_WAIT = "            dp = warpgroup_mma_wait(0, deps=[dp])\n"
-DS_FENCE = "            fence_async_shared()  # the tensor core sees what ordinary stores wrote\n"
-DQ_FREE = "        tma.store_wait(0)  # the copy engine has read what the tile held before\n"
-
-BACKWARD: dict[str, Edits] = {
-    "K and V not waited for": (("    mbarrier.wait(kv_full.index(0), 0)\n", ""),),
-    "bytes of half of K and V": (
-        ("2 * (k_desc.block_type.nbytes + v_desc.block_type.nbytes)",
-         "k_desc.block_type.nbytes + v_desc.block_type.nbytes"),
-    ),
-    "queries not waited for": ((FULL, ""),),
-    "phase never turns": ((FULL, "            mbarrier.wait(full.index(slot), 0)\n"),),
-    "phase of the block": ((FULL, "            mbarrier.wait(full.index(slot), taken % 2)\n"),),
-    "given back early": ((DONE, ""), (SUMS_WAIT, DONE + SUMS_WAIT)),
-    "never given back": ((DONE, ""),),
-    "empty counts 1": (
-        ("ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 2)",
-         "ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 1)"),
-    ),
-    "dP used early": ((DP_WAIT, ""),),
-    "S used early": (("wait(1, deps=[s])", "wait(2, deps=[s])"),),
-    "sums not waited for": ((SUMS_WAIT, ""),),
-    "no fence behind dS": ((DS_FENCE, ""),),
-    "no fence behind dQ": (("        dq_tile.store(dq)\n        fence_async_shared()\n",
-                            "        dq_tile.store(dq)\n"),),
-    "dQ's tile written again": ((DQ_FREE, ""),),
-    "dQ used early": (("        dq = warpgroup_mma_wait(0, deps=[dq])\n", ""),),
-    "dQ stored, not added": (
-        ("async_add_shared_to_global(dq_desc, [row, part * PART], dq_tile)",
-         "tma.async_copy_shared_to_global(dq_desc, [row, part * PART], dq_tile)"),
-    ),
-    "dQ begins with anything": (("dq_sum = torch.zeros(B * H", "dq_sum = torch.empty(B * H"),),
-    "dS not transposed for dQ": (("ds_tile.permute([1, 0])", "ds_tile"),),
-    "both own the first one's keys": (("first_key + c * KEYS, 0]", "first_key, 0]"),),
-    "alpha in every block": (
-        ("    dk = dk * alpha\n", ""), (SUMS_WAIT, SUMS_WAIT + "            dk = dk * alpha\n")),
-}  # fmt: skip
-
-FAULTS = {"fa3_forward": FORWARD, "fa3_backward": BACKWARD}
+FAULTS = {"fa3_forward": FORWARD}
 
 
 @functools.cache

@@ -16,7 +16,7 @@ TWICE = "log2 e twice"
 @tiled(forward.TILED)
 def faulty_forward(
     q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float, faults: Faults = NONE,
-    tile: Tile = (64, 128),
+    tile: Tile = (32, 32),
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`grouped.faulty_forward`; with TWICE the scores are alpha (log2 e) q · k, in powers of e."""
     if TWICE in faults:

@@ -1,7 +1,7 @@
-"""The named mistakes of FlashAttention-3, forward and backward.
+"""The named mistakes of FlashAttention-3's forward pass.
 
-`FORWARD` and `BACKWARD` are what these kernels are about: waits, slots, layouts, and powers of two. What
-lessons 06 to 08 are about stands in `OLDER_FORWARD` and `OLDER_BACKWARD`, which a check tries after them.
+`FORWARD` is what this kernel is about: waits, slots, layouts, powers of two. What lesson 06 is about stands
+in `OLDER_FORWARD`, which a check tries after them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from flashlearn.lessons.lesson_13_hopper.fa3_faulty_kernels import faulty
 from flashlearn.lessons.shared import grouped
 from flashlearn.lessons.shared.faulty_formulas.faults import ways
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
-from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
-from flashlearn.lessons.shared.named_mistakes.dkv import dkv
-from flashlearn.lessons.shared.named_mistakes.dq import dq
 from flashlearn.lessons.shared.named_mistakes.forward import forward
 
 
@@ -29,17 +26,17 @@ def _at_work(launcher: str) -> Callable[..., Mistake]:
     return made
 
 
-_forward, _backward = _at_work("fa3_forward"), _at_work("fa3_backward")
-_scores, _gradients = ways(fa3_formulas.faulty_forward), ways(grouped.faulty_backward)
+_forward = _at_work("fa3_forward")
+_scores = ways(fa3_formulas.faulty_forward)
 _forwards = {**forward(_scores), **causal_forward(_scores)}
-_dq, _dkv = dq(_gradients), dkv(_gradients)
-_hidden = causal_only(_gradients, keys=True)
 
 FORWARD = {
     "log2 e is missing": Mistake(
         "P is 2^(alpha x − m): the factor that makes e^y of 2^y is missing.",
         "Which factor comes onto alpha in the launcher, and which onto s in the kernel?",
-        **_scores("exp2 of natural numbers"),
+        **_scores(
+            "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
+        ),
     ),
     "log2 e applied twice": Mistake(
         "The scores meet log2 e twice: once in `scale`, and once more. The result is that of a larger alpha.",
@@ -63,6 +60,13 @@ FORWARD = {
         "A program's last query is `first_row + 2 * ROWS - 1`, that of the second consumer. Both "
         "consumers and the producer need the same number of blocks.",
         **_scores("loop one tile short"),
+    ),
+    "blocks are counted for the first consumer": _forward(
+        "blocks of the first consumer",
+        "Under the causal mask the number of blocks is that of the first consumer's queries: where the second "
+        "one's see a block more, it is never visited.",
+        "Producer and consumers need the same number. Which of the program's 128 queries sees most?",
+        "WRONG",
     ),
     "both consumers take the first one's queries": _forward(
         "the first one's queries",
@@ -103,18 +107,13 @@ FORWARD = {
     ),
     "V is not waited for": _forward(
         "V not waited for",
-        "A consumer multiplies whatever lies in V's slot: K's barrier says nothing of V.",
-        "V comes behind K, with barriers of its own.",
+        "A consumer multiplies whatever lies in V's slot: there is no wait for it, or one for another slot.",
+        "V comes behind K, with barriers of its own. Which block's V meets P in step i?",
     ),
     "V is waited for in K's phase": _forward(
         "V with K's phase",
         "The slot is that of block i − 1, and the parity that of block i: they differ where the ring turns.",
         "Which block's V meets P in step i? Slot and parity both follow from its number.",
-    ),
-    "V is waited for in K's slot": _forward(
-        "V with K's slot",
-        "The barrier is that of block i, and the product reads V of block i − 1.",
-        "Which block's V meets P in step i?",
     ),
     "K's phase never turns": _forward(
         "K's phase never turns",
@@ -161,15 +160,11 @@ FORWARD = {
         "Q's barrier was told of one tile, and two come: one for each consumer.",
         "Add up what is copied behind this `expect`.",
     ),
-    "S is used before its wait": _forward(
+    "a product is used before its wait": _forward(
         "S used early",
-        "The scores are scaled while their product may still be under way.",
-        "Two products are under way, and S is the older one. How many may be left when the softmax begins?",
-    ),
-    "acc is used before its wait": _forward(
-        "acc used early",
-        "acc is rescaled while O += P V may still be adding to it.",
-        "The softmax may run under that product; what reads acc may not.",
+        "The scores, or acc, are used while the product that makes them may still be under way.",
+        "Two products are under way, and S is the older one: how many may be left when the softmax begins, "
+        "and how many when acc is rescaled?",
     ),
     "P is no left operand": _forward(
         "P in the accumulator's layout",
@@ -199,150 +194,4 @@ OLDER_FORWARD = {
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **_scores(grouped.HEADS),
     ),
-}
-
-BACKWARD = {
-    "delta omitted": _dkv["delta omitted"],
-    "alpha is missing from dK": _dkv["alpha is missing from dK"],
-    "alpha applied twice to dK": _dkv["alpha applied twice to dK"],
-    "dK and dV exchanged": _dkv["dK and dV exchanged"],
-    "log2 e is missing from LSE": Mistake(
-        "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",
-        "Multiply LSE by log2 e too, once per row.",
-        **_gradients("LSE in base 2"),
-    ),
-    "hidden pairs are not zeroed": Mistake(
-        "Pairs that the causal mask hides take part: 2^(s − LSE) of a key that the forward pass masked is no "
-        "probability.",
-        "P must be 0 where the key comes after the last one that the query sees.",
-        **_gradients("no causal mask", also=(("no causal mask", "no guard"),)),
-    ),
-    "one head of the group": Mistake(
-        "dK and dV hold the share of one query head; a key that several heads share gets the sum of theirs.",
-        "Which heads' queries does the producer bring past a block of keys?",
-        **_gradients("one head of the group"),
-    ),
-    "no guard for queries that see nothing": _hidden["no guard for queries that see nothing"],
-    "dQ begins with anything": _backward(
-        "dQ begins with anything",
-        "The copy engine adds to what lies in memory, and the sum for dQ was never set to zero.",
-        "What has to be in `dq_sum` before the kernel runs?",
-        "WRONG",
-    ),
-    "dQ is stored, not added": _backward(
-        "dQ stored, not added",
-        "Programs with other keys write to the same rows of dQ: each stores its share over the others'.",
-        "Every block of keys has a share in dQ: which operation of the copy engine adds?",
-        "RACE",
-    ),
-    "dS is not transposed for dQ": _backward(
-        "dS not transposed for dQ",
-        "dQ takes dSᵀ for dS. The shapes fit because the tile is square.",
-        "In `ds_tile` keys are rows. Which side of dQ = dS K do queries have to be on?",
-        "WRONG",
-    ),
-    "both consumers own the first one's keys": _backward(
-        "both own the first one's keys",
-        "The second consumer's keys and values are those of the first one.",
-        "There are two tiles of K and two of V. At which row does each begin?",
-        "WRONG",
-    ),
-    "alpha in every block": _backward(
-        "alpha in every block",
-        "dK is multiplied by alpha after every block of queries: the first one's share carries it as often "
-        "as there are blocks.",
-        "Once, behind the loop.",
-        "WRONG",
-    ),
-    "K and V are not waited for": _backward(
-        "K and V not waited for",
-        "The first product reads K and V before anybody knows that they are there.",
-        "They have a barrier too, and use it once.",
-    ),
-    "the bytes of half of K and V": _backward(
-        "bytes of half of K and V",
-        "The barrier of K and V was told of fewer bytes than its copies bring: there are four.",
-        "Add up what is copied behind this `expect`.",
-    ),
-    "the queries are not waited for": _backward(
-        "queries not waited for",
-        "A consumer multiplies whatever lies in the slots of Q and dO.",
-        "What tells a consumer that the slot is full?",
-    ),
-    "the phase never turns": _backward(
-        "phase never turns",
-        "A consumer asks for the same parity in every turn of the ring.",
-        "How often has this slot been full before?",
-    ),
-    "the phase turns with every block": _backward(
-        "phase of the block",
-        "The parity changes from block to block. A slot's barrier gets on by one phase in a turn of the "
-        "ring.",
-        "Block number `taken` is the how many-th in its slot?",
-    ),
-    "given back while it is read": _backward(
-        "given back early",
-        "The slot of Q and dO is reported as empty while dV or dK may still be reading it.",
-        "Which of the five products are the last to read Q and dO?",
-    ),
-    "slots are never given back": _backward(
-        "never given back",
-        "The producer waits for slots that no consumer reports as empty.",
-        "Who tells the producer that a slot has been read, and when?",
-    ),
-    "one consumer is enough": _backward(
-        "empty counts 1",
-        "A phase of `empty` is over with the first of two consumers: the other one may not have read the "
-        "slot.",
-        "How many report that a slot is empty?",
-    ),
-    "S is used before its wait": _backward(
-        "S used early",
-        "The exponentials are taken while the product of S may still be under way.",
-        "Two products are under way, and S is the older one. How many may be left here?",
-    ),
-    "dP is used before its wait": _backward(
-        "dP used early",
-        "dS is made while the product of dP may still be under way.",
-        "Between P and dS something has to be waited for.",
-    ),
-    "dS without a fence": _backward(
-        "no fence behind dS",
-        "The product of dQ reads dS past the door through which ordinary stores go.",
-        "What has to stand between `ds_tile.store` and the product that reads the tile?",
-    ),
-    "dQ's tile is written again too early": _backward(
-        "dQ's tile written again",
-        "dQ's tile takes the next share while the copy engine may still be reading the one before.",
-        "An addition by the copy engine belongs to a group, as a store does. Which call waits for it?",
-    ),
-    "dQ without a fence": _backward(
-        "no fence behind dQ",
-        "The copy engine reads dQ's tile past the door through which ordinary stores go.",
-        "What has to stand between `dq_tile.store` and the addition?",
-    ),
-    "the sums are used before their wait": _backward(
-        "sums not waited for",
-        "dK and dV are used, or their operands given back, while their products may still be under way.",
-        "Which wait comes before the slot is given back?",
-    ),
-}  # fmt: skip
-OF_THE_BACKWARD_PASS = (
-    "alpha on dV",
-    "dV from O",
-    "dS meets K",
-    "dP from K",
-    "delta subtracted after P",
-    "delta added",
-    "P in front forgotten",
-    "LSE forgotten",
-    "log2 e is missing",
-)
-OLDER_BACKWARD = {
-    **{name: _dkv[name] for name in OF_THE_BACKWARD_PASS},
-    "alpha is missing from dQ": _dq["alpha is missing from dQ"],
-    "alpha is missing from S": _dkv["alpha is missing from S"],
-    "mask hides the diagonal": _hidden["mask hides the diagonal"],
-    "mask shows one key too many": _hidden["mask shows one key too many"],
-    "mask aligned top-left": _hidden["mask aligned top-left"],
 }

@@ -159,9 +159,8 @@ def attend(
 @gluon.jit
 def fa3_forward_kernel(
     q_desc, k_desc, v_desc, o_desc, lse_ptr, scale, H, H_K, S_q, S_k,
-    CAUSAL: gl.constexpr, STAGES: gl.constexpr,
+    CAUSAL: gl.constexpr, BLOCK_K: gl.constexpr, STAGES: gl.constexpr,
 ):  # fmt: skip
-    BLOCK_K: gl.constexpr = k_desc.block_type.shape[2]
     D: gl.constexpr = k_desc.block_type.shape[3]
     q = gl.allocate_shared_memory(q_desc.dtype, [2, 1, 1, ROWS, D], q_desc.layout)
     k = gl.allocate_shared_memory(k_desc.dtype, [STAGES, 1, 1, BLOCK_K, D], k_desc.layout)
@@ -201,9 +200,9 @@ def fa3_forward(
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
     o = like(q, q.shape)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    block_k = 128
+    BLOCK_K = 128
     fa3_forward_kernel[(triton.cdiv(S_q, 128), B * H)](
-        rows_of_heads(q, 64), rows_of_heads(k, block_k), rows_of_heads(v, block_k), rows_of_heads(o, 64),
-        lse, alpha * LOG2_E, H, H_k, S_q, S_k, CAUSAL=causal, STAGES=2, num_warps=4,
+        rows_of_heads(q, 64), rows_of_heads(k, BLOCK_K), rows_of_heads(v, BLOCK_K), rows_of_heads(o, 64),
+        lse, alpha * LOG2_E, H, H_k, S_q, S_k, CAUSAL=causal, BLOCK_K=BLOCK_K, STAGES=2, num_warps=4,
     )  # fmt: skip
     return o, lse

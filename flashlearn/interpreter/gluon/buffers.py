@@ -66,6 +66,8 @@ class Buffers(Clocked):
             if self.baton.others_first(lambda: not view.never_written()):
                 return self.check(view, what, writes, place)
             raise self.fail("never written", place, view.allocation.place, what=what, buffer=view.name)
+        if not writes:
+            self.me.reads[view.allocation.number, view.span] = view, self.moment()
 
     def exists(self, view: SharedView) -> None:
         """Raise the fault of using a buffer that is none."""
@@ -84,11 +86,13 @@ class Buffers(Clocked):
             facts |= {"barrier": barrier.name, "phase": earlier.phase, "writes": writes}
             passed = me.waits.get(barrier.number)
             if passed is not None and passed.completed <= earlier.phase:
-                facts |= {"own": earlier.partition is me}
-                if any(copy is earlier for copy in self.loads[passed.copies :]) and passed.completed:
+                if passed.when > earlier.when or not passed.completed:
+                    facts |= {"parity": passed.parity, "completed": passed.completed}
+                    return self.fail("phase is off", place, earlier.place, passed.place, **facts)
+                read = (when for seen, when in me.reads.values() if seen.overlaps(view))
+                if max(read, default=0) < passed.when:  # what the wait was for has not been read
+                    facts |= {"own": earlier.partition is me}
                     return self.fail("refilled before read", place, earlier.place, passed.place, **facts)
-                facts |= {"parity": passed.parity, "completed": passed.completed}
-                return self.fail("phase is off", place, earlier.place, passed.place, **facts)
             return self.fail("copy not waited for", place, earlier.place, **facts)
         if earlier.what in ("wgmma", "tma store", "cp.async") and me.known.knows(*earlier.issued):
             own = earlier.partition is me

@@ -46,6 +46,11 @@ class Clocked:
         """The partition that runs."""
         return self.baton.current
 
+    def moment(self) -> int:
+        """A number that only grows: which of two accesses came first."""
+        self.made += 1
+        return self.made
+
     # time
 
     def rest(self) -> None:

@@ -21,11 +21,17 @@ class Buffers(Clocked):
     """Allocations, and the loads and stores of a partition's own."""
 
     def allocate(self, size: int) -> Allocation:
-        """Fresh shared memory, named after the variable that the learner's line assigns."""
+        """Fresh shared memory, named after the variable that the learner's line assigns.
+
+        What a helper allocates each time it is called is numbered from the second one on: "ring 2".
+        """
         place = self.place()
         found = ASSIGNED.match(place.text) if place is not None else None
+        name = found[1] if found else "a buffer"
         self.allocations += 1
-        return Allocation.of(self.allocations, found[1] if found else "a buffer", place, size)
+        self.named[name] = self.named.get(name, 0) + 1
+        told = name if self.named[name] == 1 else f"{name} {self.named[name]}"
+        return Allocation.of(self.allocations, told, place, size)
 
     def read(self, view: SharedView) -> None:
         """An ordinary load of a view: it must be there."""

@@ -856,7 +856,7 @@ for D in (64, 128):
 # Three holes: the producer, the tiles $P^\top$ and $dS^\top$, and what becomes of them. Fill them from the top. Until all three are filled the check says what is left to do;
 # after that the observer tells you, line by line, what nobody has waited for.
 
-# %%
+# %% exercise="fa3_backward"
 import math
 
 from flashlearn.kernels.delta import delta_preprocess
@@ -869,7 +869,7 @@ QUERIES = gl.constexpr(64)  # of a block
 STAGES = gl.constexpr(2)
 LOG2_E = gl.constexpr(1.4426950408889634)
 
-# %% exercise="fa3_backward"
+
 # INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:send_queries
 
 

@@ -111,9 +111,7 @@ fa3_backward = Exercise(
         atomics=True,
         work=five_products,
     ),
-    explained=HowExplained(
-        mistakes=backward_mistakes.BACKWARD, catalogue=backward_mistakes.OLDER_BACKWARD
-    ),
+    explained=HowExplained(mistakes=backward_mistakes.BACKWARD, catalogue=backward_mistakes.OLDER_BACKWARD),
     timed=HowTimed(
         peer=sdpa_backward,
         peer_name="sdpa_flash",

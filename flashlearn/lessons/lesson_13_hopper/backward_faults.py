@@ -26,12 +26,18 @@ FAULTS: dict[str, Edits] = {
     "never given back": ((ARRIVE, ""),),
     "given back too early": ((WAIT + ARRIVE, ARRIVE + WAIT),),
     "empty counts 1": (("empty.index(slot), count=2", "empty.index(slot), count=1"),),
-    "dS without a fence": (("        fence_async_shared()  # the tensor core sees what ordinary stores wrote\n", ""),),
+    "dS without a fence": (
+        ("        fence_async_shared()  # the tensor core sees what ordinary stores wrote\n", ""),
+    ),
     "dQ without a fence": (("        fence_async_shared()  # and it sees this one\n", ""),),
-    "dQ's tile still read": (("        tma.store_wait(0)  # the copy engine has read the block before\n", ""),),
+    "dQ's tile still read": (
+        ("        tma.store_wait(0)  # the copy engine has read the block before\n", ""),
+    ),
     "dP too early": (("        dp = warpgroup_mma_wait(0, deps=[dp])\n", ""),),
     "sums left under way": ((WAIT, "        dq = warpgroup_mma_wait(0, deps=[dq])\n"),),
-    "stored, not added": ((ADD, "tma.async_copy_shared_to_global(dq_desc, [row + i * QUERIES, 0], dq_tile)"),),
+    "stored, not added": (
+        (ADD, "tma.async_copy_shared_to_global(dq_desc, [row + i * QUERIES, 0], dq_tile)"),
+    ),
     "sum begins anywhere": (("dq_sum = torch.zeros(", "dq_sum = torch.empty("),),
 }
 

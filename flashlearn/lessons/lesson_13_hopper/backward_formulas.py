@@ -17,7 +17,7 @@ CONSUMER = 64
 @tiled(TILED)
 def faulty_gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float,
-    faults: Faults = NONE, tile: Tile = (64, 64),
+    faults: Faults = NONE, tile: Tile = (32, 32),
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(dQ, dK, dV). Faults: those of `dq_scan` and `dkv_scan`, and "dQ of the first consumer"."""
     dk, dv = dkv_scan(q, k, v, o, do, lse, alpha, causal, faults, tile)

@@ -1,4 +1,4 @@
-"""The named mistakes of `fa3_backward`: waits and fences of its own, and what lessons 07 to 12 know already."""
+"""The named mistakes of `fa3_backward`: waits and fences of its own, and what earlier lessons know."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _crashes(fault: str, sentence: str, next_step: str, status: str = "CRASHED")
 OF_TIME = {
     "K and V are not waited for": _crashes(
         "no wait for keys",
-        "K and V come by TMA as everything else does, once for the whole program, and have a barrier of their "
-        "own.",
+        "K and V come by TMA as everything else does, once for the whole program, and have a barrier of "
+        "their own.",
         "Before the first product: which barrier do the copies of K and V report to?",
     ),
     "the block of queries is not waited for": _crashes(

@@ -799,3 +799,186 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # ## 6 · Ping-pong, and the softmax under a product
 #
 # ## 7 · FlashAttention-3, forward and backward
+
+# ---- project: C ----
+
+# %% [markdown]
+# ## Project · The backward pass
+#
+# *As many sittings as you like.* Lesson 11 made all three gradients in one pass: five products for each pair of tiles. On Hopper each of
+# them is a WGMMA, and the question is where its two operands lie. The right one is always in shared memory. The left one may be in registers, if it
+# lies there as a product of 64 rows has left it. **Predict**, before you read on: a program owns keys, so $dK$ and $dV$ stay in registers. Should a
+# tile of $S$ have queries as rows, or keys?
+#
+# <details><summary><b>Answer</b></summary>
+#
+# Keys. $dV = P^\top dO$ and $dK = \alpha\, dS^\top Q$ have $P^\top$ and $dS^\top$ on the left: if the program computes $S^\top = K Q^\top$ and $dP^\top = V
+# dO^\top$, they are there already, and only have to be rounded. With queries as rows both would have to be turned round, through shared memory.
+#
+# | product | left operand | from | right operand | sums |
+# |---|---|---|---|---|
+# | $S^\top = K Q^\top$ | $K$, the program's own | shared memory | $Q$, seen with its axes exchanged | gone after the step |
+# | $dP^\top = V dO^\top$ | $V$, the program's own | shared memory | $dO$, likewise | gone after the step |
+# | $dV \mathrel{+}= P^\top dO$ | $P^\top$ | registers | $dO$ | stay in registers |
+# | $dK \mathrel{+}= dS^\top Q$ | $dS^\top$ | registers | $Q$ | stay in registers |
+# | $dQ \mathrel{+}= dS\, K$ | $dS$, **turned round** | shared memory | $K$ | of all programs, in memory |
+#
+# The last one is the odd one out, twice. Its left operand is the only one that has to be turned round: it goes to shared memory by an ordinary
+# store, and the tensor core reads it with its axes exchanged, `permute([1, 0])`, which costs nothing for numbers of 16 bits. And its sum belongs to
+# nobody: every program has a share of every $dQ$. Lesson 11 used atomics of single numbers; the copy engine can *add* a whole tile to
+# memory, with one instruction (PTX ISA, section "cp.reduce.async.bulk.tensor").
+#
+# </details>
+
+# %%
+for D in (64, 128):
+    sums, tile = 64 * D // 128, 64 * 64 // 128  # registers of each of 128 threads, a number of fp32 in each
+    print(
+        f"D {D:3}: dK and dV {2 * sums}, dQ {sums}, Sᵀ and dPᵀ {2 * tile}, Pᵀ and dSᵀ as operands {tile}; "
+        f"when dQ is made: {3 * sums + tile} of 240"
+    )
+
+# %% [markdown]
+# That is why a consumer owns 64 keys and sees 64 queries at a time, and why the producer gives its registers away. (At D 128 it is tight: compiled
+# for `sm_90` by Triton 3.7.1 the kernel below spills between 300 and 400 bytes a thread, at D 64 none.)
+#
+# ### The plan
+#
+# - A program owns 128 keys, two consumers 64 each. The producer brings $K$ and $V$ once (`kv_full`), and then blocks of 64 queries, $Q$ and $dO$,
+#   through a ring of two slots (`full`, `empty`), as in sitting 4.
+# - A consumer waits for a block, asks for $S^\top$ and $dP^\top$ together, and computes the exponentials of the first under the second.
+# - $P^\top$ is 0 where the key or the query does not exist, or the causal mask hides it. `lse` comes with $+\infty$ for queries that see nothing.
+# - Three products, one wait; then the slot is empty, and $dQ$ leaves through `dq_tile`, added by the copy engine under the next block's products.
+# - Alpha: in the exponent, and once on $dQ$ and $dK$ at the end. Everything is in base 2: $e^x = 2^{x \log_2 e}$.
+#
+# ### Exercise 6: `fa3_backward` · stretch, the project
+#
+# Three holes: the producer, the tiles $P^\top$ and $dS^\top$, and what becomes of them. Fill them from the top. Until all three are filled the check says what is left to do;
+# after that the observer tells you, line by line, what nobody has waited for.
+
+# %% exercise="fa3_backward"
+import math
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.described import complying, like
+from flashlearn.kernels.gluon.parts import operand_a, refuse_unknown, rows_of_heads
+from flashlearn.kernels.gluon.tma_add import async_add_shared_to_global
+
+KEYS = gl.constexpr(64)  # of a consumer
+QUERIES = gl.constexpr(64)  # of a block
+STAGES = gl.constexpr(2)
+LOG2_E = gl.constexpr(1.4426950408889634)
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:send_queries
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:own_keys
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:fa3_backward_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:fa3_backward
+
+# %%
+flashlearn.check("fa3_backward", fa3_backward)
+
+# %%
+# flashlearn.hint("fa3_backward")
+
+# %% [markdown]
+# Now look at it. Eight blocks of queries pass one program's keys. **Predict** two things: which of the lanes has the most bubbles, and what the consumers wait for
+# most: the copies, or their products?
+
+# %%
+backward = flashlearn.use("fa3_backward", fa3_backward)
+q, do, o = (torch.randn(1, 1, 512, 64).bfloat16() for _ in range(3))
+k, v = (torch.randn(1, 1, 128, 64).bfloat16() for _ in range(2))
+lse = torch.randn(1, 1, 512) + 5.0  # any numbers will do to see who waits for whom
+gradients = (q, k, v, o, do, lse)
+pictures.timeline(backward, *gradients, window=(0, 8000))
+
+# %%
+passed = pictures.timeline(backward, *gradients)
+print(passed)
+for kind, what in (("tma load", "brought"), ("tma store", "taken away or added")):
+    size = sum(event.bytes for event in passed.events if event.what == kind)
+    print(f"{size / KIB:.0f} KiB {what} by the copy engine")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The producer waits for `empty` most of its time, which is as it should be, and the consumers wait for their products: the tensor core has five of
+#   them for each block and consumer, where the forward pass has two.
+# - The exponentials of one consumer run under the products of the other, without any barrier between the two. After the first block they
+#   are out of step by themselves.
+# - More bytes leave than come. $Q$ and $dO$ of a block are 2 · 8 KiB; the shares of its $dQ$ are 16 KiB *per consumer*, since they are fp32 and there are two. That
+#   is the ceiling of this kernel, and what the fast one does something about.
+#
+# </details>
+#
+# **Break it**, and predict who is named: leave out the fence behind `ds_tile.store`; arrive on `empty` before the products are waited for; leave
+# out the `tma.store_wait(0)` before `dq_tile.store`; use `tma.async_copy_shared_to_global` in place of the addition.
+#
+# ### From here to the fast one
+#
+# `flashlearn.kernels.gluon.fa3_backward` obeys the same check, and `flashlearn bench` measures it. Three things are different. The two consumers *exchange* $dS^\top$: each writes its own into
+# shared memory, waits until both are there (a barrier that counts 2), and makes *half of the columns* of $dQ$ from all 128 keys. So each share leaves once, not
+# twice. Its $dQ$ lags one block behind, so that nobody stands still while the other writes:
+
+# %%
+import inspect
+
+from flashlearn.kernels.gluon import fa3_backward_scan as fast
+from flashlearn.kernels.gluon.fa3_backward import fa3_backward as fast_backward
+
+print(inspect.getsource(fast.part_of_dq.fn))
+
+# %% [markdown]
+# LSE and $\delta$ come by TMA with their block, and $K$ and $V$ stay in registers as left operands where there is room for them (D 64). The loop, in which you will recognise
+# every line:
+
+# %%
+print(inspect.getsource(fast.scan_queries_past_keys.fn))
+
+# %%
+for name, function in (("yours", backward), ("the fast one", fast_backward)):
+    added = [e for e in pictures.timeline(function, *gradients).events if e.what == "tma store"]
+    print(f"{name}: {sum(event.bytes for event in added) / KIB:.0f} KiB leave")
+
+# %%
+pictures.timeline(fast_backward, *gradients, window=(0, 8000))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In the model the fast kernel is not faster: each consumer makes $dQ$ in two products of half the columns, waits for the other one, and the model's copy engine has
+#   bytes to spare. What it saves, bytes that are *added in memory*, every one read and written there, the model does not count. A model answers what it was built for: here,
+#   who waits for whom.
+# - So the choice between the two was made by measuring. `flashlearn bench` shows the fast one's figures, and on a Hopper GPU the check of your own kernel times it
+#   beside cuDNN's.
+#
+# </details>
+#
+# **A question.** The sum of $dQ$ begins at zero, in fp32, padded to whole blocks of queries. What would go wrong in each case without it?
+#
+# <details><summary>Answer</summary>
+#
+# Not at zero: `torch.empty` holds anything, and additions go on top of it. Not in fp32: each of $S_k / 64$ additions would round to 16 bits. Not padded: the
+# sum is one long matrix of rows, and the last block of a head would add its padded rows to the next head. They are zeros here, since $P$ is; but they would be
+# added while somebody else adds, and it costs nothing to keep them apart.
+#
+# </details>
+#
+# **Another one.** Two calls with the same inputs may give a $dQ$ with different last bits, and the same $dK$ and $dV$. Why?
+#
+# <details><summary>Answer</summary>
+#
+# The shares of $dQ$ come from several programs and consumers, and are added in the order in which they arrive: lesson 11's question. $dK$ and $dV$ are summed by one
+# consumer, always in the same order.
+#
+# </details>
+#
+# **Sources.** Five products, and a program that owns keys: T. Dao, *FlashAttention-2*, 2023, algorithm 2. Keys as rows, the exchange of $dS$, $dQ$ added by the copy engine: J. Shah et al.,
+# *FlashAttention-3*, 2024, section 3 and appendix B.1, and the kernels published with it. Layouts of operands in registers: NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions".

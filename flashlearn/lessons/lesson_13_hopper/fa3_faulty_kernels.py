@@ -13,7 +13,6 @@ Edits = tuple[tuple[str, str], ...]
 KERNELS = {
     "fa3_forward": (
         forward.fa3_forward,
-        forward.ring_of_barriers,
         forward.tile_of,
         forward.bring_q_and_keys,
         forward.softmax_step,
@@ -50,8 +49,7 @@ FORWARD: dict[str, Edits] = {
         ("mbarrier.wait(k_empty.index(slot), phase ^ 1)", "mbarrier.wait(k_empty.index(slot), phase)"),
     ),
     "bytes of one tile of Q": (("2 * q_desc.block_type.nbytes", "q_desc.block_type.nbytes"),),
-    "K's empty counts 1": (("ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 2)\n    v_full",
-                            "ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 1)\n    v_full"),),
+    "K's empty counts 1": (("k_empty.index(slot), count=2", "k_empty.index(slot), count=1"),),
     "K given back early": ((K_DONE, ""), (S_WAIT, K_DONE + S_WAIT)),
     "V given back early": ((V_DONE, ""), (S_WAIT, S_WAIT + V_DONE)),
     "K never given back": ((K_DONE, ""),),

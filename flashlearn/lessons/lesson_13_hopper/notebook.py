@@ -29,6 +29,7 @@ import textwrap
 
 import torch
 import triton
+from rich.console import Console
 from torch import Tensor
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -41,13 +42,15 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 import flashlearn
+from flashlearn.bench import plots, tables
+from flashlearn.bench import record as bench_record
 from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon.parts import accumulator, complying_rows, refuse_product, tiles_of
 from flashlearn.kernels.gluon.tma_copy import tma_copy as finished_copy
-from flashlearn.lessons.lesson_13_hopper import pictures, ring_pictures
+from flashlearn.lessons.lesson_13_hopper import forward_variants, pictures, ring_pictures
 from flashlearn.lessons.shared.slider import slider
 from flashlearn.machine.device import GPUS, KIB
 
@@ -796,9 +799,319 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # %% [markdown]
 # ## 5 · Moving registers
 #
+# *Sitting 5 of 7.* An SM has 65536 registers, and hands them out when a program begins: the same number to every thread. Your specialised kernel
+# has two consumers of 128 threads each, and a producer of one warp; the hardware counts in warpgroups, so that is 384 threads. **Predict**: how
+# many registers does each thread get at most? A consumer of attention holds sums of $64 \times D$ for $O$, scores of $64 \times 128$, and $P$ in 16 bits. Is it
+# enough for $D = 128$?
+
+# %%
+registers, threads = GPUS["H100"].registers, 3 * 128
+each = registers // threads // 8 * 8
+print(f"{each} for each of {threads} threads, in steps of 8")
+for D in (64, 128):
+    sums, scores, p = 64 * D // 128, 64 * 128 // 128, 64 * 128 // 2 // 128  # registers of one of 128 threads
+    print(f"D {D:3}: {sums} for O, {scores} for S, {p} for P: {sums + scores + p}")
+
+# %% [markdown]
+# 160 of 168, and there is no room for a row's maximum and sum, addresses, and P in fp32 on its way to 16 bits. What does not fit is spilled to memory. The producer
+# meanwhile has 168 registers per thread, and needs a dozen: a few barriers' addresses and a counter.
+#
+# So they are *moved*. `setmaxnreg.dec` gives registers of a warpgroup back, `setmaxnreg.inc` waits until there are enough, and takes them (PTX ISA,
+# section "setmaxnreg": from 24 to 256, in steps of 8). In Gluon they are the last argument of `gl.warp_specialize`: `[240, 24]` are
+# the registers of a thread in the second and the third partition. The first gets what is left. **Predict** what is left, and what would be left with `[240, 40]`.
+
+# %%
+for consumer, producer in ((240, 24), (240, 40), (232, 40), (256, 24)):
+    left = (registers - 128 * (consumer + producer)) // 128 // 8 * 8
+    print(
+        f"second consumer {consumer}, producer {producer}: {left} left for each thread of the first consumer"
+    )
+
+# %% [markdown]
+# What the compiler makes of it, for an H100. It is the package's forward kernel, and compiled here:
+
+# %%
+print("\n".join(forward_variants.given_registers(D=128)))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - 240 and 24 are there: those are the partitions' own. The other figures are the compiler's, for the time in which partitions begin and end.
+# - The producer has one warp, and pays for four: registers are moved by warpgroup. $128 \cdot 24$ are 3072 registers for one thread that asks
+#   for copies. It is still a good bargain: at 168 they were 21504.
+# - Without this, the kernel would need tiles of half the size, and so twice the bytes per product (sitting 3).
+#
+# </details>
+#
+# **Break it.** Here is sitting 4's smallest pair again, with shares that you can set. Predict which of these the observer refuses: `[28]`, `[16]`, `[256]`. Then
+# think of two workers with 256 each.
+
+
+# %%
+@gluon.jit
+def idle(n):
+    pass
+
+
+@gluon.jit
+def three_partitions(n, SECOND: gl.constexpr, THIRD: gl.constexpr):
+    gl.warp_specialize([(idle, (n,)), (idle, (n,)), (idle, (n,))], [4, 1], [SECOND, THIRD])
+
+
+for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
+    print(shares)
+    told(lambda shares=shares: three_partitions[(1,)](1, SECOND=shares[0], THIRD=shares[1], num_warps=4))
+
+# %% [markdown]
+# **A question.** Could the producer have 16 registers, or none, and the consumers 248 each?
+#
+# <details><summary>Answer</summary>
+#
+# 24 is the least that the instruction takes. And $248 + 248 + 24 = 520$, times 128 that is 66560: more than there are. With two consumers and a producer $240 + 240 + 24$
+# leaves eight registers per thread of a warpgroup unused, and is what FlashAttention-3 takes as well.
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** Three consumers and a producer: which shares are possible? What does that say about their tiles?
+#
+# <details><summary>Answer</summary>
+#
+# $3 \cdot 160 + 32 = 512$: exactly all. At $D = 64$ a consumer needs $32 + 64 + 32 = 128$ of them for its tiles and gets by with 160; at $D = 128$ it would not. That is why the
+# package's forward kernel has three consumers only for $D = 64$ (`forward_cut`), and its comment counts this sum.
+#
+# </details>
+
+# %% [markdown]
 # ## 6 · Ping-pong, and the softmax under a product
 #
-# ## 7 · FlashAttention-3, forward and backward
+# *Sitting 6 of 7.* Attention is two products with a softmax between them. A matrix product has nothing but products; here is something that the tensor cores cannot do. How
+# long does it take? Count for one tile of $128$ queries and $128$ keys, per SM and cycle (NVIDIA, *CUDA C++ Programming Guide*, table of throughputs of
+# arithmetic instructions, compute capability 9.0; the tensor cores' figure is the data sheet's, as in sitting 3):
+#
+# | | operations a cycle |
+# |---|---|
+# | products in bf16 | 4096 |
+# | fp32 addition, multiplication, multiply-add, comparison | 128 |
+# | `ex2`, the exponential to base 2 | 16 |
+#
+# **Predict**, for $D = 64$ and $D = 128$: which takes longer, the two products or the exponentials?
+
+# %%
+tile = 128 * 128
+exponentials = tile / timeline.SPECIAL_LANES
+others = 4 * tile / timeline.LANES  # a multiply-add, the maximum, the sum, and rounding P
+print(f"exponentials {exponentials:.0f} cycles, other arithmetic about {others:.0f}")
+for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
+    products = 2 * 2 * tile * D / (rate * timeline.TENSOR_OPERATIONS)
+    one_by_one = products + exponentials + others
+    print(
+        f"D {D:3} in {name}: products {products:.0f} cycles; one after the other {one_by_one:.0f}: the tensor cores "
+        f"rest for {1 - products / one_by_one:.0%}"
+    )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - At $D = 64$ a tile's exponentials take as long as both of its products; at $D = 128$ half as long; with eight bits at $D = 128$ as long again. For 256 times
+#   fewer operations: an exponential is that dear (FlashAttention-3, section 3.1, counts the same: 989 TFLOP/s of products and 3.9 of exponentials).
+# - So what has to be hidden are the exponentials, not the copies: those a ring has hidden already. And they need not wait for anything of the tensor cores: other units
+#   compute them. Two things are independent and are done one after the other. Why? Because each tile's softmax needs its own scores, and its second product needs the softmax.
+# - Nothing makes exponentials faster here but having fewer. (The maximum is taken before the scale, and the scale is folded: lesson 12. One exponential per score is left.)
+#
+# </details>
+#
+# What can run under a softmax? *Another* tile's product. Whose? There are two answers, and FlashAttention-3 uses both.
+#
+# ### Another consumer's: ping-pong
+#
+# Two consumers have two tiles of queries. While one takes exponentials, the other one multiplies. Below is a forward kernel that does in each consumer one
+# thing after the other: ask for $S$, wait, softmax, ask for $PV$, wait. **Predict** the two consumers' lanes: do they multiply at the same time, take exponentials
+# at the same time, or by turns?
+
+# %%
+q = torch.randn(1, 1, 128, 64).bfloat16()
+k, v = (torch.randn(1, 1, 8 * 128, 64).bfloat16() for _ in range(2))
+pictures.timeline(forward_variants.in_order, q, k, v, window=(0, 8000))
+
+# %%
+in_order = tensor_core(forward_variants.in_order, q, k, v)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Both begin with the same product, and the tensor core can do one at a time: one of the two is served first, and from there on they are out of step. Some of one's
+#   softmax lies under the other's products, without any barrier between the two.
+# - On a GPU nothing keeps them so. Warps are scheduled as they become ready; both consumers may come to ask for products at the same time, and then take exponentials at the same
+#   time, from 16 lanes that they share.
+#
+# </details>
+#
+# *Ping-pong* makes it a rule. There is one more barrier per consumer, `turns`. A consumer waits for its turn, asks for its products, and gives the turn to the other one: products of
+# the two come one after the other, and so do their softmaxes.
+#
+# ```python
+# mbarrier.wait(turns.index(CONSUMER), taken % 2 ^ (1 - CONSUMER))
+# s = warpgroup_mma(q, k, …)          # of this block
+# acc = warpgroup_mma(p, v, acc, …)   # of the block before
+# mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
+# ```
+#
+# **A question.** Nobody has arrived on either barrier at first. Which consumer begins, and how does the code above say so?
+#
+# <details><summary>Answer</summary>
+#
+# Consumer 0 asks for parity $0 \oplus 1 = 1$, which on a fresh barrier counts as over: it goes on. Consumer 1 asks for parity $0$, and waits until consumer 0 has arrived. From then on
+# each arrival lets the other one go once.
+#
+# </details>
+
+# %%
+pictures.timeline(forward_variants.by_turns, q, k, v, window=(0, 8000))
+
+# %%
+own = tensor_core(forward_variants.on_their_own, q, k, v)
+turns = tensor_core(forward_variants.by_turns, q, k, v)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In the model taking turns changes hardly anything: its consumers fall into step by themselves, and it gives each partition 16 lanes of its own for exponentials, where on an SM
+#   they share them. A model answers what it was built for.
+# - On an H200 it depended: the package's kernel takes turns where there are few keys, and does not where there are many (`forward_cut`, and its comment). Turns cost
+#   something too: two barriers per block, and a consumer that is ready and must not.
+#
+# </details>
+#
+# ### Its own: two blocks of keys at a time
+#
+# Within one consumer there is independence as well. While the scores of block $i$ go through the softmax, $P V$ of block $i - 1$ can be multiplied: it needs nothing of block $i$. So ask for both
+# products together, wait until *one* is left, which is the newer one, and take the exponentials under it:
+#
+# | in step $i$ | the tensor core | the consumer's lanes |
+# |---|---|---|
+# | 1 | $S_i = Q K_i^\top$ | waits |
+# | 2 | $O \mathrel{+}= P_{i-1} V_{i-1}$ | softmax of $S_i$: $m$, $P_i$, $\ell$ |
+# | 3 | free for the other consumer | $O \mathrel{\cdot}= 2^{m_{i-1} - m_i}$ |
+#
+# The order in the last two rows is the whole difficulty. **Predict**: $P_{i-1}$ was taken with the maximum $m_{i-1}$. If $O$ is rescaled *before* $P_{i-1} V_{i-1}$ has been added, what comes out?
+#
+# <details><summary>Answer</summary>
+#
+# Each block's share lacks one factor, that of the step in which it was added: right only where the maximum no longer rises. So the rescaling stands behind the
+# wait for that product. The observer would not let you do otherwise by accident: `acc` under way may not be used. But with another order of lines nothing asynchronous is violated, and
+# the numbers are wrong. That is one of the named mistakes of the exercise.
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** What does this cost? The order of the two products in the code is $S_i$ first. Why not the other way round?
+#
+# <details><summary>Answer</summary>
+#
+# Registers: $S_i$ and $P_{i-1}$ are there at the same time, $64 + 32$ in each thread beside $O$'s. That is what sitting 5 made room for. And products are done in the order in which they
+# were asked for: with $P V$ first, the softmax would have to wait for both of them.
+#
+# </details>
+#
+# ## 7 · FlashAttention-3
+#
+# *Sitting 7 of 7.* All parts are there. A program owns 128 queries of one head, 64 per consumer. The producer brings both tiles of $Q$ once, and then $K$ and $V$, block by block, through *two*
+# rings. Why two? In step $i$ a consumer is done with $K_i$ as soon as $S_i$ is there, and with $V_i$ one step later.
+#
+# | barrier | slots | arrivals in a phase | completed by |
+# |---|---|---|---|
+# | `q_full` | 1 | 1 | the producer's `expect`, and the bytes of two tiles |
+# | `k_full`, `v_full` | `STAGES` | 1 | the producer's `expect`, and the bytes |
+# | `k_empty`, `v_empty` | `STAGES` | 2 | both consumers |
+#
+# ### Exercise 5: `fa3_forward` · core
+#
+# $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H_k, S_k, D]` in fp16 or bf16, any strides, $D$ 64 or 128, $H_k$ a divisor of $H$; causal bottom-right, or not; $\alpha$ of either sign. Return $O$, and
+# LSE in fp32, natural. Four holes: the producer, the softmax in base 2 (lesson 12, section 2), the consumer with a softmax under a product, and the barriers and partitions. What a
+# descriptor brings from beyond the last key is zeros, and a score of 0 is a score: that mask is yours. Begin without overlap if you like, and add it when the check passes.
+
+# %% exercise="fa3_forward"
+import math
+
+from flashlearn.kernels.described import complying, like
+from flashlearn.kernels.gluon.parts import operand_a, refuse_unknown, rows_of_heads
+from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
+
+ROWS = gl.constexpr(64)  # queries of a consumer
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:tile_of
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:bring_q_and_keys
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:softmax_step
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:attend
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:fa3_forward_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:fa3_forward
+
+# %%
+flashlearn.check("fa3_forward", fa3_forward)
+
+# %%
+# flashlearn.hint("fa3_forward")
+
+# %%
+forward = flashlearn.use("fa3_forward", fa3_forward)
+pictures.timeline(forward, q, k, v, window=(0, 8000))
+
+# %%
+overlapped = tensor_core(forward, q, k, v)
+print(f"{in_order / overlapped:.2f} times as fast as in order, in the model")
+assert overlapped < in_order
+
+# %% [markdown]
+# **Break it**, and predict who is named, and for what: wait for $V$ with the phase of block $i$; report $V$'s slot before the second wait; convert $P$ without `convert_layout`; rescale `acc` before
+# its wait; leave `log2 e` out of the launcher. And one that is *right*, although it looks wrong: report $K$'s slot directly behind the line that asks for $S_i$, before any wait.
+#
+# <details><summary>Why is the last one right, and should you do it?</summary>
+#
+# The producer fills the slots in *its* order: before it comes to $K_{i+2}$ in this slot it has to bring $V_{i+1}$, and for that it waits until both consumers have given $V_{i-1}$ back. They do that
+# behind the wait for *all* products of step $i$. So $S_i$ is over by then, by a chain of three barriers. The observer follows the chain, and has nothing to object. Do not do it all the same:
+# with three slots, or with $K$ and $V$ brought by two producers, the chain is gone.
+#
+# </details>
+#
+# ### From here to the fast one
+#
+# `flashlearn.kernels.gluon.fa3_forward` obeys the same check. You know its consumer; what it does more:
+#
+# - Its programs are *persistent*: one per SM takes tile after tile, so that the producer already loads the next tile's $Q$ and $K$ while the consumers finish this one. Under a causal mask a counter in
+#   memory says which tile is next, the longest first.
+# - It has two loops, one of them without any mask, as lesson 12's kernel. There a score costs one multiply-add and one exponential.
+# - It has two consumers or three, and turns or not, by `forward_cut`.
+
+# %%
+import inspect
+
+from flashlearn.kernels.gluon import forward_partitions
+
+print(inspect.getsource(forward_partitions.scan.fn))
+
+# %% [markdown]
+# **Predict**, before you run the next cell: how does it stand beside cuDNN's attention, for full and for causal masks? The record of an H200 comes with the package (`flashlearn bench` makes one of your
+# GPU). "lesson 13" is the package's pair; ratios are speeds relative to SDPA's cuDNN backend, geometric means over $D$ 64 and 128 and three lengths, and in parentheses the least.
+
+# %%
+measured = bench_record.shipped()
+Console(width=100).print(tables.ratios(measured))
+print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
+
+# %%
+plots.every(measured)["throughput_forward"]
 
 # ---- project: C ----
 
@@ -982,3 +1295,52 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 #
 # **Sources.** Five products, and a program that owns keys: T. Dao, *FlashAttention-2*, 2023, algorithm 2. Keys as rows, the exchange of $dS$, $dQ$ added by the copy engine: J. Shah et al.,
 # *FlashAttention-3*, 2024, section 3 and appendix B.1, and the kernels published with it. Layouts of operands in registers: NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions".
+
+# %% [markdown]
+# ## What you can do now
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** A kernel passes all tests on a GPU. Somebody deletes one `mbarrier.wait`, and it still passes. What do you know?
+#
+# <details><summary>Answer</summary>
+#
+# Nothing. What was read may have been there by luck, on this GPU, at this clock. A test of numbers cannot see an order that is not guaranteed; something has to look at the order itself: the observer
+# here, or on a GPU Triton's `TRITON_INSTRUMENTATION_MODE=consan`.
+#
+# </details>
+
+# %% [markdown]
+# **2.** Your forward kernel gets products of eight bits. Which of the two overlaps becomes more important, and what may become the limit?
+#
+# <details><summary>Answer</summary>
+#
+# Both: the products take half the time, and the exponentials as long as ever. At $D = 128$ they are as long as the products; the best that remains is to have the exponentials' lanes
+# busy all the time. Lesson 14 has the rest.
+#
+# </details>
+
+# %% [markdown]
+# **3.** A ring of two slots for $K$ and $V$ is enough, and the matrix product wanted three or four. Why?
+#
+# <details><summary>Answer</summary>
+#
+# Time. A block of 128 keys is worked on for thousands of cycles, by two consumers and with a softmax in it; a copy takes hundreds. Count the producer's lane in the timeline: it waits for `empty`.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences for yourself in a month. Which fault did you make that you would not have found on a GPU? Which barrier did you not understand at first? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# Numbers of eight bits. The tensor cores do twice as many products in a cycle; what they want of the layouts, and what it does to the result, is lesson 14.
+#
+# **Sources of sittings 5 to 7.** Registers, `setmaxnreg`, `ex2`, layouts of operands: NVIDIA, PTX ISA. Throughputs: NVIDIA, *CUDA C++ Programming Guide*, arithmetic instructions; *H100 Tensor Core GPU data sheet*, halved
+# where it counts sparsity. Ping-pong, a softmax under a product, and the count of exponentials: J. Shah, G. Bikshandi, Y. Zhang, V. Thakkar, P. Ramani, T. Dao, *FlashAttention-3*, 2024, sections 3.1 and 3.2. Online softmax and the
+# order of loops: T. Dao, *FlashAttention-2*, 2023. Persistent programs and turns of consumers: NVIDIA, CUTLASS, its warp-specialised ping-pong kernels.

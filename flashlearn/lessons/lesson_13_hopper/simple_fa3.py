@@ -35,14 +35,6 @@ ROWS = gl.constexpr(64)
 
 
 @gluon.jit
-def ring_of_barriers(SLOTS: gl.constexpr, ARRIVALS: gl.constexpr):
-    barriers = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
-    for slot in gl.static_range(SLOTS):
-        mbarrier.init(barriers.index(slot), count=ARRIVALS)
-    return barriers
-
-
-@gluon.jit
 def tile_of(sizes, CAUSAL: gl.constexpr, BLOCK_K: gl.constexpr):
     # this program's batch entry and heads, its first query, and how many blocks of keys its last one sees
     H, H_K, S_q, S_k = sizes
@@ -167,12 +159,20 @@ def fa3_forward_kernel(
     v = gl.allocate_shared_memory(v_desc.dtype, [STAGES, 1, 1, BLOCK_K, D], v_desc.layout)
     tiles = (q, k, v)
     sizes = (H, H_K, S_q, S_k)
-    ### BEGIN SOLUTION
-    # STUB: gl.static_assert(False, "TODO fa3_forward: five rings of barriers with their counts; partitions")
-    q_full = ring_of_barriers(1, 1)
-    k_full, k_empty = ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 2)
-    v_full, v_empty = ring_of_barriers(STAGES, 1), ring_of_barriers(STAGES, 2)
+    q_full = gl.allocate_shared_memory(gl.int64, [1, 1], mbarrier.MBarrierLayout())
+    k_full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    k_empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    v_full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    v_empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     barriers = (q_full, k_full, k_empty, v_full, v_empty)
+    ### BEGIN SOLUTION
+    # STUB: gl.static_assert(False, "TODO fa3_forward: how many arrive on each barrier, and three partitions")
+    mbarrier.init(q_full.index(0), count=1)
+    for slot in gl.static_range(STAGES):
+        mbarrier.init(k_full.index(slot), count=1)  # the producer's expectation
+        mbarrier.init(k_empty.index(slot), count=2)  # both consumers
+        mbarrier.init(v_full.index(slot), count=1)
+        mbarrier.init(v_empty.index(slot), count=2)
     gl.warp_specialize(
         [
             (attend, (o_desc, lse_ptr, tiles, barriers, scale, sizes, CAUSAL, BLOCK_K, STAGES, 0)),

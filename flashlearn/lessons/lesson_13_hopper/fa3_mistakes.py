@@ -63,8 +63,8 @@ FORWARD = {
     ),
     "blocks are counted for the first consumer": _forward(
         "blocks of the first consumer",
-        "Under the causal mask the number of blocks is that of the first consumer's queries: where the second "
-        "one's see a block more, it is never visited.",
+        "Under the causal mask the number of blocks is that of the first consumer's queries: where the "
+        "second one's see a block more, it is never visited.",
         "Producer and consumers need the same number. Which of the program's 128 queries sees most?",
         "WRONG",
     ),

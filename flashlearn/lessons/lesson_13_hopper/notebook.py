@@ -805,7 +805,7 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # enough for $D = 128$?
 
 # %%
-registers, threads = GPUS["H100"].registers, 3 * 128
+registers, threads = GPUS["H100"].registers_per_sm, 3 * 128
 each = registers // threads // 8 * 8
 print(f"{each} for each of {threads} threads, in steps of 8")
 for D in (64, 128):

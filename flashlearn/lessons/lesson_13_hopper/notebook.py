@@ -566,7 +566,7 @@ def tensor_core(function, *inputs, **more) -> float:
     events = [event for event in session.observation().timeline if event.program == (0, 0, 0)]
     taken = max(event.end for event in events)
     busy = sum(event.end - event.begin for event in events if event.what == "wgmma")
-    print(f"{more}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
+    print(f"{more or function.__name__}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
     return taken
 
 
@@ -818,11 +818,12 @@ for D in (64, 128):
 #
 # So they are *moved*. `setmaxnreg.dec` gives registers of a warpgroup back, `setmaxnreg.inc` waits until there are enough, and takes them (PTX ISA,
 # section "setmaxnreg": from 24 to 256, in steps of 8). In Gluon they are the last argument of `gl.warp_specialize`: `[240, 24]` are
-# the registers of a thread in the second and the third partition. The first gets what is left. **Predict** what is left, and what would be left with `[240, 40]`.
+# the registers of a thread in the second and the third partition. The first gets what is left of the three shares of 168. **Predict** what is left, and what would be left with
+# `[240, 40]`.
 
 # %%
 for consumer, producer in ((240, 24), (240, 40), (232, 40), (256, 24)):
-    left = (registers - 128 * (consumer + producer)) // 128 // 8 * 8
+    left = each * 3 - consumer - producer
     print(
         f"second consumer {consumer}, producer {producer}: {left} left for each thread of the first consumer"
     )
@@ -839,12 +840,11 @@ print("\n".join(forward_variants.given_registers(D=128)))
 # - 240 and 24 are there: those are the partitions' own. The other figures are the compiler's, for the time in which partitions begin and end.
 # - The producer has one warp, and pays for four: registers are moved by warpgroup. $128 \cdot 24$ are 3072 registers for one thread that asks
 #   for copies. It is still a good bargain: at 168 they were 21504.
-# - Without this, the kernel would need tiles of half the size, and so twice the bytes per product (sitting 3).
+# - Without this, the kernel would spill, or have to make do with smaller tiles, and so with more bytes per product (sitting 3).
 #
 # </details>
 #
-# **Break it.** Here is sitting 4's smallest pair again, with shares that you can set. Predict which of these the observer refuses: `[28]`, `[16]`, `[256]`. Then
-# think of two workers with 256 each.
+# **Break it.** Three partitions that do nothing, with shares that you can set. **Predict** which of these four the observer refuses, and for what reason.
 
 
 # %%
@@ -867,8 +867,8 @@ for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
 #
 # <details><summary>Answer</summary>
 #
-# 24 is the least that the instruction takes. And $248 + 248 + 24 = 520$, times 128 that is 66560: more than there are. With two consumers and a producer $240 + 240 + 24$
-# leaves eight registers per thread of a warpgroup unused, and is what FlashAttention-3 takes as well.
+# 24 is the least that the instruction takes. And $248 + 248 + 24 = 520$, times 128 that is 66560: more than there are. $240 + 240 + 24 = 504 = 3 \cdot 168$ are
+# all that the program was given, and what FlashAttention-3's own kernels take as well.
 #
 # </details>
 
@@ -926,7 +926,7 @@ for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
 # ### Another consumer's: ping-pong
 #
 # Two consumers have two tiles of queries. While one takes exponentials, the other one multiplies. Below is a forward kernel that does in each consumer one
-# thing after the other: ask for $S$, wait, softmax, ask for $PV$, wait. **Predict** the two consumers' lanes: do they multiply at the same time, take exponentials
+# thing after the other: ask for $S$, wait, softmax, ask for $PV$ (of the block before), wait. **Predict** the two consumers' lanes: do they multiply at the same time, take exponentials
 # at the same time, or by turns?
 
 # %%
@@ -940,7 +940,7 @@ in_order = tensor_core(forward_variants.in_order, q, k, v)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Both begin with the same product, and the tensor core can do one at a time: one of the two is served first, and from there on they are out of step. Some of one's
+# - Both begin with a product, and the tensor core can do one at a time: one of the two is served first, and from there on they are out of step. Some of one's
 #   softmax lies under the other's products, without any barrier between the two.
 # - On a GPU nothing keeps them so. Warps are scheduled as they become ready; both consumers may come to ask for products at the same time, and then take exponentials at the same
 #   time, from 16 lanes that they share.
@@ -1081,7 +1081,7 @@ assert overlapped < in_order
 #
 # The producer fills the slots in *its* order: before it comes to $K_{i+2}$ in this slot it has to bring $V_{i+1}$, and for that it waits until both consumers have given $V_{i-1}$ back. They do that
 # behind the wait for *all* products of step $i$. So $S_i$ is over by then, by a chain of three barriers. The observer follows the chain, and has nothing to object. Do not do it all the same:
-# with three slots, or with $K$ and $V$ brought by two producers, the chain is gone.
+# if $V$'s ring has a slot more than $K$'s, or a producer of its own, the chain is gone.
 #
 # </details>
 #
@@ -1327,7 +1327,7 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 #
 # <details><summary>Answer</summary>
 #
-# Time. A block of 128 keys is worked on for thousands of cycles, by two consumers and with a softmax in it; a copy takes hundreds. Count the producer's lane in the timeline: it waits for `empty`.
+# Time. A block of 128 keys is worked on for more than a thousand cycles of the model, by two consumers and with a softmax in it; a copy takes less. Count the producer's lane in the timeline: it waits for `empty`.
 #
 # </details>
 

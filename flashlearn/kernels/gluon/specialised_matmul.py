@@ -85,7 +85,7 @@ def specialised_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr):
     empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for slot in gl.static_range(STAGES):
         ### BEGIN SOLUTION
-        # STUB: gl.static_assert(False, "TODO specialised_matmul: how many arrivals end a phase of each?")
+        # STUB: gl.static_assert(False, "TODO specialised_matmul: count the arrivals of a phase of each")
         mbarrier.init(full.index(slot), count=1)  # the producer's expectation
         mbarrier.init(empty.index(slot), count=2)  # both consumers
         ### END SOLUTION

@@ -97,8 +97,8 @@ WGMMA: dict[str, Edits] = {
     "no fence": ((FENCE, ""),),
     "no store wait": (("tma.store_wait(0)", "pass"),),
     "beyond the end": (("ahead < steps)\n", "True)\n"),),
-    "prologue one too many": (("gl.static_range(STAGES - 2)", "gl.static_range(STAGES - 1)"),),
-    "prologue one too few": (("gl.static_range(STAGES - 2)", "gl.static_range(STAGES - 3)"),),
+    "one step further ahead": (("ahead = i + STAGES - 2", "ahead = i + STAGES - 1"),),
+    "one step less ahead": (("ahead = i + STAGES - 2", "ahead = i + STAGES - 3"),),
 }
 
 ARRIVE = "mbarrier.arrive(empty.index((i + STAGES - 1) % STAGES), count=1, pred=i > 0)"

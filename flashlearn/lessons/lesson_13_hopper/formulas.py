@@ -72,10 +72,9 @@ def product(
 ) -> Tensor:
     """c [M, N] = a [M, K] b [K, N] with sums in fp32 (fp64 of fp64), in a's dtype.
 
-    Faults: "last step only", "last step missing" (where K is no multiple of the step), "first step
-    missing", "same rows twice" (each second half of `rows` rows repeats the first), "b exchanged" and
-    "a exchanged" (tiles of b are those of the corner (column, k), of a those of (k, row)), "b transposed"
-    (its square tiles are, each in itself).
+    Faults: "last step only", "last step missing" (where K is no multiple of the step), "same rows twice"
+    (each second half of `rows` rows repeats the first), "b exchanged" and "a exchanged" (tiles of b are those
+    of the corner (column, k), of a those of (k, row)), "b transposed" (its square tiles are, each in itself).
     """
     K = a.shape[1]
     wide_a, wide_b = _wide(a), _wide(b)
@@ -84,8 +83,6 @@ def product(
         inner = slice((K - 1) // step * step, K)
     if "last step missing" in faults:
         inner = slice(0, K // step * step)
-    if "first step missing" in faults:
-        inner = slice(step, K)
     if "same rows twice" in faults:
         half = rows // 2
         c = (wide_a @ wide_b).to(a.dtype)

@@ -158,6 +158,11 @@ RING = {
         "What happens to `total` in each step?",
         **of_sums("last tile only"),
     ),
+    "the first tile is left out": Mistake(
+        "The first tile is not in the sum.",
+        "With which tile does the loop begin, and what does `total` hold before it?",
+        **of_sums("first tile missing"),
+    ),
     "the last tile is left out": Mistake(
         "Where the columns are no multiple of the tile, those behind the last whole tile are missing.",
         "How many tiles does a row of N columns touch?",

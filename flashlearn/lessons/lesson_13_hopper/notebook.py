@@ -88,9 +88,10 @@ slider(ring_pictures.under_way, tile=(4, 8, 16, 32))
 # <details><summary><b>What to notice</b></summary>
 #
 # - It is not much: two tiles of 4 KiB or so. But they must be on their way *always*, also while the program computes. A program
-#   that loads a tile, waits, computes, and loads the next one has nothing on its way half of the time.
+#   that loads a tile, waits, computes, and loads the next one has nothing on its way while it computes.
 # - That is what *asynchronous* means here: ask for a tile now, do something else, need it later.
-# - Registers are where accumulators want to be. So on Hopper a copy can go to shared memory, past all registers.
+# - Registers are where accumulators want to be. A copy can go to shared memory past all registers: since Ampere by a few bytes for each
+#   thread that asks (`cp.async`), on Hopper by a whole tile for one thread that asks.
 #
 # </details>
 #
@@ -134,7 +135,7 @@ assert issued["copy_by_threads"] > 5 * issued["tma_copy_kernel"]
 
 # %% [markdown]
 # This is Gluon's face, by the way: `gl` for `tl`; a *layout* with every tile, which says which thread of which warp holds which
-# element; and no operation that moves data between threads unless you ask for it.
+# element; and no layout that changes into another unless you say so.
 #
 # ### Forget the wait
 #
@@ -171,8 +172,8 @@ told(lambda: forgetful_copy[(1,)](tiles_of(x, [64, 64]), tiles_of(y, [64, 64]), 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Nobody knows what would be in `y`. Perhaps the right numbers, on most days: the second copy is some hundred cycles behind the
-#   first, and now and then that is enough. A test on a GPU would pass, and the model would diverge in week three.
+# - Nobody knows what would be in `y`: what was in shared memory before, a part of the tile, or the right numbers, if something
+#   happens to hold the second copy up. In a larger kernel something often does; then a test on a GPU passes, on most days.
 # - The observer does not wait for luck. In its world a copy has brought nothing until somebody who needs it has waited for it. So
 #   the fault shows in the first run, in any order of events, with both lines.
 # - It stops at the first fault. This kernel has one more; you will meet it.
@@ -412,8 +413,8 @@ pictures.timeline(ring, x[:, : 8 * 64])
 # <details><summary>Answer</summary>
 #
 # The compiler puts a barrier for all threads of the program between the two, as Triton's always does for shared memory that it
-# manages: the listing of the kernel has `bar.sync`. What it does *not* do for you in Gluon is anything across partitions (sitting 4), or
-# across asynchronous operations (sitting 3).
+# manages, and a fence: the kernel's listing has `bar.sync` and `fence.proxy.async` before the copy. What it does *not* do for you in
+# Gluon is anything across partitions (sitting 4), or across asynchronous operations (sitting 3).
 #
 # </details>
 
@@ -783,8 +784,8 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 #
 # <details><summary>Answer</summary>
 #
-# The compiler lets one thread of the partition arrive, behind a barrier of the partition's own threads: in Gluon an arrival is a partition's. In
-# CUDA you would choose, and write down the number of threads that do.
+# The compiler lets one thread of the partition arrive, behind a barrier of the partition's own 128 threads (`bar.sync 2, 128` in the
+# listing): in Gluon an arrival is a partition's. In CUDA you would choose, and write down the number of threads that do.
 #
 # </details>
 
@@ -793,8 +794,6 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy engine and thread block's asynchrony: NVIDIA, *H100 Tensor Core GPU
 # Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
 # *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations Research* 9, 1961.
-
-# ---- sitting 5 onwards: B ----
 
 # %% [markdown]
 # ## 5 · Moving registers

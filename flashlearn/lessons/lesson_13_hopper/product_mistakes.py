@@ -40,6 +40,16 @@ WGMMA = {
         "With n products left under way, the slots of the last n steps are taken, and that of this step. How "
         "far ahead may a copy be?",
     ),
+    "one step is never fetched": _wgmma(
+        "one step further ahead",
+        "There is a step that neither the first copies, before the loop, nor the loop itself ask for.",
+        "How many steps are on their way before the loop? Which one is the loop's first to ask for, then?",
+    ),
+    "one step is fetched twice": _wgmma(
+        "one step less ahead",
+        "The loop asks for a step that was asked for before the loop.",
+        "How many steps are on their way before the loop? Which one is the loop's first to ask for, then?",
+    ),
     "the sum is used too early": _wgmma(
         "used too early",
         "Before the sum is used no wait has left zero products under way, or its result is not what is used.",

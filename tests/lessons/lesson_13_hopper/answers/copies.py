@@ -559,7 +559,7 @@ slip(
     "tma_ring",
     FROM_THE_END,
     "The first tile is left out.",
-    "first tile missing",
+    "the first tile is left out",
     "copy never waited for",
     edits=(("range(n - 1, -1, -1)", "range(n - 1, 0, -1)"), ("if i > 0:", "if i > 1:")),
 )

@@ -800,8 +800,6 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 #
 # ## 7 · FlashAttention-3, forward and backward
 
-# ---- project: C ----
-
 # %% [markdown]
 # ## Project · The backward pass
 #

@@ -1112,8 +1112,6 @@ print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
 # %%
 plots.every(measured)["throughput_forward"]
 
-# ---- project: C ----
-
 # %% [markdown]
 # ## Project · The backward pass
 #

@@ -12,7 +12,13 @@ from flashlearn.interpreter.gluon import sync_words
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon import specialised_matmul, tma_ring
-from tests.interpreter.gluon.gluon_kernels import copy_tiles, described, exchange, product
+from tests.interpreter.gluon.gluon_kernels import (
+    copy_tiles,
+    described,
+    exchange,
+    product,
+    stores_a_product,
+)
 from tests.interpreter.gluon.mutations import Mutation, imported
 
 ORDERS = (None, 0, 1, 2)
@@ -153,3 +159,9 @@ def test_an_arrival_that_counts_for_two_is_told_where_the_other_was_not_waited_f
     fault = fault_of(lambda: matmul(a, b, block=(128, 64, 32)), None)
     assert fault.kind == "overwritten" and fault.facts["alone"]["count"] == 2
     assert "with count=2" in sync_words.sentence(fault)
+
+
+def test_storing_a_product_as_it_is_asks_for_its_wait():
+    a, c = torch.randn(64, 64).half(), torch.empty(64, 64)
+    launch = lambda: stores_a_product[(1,)](described(a, [64, 64]), described(c, [64, 64]))  # noqa: E731
+    assert fault_of(launch, None).kind == "product not waited for"

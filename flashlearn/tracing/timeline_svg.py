@@ -14,7 +14,7 @@ from flashlearn.tracing.waited import count
 
 GREY = "#797979"
 PALETTE = ("#3a78c9", "#b8602a", "#11857a", "#b6509a", "#6d7f1f", "#8067c8")  # as the lessons draw them
-WIDTH, GUTTER, RIGHT = 824, 150, 12  # pixels
+WIDTH, GUTTER, RIGHT = 824, 150, 22  # pixels
 PLOT = WIDTH - GUTTER - RIGHT
 TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, between lanes
 LETTER = 5.6  # pixels of a character in 10 px
@@ -162,7 +162,7 @@ def _labels(box: Box) -> tuple[str, ...]:
     if box.kind not in ("copy", "product"):
         return ()
     ring, index = ring_of(box.label), index_of(box.label)
-    short = ring.split("_")[0]
+    short = " + ".join(part.split("_")[0] for part in ring.split(" + "))
     at = f"[{index}]" if index >= 0 else ""
     return box.label, f"{short}{at}", short, str(box.slot) if box.slot >= 0 else ""
 

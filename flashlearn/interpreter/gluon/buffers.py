@@ -21,11 +21,17 @@ class Buffers(Clocked):
     """Allocations, and the loads and stores of a partition's own."""
 
     def allocate(self, size: int) -> Allocation:
-        """Fresh shared memory, named after the variable that the learner's line assigns."""
+        """Fresh shared memory, named after the variable that the learner's line assigns.
+
+        What a helper allocates each time it is called is numbered from the second one on: "ring 2".
+        """
         place = self.place()
         found = ASSIGNED.match(place.text) if place is not None else None
+        name = found[1] if found else "a buffer"
         self.allocations += 1
-        return Allocation.of(self.allocations, found[1] if found else "a buffer", place, size)
+        self.named[name] = self.named.get(name, 0) + 1
+        told = name if self.named[name] == 1 else f"{name} {self.named[name]}"
+        return Allocation.of(self.allocations, told, place, size)
 
     def read(self, view: SharedView) -> None:
         """An ordinary load of a view: it must be there."""
@@ -66,6 +72,8 @@ class Buffers(Clocked):
             if self.baton.others_first(lambda: not view.never_written()):
                 return self.check(view, what, writes, place)
             raise self.fail("never written", place, view.allocation.place, what=what, buffer=view.name)
+        if not writes:
+            self.me.reads[view.allocation.number, view.span] = view, self.moment()
 
     def exists(self, view: SharedView) -> None:
         """Raise the fault of using a buffer that is none."""
@@ -84,11 +92,13 @@ class Buffers(Clocked):
             facts |= {"barrier": barrier.name, "phase": earlier.phase, "writes": writes}
             passed = me.waits.get(barrier.number)
             if passed is not None and passed.completed <= earlier.phase:
-                facts |= {"own": earlier.partition is me}
-                if any(copy is earlier for copy in self.loads[passed.copies :]) and passed.completed:
+                if passed.when > earlier.when or not passed.completed:
+                    facts |= {"parity": passed.parity, "completed": passed.completed}
+                    return self.fail("phase is off", place, earlier.place, passed.place, **facts)
+                read = (when for seen, when in me.reads.values() if seen.overlaps(view))
+                if max(read, default=0) < passed.when:  # what the wait was for has not been read
+                    facts |= {"own": earlier.partition is me}
                     return self.fail("refilled before read", place, earlier.place, passed.place, **facts)
-                facts |= {"parity": passed.parity, "completed": passed.completed}
-                return self.fail("phase is off", place, earlier.place, passed.place, **facts)
             return self.fail("copy not waited for", place, earlier.place, **facts)
         if earlier.what in ("wgmma", "tma store", "cp.async") and me.known.knows(*earlier.issued):
             own = earlier.partition is me

@@ -33,6 +33,7 @@ class Clocked:
         self.place, self.counters, self.timeline = place, counters, line
         self.launch, self.program = whose
         self.allocations = 0
+        self.named: dict[str, int] = {}  # how many allocations have a name
         self.barriers: dict[tuple[int, int], Barrier] = {}
         self.made = 0
         self.uncommitted: dict[int, int] = {}  # bytes of cp.async, by partition
@@ -45,6 +46,11 @@ class Clocked:
     def me(self) -> Partition:
         """The partition that runs."""
         return self.baton.current
+
+    def moment(self) -> int:
+        """A number that only grows: which of two accesses came first."""
+        self.made += 1
+        return self.made
 
     # time
 

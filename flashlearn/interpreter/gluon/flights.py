@@ -36,12 +36,12 @@ class Flights(Buffers):
         me.now += 1
         phase = barrier.completed
         touch = Touch("tma load", True, barrier.agent, phase + 1, me, place, view, barrier, phase, event)
+        touch.when = self.moment()
         leave(touch)
         self.loads.append(touch)
         barrier.copied += view.nbytes
         barrier.copies.append((view.nbytes, place))
-        self.made += 1
-        heapq.heappush(self.flying, (end, self.made, barrier, touch))
+        heapq.heappush(self.flying, (end, touch.when, barrier, touch))
         self.too_many_bytes(barrier, place)
 
     def store(self, view: SharedView) -> None:

@@ -29,6 +29,9 @@ MODULES = ("", "._core", "._math", "._standard", ".nvidia", ".nvidia.ampere", ".
 ACCUMULATOR_USES = ("to", "shape", "dtype", "__add__", "__sub__", "__mul__", "__truediv__", "__getitem__",
                     "__radd__", "__rmul__", "__neg__")  # fmt: skip
 
+ACCUMULATOR = "warpgroup_mma_accumulator"
+TAKE_ACCUMULATORS = ("warpgroup_mma", "warpgroup_mma_wait", "warpgroup_mma_init")
+
 
 class Lent:
     """What is exchanged while a launch runs."""
@@ -200,8 +203,13 @@ def _parameters(function: Any) -> Any:
 
 
 def _bound(function: Callable, semantic: Any) -> Callable:
+    takes = function.__name__ in TAKE_ACCUMULATORS
+
     def bound(*args, **kwargs):
         kwargs.pop("_semantic", None)
+        for value in () if takes else (*args, *kwargs.values()):
+            if type(value).__name__ == ACCUMULATOR:
+                value.handle.data  # noqa: B018  which raises the fault
         result = function(*args, **kwargs, _semantic=semantic)
         return result.value if isinstance(result, tl.constexpr) else result
 

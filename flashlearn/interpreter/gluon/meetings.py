@@ -101,7 +101,7 @@ class Meetings(Flights):
         me.known.seen[barrier.agent] = barrier.completed
         if barrier.completed:
             me.now = max(me.now, barrier.completed_at)
-        me.waits[barrier.number] = PassedWait(place, parity, barrier.completed, len(self.loads))
+        me.waits[barrier.number] = PassedWait(place, parity, barrier.completed, self.moment())
         self._counted = dict(self.counters)
         after = tuple(event for event in barrier.completing if event >= 0)
         self.note("wait", begin, me.now, place, issued=begin, barrier=barrier.name,

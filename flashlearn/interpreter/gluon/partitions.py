@@ -37,12 +37,12 @@ class BarrierWait:
 
 
 class PassedWait(NamedTuple):
-    """A wait that is over: what it asked for, how many phases were over then, how many copies were issued."""
+    """A wait that is over: what it asked for, how many phases were over then, and its `Clocked.moment`."""
 
     place: Place | None
     parity: int
     completed: int
-    copies: int
+    when: int
 
 
 @dataclass
@@ -59,6 +59,7 @@ class Partition:
     issued: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     records: dict[str, list] = field(default_factory=dict)
+    reads: dict[tuple, tuple[Any, int]] = field(default_factory=dict)  # by place: the last view, and when
     waits: dict[int, PassedWait] = field(default_factory=dict)  # by barrier: the last one
     go: threading.Lock = field(default_factory=threading.Lock)
     thread: threading.Thread | None = None

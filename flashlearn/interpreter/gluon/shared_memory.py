@@ -43,6 +43,7 @@ class Touch:
     phase: int = 0
     event: int = -1
     issued: tuple[Agent, int] = ("", 0)  # for what is asynchronous: its partition's epoch when it asked
+    when: int = 0  # of a copy by TMA: `Clocked.moment`
 
 
 @dataclass

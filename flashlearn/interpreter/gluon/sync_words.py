@@ -82,8 +82,8 @@ def _refilled(fault: SyncFault, f: Mapping[str, Any]) -> str:
     )
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy{whose} of {_at(fault, 1)} may already be "
-        f"filling it again: the wait in {_at(fault, 2)} was for the tile that was there before, and nobody "
-        f"had read that yet. {mend}"
+        f"filling it again: the wait in {_at(fault, 2)} was for the tile that was there before, and "
+        f"`{f['who']}` had not read that yet. {mend}"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
@@ -25,10 +24,12 @@ from flashlearn.exercise import (
     Work,
 )  # fmt: skip
 from flashlearn.kernels import torch_attention
-from flashlearn.lessons.lesson_12_tuning import grouped, mistakes, planning
+from flashlearn.lessons.lesson_12_tuning import mistakes, planning
 from flashlearn.lessons.lesson_12_tuning.reviews import keeps_the_budget, leaves_out_hidden_tiles
-from flashlearn.lessons.shared import backward_cases, quantities, reference, tiled_twins
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
+from flashlearn.lessons.shared import grouped, reference
+from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
+from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
 
 # ---------------------------------------------------------------- folded_logsumexp
 
@@ -263,97 +264,37 @@ TUNED_GPU = (
 )
 
 
-def _flagged(case: Case, causal: bool, H_k: int = 0) -> Case:
-    """The case with the flag and the number of K's heads among its sizes, and in its name."""
-    groups = f", {H_k} heads of K" if H_k and H_k != case.sizes["H"] else ""
-    name = f"{case.name}{groups}, {'causal' if causal else 'all keys'}"
-    sizes = {**case.sizes, "H_k": H_k or case.sizes["H"], "causal": int(causal)}
-    return dataclasses.replace(case, name=name, sizes=sizes)
-
-
-LAYOUTS = "three layouts"
 COMMON = (
-    _flagged(attention_case(16, 16, 16, seed=1), False),
-    _flagged(attention_case(37, 37, 16, B=2, seed=2), True),
-    _flagged(attention_case(64, 100, 32, seed=3), False),
-    _flagged(attention_case(100, 64, 32, seed=4), True),
-    _flagged(attention_case(20, 37, 24, H=2, layout="strided", seed=5), True),
-    _flagged(attention_case(130, 200, 32, dtype=FP16, seed=6), True),
-    _flagged(attention_case(70, 160, 64, dtype=BF16, seed=7), False),
-    _flagged(attention_case(33, 48, 16, H=4, seed=8), True, H_k=2),
-    _flagged(attention_case(17, 40, 16, H=3, dtype=FP16, seed=9), False, H_k=1),
-    _flagged(attention_case(64, 37, 16, data="negative alpha", seed=10), False),
-    _flagged(attention_case(20, 37, 16, H=2, data=LAYOUTS, seed=11), True),
-    _flagged(attention_case(5, 20, 80, dtype=BF16, seed=12), True),
-    _flagged(attention_case(9, 17, 128, dtype=FP16, seed=13), False),
-    _flagged(attention_case(1, 150, 16, H=3, seed=14), True),
+    flagged(attention_case(16, 16, 16, seed=1), False),
+    flagged(attention_case(37, 37, 16, B=2, seed=2), True),
+    flagged(attention_case(64, 100, 32, seed=3), False),
+    flagged(attention_case(100, 64, 32, seed=4), True),
+    flagged(attention_case(20, 37, 24, H=2, layout="strided", seed=5), True),
+    flagged(attention_case(130, 200, 32, dtype=FP16, seed=6), True),
+    flagged(attention_case(70, 160, 64, dtype=BF16, seed=7), False),
+    flagged(attention_case(33, 48, 16, H=4, seed=8), True, H_k=2),
+    flagged(attention_case(17, 40, 16, H=3, dtype=FP16, seed=9), False, H_k=1),
+    flagged(attention_case(64, 37, 16, data="negative alpha", seed=10), False),
+    flagged(attention_case(20, 37, 16, H=2, data=LAYOUTS, seed=11), True),
+    flagged(attention_case(5, 20, 80, dtype=BF16, seed=12), True),
+    flagged(attention_case(9, 17, 128, dtype=FP16, seed=13), False),
+    flagged(attention_case(1, 150, 16, H=3, seed=14), True),
     *(
-        _flagged(attention_case(S_q, S_k, D, B=B, H=H, dtype=dtype, gpu=True, seed=30 + i), causal, H_k)
+        flagged(attention_case(S_q, S_k, D, B=B, H=H, dtype=dtype, gpu=True, seed=30 + i), causal, H_k)
         for i, (S_q, S_k, D, B, H, H_k, dtype, causal) in enumerate(TUNED_GPU)
     ),
 )
 FORWARD_CASES = (
     *COMMON,
     dataclasses.replace(
-        _flagged(attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=15), True),
+        flagged(attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=15), True),
         name="S 20 × 37, D 16, values ×10, negative alpha, causal",
     ),
-    _flagged(attention_case(12, 20, 16, H=2, data="alpha 0", seed=16), True),
-    _flagged(attention_case(37, 64, 16, magnitude=10.0, seed=17), False),
+    flagged(attention_case(12, 20, 16, H=2, data="alpha 0", seed=16), True),
+    flagged(attention_case(37, 64, 16, magnitude=10.0, seed=17), False),
 )
-TUNED_TIMING = _flagged(attention_case(4096, 4096, 128, B=4, H=16, dtype=BF16, gpu=True, seed=40), False)
+TUNED_TIMING = flagged(attention_case(4096, 4096, 128, B=4, H=16, dtype=BF16, gpu=True, seed=40), False)
 
-
-def tuned_inputs(case: Case, generator: torch.Generator) -> Inputs:
-    """q [B, H, S_q, D], k and v [B, H_k, S_k, D], causal, alpha; in LAYOUTS each laid out its own way."""
-    sizes = case.sizes
-    q, k, v = (
-        _drawn(case, (sizes["B"], sizes[H], sizes[S], sizes["D"]), generator)
-        for H, S in (("H", "S_q"), ("H_k", "S_k"), ("H_k", "S_k"))
-    )
-    if case.data == LAYOUTS:
-        k, v = k.transpose(1, 2).contiguous().transpose(1, 2), v.mT.contiguous().mT
-    signs = {"negative alpha": -1.0, "alpha 0": 0.0}
-    alpha = signs.get(case.data, 1.0) / math.sqrt(sizes["D"])
-    return {"q": q, "k": k, "v": v, "causal": bool(sizes["causal"]), "alpha": alpha}
-
-
-def _drawn(case: Case, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    values = (case.magnitude * torch.randn(shape, generator=generator)).to(case.dtype)
-    if case.layout == "strided":  # [B, S, H, D] in memory, as a projection leaves it
-        return values.transpose(1, 2).contiguous().transpose(1, 2)
-    return values
-
-
-def forward_work(inputs: Inputs) -> Work:
-    """Two products over the visible pairs; Q, K, V read once, O and the fp32 LSE written once."""
-    q, given = inputs["q"], {name: inputs[name] for name in "qkv"}
-    least = products_work(given, 2, ("q",), inputs["causal"])
-    return Work(least.operations, least.bytes + 4.0 * q.shape[0] * q.shape[1] * q.shape[2])
-
-
-def forward_quantities(given: Inputs) -> quantities.Quantities:
-    """What a right kernel's tiles hold, K and V as each query head sees them."""
-    H = given["q"].shape[1]
-    many = {name: grouped.for_heads(given[name], H) for name in "kv"}
-    rest = {"q": given["q"], **many, "alpha": given["alpha"]}
-    return (quantities.causal_forward if given["causal"] else quantities.attention_forward)(rest)
-
-
-def from_the_other_end(
-    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
-) -> tuple[Tensor, Tensor]:
-    """A twin whose scores are summed over D from the other end."""
-    return tiled_twins.forward_in_tiles(q.flip(-1), k.flip(-1), v, alpha, causal)
-
-
-TWINS = (
-    reference.attention_forward_rounded,
-    reference.attention_forward_base2,
-    tiled_twins.forward_in_tiles,
-    from_the_other_end,
-    *tiled_twins.ORDERS,
-)
 
 tuned_forward = Exercise(
     name="tuned_forward",
@@ -362,18 +303,18 @@ tuned_forward = Exercise(
     title="The forward pass, as fast as you can make it",
     signature="(q, k, v, causal, alpha) -> (o, lse)",
     outputs=("o", "lse"),
-    inputs=tuned_inputs,
+    inputs=cases.forward_inputs,
     cases=FORWARD_CASES,
     judged=HowJudged(
         reference=grouped.forward(reference.attention_forward),
-        twins=tuple(map(grouped.forward, TWINS)),
+        twins=tuple(map(grouped.forward, cases.FORWARD_TWINS)),
         output_dtypes={"lse": torch.float32},
-        work=forward_work,
+        work=cases.forward_work,
         real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
         review=leaves_out_hidden_tiles,
     ),
     explained=HowExplained(
-        quantities=forward_quantities,
+        quantities=cases.forward_quantities,
         mistakes=mistakes.FORWARD,
         catalogue=mistakes.OLDER_FORWARD,
     ),
@@ -407,7 +348,7 @@ tuned_forward = Exercise(
 
 LEAN_CASES = (
     *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
-    _flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
+    flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
 )
 lean_forward = dataclasses.replace(
     tuned_forward,
@@ -433,45 +374,6 @@ lean_forward = dataclasses.replace(
 # ---------------------------------------------------------------- tuned_backward
 
 
-def backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
-    """q, k, v, o, do, lse, causal, alpha: the forward pass's results, and the loss's derivative by O."""
-    given = tuned_inputs(case, generator)
-    do = _drawn(case, tuple(given["q"].shape), generator)
-    wide = {name: given[name].float() for name in "qkv"}
-    o, lse = grouped.forward(reference.attention_forward)(
-        **wide, causal=given["causal"], alpha=given["alpha"]
-    )
-    tensors = {name: given[name] for name in "qkv"} | {"o": o.to(case.dtype), "do": do, "lse": lse}
-    return {**tensors, "causal": given["causal"], "alpha": given["alpha"]}
-
-
-def backward_work(inputs: Inputs) -> Work:
-    """Five products over the visible pairs; everything read once, three gradients written once."""
-    tensors = {name: value for name, value in inputs.items() if name != "causal"}
-    return products_work(tensors, 5, ("q", "k", "v"), inputs["causal"])
-
-
-def sdpa_backward(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
-) -> tuple[Tensor, ...]:
-    """The peer: the backward pass of SDPA's flash backend."""
-    return backward_cases.sdpa_backward(q, k, v, o, do, lse, alpha, causal)
-
-
-def cudnn_backward(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool, alpha: float
-) -> Callable[[], tuple[Tensor, ...]]:
-    """The backward pass of SDPA's cuDNN backend, whose own forward pass runs here."""
-    attend = torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)
-    return torch_attention.gradients(attend, q, k, v, do, causal, alpha)
-
-
-BACKWARD_TWINS = (
-    reference.attention_gradients_rounded,
-    tiled_twins.gradients_in_tiles,
-    tiled_twins.other_order(tiled_twins.gradients_in_tiles),
-)
-
 tuned_backward = Exercise(
     name="tuned_backward",
     lesson="12",
@@ -479,14 +381,14 @@ tuned_backward = Exercise(
     title="The backward pass, as fast as you can make it",
     signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
     outputs=("dq", "dk", "dv"),
-    inputs=backward_inputs,
+    inputs=cases.backward_inputs,
     cases=COMMON,
     judged=HowJudged(
         reference=grouped.backward(reference.attention_gradients),
-        twins=tuple(map(grouped.backward, BACKWARD_TWINS)),
+        twins=tuple(map(grouped.backward, cases.BACKWARD_TWINS)),
         gradient=True,
         atomics=True,
-        work=backward_work,
+        work=cases.backward_work,
         real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
     ),
     explained=HowExplained(
@@ -494,9 +396,9 @@ tuned_backward = Exercise(
         catalogue=mistakes.OLDER_BACKWARD,
     ),
     timed=HowTimed(
-        peer=sdpa_backward,
+        peer=cases.sdpa_backward,
         peer_name="sdpa_flash",
-        peers={"sdpa_cudnn": Prepared(cudnn_backward)},
+        peers={"sdpa_cudnn": Prepared(cases.cudnn_backward)},
         grades=(
             Grade("bronze", 0.5, "sdpa_flash"),
             Grade("silver", 1.0, "sdpa_flash"),

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.lesson_12_tuning import grouped, planning
+from flashlearn.lessons.lesson_12_tuning import planning
+from flashlearn.lessons.shared import grouped
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, made, ways
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only

@@ -1,4 +1,4 @@
-"""The named mistakes of `fa3_backward`: waits and fences of its own, and what lessons 07 to 12 know already."""
+"""The named mistakes of `fa3_backward`: waits and fences of its own, and what earlier lessons know."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _crashes(fault: str, sentence: str, next_step: str, status: str = "CRASHED")
 OF_TIME = {
     "K and V are not waited for": _crashes(
         "no wait for keys",
-        "K and V come by TMA as everything else does, once for the whole program, and have a barrier of their "
-        "own.",
+        "K and V come by TMA as everything else does, once for the whole program, and have a barrier of "
+        "their own.",
         "Before the first product: which barrier do the copies of K and V report to?",
     ),
     "the block of queries is not waited for": _crashes(
@@ -72,10 +72,11 @@ OF_TIME = {
         "`tma.store_wait` waits for additions as for copies out. Where in the loop does it stand so that the "
         "addition has the most time?",
     ),
-    "dP is used too early": _crashes(
+    "a product is used too early": _crashes(
         "dP too early",
-        "dPᵀ was asked for beside Sᵀ, and only Sᵀ has been waited for.",
-        "How many products may be under way when dS is computed?",
+        "A product is used that no wait has named yet, or that may be among those which a wait left under "
+        "way.",
+        "Which products are under way in this line, and which of them did the wait before it return?",
     ),
 }  # fmt: skip
 
@@ -92,11 +93,25 @@ OF_SUMS = {
         "Both consumers have keys, and both have a share of dQ to add.",
         **_formula("dQ of the first consumer"),
     ),
+    "mask forgotten": Mistake(
+        "Hidden pairs take part: exp(S − LSE) of a key that the forward pass masked is no probability, and "
+        "may even exceed 1.",
+        "P is 0 for key j of query i where j > i + S_k − S_q.",
+        **_formula("no mask in the loop", also=("no causal mask", ("no causal mask", "no guard"))),
+    ),
+    "mask aligned top-left": Mistake(
+        "Your mask is j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − S_q. The "
+        "two agree only for S_q = S_k.",
+        "Which key does the last query see if S_k is larger than S_q?",
+        **_formula("top-left mask in the loop", also=("top-left", "top-left mask")),
+    ),
     "log2 e is missing from LSE": Mistake(
         "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",
         "Multiply LSE by log2 e too, once per query.",
         **_formula("LSE in base 2"),
     ),
+    "alpha is missing from dQ": dq(_formula)["alpha is missing from dQ"],
+    "alpha is missing from dK": dkv(_formula)["alpha is missing from dK"],
     "alpha is missing from dQ and dK": Mistake(
         "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
         "carry one of their own.",
@@ -118,8 +133,6 @@ OF_SUMS = {
 BACKWARD = {**OF_TIME, **OF_SUMS}
 
 OLDER = (
-    "alpha is missing from dQ",
-    "alpha is missing from dK",
     "alpha on dV",
     "alpha is missing from S",
     "alpha's sign is lost",
@@ -135,10 +148,8 @@ OLDER = (
     "log2 e is missing from S",
     "dS transposed",
     "P not transposed",
-    "mask forgotten",
     "mask hides the diagonal",
     "mask shows one key too many",
-    "mask aligned top-left",
 )
 """What somebody who rewrites a right backward pass gets wrong anew."""
 

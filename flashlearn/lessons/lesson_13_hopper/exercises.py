@@ -234,4 +234,5 @@ specialised_matmul = Exercise(
 
 # ---------------------------------------------------------------- FlashAttention-3
 
+from flashlearn.lessons.lesson_13_hopper.fa3_exercises import fa3_forward  # noqa: E402, F401, I001
 from flashlearn.lessons.lesson_13_hopper.backward_exercise import fa3_backward  # noqa: E402, F401

@@ -29,6 +29,7 @@ import textwrap
 
 import torch
 import triton
+from rich.console import Console
 from torch import Tensor
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -41,13 +42,15 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 
 import flashlearn
+from flashlearn.bench import plots, tables
+from flashlearn.bench import record as bench_record
 from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon.parts import accumulator, complying_rows, refuse_product, tiles_of
 from flashlearn.kernels.gluon.tma_copy import tma_copy as finished_copy
-from flashlearn.lessons.lesson_13_hopper import pictures, ring_pictures
+from flashlearn.lessons.lesson_13_hopper import forward_variants, pictures, ring_pictures
 from flashlearn.lessons.shared.slider import slider
 from flashlearn.machine.device import GPUS, KIB
 
@@ -564,7 +567,7 @@ def tensor_core(function, *inputs, **more) -> float:
     events = [event for event in session.observation().timeline if event.program == (0, 0, 0)]
     taken = max(event.end for event in events)
     busy = sum(event.end - event.begin for event in events if event.what == "wgmma")
-    print(f"{more}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
+    print(f"{more or function.__name__}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
     return taken
 
 
@@ -795,6 +798,546 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # %% [markdown]
 # ## 5 · Moving registers
 #
+# *Sitting 5 of 7.* An SM has 65536 registers, and hands them out when a program begins: the same number to every thread. Your specialised kernel
+# has two consumers of 128 threads each, and a producer of one warp; the hardware counts in warpgroups, so that is 384 threads. **Predict**: how
+# many registers does each thread get at most? A consumer of attention holds sums of $64 \times D$ for $O$, scores of $64 \times 128$, and $P$ in 16 bits. Is it
+# enough for $D = 128$?
+
+# %%
+registers, threads = GPUS["H100"].registers_per_sm, 3 * 128
+each = registers // threads // 8 * 8
+print(f"{each} for each of {threads} threads, in steps of 8")
+for D in (64, 128):
+    sums, scores, p = 64 * D // 128, 64 * 128 // 128, 64 * 128 // 2 // 128  # registers of one of 128 threads
+    print(f"D {D:3}: {sums} for O, {scores} for S, {p} for P: {sums + scores + p}")
+
+# %% [markdown]
+# 160 of 168, and there is no room for a row's maximum and sum, addresses, and P in fp32 on its way to 16 bits. What does not fit is spilled to memory. The producer
+# meanwhile has 168 registers per thread, and needs a dozen: a few barriers' addresses and a counter.
+#
+# So they are *moved*. `setmaxnreg.dec` gives registers of a warpgroup back, `setmaxnreg.inc` waits until there are enough, and takes them (PTX ISA,
+# section "setmaxnreg": from 24 to 256, in steps of 8). In Gluon they are the last argument of `gl.warp_specialize`: `[240, 24]` are
+# the registers of a thread in the second and the third partition. The first gets what is left of the three shares of 168. **Predict** what is left, and what would be left with
+# `[240, 40]`.
+
+# %%
+for consumer, producer in ((240, 24), (240, 40), (232, 40), (256, 24)):
+    left = each * 3 - consumer - producer
+    print(
+        f"second consumer {consumer}, producer {producer}: {left} left for each thread of the first consumer"
+    )
+
+# %% [markdown]
+# What the compiler makes of it, for an H100. It is the package's forward kernel, and compiled here:
+
+# %%
+print("\n".join(forward_variants.given_registers(D=128)))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - 240 and 24 are there: those are the partitions' own. The other figures are the compiler's, for the time in which partitions begin and end.
+# - The producer has one warp, and pays for four: registers are moved by warpgroup. $128 \cdot 24$ are 3072 registers for one thread that asks
+#   for copies. It is still a good bargain: at 168 they were 21504.
+# - Without this, the kernel would spill, or have to make do with smaller tiles, and so with more bytes per product (sitting 3).
+#
+# </details>
+#
+# **Break it.** Three partitions that do nothing, with shares that you can set. **Predict** which of these four the observer refuses, and for what reason.
+
+
+# %%
+@gluon.jit
+def idle(n):
+    pass
+
+
+@gluon.jit
+def three_partitions(n, SECOND: gl.constexpr, THIRD: gl.constexpr):
+    gl.warp_specialize([(idle, (n,)), (idle, (n,)), (idle, (n,))], [4, 1], [SECOND, THIRD])
+
+
+for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
+    print(shares)
+    told(lambda shares=shares: three_partitions[(1,)](1, SECOND=shares[0], THIRD=shares[1], num_warps=4))
+
+# %% [markdown]
+# **A question.** Could the producer have 16 registers, or none, and the consumers 248 each?
+#
+# <details><summary>Answer</summary>
+#
+# 24 is the least that the instruction takes. And $248 + 248 + 24 = 520$, times 128 that is 66560: more than there are. $240 + 240 + 24 = 504 = 3 \cdot 168$ are
+# all that the program was given, and what FlashAttention-3's own kernels take as well.
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** Three consumers and a producer: which shares are possible? What does that say about their tiles?
+#
+# <details><summary>Answer</summary>
+#
+# $3 \cdot 160 + 32 = 512$: exactly all. At $D = 64$ a consumer needs $32 + 64 + 32 = 128$ of them for its tiles and gets by with 160; at $D = 128$ it would not. That is why the
+# package's forward kernel has three consumers only for $D = 64$ (`forward_cut`), and its comment counts this sum.
+#
+# </details>
+
+# %% [markdown]
 # ## 6 · Ping-pong, and the softmax under a product
 #
-# ## 7 · FlashAttention-3, forward and backward
+# *Sitting 6 of 7.* Attention is two products with a softmax between them. A matrix product has nothing but products; here is something that the tensor cores cannot do. How
+# long does it take? Count for one tile of $128$ queries and $128$ keys, per SM and cycle (NVIDIA, *CUDA C++ Programming Guide*, table of throughputs of
+# arithmetic instructions, compute capability 9.0; the tensor cores' figure is the data sheet's, as in sitting 3):
+#
+# | | operations a cycle |
+# |---|---|
+# | products in bf16 | 4096 |
+# | fp32 addition, multiplication, multiply-add, comparison | 128 |
+# | `ex2`, the exponential to base 2 | 16 |
+#
+# **Predict**, for $D = 64$ and $D = 128$: which takes longer, the two products or the exponentials?
+
+# %%
+tile = 128 * 128
+exponentials = tile / timeline.SPECIAL_LANES
+others = 4 * tile / timeline.LANES  # a multiply-add, the maximum, the sum, and rounding P
+print(f"exponentials {exponentials:.0f} cycles, other arithmetic about {others:.0f}")
+for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
+    products = 2 * 2 * tile * D / (rate * timeline.TENSOR_OPERATIONS)
+    one_by_one = products + exponentials + others
+    print(
+        f"D {D:3} in {name}: products {products:.0f} cycles; one after the other {one_by_one:.0f}: the tensor cores "
+        f"rest for {1 - products / one_by_one:.0%}"
+    )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - At $D = 64$ a tile's exponentials take as long as both of its products; at $D = 128$ half as long; with eight bits at $D = 128$ as long again. For 256 times
+#   fewer operations: an exponential is that dear (FlashAttention-3, section 3.1, counts the same: 989 TFLOP/s of products and 3.9 of exponentials).
+# - So what has to be hidden are the exponentials, not the copies: those a ring has hidden already. And they need not wait for anything of the tensor cores: other units
+#   compute them. Two things are independent and are done one after the other. Why? Because each tile's softmax needs its own scores, and its second product needs the softmax.
+# - Nothing makes exponentials faster here but having fewer. (The maximum is taken before the scale, and the scale is folded: lesson 12. One exponential per score is left.)
+#
+# </details>
+#
+# What can run under a softmax? *Another* tile's product. Whose? There are two answers, and FlashAttention-3 uses both.
+#
+# ### Another consumer's: ping-pong
+#
+# Two consumers have two tiles of queries. While one takes exponentials, the other one multiplies. Below is a forward kernel that does in each consumer one
+# thing after the other: ask for $S$, wait, softmax, ask for $PV$ (of the block before), wait. **Predict** the two consumers' lanes: do they multiply at the same time, take exponentials
+# at the same time, or by turns?
+
+# %%
+q = torch.randn(1, 1, 128, 64).bfloat16()
+k, v = (torch.randn(1, 1, 8 * 128, 64).bfloat16() for _ in range(2))
+pictures.timeline(forward_variants.in_order, q, k, v, window=(0, 8000))
+
+# %%
+in_order = tensor_core(forward_variants.in_order, q, k, v)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Both begin with a product, and the tensor core can do one at a time: one of the two is served first, and from there on they are out of step. Some of one's
+#   softmax lies under the other's products, without any barrier between the two.
+# - On a GPU nothing keeps them so. Warps are scheduled as they become ready; both consumers may come to ask for products at the same time, and then take exponentials at the same
+#   time, from 16 lanes that they share.
+#
+# </details>
+#
+# *Ping-pong* makes it a rule. There is one more barrier per consumer, `turns`. A consumer waits for its turn, asks for its products, and gives the turn to the other one: products of
+# the two come one after the other, and so do their softmaxes.
+#
+# ```python
+# mbarrier.wait(turns.index(CONSUMER), taken % 2 ^ (1 - CONSUMER))
+# s = warpgroup_mma(q, k, …)          # of this block
+# acc = warpgroup_mma(p, v, acc, …)   # of the block before
+# mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
+# ```
+#
+# **A question.** Nobody has arrived on either barrier at first. Which consumer begins, and how does the code above say so?
+#
+# <details><summary>Answer</summary>
+#
+# Consumer 0 asks for parity $0 \oplus 1 = 1$, which on a fresh barrier counts as over: it goes on. Consumer 1 asks for parity $0$, and waits until consumer 0 has arrived. From then on
+# each arrival lets the other one go once.
+#
+# </details>
+
+# %%
+pictures.timeline(forward_variants.by_turns, q, k, v, window=(0, 8000))
+
+# %%
+own = tensor_core(forward_variants.on_their_own, q, k, v)
+turns = tensor_core(forward_variants.by_turns, q, k, v)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In the model taking turns changes hardly anything: its consumers fall into step by themselves, and it gives each partition 16 lanes of its own for exponentials, where on an SM
+#   they share them. A model answers what it was built for.
+# - On an H200 it depended: the package's kernel takes turns where there are few keys, and does not where there are many (`forward_cut`, and its comment). Turns cost
+#   something too: two barriers per block, and a consumer that is ready and must not.
+#
+# </details>
+#
+# ### Its own: two blocks of keys at a time
+#
+# Within one consumer there is independence as well. While the scores of block $i$ go through the softmax, $P V$ of block $i - 1$ can be multiplied: it needs nothing of block $i$. So ask for both
+# products together, wait until *one* is left, which is the newer one, and take the exponentials under it:
+#
+# | in step $i$ | the tensor core | the consumer's lanes |
+# |---|---|---|
+# | 1 | $S_i = Q K_i^\top$ | waits |
+# | 2 | $O \mathrel{+}= P_{i-1} V_{i-1}$ | softmax of $S_i$: $m$, $P_i$, $\ell$ |
+# | 3 | free for the other consumer | $O \mathrel{\cdot}= 2^{m_{i-1} - m_i}$ |
+#
+# The order in the last two rows is the whole difficulty. **Predict**: $P_{i-1}$ was taken with the maximum $m_{i-1}$. If $O$ is rescaled *before* $P_{i-1} V_{i-1}$ has been added, what comes out?
+#
+# <details><summary>Answer</summary>
+#
+# Each block's share lacks one factor, that of the step in which it was added: right only where the maximum no longer rises. So the rescaling stands behind the
+# wait for that product. The observer would not let you do otherwise by accident: `acc` under way may not be used. But with another order of lines nothing asynchronous is violated, and
+# the numbers are wrong. That is one of the named mistakes of the exercise.
+#
+# </details>
+
+# %% [markdown]
+# **Another one.** What does this cost? The order of the two products in the code is $S_i$ first. Why not the other way round?
+#
+# <details><summary>Answer</summary>
+#
+# Registers: $S_i$ and $P_{i-1}$ are there at the same time, $64 + 32$ in each thread beside $O$'s. That is what sitting 5 made room for. And products are done in the order in which they
+# were asked for: with $P V$ first, the softmax would have to wait for both of them.
+#
+# </details>
+#
+# ## 7 · FlashAttention-3
+#
+# *Sitting 7 of 7.* All parts are there. A program owns 128 queries of one head, 64 per consumer. The producer brings both tiles of $Q$ once, and then $K$ and $V$, block by block, through *two*
+# rings. Why two? In step $i$ a consumer is done with $K_i$ as soon as $S_i$ is there, and with $V_i$ one step later.
+#
+# | barrier | slots | arrivals in a phase | completed by |
+# |---|---|---|---|
+# | `q_full` | 1 | 1 | the producer's `expect`, and the bytes of two tiles |
+# | `k_full`, `v_full` | `STAGES` | 1 | the producer's `expect`, and the bytes |
+# | `k_empty`, `v_empty` | `STAGES` | 2 | both consumers |
+#
+# ### Exercise 5: `fa3_forward` · core
+#
+# $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H_k, S_k, D]` in fp16 or bf16, any strides, $D$ 64 or 128, $H_k$ a divisor of $H$; causal bottom-right, or not; $\alpha$ of either sign. Return $O$, and
+# LSE in fp32, natural. Four holes: the producer, the softmax in base 2 (lesson 12, section 2), the consumer with a softmax under a product, and the barriers and partitions. What a
+# descriptor brings from beyond the last key is zeros, and a score of 0 is a score: that mask is yours. Begin without overlap if you like, and add it when the check passes.
+
+# %% exercise="fa3_forward"
+import math
+
+from flashlearn.kernels.described import complying, like
+from flashlearn.kernels.gluon.parts import operand_a, refuse_unknown, rows_of_heads
+from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
+
+ROWS = gl.constexpr(64)  # queries of a consumer
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:tile_of
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:bring_q_and_keys
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:softmax_step
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:attend
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:fa3_forward_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/simple_fa3.py:fa3_forward
+
+# %%
+flashlearn.check("fa3_forward", fa3_forward)
+
+# %%
+# flashlearn.hint("fa3_forward")
+
+# %%
+forward = flashlearn.use("fa3_forward", fa3_forward)
+pictures.timeline(forward, q, k, v, window=(0, 8000))
+
+# %%
+overlapped = tensor_core(forward, q, k, v)
+print(f"{in_order / overlapped:.2f} times as fast as in order, in the model")
+assert overlapped < in_order
+
+# %% [markdown]
+# **Break it**, and predict who is named, and for what: wait for $V$ with the phase of block $i$; report $V$'s slot before the second wait; convert $P$ without `convert_layout`; rescale `acc` before
+# its wait; leave `log2 e` out of the launcher. And one that is *right*, although it looks wrong: report $K$'s slot directly behind the line that asks for $S_i$, before any wait.
+#
+# <details><summary>Why is the last one right, and should you do it?</summary>
+#
+# The producer fills the slots in *its* order: before it comes to $K_{i+2}$ in this slot it has to bring $V_{i+1}$, and for that it waits until both consumers have given $V_{i-1}$ back. They do that
+# behind the wait for *all* products of step $i$. So $S_i$ is over by then, by a chain of three barriers. The observer follows the chain, and has nothing to object. Do not do it all the same:
+# if $V$'s ring has a slot more than $K$'s, or a producer of its own, the chain is gone.
+#
+# </details>
+#
+# ### From here to the fast one
+#
+# `flashlearn.kernels.gluon.fa3_forward` obeys the same check. You know its consumer; what it does more:
+#
+# - Its programs are *persistent*: one per SM takes tile after tile, so that the producer already loads the next tile's $Q$ and $K$ while the consumers finish this one. Under a causal mask a counter in
+#   memory says which tile is next, the longest first.
+# - It has two loops, one of them without any mask, as lesson 12's kernel. There a score costs one multiply-add and one exponential.
+# - It has two consumers or three, and turns or not, by `forward_cut`.
+
+# %%
+import inspect
+
+from flashlearn.kernels.gluon import forward_partitions
+
+print(inspect.getsource(forward_partitions.scan.fn))
+
+# %% [markdown]
+# **Predict**, before you run the next cell: how does it stand beside cuDNN's attention, for full and for causal masks? The record of an H200 comes with the package (`flashlearn bench` makes one of your
+# GPU). "lesson 13" is the package's pair; ratios are speeds relative to SDPA's cuDNN backend, geometric means over $D$ 64 and 128 and three lengths, and in parentheses the least.
+
+# %%
+measured = bench_record.shipped()
+Console(width=100).print(tables.ratios(measured))
+print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
+
+# %%
+plots.every(measured)["throughput_forward"]
+
+# %% [markdown]
+# ## Project · The backward pass
+#
+# *As many sittings as you like.* Lesson 11 made all three gradients in one pass: five products for each pair of tiles. On Hopper each of
+# them is a WGMMA, and the question is where its two operands lie. The right one is always in shared memory. The left one may be in registers, if it
+# lies there as a product of 64 rows has left it. **Predict**, before you read on: a program owns keys, so $dK$ and $dV$ stay in registers. Should a
+# tile of $S$ have queries as rows, or keys?
+#
+# <details><summary><b>Answer</b></summary>
+#
+# Keys. $dV = P^\top dO$ and $dK = \alpha\, dS^\top Q$ have $P^\top$ and $dS^\top$ on the left: if the program computes $S^\top = K Q^\top$ and $dP^\top = V
+# dO^\top$, they are there already, and only have to be rounded. With queries as rows both would have to be turned round, through shared memory.
+#
+# | product | left operand | from | right operand | sums |
+# |---|---|---|---|---|
+# | $S^\top = K Q^\top$ | $K$, the program's own | shared memory | $Q$, seen with its axes exchanged | gone after the step |
+# | $dP^\top = V dO^\top$ | $V$, the program's own | shared memory | $dO$, likewise | gone after the step |
+# | $dV \mathrel{+}= P^\top dO$ | $P^\top$ | registers | $dO$ | stay in registers |
+# | $dK \mathrel{+}= dS^\top Q$ | $dS^\top$ | registers | $Q$ | stay in registers |
+# | $dQ \mathrel{+}= dS\, K$ | $dS$, **turned round** | shared memory | $K$ | of all programs, in memory |
+#
+# The last one is the odd one out, twice. Its left operand is the only one that has to be turned round: it goes to shared memory by an ordinary
+# store, and the tensor core reads it with its axes exchanged, `permute([1, 0])`, which costs nothing for numbers of 16 bits. And its sum belongs to
+# nobody: every program has a share of every $dQ$. Lesson 11 used atomics of single numbers; the copy engine can *add* a whole tile to
+# memory, with one instruction (PTX ISA, section "cp.reduce.async.bulk.tensor").
+#
+# </details>
+
+# %%
+for D in (64, 128):
+    sums, tile = 64 * D // 128, 64 * 64 // 128  # registers of each of 128 threads, a number of fp32 in each
+    print(
+        f"D {D:3}: dK and dV {2 * sums}, dQ {sums}, Sᵀ and dPᵀ {2 * tile}, Pᵀ and dSᵀ as operands {tile}; "
+        f"when dQ is made: {3 * sums + tile} of 240"
+    )
+
+# %% [markdown]
+# That is why a consumer owns 64 keys and sees 64 queries at a time, and why the producer gives its registers away. (At D 128 it is tight: compiled
+# for `sm_90` by Triton 3.7.1 the kernel below spills between 300 and 400 bytes a thread, at D 64 none.)
+#
+# ### The plan
+#
+# - A program owns 128 keys, two consumers 64 each. The producer brings $K$ and $V$ once (`kv_full`), and then blocks of 64 queries, $Q$ and $dO$,
+#   through a ring of two slots (`full`, `empty`), as in sitting 4.
+# - A consumer waits for a block, asks for $S^\top$ and $dP^\top$ together, and computes the exponentials of the first under the second.
+# - $P^\top$ is 0 where the key or the query does not exist, or the causal mask hides it. `lse` comes with $+\infty$ for queries that see nothing.
+# - Three products, one wait; then the slot is empty, and $dQ$ leaves through `dq_tile`, added by the copy engine under the next block's products.
+# - Alpha: in the exponent, and once on $dQ$ and $dK$ at the end. Everything is in base 2: $e^x = 2^{x \log_2 e}$.
+#
+# ### Exercise 6: `fa3_backward` · stretch, the project
+#
+# Three holes: the producer, the tiles $P^\top$ and $dS^\top$, and what becomes of them. Fill them from the top. Until all three are filled the check says what is left to do;
+# after that the observer tells you, line by line, what nobody has waited for.
+
+# %% exercise="fa3_backward"
+import math
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.described import complying, like
+from flashlearn.kernels.gluon.parts import operand_a, refuse_unknown, rows_of_heads
+from flashlearn.kernels.gluon.tma_add import async_add_shared_to_global
+
+KEYS = gl.constexpr(64)  # of a consumer
+QUERIES = gl.constexpr(64)  # of a block
+STAGES = gl.constexpr(2)
+LOG2_E = gl.constexpr(1.4426950408889634)
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:send_queries
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:own_keys
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:fa3_backward_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_13_hopper/taught_backward.py:fa3_backward
+
+# %%
+flashlearn.check("fa3_backward", fa3_backward)
+
+# %%
+# flashlearn.hint("fa3_backward")
+
+# %% [markdown]
+# Now look at it. Eight blocks of queries pass one program's keys. **Predict** two things: which of the lanes has the most bubbles, and what the consumers wait for
+# most: the copies, or their products?
+
+# %%
+backward = flashlearn.use("fa3_backward", fa3_backward)
+q, do, o = (torch.randn(1, 1, 512, 64).bfloat16() for _ in range(3))
+k, v = (torch.randn(1, 1, 128, 64).bfloat16() for _ in range(2))
+lse = torch.randn(1, 1, 512) + 5.0  # any numbers will do to see who waits for whom
+gradients = (q, k, v, o, do, lse)
+pictures.timeline(backward, *gradients, window=(0, 8000))
+
+# %%
+passed = pictures.timeline(backward, *gradients)
+print(passed)
+for kind, what in (("tma load", "brought"), ("tma store", "taken away or added")):
+    size = sum(event.bytes for event in passed.events if event.what == kind)
+    print(f"{size / KIB:.0f} KiB {what} by the copy engine")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The producer waits for `empty` most of its time, which is as it should be, and the consumers wait for their products: the tensor core has five of
+#   them for each block and consumer, where the forward pass has two.
+# - The exponentials of one consumer run under the products of the other, without any barrier between the two. After the first block they
+#   are out of step by themselves.
+# - More bytes leave than come. $Q$ and $dO$ of a block are 2 · 8 KiB; the shares of its $dQ$ are 16 KiB *per consumer*, since they are fp32 and there are two. That
+#   is the ceiling of this kernel, and what the fast one does something about.
+#
+# </details>
+#
+# **Break it**, and predict who is named: leave out the fence behind `ds_tile.store`; arrive on `empty` before the products are waited for; leave
+# out the `tma.store_wait(0)` before `dq_tile.store`; use `tma.async_copy_shared_to_global` in place of the addition.
+#
+# ### From here to the fast one
+#
+# `flashlearn.kernels.gluon.fa3_backward` obeys the same check, and `flashlearn bench` measures it. Three things are different. The two consumers *exchange* $dS^\top$: each writes its own into
+# shared memory, waits until both are there (a barrier that counts 2), and makes *half of the columns* of $dQ$ from all 128 keys. So each share leaves once, not
+# twice. Its $dQ$ lags one block behind, so that nobody stands still while the other writes:
+
+# %%
+import inspect
+
+from flashlearn.kernels.gluon import fa3_backward_scan as fast
+from flashlearn.kernels.gluon.fa3_backward import fa3_backward as fast_backward
+
+print(inspect.getsource(fast.part_of_dq.fn))
+
+# %% [markdown]
+# LSE and $\delta$ come by TMA with their block, and $K$ and $V$ stay in registers as left operands where there is room for them (D 64). The loop, in which you will recognise
+# every line:
+
+# %%
+print(inspect.getsource(fast.scan_queries_past_keys.fn))
+
+# %%
+for name, function in (("yours", backward), ("the fast one", fast_backward)):
+    added = [e for e in pictures.timeline(function, *gradients).events if e.what == "tma store"]
+    print(f"{name}: {sum(event.bytes for event in added) / KIB:.0f} KiB leave")
+
+# %%
+pictures.timeline(fast_backward, *gradients, window=(0, 8000))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In the model the fast kernel is not faster: each consumer makes $dQ$ in two products of half the columns, waits for the other one, and the model's copy engine has
+#   bytes to spare. What it saves, bytes that are *added in memory*, every one read and written there, the model does not count. A model answers what it was built for: here,
+#   who waits for whom.
+# - So the choice between the two was made by measuring. `flashlearn bench` shows the fast one's figures, and on a Hopper GPU the check of your own kernel times it
+#   beside cuDNN's.
+#
+# </details>
+#
+# **A question.** The sum of $dQ$ begins at zero, in fp32, padded to whole blocks of queries. What would go wrong in each case without it?
+#
+# <details><summary>Answer</summary>
+#
+# Not at zero: `torch.empty` holds anything, and additions go on top of it. Not in fp32: each of $S_k / 64$ additions would round to 16 bits. Not padded: the
+# sum is one long matrix of rows, and the last block of a head would add its padded rows to the next head. They are zeros here, since $P$ is; but they would be
+# added while somebody else adds, and it costs nothing to keep them apart.
+#
+# </details>
+#
+# **Another one.** Two calls with the same inputs may give a $dQ$ with different last bits, and the same $dK$ and $dV$. Why?
+#
+# <details><summary>Answer</summary>
+#
+# The shares of $dQ$ come from several programs and consumers, and are added in the order in which they arrive: lesson 11's question. $dK$ and $dV$ are summed by one
+# consumer, always in the same order.
+#
+# </details>
+#
+# **Sources.** Five products, and a program that owns keys: T. Dao, *FlashAttention-2*, 2023, algorithm 2. Keys as rows, the exchange of $dS$, $dQ$ added by the copy engine: J. Shah et al.,
+# *FlashAttention-3*, 2024, section 3 and appendix B.1, and the kernels published with it. Layouts of operands in registers: NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions".
+
+# %% [markdown]
+# ## What you can do now
+#
+# ### Questions to yourself
+#
+# Answer before you unfold.
+#
+# **1.** A kernel passes all tests on a GPU. Somebody deletes one `mbarrier.wait`, and it still passes. What do you know?
+#
+# <details><summary>Answer</summary>
+#
+# Nothing. What was read may have been there by luck, on this GPU, at this clock. A test of numbers cannot see an order that is not guaranteed; something has to look at the order itself: the observer
+# here, or on a GPU Triton's `TRITON_INSTRUMENTATION_MODE=consan`.
+#
+# </details>
+
+# %% [markdown]
+# **2.** Your forward kernel gets products of eight bits. Which of the two overlaps becomes more important, and what may become the limit?
+#
+# <details><summary>Answer</summary>
+#
+# Both: the products take half the time, and the exponentials as long as ever. At $D = 128$ they are as long as the products; the best that remains is to have the exponentials' lanes
+# busy all the time. Lesson 14 has the rest.
+#
+# </details>
+
+# %% [markdown]
+# **3.** A ring of two slots for $K$ and $V$ is enough, and the matrix product wanted three or four. Why?
+#
+# <details><summary>Answer</summary>
+#
+# Time. A block of 128 keys is worked on for more than a thousand cycles of the model, by two consumers and with a softmax in it; a copy takes less. Count the producer's lane in the timeline: it waits for `empty`.
+#
+# </details>
+
+# %% [markdown]
+# ### Journal
+#
+# *Two or three sentences for yourself in a month. Which fault did you make that you would not have found on a GPU? Which barrier did you not understand at first? Double-click here and write.*
+
+# %% [markdown]
+# ### What comes next
+#
+# Numbers of eight bits. The tensor cores do twice as many products in a cycle; what they want of the layouts, and what it does to the result, is lesson 14.
+#
+# **Sources of sittings 5 to 7.** Registers, `setmaxnreg`, `ex2`, layouts of operands: NVIDIA, PTX ISA. Throughputs: NVIDIA, *CUDA C++ Programming Guide*, arithmetic instructions; *H100 Tensor Core GPU data sheet*, halved
+# where it counts sparsity. Ping-pong, a softmax under a product, and the count of exponentials: J. Shah, G. Bikshandi, Y. Zhang, V. Thakkar, P. Ramani, T. Dao, *FlashAttention-3*, 2024, sections 3.1 and 3.2. Online softmax and the
+# order of loops: T. Dao, *FlashAttention-2*, 2023. Persistent programs and turns of consumers: NVIDIA, CUTLASS, its warp-specialised ping-pong kernels.

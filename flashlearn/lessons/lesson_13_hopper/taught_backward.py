@@ -105,7 +105,7 @@ def own_keys(
         ds = (p * (dp - delta[None, :])).to(k.dtype)
         ### END SOLUTION
         ### BEGIN SOLUTION
-        # STUB: gl.static_assert(False, "TODO fa3_backward: dV and dK from registers, dQ by way of shared memory")
+        # STUB: gl.static_assert(False, "TODO fa3_backward: dV, dK from registers, dQ by shared memory")
         dv = warpgroup_mma(gl.convert_layout(p.to(k.dtype), left), do, dv, is_async=True)
         dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
         ds_tile.store(ds)

@@ -343,3 +343,17 @@ def endless(x_ptr, WORKER: gl.constexpr):
         gl.warp_specialize([(do_nothing, (x_ptr,)), (turn_for_ever, (x_ptr,))], [1], [24])
     else:
         gl.warp_specialize([(turn_for_ever, (x_ptr,)), (do_nothing, (x_ptr,))], [1], [24])
+
+
+@gluon.jit
+def stores_a_product(a_desc, c_desc):
+    tile = gl.allocate_shared_memory(a_desc.dtype, [64, 64], a_desc.layout)
+    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    out = gl.allocate_shared_memory(gl.float32, [64, 64], c_desc.layout)
+    mbarrier.init(bar, count=1)
+    mbarrier.expect(bar, a_desc.block_type.nbytes)
+    tma.async_copy_global_to_shared(a_desc, [0, 0], bar, tile)
+    mbarrier.wait(bar, 0)
+    acc = gl.zeros([64, 64], gl.float32, gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
+    acc = warpgroup_mma(tile, tile, acc, is_async=True)
+    out.store(acc)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 
 import pytest
@@ -10,7 +11,15 @@ import torch
 from flashlearn.interpreter.gluon import sync_words
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
-from tests.interpreter.gluon.gluon_kernels import copy_tiles, described, exchange, product
+from flashlearn.kernels.gluon import specialised_matmul, tma_ring
+from tests.interpreter.gluon.gluon_kernels import (
+    copy_tiles,
+    described,
+    exchange,
+    product,
+    stores_a_product,
+)
+from tests.interpreter.gluon.mutations import Mutation, imported
 
 ORDERS = (None, 0, 1, 2)
 LOAD, PRODUCT = "tma.async_copy_global_to_shared(a_desc", "acc = warpgroup_mma(a_tiles"
@@ -112,3 +121,47 @@ def test_no_thread_is_left_behind_by_a_kernel_that_fails():
 
 def test_every_kind_of_fault_has_its_words():
     assert {kind for kind, *_ in RING.values()} <= set(sync_words.KINDS)
+
+
+PIECES = ("mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)", "ring.index(i % STAGES).load")
+
+
+def mutated(tmp_path, *edits):
+    """The ring of sums with pieces of its text exchanged."""
+    text = inspect.getsource(tma_ring)
+    for old, new in edits:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return imported(Mutation("tma_ring", 0, "", text), tmp_path).tma_ring
+
+
+def test_a_slot_that_is_filled_again_between_the_wait_and_the_load_is_no_matter_of_phases(tmp_path):
+    wait = f"        {PIECES[0]}\n"
+    one_more = (("gl.static_range(STAGES - 1):", "gl.static_range(STAGES):"), ("+ STAGES - 1", "+ STAGES"))
+    free = "        free = ahead % STAGES\n"
+    ring = mutated(tmp_path, *one_more, (wait, ""), (free, free + wait))
+    fault = fault_of(lambda: ring(torch.randn(32, 600)), None)
+    assert fault.kind == "refilled before read" and fault.facts["own"]
+    assert [place.text.split("(")[0].strip() for place in fault.places] == [
+        "x = ring.index", "tma.async_copy_global_to_shared", "mbarrier.wait",
+    ]  # fmt: skip
+
+
+def test_a_slot_that_was_read_and_is_read_again_has_a_copy_on_its_way(tmp_path):
+    ring = mutated(tmp_path, (PIECES[1], "ring.index(i // STAGES % STAGES).load"))
+    assert fault_of(lambda: ring(torch.randn(32, 600)), None).kind == "copy not waited for"
+
+
+def test_an_arrival_that_counts_for_two_is_told_where_the_other_was_not_waited_for(tmp_path):
+    text = inspect.getsource(specialised_matmul).replace("count=1, pred=i > 0", "count=2, pred=i > 0")
+    matmul = imported(Mutation("specialised_matmul", 0, "", text), tmp_path).specialised_matmul
+    a, b = torch.randn(128, 320).half(), torch.randn(320, 64).half()
+    fault = fault_of(lambda: matmul(a, b, block=(128, 64, 32)), None)
+    assert fault.kind == "overwritten" and fault.facts["alone"]["count"] == 2
+    assert "with count=2" in sync_words.sentence(fault)
+
+
+def test_storing_a_product_as_it_is_asks_for_its_wait():
+    a, c = torch.randn(64, 64).half(), torch.empty(64, 64)
+    launch = lambda: stores_a_product[(1,)](described(a, [64, 64]), described(c, [64, 64]))  # noqa: E731
+    assert fault_of(launch, None).kind == "product not waited for"

@@ -46,7 +46,10 @@ def moved(text: Text, node: ast.Compare, known: Families) -> Iterator[Edit]:
     used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     whole = text.of(node)
     for name in known.counted:
-        if name not in used:
+        if name not in used and name in known.steps:
+            times = f" * {known.steps[name]}" if known.steps[name] else ""
+            yield text.edit("bound not moved", node, f"{whole} - {name}{times}")
+        elif name not in used:
             yield text.edit("bound not moved", node, f"{whole} - {name}")
             for variant, block in enumerate(known.blocks):
                 yield text.edit("bound not moved", node, f"{whole} - {name} * {block}", variant)
@@ -87,11 +90,24 @@ def computed(text: Text, node: ast.BinOp, kernel: bool) -> Iterator[Edit]:
     if isinstance(node.op, EITHER):
         yield text.edit("dropped", node, right)
     yield from _brackets(text, node)
+    if kernel and isinstance(node.op, ast.Add):
+        yield from _blockwise(text, node)
     if isinstance(node.op, IN_ORDER):
         yield text.edit("order", node, f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
         yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
         yield text.edit("number of tiles", node, f"({left} {old} {right} * {right})")
+
+
+def _blockwise(text: Text, node: ast.BinOp) -> Iterator[Edit]:
+    """Neighbouring elements for each program, where they were dealt round: `pid * B + tl.arange(0, B)`."""
+    for mine, lanes in ((node.left, node.right), (node.right, node.left)):
+        spread = isinstance(lanes, ast.BinOp) and isinstance(lanes.op, ast.Mult)
+        parts = [p for p in (lanes.left, lanes.right) if "arange(0, " in text.of(p)] if spread else []
+        if len(parts) == 1 and isinstance(parts[0], ast.Call) and len(parts[0].args) == 2:
+            first = bracketed(mine, text.of(mine))
+            put = f"{first} * {text.of(parts[0].args[1])} + {text.of(parts[0])}"
+            yield text.edit("not times its size", node, put)
 
 
 def _brackets(text: Text, node: ast.BinOp) -> Iterator[Edit]:
@@ -110,6 +126,8 @@ def _brackets(text: Text, node: ast.BinOp) -> Iterator[Edit]:
             pair = (b, c) if first else (c, a)
             kept = a if first else b
             yield text.edit("brackets", node, f"{kept} * ({pair[0]} {outer} {pair[1]})", 1)
+            pair, kept = ((a, c), b) if first else ((c, b), a)
+            yield text.edit("brackets", node, f"({pair[0]} {outer} {pair[1]}) * {kept}")
 
 
 def _operator(

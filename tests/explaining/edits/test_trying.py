@@ -113,3 +113,24 @@ def test_an_edit_that_makes_a_loop_endless_ends_after_so_many_accesses():
     inputs = {"x": torch.ones(2, 20)}
     evidence = answer.run(inputs, Edited(0, answer.sections()[0].text, most=300, limit=60.0))
     assert evidence.raised.kind == "TimeLimit"
+
+
+def test_two_slips_are_told_with_the_edits_that_mend_both():
+    """The rounding shows in short rows by itself, the lost blocks in long ones alone."""
+    text = slipped("total += tl.sum(x.to(tl.float32), axis=0)", "total = tl.sum(x.to(tl.float16), axis=0)")
+    finding, _ = looked_for(text)
+    assert finding.kind == "two edits"
+    assert {part.facts["new"].partition(" tl.sum")[0] for part in finding.parts} == {"tl.float32", "total +="}
+    assert "as well, all of them do" in said(finding).sentence
+
+
+def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
+    text = slipped("cols * stride_column", "cols").replace("other=0.0", "other=1.0")
+    report = flashlearn.check("row_sum", written(text), demo=True)
+    assert report.finding.kind == "and one edit" and report.finding.parts[1].kind == "edit and mistake"
+    assert "`cols * stride_column`" in report.sentence and "second mistake" in report.sentence
+
+
+def test_an_address_alone_is_no_second_mistake():
+    report = flashlearn.check("row_sum", written(slipped("cols * stride_column", "cols")), demo=True)
+    assert "second mistake" not in report.sentence and "`cols * stride_column`" in report.sentence

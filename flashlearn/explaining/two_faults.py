@@ -1,4 +1,4 @@
-"""Two mistakes in one answer, of which one is a fault of memory: the edit that mends it, and the other's name.
+"""Two mistakes in one answer, one of them a fault of memory: the edit that mends it, and the other.
 
 An edit after which every access stays inside leaves numbers to compare. If one declared mistake explains all
 that is wrong with them, or a second edit mends it, both are told.
@@ -45,8 +45,9 @@ def edit_and_mistake(
     line: int | None,
     astray: Sequence[str],
 ) -> Finding | None:
-    """The finding that an edit keeps every access inside, and what is wrong then: one declared mistake, or what
-    a second edit of the same function mends.
+    """The finding that an edit keeps every access inside, and what is wrong then.
+
+    That is one declared mistake, or what a second edit of the same function mends.
 
     `line` is the learner's line where an access went astray, `astray` are the names of such accesses.
     """

@@ -21,7 +21,7 @@ class Families:
 
     `assigned` counts how often each name gets a value, `counted` are those of loops, `programs` those of
     program ids, `products` those that are set to one; `numbers` are the larger ones that are written out.
-    `steps` says of those of loops how many elements a round stands for: a name, or "" where they count elements.
+    `steps` says of those of loops how many elements one stands for: a name, or "" where they count elements.
     Among `masks` are also those that are written out in an access.
     """
 

@@ -29,6 +29,7 @@ from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
 from flashlearn.explaining.named import named
 from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
+from flashlearn.explaining.two_faults import edit_and_mistake
 from flashlearn.explaining.unwritten import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
 from flashlearn.explaining.wording import said
@@ -126,6 +127,9 @@ def _mended(
     line = finding.place.line if finding is not None and finding.place is not None else None
     astray = _accesses(finding) if finding is not None else ()
     edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line, astray)
+    if edit is None and finding is not None and finding.kind in ASTRAY:
+        two = (exercise, answer, outcomes, line, astray)
+        edit = attempted(exercise, "edit and mistake", edit_and_mistake, *two)
     return beside(finding, edit) if edit is not None else finding
 
 

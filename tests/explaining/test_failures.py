@@ -73,7 +73,7 @@ def stages() -> Iterator[tuple[str, object, str]]:
 
 
 STAGES = {stage: (module, name) for stage, module, name in stages()}
-OF_MEMORY = ("status", "named besides")
+OF_MEMORY = ("status", "named besides", "edit and mistake")
 OF_FORMULAS = ("symbolic", "edit of a formula")
 
 

@@ -26,6 +26,7 @@ from flashlearn.explaining.edits.operators import (
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import in_statements
 from flashlearn.explaining.edits.twins import twins
+from flashlearn.explaining.edits.unguarded import guarded
 
 
 def edits_of(written: str) -> list[Edit]:
@@ -38,7 +39,7 @@ def edits_of(written: str) -> list[Edit]:
             masks = _in_comparisons(part)
             for node in ast.walk(part):
                 where = "mask" if kernel and node in masks else about
-                for edit in _of_node(text, node, known, kernel):
+                for edit in itertools.chain(_of_node(text, node, known, kernel), guarded(text, node, kernel)):
                     told = replace(edit, about=edit.about or where)
                     found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
@@ -49,7 +50,8 @@ def edits_of(written: str) -> list[Edit]:
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in list(twins(text, found.values())):
             found.setdefault((edit.start, edit.end, edit.put), edit)
-        all_found |= found
+        branch = _in_causal_branch(function)
+        all_found |= {at: replace(e, causal=True) if e.line in branch else e for at, e in found.items()}
     return list(all_found.values())
 
 
@@ -62,6 +64,13 @@ def _parts(function: ast.FunctionDef) -> Iterator[ast.AST]:
             yield node.test
         elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
             yield node
+
+
+def _in_causal_branch(function: ast.FunctionDef) -> set[int]:
+    """The lines that run with a causal mask alone."""
+    branches = (n for n in ast.walk(function) if isinstance(n, ast.If))
+    bodies = (n.body for n in branches if "causal" in ast.unparse(n.test).lower())
+    return {line for body in bodies for line in range(body[0].lineno, body[-1].end_lineno + 1)}
 
 
 def _in_comparisons(part: ast.AST) -> set[ast.AST]:

@@ -34,14 +34,20 @@ AROUND += ("nan_to_num", "clamp", "relu", "softmax", "where", "maximum", "minimu
 RESHAPED = ("reshape", "view", "permute")
 TURNS = ("trans", "permute", "t", "transpose")
 EXCHANGED = ("where", "outer", "cdiv", "dot")
+LIBRARIES = ("tl", "torch", "np", "math", "triton", "sp", "sympy", "F", "numpy")
+ORDERED = ("advance", "make_block_ptr")
+"""Calls with pairs of numbers, one for each axis."""
 
 
 def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterator[Edit]:
     """Every edit of one call."""
     name = name_of(node)
-    if name in INSTEAD:
+    if name in INSTEAD and not (
+        isinstance(node.func, ast.Name) and len(node.args) > 1
+    ):  # not the built-in max
         head, whole = text.of(node.func), text.of(node)
-        yield text.edit("function", node, head[: -len(name)] + INSTEAD[name] + whole[len(head) :])
+        other = head[: -len(name)] + INSTEAD[name] + whole[len(head) :]
+        yield text.edit("function", node, other, int(name in ("minimum", "maximum")))
     if name == "float" and node.args and "inf" in text.of(node):
         other = 'float("inf")' if "-" in text.of(node) else 'float("-inf")'
         yield text.edit("filler", node, other, 1)
@@ -59,6 +65,8 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield from _filled(text, node, name)
     if kernel and name in ("load", "store"):
         yield from _accessed(text, node, known, name)
+    if kernel and name == "store" and _module(node) == "tl":
+        yield text.edit("added", node, "tl.atomic_add" + text.of(node)[len(text.of(node.func)) :])
     if name in MADE:
         yield from _made(text, node, name, kernel)
     if kernel and name in ("minimum", "maximum", "min", "max") and len(node.args) == 2:
@@ -72,8 +80,11 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield text.edit("start", node.args[0], "0")
         if kernel and not isinstance(node.args[0], ast.Constant):
             yield text.edit("below zero", node.args[0], f"tl.maximum({text.of(node.args[0])}, 0)")
-    if not _of_library(node) or name in EXCHANGED:
+    if not _of_library(node) or name in EXCHANGED or _module(node) in ("sp", "sympy"):
         yield from exchanged(text, node.args)
+    for pair in (*node.args, *(k.value for k in node.keywords)) if name in ORDERED else ():
+        if isinstance(pair, ast.Tuple):
+            yield from exchanged(text, pair.elts)
 
 
 def name_of(node: ast.Call) -> str:
@@ -82,7 +93,11 @@ def name_of(node: ast.Call) -> str:
 
 
 def _of_library(node: ast.Call) -> bool:
-    return getattr(getattr(node.func, "value", None), "id", "") in ("tl", "torch", "np", "math", "triton")
+    return _module(node) in LIBRARIES
+
+
+def _module(node: ast.Call) -> str:
+    return getattr(getattr(node.func, "value", None), "id", "")
 
 
 def _inner(node: ast.Call) -> ast.expr | None:
@@ -95,7 +110,7 @@ def _inner(node: ast.Call) -> ast.expr | None:
 def _converted(text: Text, node: ast.Call, kernel: bool) -> Iterator[Edit]:
     yield text.edit("cast", node, text.of(node.func.value), 1)
     for argument in node.args:
-        if kernel and text.of(argument) != "tl.float32":
+        if kernel and text.of(argument) != "tl.float32" and "int" not in text.of(argument):
             yield text.edit("narrow", argument, "tl.float32")
 
 
@@ -117,6 +132,9 @@ def _accessed(text: Text, node: ast.Call, known: Families, name: str) -> Iterato
     )
     if not masked:
         filler = ", other=0.0" if name == "load" else ""
+        if known.block_pointers:
+            for variant, axes in enumerate(("(0, 1)", "(0,)", "(1,)")):
+                yield text.edit("unmasked", node, f"{whole}, boundary_check={axes})", variant)
         for variant, mask in enumerate(known.masks):
             yield text.edit("unmasked", node, f"{whole}, mask={mask}{filler})", variant)
     elif name == "load" and "mask" in keywords and "other" not in keywords:
@@ -159,7 +177,7 @@ def _made(text: Text, node: ast.Call, name: str, kernel: bool) -> Iterator[Edit]
     for argument in [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")]:
         written = text.of(argument)
         full = "tl.float32" if kernel else "torch.float32"
-        if written != full and ("dtype" in written or "float" in written):
+        if written != full and ("dtype" in written or "float" in written) and "inf" not in written:
             yield text.edit("dtype", argument, full, 0 if kernel else 1)
     if kernel and name == "zeros" and node.args:
         rest = "".join(f", {text.of(a)}" for a in node.args[1:])

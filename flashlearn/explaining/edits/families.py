@@ -22,6 +22,8 @@ class Families:
     `assigned` counts how often each name gets a value, `counted` are those of loops, `loops` has the first
     and the last line of each one's loop, `programs` are those of program ids, `tiles` the exponentials of two
     axes, `products` those that are set to one; `numbers` are the larger ones that are written out.
+    `steps` says of those of loops how many elements one stands for: a name, or "" where they count elements.
+    Among `masks` are also those that are written out in an access.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -41,6 +43,8 @@ class Families:
     programs: list[str] = field(default_factory=list)
     products: dict[str, ast.BinOp] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
+    block_pointers: bool = False
+    steps: dict[str, str] = field(default_factory=dict)
 
     def others(self, name: str) -> Iterator[str]:
         """Names that may have been meant where this one is written, the likeliest first."""
@@ -89,10 +93,16 @@ def families(function: ast.FunctionDef) -> Families:
             found.numbers += [node.value] * (node.value not in found.numbers)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             _sort(node.targets[0], node.value, found)
+        elif isinstance(node, ast.Call):
+            found.block_pointers |= getattr(node.func, "attr", "") == "make_block_ptr"
+            for keyword in node.keywords:
+                if keyword.arg == "mask" and not isinstance(keyword.value, ast.Name):
+                    _put(f"({ast.unparse(keyword.value)})", found.masks)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             _put(node.target.id, found.scalars)
             _put(node.target.id, found.counted)
             found.loops[node.target.id] = node.lineno, node.end_lineno or node.lineno
+            found.steps |= _step(node)
     return found
 
 
@@ -142,6 +152,19 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
 def _put(name: str, family: list[str]) -> None:
     if name not in family:
         family.append(name)
+
+
+def _step(loop: ast.For) -> dict[str, str]:
+    """What a round of a loop over `range` stands for, if that can be read off."""
+    name, call = getattr(loop.target, "id", ""), loop.iter
+    if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith("range") or not call.args:
+        return {}
+    if len(call.args) == 3 and ast.unparse(call.args[2]) != "1":
+        return {name: ""}
+    end = call.args[-1] if len(call.args) < 3 else call.args[1]
+    if isinstance(end, ast.Call) and ast.unparse(end.func).endswith("cdiv") and len(end.args) == 2:
+        return {name: ast.unparse(end.args[1])}
+    return {}
 
 
 def _addressed(function: ast.FunctionDef) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from flashlearn.explaining.edits.source_text import Edit
@@ -14,11 +15,13 @@ ODDS: Mapping[str, Sequence[float]] = {
     "dtype": (16.0, 6.0),
     "comparison": (12.0, 2.0, 1.0, 1.5),
     "filler": (13.0, 6.0),
-    "function": (10.0,),
+    "function": (10.0, 2.0),
     "unmasked": (10.0,),
     "branch": (8.0,),
     "assignment": (8.0, 6.0),
-    "statement left out": (6.6,),
+    "statement left out": (6.6, 0.6),
+    "added": (3.0,),
+    "guard": (12.0, 9.0),
     "sign": (8.0, 4.0),
     "bound not moved": (4.0, 3.0, 2.0),
     "bounds exchanged": (4.0,),
@@ -72,6 +75,7 @@ EVERYWHERE: Mapping[str, float] = {
 STRAY: Mapping[str, float] = {
     **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
     "below zero": 4.0,
+    "added": 2.0,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
 }
@@ -101,6 +105,12 @@ OF_VALUES = ("sign", "narrow", "function", "dtype", "filler", "cast", "other", "
 ADDRESSED = 2.5
 """And how much likelier, in a line that has, that one name stands for another."""
 
+IN_BRANCH = 6.0
+"""And in a branch for the causal mask, where only cases with one are wrong."""
+
+UNBOUND = ("unclipped", "statement left out", "function")
+"""But not what makes a loop longer: a kernel that hides nothing too much is right, and does too much."""
+
 NEAR = 8.0
 """How much likelier it is in the line where the values depart first."""
 
@@ -117,17 +127,23 @@ def ordered(
     the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid.
     """
     astray = any(o.status in (Status.OUT_OF_BOUNDS, Status.RACE) for o in outcomes)
+    unfit = set() if any(map(_not_finite, outcomes)) else {"guard"}
+    if all(o.status is not Status.RACE for o in outcomes):
+        unfit |= {"added"}
     everywhere = all(o.status is not Status.PASS for o in outcomes)
     tag = _shared(outcomes)
     weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})
     about = ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
+    masked = _only_causal(outcomes)
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:
         known = ODDS[edit.kind]
         likely = known[min(edit.variant, len(known) - 1)] / (1 + max(0, edit.variant - len(known) + 1))
         likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
-        if concerned and edit.line not in concerned[section]:
+        likely *= IN_BRANCH if masked and edit.causal and edit.kind not in UNBOUND else 1.0
+        lines = {edit.line, *edit.also}
+        if concerned and not lines & concerned[section]:
             likely *= ELSEWHERE
         elif concerned and edit.kind in ("name", "arguments"):
             likely *= ADDRESSED
@@ -135,10 +151,24 @@ def ordered(
             likely *= ELSEWHERE
         if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
             likely *= ELSEWHERE  # lets more through, not less
-        return likely * (NEAR if edit.line == near[section] else 1.0)
+        return likely * (NEAR if near[section] in lines else 1.0)
 
     # another size makes a kernel right by luck, but for one that leaves out what another part counts with
-    return sorted((one for one in edits if concerned or one[1].kind != "size"), key=lambda one: -odds(*one))
+    unfit |= set() if concerned else {"size"}
+    return sorted((one for one in edits if one[1].kind not in unfit), key=lambda one: -odds(*one))
+
+
+def _only_causal(outcomes: Sequence[Outcome]) -> bool:
+    """True where only cases with a causal mask are wrong, and there are others."""
+    wrong = [o.case.name for o in outcomes if o.status is not Status.PASS]
+    right = [o.case.name for o in outcomes if o.status is Status.PASS]
+    others = any("causal" not in name for name in right)
+    return others and all("causal" in name and "not causal" not in name for name in wrong)
+
+
+def _not_finite(outcome: Outcome) -> bool:
+    """True where an output holds NaN or an infinity, and should not."""
+    return any(not c.ok and not c.problem and not math.isfinite(c.error) for c in outcome.outputs)
 
 
 def _shared(outcomes: Sequence[Outcome]) -> str:

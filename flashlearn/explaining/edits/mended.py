@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -13,7 +14,7 @@ from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
 
-PATIENCE = 1_450
+PATIENCE = 1_900
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
 ANEW = 11
@@ -58,16 +59,18 @@ class Numbers:
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         astray = any(o.status in ENDED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if astray else outputs
+        self.reached = 0
         self._inputs: dict[str, Inputs] = {}
         self._truths: dict[str, Truth] = {}
 
     def mended(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
-        good = set(self.bad)
-        for outcome in (*self.wrong, *self.right):
+        good, self.reached = set(self.bad), 0
+        for number, outcome in enumerate((*self.wrong, *self.right)):
             good &= self._right(section, text, outcome)
             if not good:
                 break
+            self.reached = min(number + 1, len(self.wrong)) if good == self.bad else self.reached
         return good
 
     def _right(self, section: int, text: str, outcome: Outcome) -> set[str]:
@@ -80,6 +83,30 @@ class Numbers:
         names = self.exercise.outputs
         right = {name for i, name in enumerate(names) if self._agrees(outcome, i, values[i])}
         return right if set(names) - self.bad <= right else set()
+
+    def ended(self) -> list[Outcome]:
+        """The wrong cases that an access ended, quickest first."""
+        return [o for o in self.wrong if o.status in ENDED]
+
+    def comes_through(self, section: int, text: str, outcome: Outcome) -> bool:
+        """Whether a case comes to its end with this text in place of that section."""
+        self.left -= self.anew + _cost(outcome)
+        how = Edited(section, text, outcome.case.seed, _most(outcome))
+        return self.answer.run(self._given(outcome.case), how).raised is None
+
+    def judged(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes with this text in place of that section; none if a case does not come to its end."""
+        found = []
+        for outcome in outcomes:
+            how = Edited(section, text, outcome.case.seed, _most(outcome))
+            evidence = self.answer.run(self._given(outcome.case), how)
+            if evidence.raised is not None or len(evidence.values) != len(self.exercise.outputs):
+                return []
+            truth = Truth(self.exercise, self._given(outcome.case))
+            checks = tuple(truth.judge(i, value) for i, value in enumerate(evidence.values))
+            status = Status.PASS if all(check.ok for check in checks) else Status.WRONG
+            found.append(replace(outcome, status=status, outputs=checks, fault=(), message="", place=None))
+        return found
 
     def _given(self, case: Case) -> Inputs:
         if case.name not in self._inputs:
@@ -101,6 +128,7 @@ class Formulas:
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(FORMULAS)
         self.by_chance = BY_CHANCE | ROUNDINGS
+        self.reached = 0
         self.wrong = [o for o in outcomes if o.status is Status.WRONG]
         self.right = [o for o in outcomes if o.status is Status.PASS][:SPARED]
         self.bad = {c.name for o in self.wrong for c in o.outputs if not c.ok}

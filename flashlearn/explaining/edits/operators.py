@@ -47,7 +47,12 @@ def moved(text: Text, node: ast.Compare, known: Families) -> Iterator[Edit]:
     whole = text.of(node)
     for name in known.counted:
         first, last = known.loops[name]
-        if name not in used and first < node.lineno <= last:
+        if name in used or not first < node.lineno <= last:
+            continue
+        if name in known.steps:
+            times = f" * {known.steps[name]}" if known.steps[name] else ""
+            yield text.edit("bound not moved", node, f"{whole} - {name}{times}")
+        else:
             yield text.edit("bound not moved", node, f"{whole} - {name}")
             for variant, block in enumerate(known.blocks):
                 yield text.edit("bound not moved", node, f"{whole} - {name} * {block}", variant)
@@ -89,11 +94,24 @@ def computed(text: Text, node: ast.BinOp, known: Families, kernel: bool) -> Iter
         yield text.edit("dropped", node, right)
     if not {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & {*known.pointers, *known.strides}:
         yield from _brackets(text, node)
+    if kernel and isinstance(node.op, ast.Add):
+        yield from _blockwise(text, node)
     if isinstance(node.op, IN_ORDER):
         yield text.edit("order", node, f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
         yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
         yield text.edit("number of tiles", node, f"({left} {old} {right} * {right})")
+
+
+def _blockwise(text: Text, node: ast.BinOp) -> Iterator[Edit]:
+    """Neighbouring elements for each program, where they were dealt round: `pid * B + tl.arange(0, B)`."""
+    for mine, lanes in ((node.left, node.right), (node.right, node.left)):
+        spread = isinstance(lanes, ast.BinOp) and isinstance(lanes.op, ast.Mult)
+        parts = [p for p in (lanes.left, lanes.right) if "arange(0, " in text.of(p)] if spread else []
+        if len(parts) == 1 and isinstance(parts[0], ast.Call) and len(parts[0].args) == 2:
+            first = bracketed(mine, text.of(mine))
+            put = f"{first} * {text.of(parts[0].args[1])} + {text.of(parts[0])}"
+            yield text.edit("not times its size", node, put)
 
 
 def _brackets(text: Text, node: ast.BinOp) -> Iterator[Edit]:
@@ -112,6 +130,8 @@ def _brackets(text: Text, node: ast.BinOp) -> Iterator[Edit]:
             pair = (b, c) if first else (c, a)
             kept = a if first else b
             yield text.edit("brackets", node, f"{kept} * ({pair[0]} {outer} {pair[1]})", 1)
+            pair, kept = ((a, c), b) if first else ((c, b), a)
+            yield text.edit("brackets", node, f"({pair[0]} {outer} {pair[1]}) * {kept}")
 
 
 def _operator(

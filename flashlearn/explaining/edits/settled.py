@@ -26,6 +26,9 @@ SETTLED = frozenset(
 )
 """Kinds of findings that say what was done, and not only what came of it."""
 
+AFTER = ("one edit", "two edits", "edit and mistake")
+"""Kinds of findings about edits that may stand after what came of a mistake."""
+
 WHERE = VAGUE | {"first divergence", "departure and place", "padding counts", "with its line"}
 """Kinds beside which an edit says it all."""
 
@@ -45,7 +48,7 @@ def beside(finding: Finding | None, edit: Finding) -> Finding:
     """The edit alone, or after a finding that says what came of the mistake."""
     if finding is not None and finding.kind == "besides":
         return beside(finding.parts[0], edit)
-    if finding is None or finding.partial or edit.kind != "one edit":
+    if finding is None or finding.partial or edit.kind not in AFTER:
         return edit
     if finding.kind == "with its line":
         return beside(finding.parts[0], edit)

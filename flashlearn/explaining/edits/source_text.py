@@ -14,7 +14,8 @@ class Edit:
     `kind` says what is done, `old` and `new` what stood there and what stands there then, as the learner
     would read it; `line` counts from 1. Of one kind, a smaller `variant` is likelier; `about` says of what
     it is: "strides" for their names, "address" where an address is computed, "mask" where a comparison is.
-    `also` are the other lines of a change that is made in several.
+    `also` are the other lines of a change that is made in several; `causal` says that it stands in a branch
+    for the causal mask.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Edit:
     variant: int = 0
     about: str = ""
     also: tuple[int, ...] = ()
+    causal: bool = False
 
     def applied(self, text: str) -> str:
         """The text after the edit."""

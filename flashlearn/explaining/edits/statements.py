@@ -22,6 +22,7 @@ def in_statements(text: Text, function: ast.FunctionDef, known: Families, kernel
             following = body[number + 1] if number + 1 < len(body) else None
             if isinstance(statement, SIMPLE):
                 yield from _laid_out(text, statement, known)
+                yield from _without_stride(text, statement, known) if kernel else ()
                 yield from _one(text, statement, known, kernel, loop is not None)
                 if isinstance(following, SIMPLE):
                     yield _swapped(text, statement, following)
@@ -39,6 +40,20 @@ def _laid_out(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit
             new = {n.id: _of_tensor(n.id, one, other) for n in mine}
             if other != one and set(new.values()) <= {*known.strides} and _may_be_of(other, statement, known):
                 yield text.edit("strides", statement, _renamed(text, statement, mine, new))
+
+
+def _without_stride(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:
+    """An index that is added to a pointer as it is, times a stride that the statement has no use for yet."""
+    used = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    unused = [stride for stride in known.strides if stride not in used]
+    indices = {*known.offsets, *known.programs}
+    for node in ast.walk(statement) if used & {*known.pointers} else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for side in (node.left, node.right):
+                index = side.value if isinstance(side, ast.Subscript) else side
+                if isinstance(index, ast.Name) and index.id in indices:
+                    for stride in unused:
+                        yield text.edit("strides", side, f"{text.of(side)} * {stride}", 0, "strides")
 
 
 def _may_be_of(tensor: str, statement: ast.stmt, known: Families) -> bool:
@@ -88,7 +103,7 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
     elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         target = statement.targets[0].id
         if known.assigned[target] > 1:
-            yield text.edit("statement left out", statement, "pass")
+            yield text.edit("statement left out", statement, "pass", int(_is_bound(statement.value)))
             if kernel and looped:
                 yield text.edit("assignment", statement, f"{target} += {text.of(statement.value)}", 1)
         uses = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == target)
@@ -102,6 +117,11 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
         stored = call.args[1:2] if name_of(call) in ("store", "atomic_add") else ()
         for value in stored:
             yield from _parts(text, value, known, kernel)
+
+
+def _is_bound(value: ast.expr) -> bool:
+    """True for what limits a loop: without it a kernel may be right, and does too much."""
+    return isinstance(value, ast.Call) and name_of(value) in ("minimum", "maximum", "min", "max", "cdiv")
 
 
 def _summands(text: Text, value: ast.expr, known: Families) -> Iterator[Edit]:

@@ -7,7 +7,7 @@ seconds, so that a verdict is the same on every machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
@@ -18,18 +18,23 @@ from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
+SECOND = 800.0
+"""Work that the search for a second edit may take."""
+
 
 class Trial(Protocol):
     """What is wrong with an answer, and whether it still is with an edited section.
 
     `bad` are the outputs that are wrong somewhere, `left` is how much work may still be done, `by_chance` the
-    kinds of edits that may mend a single case by chance.
+    kinds of edits that may mend a single case by chance; `reached` is how many of the wrong cases, in their
+    order, came right the last time.
     """
 
     wrong: Sequence[Outcome]
     bad: set[str]
     left: float
     by_chance: frozenset[str]
+    reached: int
 
     def mended(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case: all that were wrong, one of several, or none."""
@@ -55,6 +60,7 @@ def one_edit(
     if not trial.wrong:
         return None
     mends: dict[frozenset[str], tuple[int, Edit]] = {}
+    halves: list[Half] = []
     edits = ((i, edit) for i, section in enumerate(found) for edit in edits_of(section.text))
     near = [line and line - section.line + 1 for section in found]
     concerned = lines_concerned(found, astray, line) if astray else ()
@@ -67,15 +73,50 @@ def one_edit(
         if good:
             mends.setdefault(good, (i, edit))
         if good == trial.bad:
-            return _finding(trial.wrong, found[i], edit)
+            return told(trial.wrong, found[i], edit)
+        if not good and trial.reached >= (2 if edit.kind in trial.by_chance else 1):
+            halves.append(Half(trial.reached, i, edit))
     alone = [(name, *mends[key]) for name in exercise.outputs if (key := frozenset({name})) in mends]
     if len(alone) < max(2, len(trial.bad)):
-        return None
-    parts = tuple(_finding(trial.wrong, found[i], edit, name) for name, i, edit in alone)
+        return two_edits(trial, found, halves, outcomes)
+    parts = tuple(told(trial.wrong, found[i], edit, name) for name, i, edit in alone)
     return Finding("each output", parts=parts, fits=len(trial.wrong), of=len(trial.wrong))
 
 
-def _finding(wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "") -> Finding:
+class Half(NamedTuple):
+    """An edit that makes the first `reached` of the wrong cases right, and not all."""
+
+    reached: int
+    section: int
+    edit: Edit
+
+
+def two_edits(
+    trial: Trial, found: Sequence[Section], halves: Sequence[Half], outcomes: Sequence[Outcome]
+) -> Finding | None:
+    """The finding that a second edit mends what the first leaves wrong: in the same function, and tried."""
+    best = max(halves, key=lambda half: half.reached, default=None)
+    if best is None or isinstance(trial, Formulas):
+        return None
+    section, wrong = found[best.section], trial.wrong
+    text = best.edit.applied(section.text)
+    if text.count("\n") != section.text.count("\n"):
+        return None  # lines would have other numbers
+    trial.left = SECOND
+    left = [o for o in outcomes if all(o is not done for done in wrong[: best.reached])]
+    trial.wrong = [*wrong[best.reached :], *wrong[: best.reached]]
+    for _, edit in ordered(((best.section, e) for e in edits_of(text)), left, [None] * len(found)):
+        if trial.left <= 0:
+            return None
+        if trial.mended(best.section, edit.applied(text)) == trial.bad:
+            parts = tuple(told(wrong, section, one) for one in (best.edit, edit))
+            facts = {"reached": best.reached, "cases": len(wrong)}
+            return Finding("two edits", facts, parts[0].place, len(wrong), len(wrong), ("one edit",), parts)
+    return None
+
+
+def told(wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "") -> Finding:
+    """The finding that one edit of a section makes the wrong cases right."""
     count, line = len(wrong), section.line + edit.line - 1
     also = tuple(section.line + one - 1 for one in edit.also)
     facts = {"edit": edit.kind, "line": line, "old": edit.old, "new": edit.new, "cases": count, "also": also}

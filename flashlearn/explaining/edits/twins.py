@@ -13,16 +13,29 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 MOST = 3
 """Places in which one and the same slip is looked for."""
 
+ALIKE = 6
+"""Places in which it is looked for where it is written the same way each time."""
+
+TYPES = ("dtype", "narrow")
+"""Edits of the type that a number is held in: where it begins, and where it is converted."""
+
 
 def twins(text: Text, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Edits that are alike but for their names, made together."""
+    """Edits that are alike but for their names, made together; and those that are alike in every letter."""
     alike: dict[tuple, list[Edit]] = {}
+    same: dict[tuple, list[Edit]] = {}
     for edit in edits:
         alike.setdefault((edit.kind, edit.variant, _shape(edit)), []).append(edit)
-    for found in alike.values():
-        found.sort(key=lambda edit: edit.start)
+        kind = "narrow" if edit.kind in TYPES else edit.kind
+        same.setdefault((kind, edit.old, edit.new), []).append(edit)
+    groups = [(found, MOST) for found in alike.values()] + [(found, ALIKE) for found in same.values()]
+    seen: set[tuple] = set()
+    for group, most in groups:
+        found = sorted({edit.start: edit for edit in group}.values(), key=lambda edit: edit.start)
+        places = (found[0].old, found[0].new, *((edit.start, edit.end) for edit in found))
         apart = all(one.end <= other.start for one, other in itertools.pairwise(found))
-        if 2 <= len(found) <= MOST and apart:
+        if 2 <= len(found) <= most and apart and places not in seen:
+            seen.add(places)
             yield _together(text, found)
 
 

@@ -34,6 +34,8 @@ STEPS = {
     "not rescaled": "To which maximum does the sum so far belong?",
     "other": "What must the idle lanes hold so that they change nothing?",
     "filler": "What must the idle lanes hold so that they change nothing?",
+    "guard": "Which rows see nothing, and what should they hold in the end?",
+    "added": "Which programs have a share in this element?",
     "inside the loop": "What should happen in every round, and what once?",
     "behind the loop": "What should happen in every round, and what once?",
     "order of lines": "Which of the two lines needs what the other one makes?",
@@ -67,6 +69,8 @@ INSTEAD = {
     "one too many": "Line {line} adds one also where nothing is left over, `{old}`: with `{new}`",
     "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
     "divisor": "Line {line} lacks a division at `{old}`: with `{new}`",
+    "guard": "Line {line} has no guard for rows that see nothing, at `{old}`: with `{new}`",
+    "added": "Line {line} stores what several programs have a share in, `{old}`: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }
 
@@ -78,13 +82,45 @@ def one_edit(
     """An edit that was tried, and mends everything, or all that is wrong with one output."""
     what = "the wrong case comes" if cases == 1 else f"all {cases} wrong cases come"
     mended = f"{output} comes" if output else what
+    end = f" out right{' everywhere' if output else ''}."
+    return Said(f"{_start(edit, line, old, new, also)}, {mended}{end}", STEPS.get(edit, WHY))
+
+
+def _start(edit: str, line: int, old: str, new: str, also: Sequence[int]) -> str:
+    """What is edited, and where, up to what comes of it."""
     told = WITHOUT.get(edit) or INSTEAD.get(edit) or "Line {line} has `{old}`: with `{new}`"
     shown, put = (old, new) if edit in WITHOUT else _both(old, new)
     start = told.format(line=line, old=_one_line(shown), new=_one_line(put))
-    end = f" out right{' everywhere' if output else ''}."
-    others = f"line{'s' * (len(also) > 1)} {' and '.join(map(str, also))}"
-    likewise = f", and likewise in {others}" if also else ""
-    return Said(f"{start}{likewise}, {mended}{end}", STEPS.get(edit, WHY))
+    lines = [number for number in dict.fromkeys(also) if number != line]
+    others = f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}" if lines else "the same line"
+    return f"{start}, and likewise in {others}" if also else start
+
+
+@kind("two edits")
+def two_edits(parts: tuple[Finding, ...], reached: int, cases: int) -> Said:
+    """Two edits, of which the first mends some of the wrong cases, and both all of them."""
+    first, second = (
+        _start(**{k: part.facts[k] for k in ("edit", "line", "old", "new", "also")}) for part in parts
+    )
+    verb = "case comes" if reached == 1 else "cases come"
+    steps = joined(*dict.fromkeys(STEPS.get(part.facts["edit"], WHY) for part in parts))
+    return Said(
+        f"Two things at once. {first}, {reached} of the {cases} wrong {verb} out right. "
+        f"{second} as well, all of them do.",
+        steps,
+    )
+
+
+@kind("edit and mistake")
+def edit_and_mistake(parts: tuple[Finding, ...]) -> Said:
+    """An edit after which every case comes to its end, and the mistake that is wrong then."""
+    edit, mistake = parts
+    put = _start(**{k: edit.facts[k] for k in ("edit", "line", "old", "new", "also")})
+    other = said(mistake)
+    return Said(
+        f"{put}, every case comes to its end. What is wrong then is a second mistake: {other.sentence}",
+        joined(STEPS.get(edit.facts["edit"], WHY), other.next_step),
+    )
 
 
 @kind("and one edit")

@@ -376,7 +376,7 @@ BACKWARD = {
     "one head of the group": Mistake(
         "dK and dV hold the share of one query head; a key that several heads share gets the sum of theirs.",
         "Loop over the group inside the program, or add atomically into zeros.",
-        **_backward("one head of the group"),
+        **_backward("one head of the group", also=(("one head of the group", "the first one"),)),
     ),
     "heads dealt round": Mistake(
         "Head h of Q takes head h % H_k of K and V. Groups are neighbours: head h belongs to h // (H / H_k).",

@@ -118,6 +118,7 @@ def faulty_backward(
         shape = (k.shape[0], H // k.shape[1], k.shape[1], *k.shape[2:])
         return dq, dk.view(shape).sum(1).to(k.dtype), dv.view(shape).sum(1).to(v.dtype)
     if "one head of the group" in faults:
-        last = slice(H // k.shape[1] - 1, None, H // k.shape[1])
-        return dq, dk[:, last].to(k.dtype), dv[:, last].to(v.dtype)
+        group = H // k.shape[1]
+        one = slice(0 if "the first one" in faults else group - 1, None, group)
+        return dq, dk[:, one].to(k.dtype), dv[:, one].to(v.dtype)
     return dq, summed(dk, k), summed(dv, v)

@@ -26,8 +26,16 @@ def made(text: str, kind: str) -> set[str]:
 
 
 def test_a_bound_is_moved_by_the_loop_that_it_stands_in():
-    moved = made(KERNEL, "bound not moved")
-    assert {"tl.arange(0, BLOCK_K) < K - step", "tl.arange(0, BLOCK_K) < K - step * BLOCK_K"} <= moved
+    assert "tl.arange(0, BLOCK_K) < K - step * BLOCK_K" in made(KERNEL, "bound not moved")
+
+
+def test_a_bound_is_moved_by_tiles_where_the_loop_counts_tiles_and_by_elements_where_it_counts_those():
+    inside = "tl.arange(0, BLOCK_K) < K - step"
+    elements = KERNEL.replace("range(tl.cdiv(K, BLOCK_K))", "range(0, K, BLOCK_K)")
+    unknown = KERNEL.replace("range(tl.cdiv(K, BLOCK_K))", "range(M)")
+    assert inside not in made(KERNEL, "bound not moved")
+    assert inside in (moved := made(elements, "bound not moved")) and f"{inside} * BLOCK_K" not in moved
+    assert {inside, f"{inside} * BLOCK_K"} <= made(unknown, "bound not moved")
 
 
 def test_the_bounds_of_two_masks_are_exchanged_in_their_places():

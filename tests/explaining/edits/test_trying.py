@@ -113,3 +113,46 @@ def test_an_edit_that_makes_a_loop_endless_ends_after_so_many_accesses():
     inputs = {"x": torch.ones(2, 20)}
     evidence = answer.run(inputs, Edited(0, answer.sections()[0].text, most=300, limit=60.0))
     assert evidence.raised.kind == "TimeLimit"
+
+
+COLUMN_SUMS = """
+@triton.jit
+def sums_kernel(dy_ptr, db_ptr, M, N, row, column, TALL: tl.constexpr, WIDE: tl.constexpr):
+    j = tl.program_id(0) * WIDE + tl.arange(0, WIDE)
+    total = tl.zeros([WIDE], tl.float32)
+    for first in range(0, M, TALL):
+        i = first + tl.arange(0, TALL)
+        here = (i < M)[:, None] & (j < N)[None, :]
+        dy = tl.load(dy_ptr + i[:, None] * row + j[None, :] * column, mask=here, other=0.0)
+        total = tl.sum(dy.to(tl.float16), axis=0).to(tl.float32)
+    tl.store(db_ptr + j, total, mask=j < N)
+
+
+def bias_gradient(dy):
+    M, N = dy.shape
+    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
+    sums_kernel[(triton.cdiv(N, 32),)](dy, db, M, N, *dy.stride(), TALL=64, WIDE=32)
+    return db
+"""
+
+
+def test_two_slips_are_told_with_the_edits_that_mend_both():
+    """The rounding shows in short columns by itself, the lost tiles in long ones alone."""
+    exercise, function = find("bias_gradient"), written(COLUMN_SUMS)
+    answer = Here(function, exercise)
+    finding = one_edit(exercise, answer, run(exercise, answer))
+    assert finding.kind == "two edits" and finding.facts["reached"] < finding.facts["cases"]
+    assert finding.parts[0].facts["new"] == "tl.float32" and "+=" in finding.parts[1].facts["new"]
+    assert "as well, all of them do" in said(finding).sentence
+
+
+def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
+    text = slipped("cols * stride_column", "cols").replace("other=0.0", "other=1.0")
+    report = flashlearn.check("row_sum", written(text), demo=True)
+    assert report.finding.kind == "and one edit" and report.finding.parts[1].kind == "edit and mistake"
+    assert "`cols * stride_column`" in report.sentence and "second mistake" in report.sentence
+
+
+def test_an_address_alone_is_no_second_mistake():
+    report = flashlearn.check("row_sum", written(slipped("cols * stride_column", "cols")), demo=True)
+    assert "second mistake" not in report.sentence and "`cols * stride_column`" in report.sentence

@@ -1,0 +1,116 @@
+"""Edits of types, guards, offsets and strides: each is made where it belongs, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from flashlearn.exercise import Case
+from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.likely import ordered
+from flashlearn.outcome import Outcome, OutputCheck, Status
+
+KERNEL = """
+@triton.jit
+def kernel(x_ptr, y_ptr, n, columns, stride_row, stride_column, CAUSAL: tl.constexpr, BLOCK: tl.constexpr):
+    me = tl.program_id(0)
+    cols = me + tl.arange(0, BLOCK) * tl.num_programs(0)
+    end = n
+    if CAUSAL:
+        end = tl.minimum(n, me * BLOCK + 1)
+    total = tl.zeros([BLOCK], tl.float16)
+    for start in range(0, end, BLOCK):
+        x = tl.load(x_ptr + start * stride_row + cols, mask=cols < columns, other=0.0)
+        total += tl.sum(tl.exp(x - total), axis=0).to(tl.float16)
+    tl.store(y_ptr + cols, x / total)
+"""
+TORCH = "def f(a, b, m):\n    return torch.exp(a - m) + torch.exp(b - m), a / b, a / 2"
+
+
+def made(text: str, kind: str) -> set[tuple[str, str]]:
+    return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind == kind}
+
+
+def test_lanes_that_are_dealt_round_become_neighbours():
+    dealt = "me + tl.arange(0, BLOCK) * tl.num_programs(0)"
+    assert (dealt, "me * BLOCK + tl.arange(0, BLOCK)") in made(KERNEL, "not times its size")
+    right = KERNEL.replace(dealt, "me * BLOCK + tl.arange(0, BLOCK)")
+    assert not any("arange" in new for _, new in made(right, "not times its size"))
+
+
+def test_a_half_accumulator_and_what_is_added_to_it_become_full_together():
+    (edit,) = (e for e in edits_of(KERNEL.strip()) if e.new == "tl.float32" and e.also)
+    assert "float16" not in edit.applied(KERNEL.strip()) and len(edit.also) == 1
+
+
+def test_whole_numbers_and_infinities_are_no_types_to_be_widened():
+    text = '@triton.jit\ndef k(x_ptr, n):\n    i = n.to(tl.int64)\n    m = tl.full([4], -float("inf"), i)\n'
+    assert not made(text, "narrow") and not made(text, "dtype")
+
+
+def test_an_index_without_its_stride_gets_one_that_is_not_used_yet():
+    found = made(KERNEL, "strides")
+    assert ("cols", "cols * stride_column") in found and ("cols", "cols * stride_row") not in {
+        (old, new) for old, new in found if "x_ptr" in old
+    }
+    assert not made(
+        KERNEL.replace("+ cols,", "+ cols * stride_column,").replace("y_ptr + cols", "y_ptr"), "strides"
+    )
+
+
+def test_one_more_block_is_a_bracket():
+    assert ("me * BLOCK + 1", "(me + 1) * BLOCK") in made(KERNEL, "brackets")
+
+
+def test_a_mask_that_is_written_out_in_one_access_is_tried_in_another():
+    assert any("mask=(cols < columns)" in new for _, new in made(KERNEL, "unmasked"))
+
+
+def test_an_exponential_and_a_quotient_are_guarded():
+    found = made(KERNEL, "guard")
+    assert ("total", 'tl.where(total == -float("inf"), 0.0, total)') in found
+    assert ("total", "tl.where(total == 0.0, 1.0, total)") in found
+    assert ("torch.exp(a - m)", "torch.nan_to_num(torch.exp(a - m), nan=0.0)") in made(TORCH, "guard")
+    assert not any(old == "2" for old, _ in made(TORCH, "guard"))
+
+
+def test_a_function_of_sympy_is_taken_away_from_its_argument():
+    assert ("sp.log(m)", "m") in made("def f(m, l):\n    return sp.log(m) + sp.log(l)", "dropped")
+
+
+def test_axes_of_a_block_pointer_change_places():
+    text = "@triton.jit\ndef k(p, B: tl.constexpr):\n    p = tl.advance(p, (0, B))\n    x = tl.load(p)\n"
+    assert ("0, B", "B, 0") in made(text, "arguments")
+    assert not any("boundary_check" in new for _, new in made(text, "unmasked"))
+
+
+CASE = Case("S 4, causal")
+
+
+def outcome(status: Status, error: float = 1.0, name: str = "S 4, causal") -> Outcome:
+    check = OutputCheck("s", status is Status.PASS, error=error)
+    return Outcome(replace(CASE, name=name), status, outputs=(check,))
+
+
+def kinds(*outcomes: Outcome) -> list[str]:
+    return [e.kind for _, e in ordered(((0, e) for e in edits_of(KERNEL.strip())), outcomes, [None])]
+
+
+@pytest.mark.parametrize(
+    ("kind", "with_it", "without"),
+    [
+        ("guard", outcome(Status.WRONG, float("nan")), outcome(Status.WRONG)),
+        ("added", outcome(Status.RACE), outcome(Status.WRONG)),
+    ],
+)
+def test_a_guard_is_tried_where_there_is_nan_and_an_atomic_addition_where_programs_race(
+    kind, with_it, without
+):
+    assert kind in kinds(with_it) and kind not in kinds(without)
+
+
+def test_where_only_causal_cases_are_wrong_the_causal_branch_comes_sooner():
+    plain = kinds(outcome(Status.WRONG), outcome(Status.WRONG, name="S 8, causal")).index("brackets")
+    masked = kinds(outcome(Status.WRONG), outcome(Status.PASS, name="S 4")).index("brackets")
+    assert masked < plain

@@ -23,7 +23,7 @@ from flashlearn.running.edited import Section
 WORK = 700.0
 """Work that the search for an edit may take."""
 
-ASKED = 2
+ASKED = 3
 """Edits after which numbers are compared with the declared mistakes."""
 
 SECOND = 500.0
@@ -33,6 +33,7 @@ OF_ADDRESSES = frozenset(
     {
         "name", "strides", "comparison", "bound not moved", "bounds exchanged", "arguments", "unmasked",
         "factor too many", "not times its size", "number of tiles", "axis", "brackets", "added",
+        "masked in part",
     }
 )  # fmt: skip
 """Kinds of edits that move an access, or hide a part of it."""

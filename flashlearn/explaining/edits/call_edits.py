@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.families import Families
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 INSTEAD = {
     "max": "sum",
@@ -140,6 +140,12 @@ def _accessed(text: Text, node: ast.Call, known: Families, name: str) -> Iterato
     elif name == "load" and "mask" in keywords and "other" not in keywords:
         for variant, filler in enumerate(("0.0", 'float("-inf")')):
             yield text.edit("other", node, f"{whole}, other={filler})", variant)
+    mask = next((k.value for k in node.keywords if k.arg == "mask"), None)
+    if mask is not None:
+        own = text.of(mask)
+        for condition in known.conditions:
+            if condition not in own:
+                yield text.edit("masked in part", mask, f"{bracketed(mask, own)} & {condition}")
     if name == "load":
         yield text.edit("cast", node, f"{whole}).to(tl.float32)")
     yield from _compared(text, node)

@@ -23,7 +23,7 @@ class Families:
     and the last line of each one's loop, `programs` are those of program ids, `tiles` the exponentials of two
     axes, `products` those that are set to one; `numbers` are the larger ones that are written out.
     `steps` says of those of loops how many elements one stands for: a name, or "" where they count elements.
-    Among `masks` are also those that are written out in an access.
+    Among `masks` are also those that are written out in an access; `conditions` are what masks join with &.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -43,6 +43,7 @@ class Families:
     programs: list[str] = field(default_factory=list)
     products: dict[str, ast.BinOp] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
     block_pointers: bool = False
     steps: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +71,7 @@ def _alike(one: str, other: str) -> bool:
 
 def families(function: ast.FunctionDef) -> Families:
     """The names of a function's parameters and variables, sorted."""
-    found, addressed = Families(), _addressed(function)
+    found, addressed, factors = Families(), _addressed(function), _factors_of_indices(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     given = [argument.arg for argument in arguments]
     told = any(map(POINTER.search, given))  # then capitals are sizes, else they may be matrices
@@ -85,7 +86,8 @@ def families(function: ast.FunctionDef) -> Families:
         elif SCALE.search(name):
             found.scales.append(name)
         else:
-            (found.strides if _is_stride(name, given) else found.scalars).append(name)
+            stride = _is_stride(name, given) or name in factors
+            (found.strides if stride else found.scalars).append(name)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.assigned[node.id] += 1
@@ -98,6 +100,7 @@ def families(function: ast.FunctionDef) -> Families:
             for keyword in node.keywords:
                 if keyword.arg == "mask" and not isinstance(keyword.value, ast.Name):
                     _put(f"({ast.unparse(keyword.value)})", found.masks)
+                    _put_conditions(keyword.value, found)
         elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             _put(node.target.id, found.scalars)
             _put(node.target.id, found.counted)
@@ -112,6 +115,20 @@ def _is_stride(name: str, given: list[str]) -> bool:
     return bool(STRIDE.search(name)) or bool(
         tensor and {f"{tensor}_ptr", f"{tensor}_pointer", tensor.upper(), tensor} & {*given}
     )
+
+
+def _factors_of_indices(function: ast.FunctionDef) -> set[str]:
+    """Names that indices are multiplied by, as in `rows[:, None] * am`, and that bound nothing."""
+    factors, bounds = set(), set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, ast.Subscript) and isinstance(other, ast.Name):
+                    factors.add(other.id)
+        elif isinstance(node, ast.Compare | ast.For | ast.While):
+            parts = [node] if isinstance(node, ast.Compare) else [getattr(node, "iter", None)]
+            bounds |= {n.id for p in filter(None, parts) for n in ast.walk(p) if isinstance(n, ast.Name)}
+    return factors - bounds
 
 
 def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
@@ -135,6 +152,7 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd | ast.BitOr)
     ):
         _put(name, found.masks)
+        _put_conditions(value, found)
     elif used & {*found.pointers} and not isinstance(value, ast.Call):
         _put(name, found.pointers)
     elif "arange" in text and "load" not in text:
@@ -147,6 +165,20 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
             _put(name, found.exponentials)
             if "None" in text:  # of a row and a column: no factor of a sum
                 _put(name, found.tiles)
+
+
+def _put_conditions(mask: ast.expr, found: Families) -> None:
+    if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd):
+        for side in (mask.left, mask.right):
+            if isinstance(side, ast.Subscript | ast.Name):
+                written = ast.unparse(side)
+                row, column = (
+                    written.replace("[:, None]", "[None, :]"),
+                    written.replace("[None, :]", "[:, None]"),
+                )
+                for one in (written, row, column):  # in another tile it may lie along the other axis
+                    _put(one, found.conditions)
+            _put_conditions(side, found)
 
 
 def _put(name: str, family: list[str]) -> None:

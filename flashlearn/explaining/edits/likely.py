@@ -21,6 +21,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "assignment": (8.0, 6.0),
     "statement left out": (6.6, 0.6),
     "added": (3.0,),
+    "masked in part": (5.0,),
     "guard": (12.0, 9.0),
     "sign": (8.0, 4.0),
     "bound not moved": (4.0, 3.0, 2.0),
@@ -76,6 +77,7 @@ STRAY: Mapping[str, float] = {
     **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
     "below zero": 4.0,
     "added": 2.0,
+    "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
 }

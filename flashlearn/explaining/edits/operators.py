@@ -150,7 +150,7 @@ def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
     """Another name of the same family, or one factor of the product that it stands for."""
     about = "strides" if node.id in known.strides else ""
     for variant, other in enumerate(known.others(node.id)):
-        yield text.edit("name", node, other, variant, about)
+        yield text.edit("name", node, other, min(variant, 4), about)
     for block in known.blocks if node.id in known.counted else ():
         yield text.edit("number of tiles", node, f"({node.id} * {block})", 1)
     if node.id in known.programs:

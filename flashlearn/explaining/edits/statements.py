@@ -53,7 +53,8 @@ def _without_stride(text: Text, statement: ast.stmt, known: Families) -> Iterato
                 index = side.value if isinstance(side, ast.Subscript) else side
                 if isinstance(index, ast.Name) and index.id in indices:
                     for stride in unused:
-                        yield text.edit("strides", side, f"{text.of(side)} * {stride}", 0, "strides")
+                        other = int(not _may_be_of(_tensor_of(stride), statement, known))
+                        yield text.edit("strides", side, f"{text.of(side)} * {stride}", other, "strides")
 
 
 def _may_be_of(tensor: str, statement: ast.stmt, known: Families) -> bool:

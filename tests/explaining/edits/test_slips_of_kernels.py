@@ -67,6 +67,27 @@ def test_a_mask_that_is_written_out_in_one_access_is_tried_in_another():
     assert any("mask=(cols < columns)" in new for _, new in made(KERNEL, "unmasked"))
 
 
+def test_a_mask_of_one_dimension_gets_the_other_one_s_condition_along_either_axis():
+    text = """@triton.jit
+def k(a_ptr, b_ptr, i, j, am, ak, M, K):
+    a = tl.load(a_ptr + i[:, None] * am, mask=(i < M)[:, None])
+    b = tl.load(b_ptr + j[:, None] * ak, mask=(j < K)[:, None] & (i < M)[None, :])
+"""
+    assert ("(i < M)[:, None]", "(i < M)[:, None] & (j < K)[None, :]") in made(text, "masked in part")
+    whole = text.replace("mask=(i < M)[:, None])", "mask=(i < M)[:, None] & (j < K)[None, :])")
+    assert not any("(j < K)[None, :] & (j < K)[None, :]" in new for _, new in made(whole, "masked in part"))
+
+
+def test_names_that_indices_are_multiplied_by_are_strides_unless_they_bound_something():
+    text = """@triton.jit
+def k(a_ptr, b_ptr, i, j, am, bm, M):
+    a = tl.load(a_ptr + i[:, None] * am + j[None, :], mask=i[:, None] < M)
+    b = tl.load(b_ptr + i[:, None] * bm + j[None, :] * M)
+"""
+    names = made(text, "name")
+    assert ("am", "bm") in names and ("am", "M") not in names and ("M", "bm") not in names
+
+
 def test_an_exponential_and_a_quotient_are_guarded():
     found = made(KERNEL, "guard")
     assert ("total", 'tl.where(total == -float("inf"), 0.0, total)') in found

@@ -71,7 +71,7 @@ def _alike(one: str, other: str) -> bool:
 
 def families(function: ast.FunctionDef) -> Families:
     """The names of a function's parameters and variables, sorted."""
-    found, addressed, factors = Families(), _addressed(function), _factors_of_indices(function)
+    found, addressed, (factors, bounds) = Families(), _addressed(function), _factors_and_bounds(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     given = [argument.arg for argument in arguments]
     told = any(map(POINTER.search, given))  # then capitals are sizes, else they may be matrices
@@ -86,7 +86,7 @@ def families(function: ast.FunctionDef) -> Families:
         elif SCALE.search(name):
             found.scales.append(name)
         else:
-            stride = _is_stride(name, given) or name in factors
+            stride = name not in bounds and (_is_stride(name, given) or name in factors)
             (found.strides if stride else found.scalars).append(name)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -117,8 +117,8 @@ def _is_stride(name: str, given: list[str]) -> bool:
     )
 
 
-def _factors_of_indices(function: ast.FunctionDef) -> set[str]:
-    """Names that indices are multiplied by, as in `rows[:, None] * am`, and that bound nothing."""
+def _factors_and_bounds(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
+    """Names that indices are multiplied by, as in `rows[:, None] * am`, and names that bound something."""
     factors, bounds = set(), set()
     for node in ast.walk(function):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -128,7 +128,7 @@ def _factors_of_indices(function: ast.FunctionDef) -> set[str]:
         elif isinstance(node, ast.Compare | ast.For | ast.While):
             parts = [node] if isinstance(node, ast.Compare) else [getattr(node, "iter", None)]
             bounds |= {n.id for p in filter(None, parts) for n in ast.walk(p) if isinstance(n, ast.Name)}
-    return factors - bounds
+    return factors, bounds
 
 
 def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:

@@ -16,6 +16,7 @@ from flashlearn.explaining.edits.families import Families
 from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 SUMS = ast.Add | ast.Sub
+LIBRARY = re.compile(r"\b(sp|sympy|torch|np)\.")
 SYMPY = re.compile(r"\b(sp|sympy)\.")
 
 
@@ -67,6 +68,9 @@ def _within(text: Text, node: ast.AST, names: list[str], letters: list[str]) -> 
             size, block = text.of(node.left.left), text.of(node.left.right)
             yield text.edit("one too many", node, f"-(-{size} // {block})")
         yield from _first_factor(text, node)
+        if isinstance(node.op, SUMS) and not LIBRARY.search(text.raw.decode()):
+            for shift in ("- 1", "+ 1"):
+                yield text.edit("one off", node, f"({text.of(node)} {shift})")
     elif isinstance(node, ast.Compare):
         yield from _other_pair(text, node, letters)
     elif isinstance(node, ast.Call):

@@ -21,6 +21,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "assignment": (8.0, 6.0),
     "statement left out": (6.6, 0.6),
     "added": (3.0,),
+    "one off": (2.0,),
     "masked in part": (5.0,),
     "guard": (12.0, 9.0),
     "sign": (8.0, 4.0),
@@ -145,6 +146,7 @@ def ordered(
         likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
         likely *= IN_BRANCH if masked and edit.causal and edit.kind not in UNBOUND else 1.0
         lines = {edit.line, *edit.also}
+        bound = astray and concerned and edit.about == "mask" and bool(lines & concerned[section])
         if concerned and not lines & concerned[section]:
             likely *= ELSEWHERE
         elif concerned and edit.kind in ("name", "arguments"):
@@ -153,7 +155,7 @@ def ordered(
             likely *= ELSEWHERE
         if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
             likely *= ELSEWHERE  # lets more through, not less
-        return likely * (NEAR if near[section] in lines else 1.0)
+        return likely * (NEAR if near[section] in lines or bound else 1.0)
 
     # another size makes a kernel right by luck, but for one that leaves out what another part counts with
     unfit |= set() if concerned else {"size"}

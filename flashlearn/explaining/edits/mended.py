@@ -35,7 +35,7 @@ BY_CHANCE = frozenset(
 )
 """Kinds of edits that may mend a single case by chance; two are needed to believe them."""
 
-ROUNDINGS = frozenset({"rounded up", "rounded down", "one too many", "divisor", "taken", "name"})
+ROUNDINGS = frozenset({"rounded up", "rounded down", "one too many", "one off", "divisor", "taken", "name"})
 """The same for a formula in whole numbers."""
 
 SPARED = 3

@@ -35,6 +35,7 @@ STEPS = {
     "other": "What must the idle lanes hold so that they change nothing?",
     "filler": "What must the idle lanes hold so that they change nothing?",
     "masked in part": "Along which of its dimensions may the tile reach beyond the tensor?",
+    "one off": "Is it the last one that is meant here, or the one behind it?",
     "guard": "Which rows see nothing, and what should they hold in the end?",
     "added": "Which programs have a share in this element?",
     "inside the loop": "What should happen in every round, and what once?",

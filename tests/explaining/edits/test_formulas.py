@@ -56,3 +56,8 @@ def test_what_is_written_for_m_and_for_n_is_changed_in_both_lines():
 def test_slips_that_differ_are_not_taken_for_twins():
     text = "def f(M, N, B):\n    return M // B + 1, N // 2 + 1\n"
     assert not any(e.also for e in edits_of(text) if e.kind == "one too many")
+
+
+def test_a_count_is_one_off_in_whole_numbers_and_not_in_tensors():
+    assert ("a + b", "(a + b - 1)") in made("def f(a, b):\n    return a + b\n")
+    assert ("a + b", "(a + b - 1)") not in made("def f(a, b):\n    return torch.exp(a + b)\n")

@@ -11,7 +11,7 @@ import torch
 from flashlearn.kernels.shapes import Shape
 from flashlearn.lessons.lesson_12_tuning import counted, ladder, pictures, planning, record
 from flashlearn.lessons.lesson_12_tuning import exercises as lesson
-from flashlearn.lessons.shared import grouped, reference
+from flashlearn.lessons.shared import grouped, grouped_cases, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
 from tests.corpus import written
 from tests.lessons.lesson_12_tuning.answers.forward import PLAIN

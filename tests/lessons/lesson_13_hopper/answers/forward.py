@@ -96,12 +96,22 @@ def lonely(qd, kd, vd, od, lse_ptr, alpha, H, G, S_q, S_k, D: gl.constexpr, BLOC
 """
     + launch("lonely", 64, 64, 64)
 )
-BACKWARDS = ONE_PARTITION.replace("for start in range(0, S_k, BLOCK):", "for back in range(gl.cdiv(S_k, BLOCK)):\n        start = (gl.cdiv(S_k, BLOCK) - 1 - back) * BLOCK")
+BACKWARDS = ONE_PARTITION.replace(
+    "for start in range(0, S_k, BLOCK):",
+    "for back in range(gl.cdiv(S_k, BLOCK)):\n        start = (gl.cdiv(S_k, BLOCK) - 1 - back) * BLOCK",
+)
 EIGHT_WARPS = (
-    ONE_PARTITION.replace("lonely", "wide").replace("[4, 1], [16", "[8, 1], [16").replace("num_warps=4", "num_warps=8")
-    .replace("64, D]", "128, D]").replace("[64, BLOCK]", "[128, BLOCK]").replace("gl.arange(0, 64,", "gl.arange(0, 128,")
-    .replace("gl.full([64]", "gl.full([128]").replace("gl.program_id(0) * 64", "gl.program_id(0) * 128")
-    .replace("triton.cdiv(S_q, 64)", "triton.cdiv(S_q, 128)").replace("boxes(q, 64)", "boxes(q, 128)").replace("boxes(o, 64)", "boxes(o, 128)")
+    ONE_PARTITION.replace("lonely", "wide")
+    .replace("[4, 1], [16", "[8, 1], [16")
+    .replace("num_warps=4", "num_warps=8")
+    .replace("64, D]", "128, D]")
+    .replace("[64, BLOCK]", "[128, BLOCK]")
+    .replace("gl.arange(0, 64,", "gl.arange(0, 128,")
+    .replace("gl.full([64]", "gl.full([128]")
+    .replace("gl.program_id(0) * 64", "gl.program_id(0) * 128")
+    .replace("triton.cdiv(S_q, 64)", "triton.cdiv(S_q, 128)")
+    .replace("boxes(q, 64)", "boxes(q, 128)")
+    .replace("boxes(o, 64)", "boxes(o, 128)")
 )
 SPECIAL = (
     GLUON
@@ -199,27 +209,55 @@ EARLY_END = SPECIAL.replace(
 right("fa3_forward", "one partition does it all, one slot, natural exponentials")(written(ONE_PARTITION))
 right("fa3_forward", "the last keys first")(written(BACKWARDS))
 right("fa3_forward", "eight warps and 128 queries in one partition")(written(EIGHT_WARPS))
-right("fa3_forward", "one consumer, three slots with counters of its own, a finite maximum, one report for K and V")(written(SPECIAL))
+right(
+    "fa3_forward",
+    "one consumer, three slots with counters of its own, a finite maximum, one report for K and V",
+)(written(SPECIAL))
 right("fa3_forward", "the same; a tile of queries that sees nothing visits no block")(written(EARLY_END))
 
-wrong("fa3_forward", "The barrier of K's slot is not waited for.", "copy not waited for", "K is not waited for")(
-    edited(SPECIAL, ("        mbarrier.wait(kf.index(slot), turn)\n", ""))
+wrong(
+    "fa3_forward", "The barrier of K's slot is not waited for.", "copy not waited for", "K is not waited for"
+)(edited(SPECIAL, ("        mbarrier.wait(kf.index(slot), turn)\n", "")))
+wrong(
+    "fa3_forward",
+    "V is read before its barrier was waited for.",
+    "copy not waited for",
+    "V is not waited for",
+)(edited(SPECIAL, ("        mbarrier.wait(vf.index(slot), turn)\n", "")))
+wrong(
+    "fa3_forward",
+    "The slot is given back before P V has read V.",
+    "wgmma not waited for",
+    "V is given back before its product is over",
+)(
+    edited(
+        SPECIAL,
+        (
+            "        acc = warpgroup_mma_wait(0, deps=[acc])\n        mbarrier.arrive(free.index(slot), count=1)\n",
+            "        mbarrier.arrive(free.index(slot), count=1)\n        acc = warpgroup_mma_wait(0, deps=[acc])\n",
+        ),
+    )
 )
-wrong("fa3_forward", "V is read before its barrier was waited for.", "copy not waited for", "V is not waited for")(
-    edited(SPECIAL, ("        mbarrier.wait(vf.index(slot), turn)\n", ""))
-)
-wrong("fa3_forward", "The slot is given back before P V has read V.", "wgmma not waited for", "V is given back before its product is over")(
-    edited(SPECIAL, ("        acc = warpgroup_mma_wait(0, deps=[acc])\n        mbarrier.arrive(free.index(slot), count=1)\n", "        mbarrier.arrive(free.index(slot), count=1)\n        acc = warpgroup_mma_wait(0, deps=[acc])\n"))
-)
-wrong("fa3_forward", "The consumer's phase never turns.", "phase is off", "deadlock", "K's phase never turns", "V's phase never turns")(
-    edited(SPECIAL, ("            turn ^= 1\n    gl.store", "            turn ^= 0\n    gl.store"))
-)
-wrong("fa3_forward", "The producer waits for the slot's first emptying.", "deadlock", "the first emptying is waited for")(
-    edited(SPECIAL, ("    turn = 1\n", "    turn = 0\n"))
-)
-wrong("fa3_forward", "S is scaled before its product was waited for.", "product not waited for", "a product is used before its wait")(
-    edited(SPECIAL, ("s = warpgroup_mma_wait(0, deps=[s]) * c", "s = s * c"))
-)
+wrong(
+    "fa3_forward",
+    "The consumer's phase never turns.",
+    "phase is off",
+    "deadlock",
+    "K's phase never turns",
+    "V's phase never turns",
+)(edited(SPECIAL, ("            turn ^= 1\n    gl.store", "            turn ^= 0\n    gl.store")))
+wrong(
+    "fa3_forward",
+    "The producer waits for the slot's first emptying.",
+    "deadlock",
+    "the first emptying is waited for",
+)(edited(SPECIAL, ("    turn = 1\n", "    turn = 0\n")))
+wrong(
+    "fa3_forward",
+    "S is scaled before its product was waited for.",
+    "product not waited for",
+    "a product is used before its wait",
+)(edited(SPECIAL, ("s = warpgroup_mma_wait(0, deps=[s]) * c", "s = s * c")))
 wrong("fa3_forward", "log2 e is missing.", "log2 e is missing")(
     edited(SPECIAL, ("alpha * 1.4426950408889634, D", "alpha, D"))
 )

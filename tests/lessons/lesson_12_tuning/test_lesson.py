@@ -11,7 +11,7 @@ import torch
 from flashlearn.kernels.shapes import Shape
 from flashlearn.lessons.lesson_12_tuning import counted, ladder, pictures, planning, record
 from flashlearn.lessons.lesson_12_tuning import exercises as lesson
-from flashlearn.lessons.shared import grouped, reference
+from flashlearn.lessons.shared import grouped, grouped_cases, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
 from tests.corpus import written
 from tests.lessons.lesson_12_tuning.answers.forward import PLAIN
@@ -73,8 +73,8 @@ def test_the_backward_passes_of_the_ladder_agree():
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_formulas_of_groups_are_right_where_nothing_is_changed(causal):
-    case = lesson._flagged(attention_case(9, 14, 8, H=4, seed=1), causal, H_k=2)
-    given = lesson.backward_inputs(case, case.generator())
+    case = grouped_cases.flagged(attention_case(9, 14, 8, H=4, seed=1), causal, H_k=2)
+    given = grouped_cases.backward_inputs(case, case.generator())
     wide = {name: t.double() if torch.is_tensor(t) else t for name, t in given.items()}
     torch.testing.assert_close(
         grouped.faulty_backward(**wide), grouped.backward(reference.attention_gradients)(**wide)

@@ -117,9 +117,9 @@ fa3_backward = Exercise(
         peer_name="sdpa_flash",
         peers={"sdpa_cudnn": Prepared(cudnn_backward)},
         grades=(
-            Grade("bronze", 0.75, "sdpa_flash"),
+            Grade("bronze", 0.5, "sdpa_flash"),
             Grade("silver", 1.0, "sdpa_flash"),
-            Grade("gold", 0.9, "sdpa_cudnn"),
+            Grade("gold", 0.75, "sdpa_cudnn"),
         ),
         case=TIMED,
     ),

@@ -68,9 +68,9 @@ fa3_forward = Exercise(
         peer_name="sdpa_flash",
         peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
         grades=(
-            Grade("bronze", 1.0, "sdpa_flash"),
-            Grade("silver", 0.75, "sdpa_cudnn"),
-            Grade("gold", 0.95, "sdpa_cudnn"),
+            Grade("bronze", 0.5, "sdpa_flash"),
+            Grade("silver", 1.0, "sdpa_flash"),
+            Grade("gold", 0.9, "sdpa_cudnn"),
         ),
         case=TIMED,
     ),

@@ -36,7 +36,7 @@ STEPS = {
     "filler": "What must the idle lanes hold so that they change nothing?",
     "masked in part": "Along which of its dimensions may the tile reach beyond the tensor?",
     "one off": "Is it the last one that is meant here, or the one behind it?",
-    "guard": "Which rows see nothing, and what should they hold in the end?",
+    "guard": "Where is it 0 or infinite, and what should come out there in the end?",
     "added": "Which programs have a share in this element?",
     "inside the loop": "What should happen in every round, and what once?",
     "behind the loop": "What should happen in every round, and what once?",
@@ -72,7 +72,7 @@ INSTEAD = {
     "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
     "divisor": "Line {line} lacks a division at `{old}`: with `{new}`",
     "masked in part": "Line {line} masks with `{old}` alone: with `{new}`",
-    "guard": "Line {line} has no guard for rows that see nothing, at `{old}`: with `{new}`",
+    "guard": "Line {line} has no guard at `{old}`: with `{new}`",
     "added": "Line {line} stores what several programs have a share in, `{old}`: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }

@@ -101,7 +101,10 @@ class _Look:
         self.modules: set[str] = set()
         self.called: set[int] = set()
         self.entered: set[int] = set()
+        self.own: set[int] = set()
         for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                self.own |= _own(node)
             if isinstance(node, ast.Import):
                 for one in node.names:
                     name = one.asname or one.name.partition(".")[0]
@@ -149,7 +152,7 @@ class _Look:
             yield f"`{node.id}`"
         elif is_read and node.id == "getattr" and id(node) not in self.called:
             yield "`getattr` as a value"
-        elif is_read and node.id in self.modules and id(node) not in self.entered:
+        elif is_read and node.id in self.modules and id(node) not in self.entered | self.own:
             yield f"the module `{node.id}` as a value"
 
     def _attribute(self, node: ast.Attribute) -> Iterator[str]:
@@ -190,6 +193,28 @@ def _is_inner(name: str) -> bool:
 def _is_theirs(name: str) -> bool:
     """Whether torch's tensors or triton's kernels have an attribute of this name, which could be replaced."""
     return name not in SET and (hasattr(torch.Tensor, name) or hasattr(JITFunction, name))
+
+
+def _own(function: ast.FunctionDef) -> set[int]:
+    """Where names stand that are the function's own, whatever they mean outside: `np` for a padded length.
+
+    A function with others inside, or with imports, has none: names of theirs are not its own.
+    """
+    inside = [n for statement in function.body for n in ast.walk(statement)]
+    others = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.Import | ast.ImportFrom
+    if any(isinstance(n, others) for n in inside):
+        return set()
+    shared = {name for n in inside if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+    given = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    bound = {n.arg for n in given}
+    bound |= {
+        target.id
+        for n in inside
+        if isinstance(n, ast.Assign)
+        for target in n.targets
+        if isinstance(target, ast.Name)
+    }
+    return {id(n) for n in inside if isinstance(n, ast.Name) and n.id in bound - shared}
 
 
 def _call(node: ast.Call) -> Iterator[str]:

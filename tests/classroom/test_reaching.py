@@ -22,6 +22,11 @@ REACHING = (
     "import torch as t\nt.library.Library('x', 'DEF')",
     "import torch\nt = torch\nt.equal = None",
     "import torch\nf(torch)",
+    "def f(n):\n    np = n\n    return np\ng(np)",
+    "def f():\n    import torch\n    torch = torch\n    g(torch)",
+    "def f():\n    global np\n    np = np\n    g(np)",
+    "def f(np):\n    return lambda: np",
+    "def f(x=np):\n    return x",
     "getattr(x, 'a' + 'b')",
     "map(getattr, x, y)",
     "getattr(x, '__class__')",
@@ -52,6 +57,8 @@ PLAIN = (
     "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.weight = 1",
     "@triton.autotune(configs=[triton.Config({})], key=[])\n@triton.jit\ndef f(x): tl.load(x)",
     "x.grad = None\nx.requires_grad = True",
+    "def f(n):\n    np = (n + 63) // 64 * 64\n    return g(np)",
+    "def kernel(x_ptr, n, np, F):\n    return g(np, F)",
     "table = {}\ntable['x'] = 1\nx[0] = 2",
 )
 

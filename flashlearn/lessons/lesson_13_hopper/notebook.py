@@ -1161,7 +1161,7 @@ for D in (64, 128):
 # - Three products, one wait; then the slot is empty, and $dQ$ leaves through `dq_tile`, added by the copy engine under the next block's products.
 # - Alpha: in the exponent, and once on $dQ$ and $dK$ at the end. Everything is in base 2: $e^x = 2^{x \log_2 e}$.
 #
-# ### Exercise 6: `fa3_backward` · stretch, the project
+# ### Exercise 6: `fa3_backward` · stretch
 #
 # Three holes: the producer, the tiles $P^\top$ and $dS^\top$, and what becomes of them. Fill them from the top. Until all three are filled the check says what is left to do;
 # after that the observer tells you, line by line, what nobody has waited for.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from flashlearn.checking import grade
 from flashlearn.course import answers, failures
 from flashlearn.exercise import Exercise
 from flashlearn.explaining import PLACES, SURE
+from flashlearn.explaining import failures as failures_of
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Status
 from flashlearn.report import Report
@@ -173,3 +175,12 @@ def test_nobody_explains_around_the_guard():
         tree = ast.parse(inspect.getsource(importlib.import_module(module.__name__)))
         called = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and hasattr(n.func, "id")]
         assert looks & set(called) <= {"named"}, "called without the guard"
+
+
+def test_what_python_warns_of_while_something_is_tried_is_not_shown(recwarn):
+    def warns(x: int) -> int:
+        warnings.warn("a condition that is none", UserWarning, stacklevel=1)
+        return x
+
+    assert failures_of.attempted(find("row_sum"), "a trial", warns, 3) == 3
+    assert not recwarn.list

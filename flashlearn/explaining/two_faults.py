@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits import Edit, edits_of
 from flashlearn.explaining.edits.concerned import lines_concerned
+from flashlearn.explaining.edits.families import POINTER
 from flashlearn.explaining.edits.likely import ordered
 from flashlearn.explaining.edits.mended import Numbers
 from flashlearn.explaining.edits.trying import told
@@ -64,17 +65,23 @@ def edit_and_mistake(
         if trial.left <= 0 or asked >= ASKED:
             return None
         text = edit.applied(found[i].text)
-        if edit.kind not in OF_ADDRESSES or not trial.ended():
+        if edit.kind not in OF_ADDRESSES or _another_tensor(edit) or not trial.ended():
             continue
         if all(trial.comes_through(i, text, outcome) for outcome in trial.ended()):
             asked += 1
             after = trial.judged(i, text, seen)
             mistake = named(exercise, after)
-            if mistake is None or mistake.partial or mistake.fits < mistake.of:
+            alone = mistake is not None and mistake.mistake in exercise.explained.mistakes
+            if not alone or mistake.partial or mistake.fits < mistake.of:
                 mistake = _second_edit(exercise, answer, after, i, replace(found[i], text=text))
             if mistake is not None:
                 return _both(told(trial.wrong, found[i], edit), mistake, len(trial.wrong))
     return None
+
+
+def _another_tensor(edit: Edit) -> bool:
+    """True if a pointer stands for another: what is then read is inside, and nothing that was meant."""
+    return edit.kind == "name" and bool(POINTER.search(edit.old) or POINTER.search(edit.new))
 
 
 def _second_edit(

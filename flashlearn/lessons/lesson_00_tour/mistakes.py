@@ -64,6 +64,14 @@ PROGRAM_IDS = {
         next_step="tl.arange is the same in every program. The value to store is tl.program_id(0).",
         wrong=lambda x, block: _elements(x, block) % block,
     ),
+    "dealt out in turn": Mistake(
+        sentence=(
+            "The elements are dealt out in turn, like cards: slot i belongs to program i mod the number of "
+            "programs. Here each program owns a block of neighbours."
+        ),
+        next_step="Program p's first element is p * BLOCK, and the next ones follow it.",
+        wrong=lambda x, block: _elements(x, block) % max(1, triton.cdiv(x.numel(), block)),
+    ),
     "counted from one": Mistake(
         sentence="Every number is one too large: programs are counted from 0.",
         next_step="Store tl.program_id(0) as it is.",

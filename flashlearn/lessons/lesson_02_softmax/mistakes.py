@@ -125,6 +125,18 @@ LOG_VJP = {
         "Differentiate log p_k = s_k − log Z, not p_k.",
         wrong=lambda p, dlog: p.multiply_elementwise(dlog - sp.ones(p.rows, 1) * p.dot(dlog)),
     ),
+    "times p": Mistake(
+        "You returned p ∘ (dlog − Σ dlog): softmax's gradient has that factor p, on both terms. Here only "
+        "the sum is handed out by shares; dlog_j itself arrives at score j whole.",
+        "∂ log p_j/∂s_j is 1 − p_j: which of its two terms has a p?",
+        wrong=lambda p, dlog: p.multiply_elementwise(dlog - sp.ones(p.rows, 1) * sum(dlog)),
+    ),
+    "one class": Mistake(
+        "You returned dlog − p. That is right where dlog is 1 at one class and 0 elsewhere, as in a "
+        "cross-entropy loss: there its sum is 1. Any dlog may arrive here.",
+        "By what is p multiplied, if the entries of dlog do not sum to 1?",
+        wrong=lambda p, dlog: dlog - p,
+    ),
     "log Z forgotten": Mistake(
         "You returned dlog as it came: what the term s_k contributes. The term −log Z is missing.",
         "Every score is part of Z: what is ∂ log Z/∂s_j?",

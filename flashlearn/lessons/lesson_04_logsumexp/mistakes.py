@@ -125,6 +125,13 @@ def _onto_b(m_a, l_a, acc_a, m_b, l_b, acc_b):
     return m_b, w * l_a + l_b, w * acc_a + acc_b
 
 
+def _taken_for_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    """Each part's acc weighted with its l, and divided by the new one: the merge of two O."""
+    m, l, _ = _merged(_of_a, _of_b)(m_a, l_a, acc_a, m_b, l_b, acc_b)
+    w_a, w_b = _of_a(m, m_a, m_b) * l_a, _of_b(m, m_a, m_b) * l_b
+    return m, l, (acc_a * w_a + acc_b * w_b) / l
+
+
 def _merged_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
     """The right m and l, and O in place of acc."""
     m, l, acc = _merged(_of_a, _of_b)(m_a, l_a, acc_a, m_b, l_b, acc_b)
@@ -199,6 +206,12 @@ MERGE = {
         *SENTENCES["one part left out"],
         wrong=_merged(lambda m, m_a, m_b: sp.S.Zero, _of_b),
         also=(_merged(_of_a, lambda m, m_a, m_b: sp.S.Zero),),
+    ),
+    "acc taken for O": Mistake(
+        "The two acc are merged as if each were divided by its l already: weighted with l, and divided by "
+        "the new l. That is how two O are merged; acc is the sum before the division.",
+        "acc is a sum like l, each exponential times a value: by which factor does it change?",
+        wrong=_taken_for_outputs,
     ),
     "O in place of acc": Mistake(
         "The third is acc / l: the output, already divided.",

@@ -14,7 +14,6 @@ from torch.nn.attention import SDPBackend
 from flashlearn.exercise import (
     Case,
     Exercise,
-    Grade,
     HowExplained,
     HowJudged,
     HowTimed,
@@ -322,11 +321,7 @@ tuned_forward = Exercise(
         peer=torch_attention.by_backend(SDPBackend.FLASH_ATTENTION),
         peer_name="sdpa_flash",
         peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
-        grades=(
-            Grade("bronze", 0.5, "sdpa_flash"),
-            Grade("silver", 1.0, "sdpa_flash"),
-            Grade("gold", 0.9, "sdpa_cudnn"),
-        ),
+        grades=cases.FORWARD_GRADES,
         case=TUNED_TIMING,
     ),
     points=5,
@@ -399,11 +394,7 @@ tuned_backward = Exercise(
         peer=cases.sdpa_backward,
         peer_name="sdpa_flash",
         peers={"sdpa_cudnn": Prepared(cases.cudnn_backward)},
-        grades=(
-            Grade("bronze", 0.5, "sdpa_flash"),
-            Grade("silver", 1.0, "sdpa_flash"),
-            Grade("gold", 0.75, "sdpa_cudnn"),
-        ),
+        grades=cases.BACKWARD_GRADES,
         case=TUNED_TIMING,
     ),
     points=5,

@@ -7,24 +7,21 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.attention import SDPBackend
 
 from flashlearn.exercise import (
     Case,
     Exercise,
-    Grade,
     HowExplained,
     HowJudged,
     HowTimed,
     Inputs,
     Kind,
     Prepared,
-    Work,
 )  # fmt: skip
-from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_13_hopper import backward_mistakes
 from flashlearn.lessons.shared import backward_cases, reference, tiled_twins
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
+from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 
 HOPPER = 90
 
@@ -39,12 +36,6 @@ def gradient_inputs(case: Case, generator: torch.Generator) -> Inputs:
     return {**given, "causal": causal, "alpha": alpha}
 
 
-def five_products(inputs: Inputs) -> Work:
-    """S, dV, dP, dK and dQ over the visible pairs; inputs read once, gradients written once."""
-    given = {name: value for name, value in inputs.items() if name != "causal"}
-    return products_work(given, 5, ("q", "k", "v"), inputs["causal"])
-
-
 def _by_name(formula: Callable) -> Callable:
     def gradients(q, k, v, o, do, lse, causal, alpha) -> tuple[Tensor, Tensor, Tensor]:
         return formula(q, k, v, o, do, lse, alpha, causal)
@@ -57,17 +48,6 @@ TWINS = (
     tiled_twins.gradients_in_tiles,
     tiled_twins.other_order(tiled_twins.gradients_in_tiles),
 )
-
-
-def sdpa_backward(q, k, v, o, do, lse, causal, alpha) -> tuple[Tensor, ...]:
-    """The peer: the backward pass of SDPA's flash backend."""
-    return backward_cases.sdpa_backward(q, k, v, o, do, lse, alpha, causal)
-
-
-def cudnn_backward(q, k, v, o, do, lse, causal, alpha) -> Callable[[], tuple[Tensor, ...]]:
-    """The backward pass of SDPA's cuDNN backend, whose own forward pass runs here."""
-    attend = torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)
-    return torch_attention.gradients(attend, q, k, v, do, causal, alpha)
 
 
 CASES = (
@@ -109,18 +89,14 @@ fa3_backward = Exercise(
         twins=tuple(map(_by_name, TWINS)),
         gradient=True,
         atomics=True,
-        work=five_products,
+        work=cases.backward_work,
     ),
     explained=HowExplained(mistakes=backward_mistakes.BACKWARD, catalogue=backward_mistakes.OLDER_BACKWARD),
     timed=HowTimed(
-        peer=sdpa_backward,
+        peer=cases.sdpa_backward,
         peer_name="sdpa_flash",
-        peers={"sdpa_cudnn": Prepared(cudnn_backward)},
-        grades=(
-            Grade("bronze", 0.5, "sdpa_flash"),
-            Grade("silver", 1.0, "sdpa_flash"),
-            Grade("gold", 0.75, "sdpa_cudnn"),
-        ),
+        peers={"sdpa_cudnn": Prepared(cases.cudnn_backward)},
+        grades=cases.BACKWARD_GRADES,
         case=TIMED,
     ),
     points=5,

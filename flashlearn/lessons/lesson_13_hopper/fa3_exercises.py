@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn.attention import SDPBackend
 
-from flashlearn.exercise import Exercise, Grade, HowExplained, HowJudged, HowTimed, Kind
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_13_hopper import fa3_mistakes
 from flashlearn.lessons.shared import grouped, reference
@@ -67,11 +67,7 @@ fa3_forward = Exercise(
         peer=torch_attention.by_backend(SDPBackend.FLASH_ATTENTION),
         peer_name="sdpa_flash",
         peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
-        grades=(
-            Grade("bronze", 0.5, "sdpa_flash"),
-            Grade("silver", 1.0, "sdpa_flash"),
-            Grade("gold", 0.9, "sdpa_cudnn"),
-        ),
+        grades=cases.FORWARD_GRADES,
         case=TIMED,
     ),
     points=5,

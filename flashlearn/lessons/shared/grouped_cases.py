@@ -14,13 +14,19 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend
 
-from flashlearn.exercise import Case, Inputs, Work
+from flashlearn.exercise import Case, Grade, Inputs, Work
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.shared import backward_cases, grouped, quantities, reference, tiled_twins
 from flashlearn.lessons.shared.attention_cases import products_work
 
 LAYOUTS = "three layouts"
 """Each of q, k and v is laid out in its own way."""
+FORWARD_GRADES = (
+    Grade("bronze", 0.5, "sdpa_flash"),
+    Grade("silver", 1.0, "sdpa_flash"),
+    Grade("gold", 0.9, "sdpa_cudnn"),
+)
+BACKWARD_GRADES = (*FORWARD_GRADES[:2], Grade("gold", 0.75, "sdpa_cudnn"))
 
 
 def flagged(case: Case, causal: bool, H_k: int = 0) -> Case:

@@ -71,10 +71,10 @@ def test_a_partition_that_never_ends_is_stopped_and_leaves_no_thread(worker):
         endless[(1,)](x, WORKER=worker)
         return x
 
-    before = threading.active_count()
+    before = set(threading.enumerate())
     evidence = Here(endlessly).run({"x": torch.zeros(8)}, Observed(seed=0, limit=0.3))
     assert evidence.raised.status is Status.TIMEOUT
-    for thread in threading.enumerate():
-        if thread.name in ("do_nothing", "turn_for_ever"):
-            thread.join(20)
-    assert threading.active_count() <= before + 1  # the watcher of the time limit may be about to end
+    begun = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in begun:
+        thread.join(60)  # a busy machine lets them come to their end late
+    assert not [thread.name for thread in begun if thread.is_alive()]

@@ -42,7 +42,7 @@ def measured(entries: Sequence[Entry], count: int) -> Iterator[Result]:
             yield result
 
 
-def _on_the_gpu(function: Callable) -> Callable:
+def on_the_gpu(function: Callable) -> Callable:
     """A launcher whose torch.empty and its like allocate on the GPU, also where no device is named."""
 
     @functools.wraps(function)
@@ -63,7 +63,7 @@ def _result(entry: Entry) -> Result | None:
     if undefined_lanes(small, [o for o in observed if o.status is Status.WRONG], entry.function) is not None:
         return None
     tf32 = seen(observed, TF32)
-    outcomes = run_compiled(small, _on_the_gpu(entry.function), tf32=tf32, to_the_end=True)
+    outcomes = run_compiled(small, on_the_gpu(entry.function), tf32=tf32, to_the_end=True)
     finding = diagnose(small, outcomes)
     seconds = time.perf_counter() - started
     passed = all(o.status is Status.PASS for o in outcomes)

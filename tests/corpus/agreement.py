@@ -1,0 +1,177 @@
+"""The observer's verdict beside the compiled kernel's, for every answer to a lesson's exercises.
+
+    $ python -m tests.corpus.agreement --lesson 13             # a line for each that differs; needs a GPU
+    $ python -m tests.corpus.agreement --lesson 13 --verbose   # a line for each
+
+Taken are the solutions, the right and wrong answers of the corpus, and each declared mistake that has a
+kernel. Every one is judged in a process of its own: on the CPU, observed, up to the first case that fails; then
+compiled, up to the first that fails, the observer's first. A race may well give right numbers on one GPU, and
+what a masked load leaves in its hidden lanes is undefined there, so that agreement cannot be had in all: this
+is a measurement and asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import multiprocessing
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing.connection import Connection
+from typing import Any
+
+from flashlearn.exercise import Case, Exercise
+from flashlearn.judging.cases import run_observed
+from flashlearn.judging.compiled_cases import run_compiled
+from flashlearn.lessons import all_exercises
+from flashlearn.outcome import Outcome, Status
+from tests.corpus import right_entries, wrong_entries
+from tests.corpus.compiled import on_the_gpu
+
+NO_END = "no end"
+TRIED = 3  # cases of a wrong answer that are compiled, the observer's first among them
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An answer and whether it is right."""
+
+    exercise: Exercise
+    title: str
+    function: Callable[..., Any]
+    right: bool
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Of one answer: a word each, and the seconds each took."""
+
+    subject: Subject
+    observed: str
+    compiled: str
+    seconds: tuple[float, float]
+
+    @property
+    def agree(self) -> bool:
+        """Whether both say right, or both say that something is wrong."""
+        return (self.observed == "pass") == (self.compiled == "pass")
+
+
+def subjects(lesson: str) -> Iterator[Subject]:
+    """Solutions, then mistakes, then the corpus."""
+    exercises = {name: each for name, each in all_exercises().items() if each.lesson == lesson}
+    for exercise in exercises.values():
+        module, _, name = exercise.solution.partition(":")
+        if name:
+            yield Subject(exercise, "the solution", getattr(import_module(module), name), True)
+    for exercise in exercises.values():
+        for name, mistake in exercise.explained.mistakes.items():
+            if mistake.launcher is not None:
+                yield Subject(exercise, f"mistake: {name}", mistake.launcher, False)
+    for right, entries in ((True, right_entries()), (False, wrong_entries())):
+        for entry in entries:
+            if entry.exercise in exercises:
+                yield Subject(exercises[entry.exercise], entry.title, entry.function, right)
+
+
+def word(outcome: Outcome) -> str:
+    """A status, with the kind of its fault where there is one."""
+    kind = [str(each) for each in outcome.fault[:2]]
+    return " ".join([outcome.status.name.lower().replace("_", " "), *kind])
+
+
+def judge(subject: Subject, reports: Connection, gpu: bool) -> None:
+    """A child: the observer's word and the GPU's, sent one after the other."""
+    exercise = subject.exercise
+    cases = [case for case in exercise.cases if not case.gpu]
+    started = time.perf_counter()
+    failing: Case | None = None
+    said = "pass"
+    for case in cases:
+        outcome = run_observed(exercise, subject.function, case)
+        if outcome.status is not Status.PASS:
+            failing, said = case, word(outcome)
+            break
+    reports.send((said, time.perf_counter() - started))
+    if not gpu:
+        return
+    started = time.perf_counter()
+    first = [case for case in cases if case.compiled]
+    if failing is not None:
+        first = [failing, *(case for case in first if case is not failing)][:TRIED]
+    small = dataclasses.replace(exercise, cases=tuple(first))
+    outcomes = run_compiled(small, on_the_gpu(subject.function))
+    bad = next((each for each in outcomes if each.status is not Status.PASS), None)
+    reports.send(("pass" if bad is None else word(bad), time.perf_counter() - started))
+    os._exit(0)  # a process whose GPU has failed must not try to tidy up there
+
+
+def verdicts(todo: list[Subject], gpu: bool, beside: int, patience: float) -> Iterator[Verdicts]:
+    """Each subject's verdicts as they come, `beside` processes at a time with `patience` seconds each."""
+    context = multiprocessing.get_context("fork")
+    running: list[tuple[Subject, Any, Connection, float]] = []
+    waiting = list(todo)
+    while waiting or running:
+        while waiting and len(running) < beside:
+            subject = waiting.pop(0)
+            mine, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=judge, args=(subject, theirs, gpu))
+            process.start()
+            theirs.close()
+            running.append((subject, process, mine, time.monotonic() + patience))
+        time.sleep(0.05)
+        for each in list(running):
+            subject, process, reports, until = each
+            if process.is_alive() and time.monotonic() < until:
+                continue
+            process.kill()
+            process.join()
+            running.remove(each)
+            yield collected(subject, reports, ended=time.monotonic() < until)
+
+
+def collected(subject: Subject, reports: Connection, ended: bool) -> Verdicts:
+    """What a child has sent; of what it has not sent, whether it died or was ended."""
+    said: list[tuple[str, float]] = []
+    try:
+        while len(said) < 2 and reports.poll():
+            said.append(reports.recv())
+    except EOFError:
+        pass
+    said += [("died" if ended else NO_END, 0.0)] * (2 - len(said))
+    (observed, first), (compiled, second) = said
+    return Verdicts(subject, observed, compiled, (first, second))
+
+
+def main() -> None:
+    """Print the lines and the counts."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lesson", default="13")
+    parser.add_argument("--exercise", help="only this exercise")
+    parser.add_argument("--beside", type=int, default=12, help="processes beside one another")
+    parser.add_argument("--seconds", type=float, default=120.0, help="patience with each answer")
+    parser.add_argument("--without-gpu", action="store_true", help="the observer's word alone")
+    parser.add_argument("--verbose", action="store_true", help="a line for each")
+    options = parser.parse_args()
+    todo = [each for each in subjects(options.lesson) if options.exercise in (None, each.exercise.name)]
+    counts: Counter[str] = Counter()
+    slowest = 0.0
+    for each in verdicts(todo, not options.without_gpu, options.beside, options.seconds):
+        right = "right" if each.subject.right else "wrong"
+        agreed = "agree" if each.agree else "differ"
+        counts[f"{right}, {agreed}"] += 1
+        slowest = max(slowest, each.seconds[0])
+        if options.verbose or not each.agree:
+            seconds = "  ".join(f"{taken:.1f} s" for taken in each.seconds)
+            title = f"{each.subject.exercise.name}: {each.subject.title}"
+            compiled = "not compiled" if options.without_gpu else each.compiled
+            print(f"{right}  {title}\n    {each.observed}  |  {compiled}  ({seconds})", flush=True)
+    print(f"{dict(counts)}; slowest observed {slowest:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

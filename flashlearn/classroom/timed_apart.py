@@ -62,7 +62,11 @@ class Timed:
         """What goes into the grade's record; nothing where there is no time."""
         if not self.milliseconds:
             return {}
-        said = {"ms": self.milliseconds, "ms at most": self.at_most, "ms of its peer": self.peer}
+        said = {
+            "ms": self.milliseconds,
+            "ms by the grader's clock": self.at_most,
+            "ms of its peer": self.peer,
+        }
         return {f"{name}: {what}": value for what, value in said.items()}
 
 

@@ -44,7 +44,7 @@ def test_a_time_is_what_the_process_says_where_the_clock_agrees(tmp_path: Path):
     assert found.at_most == pytest.approx(5.0)
     assert set(found.figures("row_sum")) == {
         "row_sum: ms",
-        "row_sum: ms at most",
+        "row_sum: ms by the grader's clock",
         "row_sum: ms of its peer",
     }
 

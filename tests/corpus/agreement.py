@@ -4,7 +4,7 @@
     $ python -m tests.corpus.agreement --lesson 13 --verbose   # a line for each
 
 Taken are the solutions, the right and wrong answers of the corpus, and each declared mistake that has a
-kernel. Every one is judged in a process of its own: on the CPU, observed, up to the first case that fails; then
+kernel. Each is judged in a process of its own: on the CPU, observed, up to the first case that fails; then
 compiled, up to the first that fails, the observer's first. A race may well give right numbers on one GPU, and
 what a masked load leaves in its hidden lanes is undefined there, so that agreement cannot be had in all: this
 is a measurement and asserts nothing.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import multiprocessing
+import multiprocessing.connection
 import os
 import time
 from collections import Counter
@@ -84,8 +85,9 @@ def word(outcome: Outcome) -> str:
     return " ".join([outcome.status.name.lower().replace("_", " "), *kind])
 
 
-def judge(subject: Subject, reports: Connection, gpu: bool) -> None:
+def judge(lesson: str, number: int, reports: Connection, gpu: bool) -> None:
     """A child: the observer's word and the GPU's, sent one after the other."""
+    subject = list(subjects(lesson))[number]
     exercise = subject.exercise
     cases = [case for case in exercise.cases if not case.gpu]
     started = time.perf_counter()
@@ -110,28 +112,28 @@ def judge(subject: Subject, reports: Connection, gpu: bool) -> None:
     os._exit(0)  # a process whose GPU has failed must not try to tidy up there
 
 
-def verdicts(todo: list[Subject], gpu: bool, beside: int, patience: float) -> Iterator[Verdicts]:
-    """Each subject's verdicts as they come, `beside` processes at a time with `patience` seconds each."""
-    context = multiprocessing.get_context("fork")
-    running: list[tuple[Subject, Any, Connection, float]] = []
-    waiting = list(todo)
+def verdicts(lesson: str, chosen: list[int], gpu: bool, beside: int, patience: float) -> Iterator[Verdicts]:
+    """Of the subjects with these numbers, as they come: `beside` at a time, `patience` seconds each."""
+    context = multiprocessing.get_context("spawn")  # a fork of a process that has a GPU cannot use it
+    todo, waiting = list(subjects(lesson)), list(chosen)
+    running: list[tuple[int, Any, Connection, float]] = []
     while waiting or running:
         while waiting and len(running) < beside:
-            subject = waiting.pop(0)
+            number = waiting.pop(0)
             mine, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=judge, args=(subject, theirs, gpu))
+            process = context.Process(target=judge, args=(lesson, number, theirs, gpu))
             process.start()
             theirs.close()
-            running.append((subject, process, mine, time.monotonic() + patience))
-        time.sleep(0.05)
+            running.append((number, process, mine, time.monotonic() + patience))
+        multiprocessing.connection.wait([process.sentinel for _, process, _, _ in running], timeout=0.5)
         for each in list(running):
-            subject, process, reports, until = each
+            number, process, reports, until = each
             if process.is_alive() and time.monotonic() < until:
                 continue
             process.kill()
             process.join()
             running.remove(each)
-            yield collected(subject, reports, ended=time.monotonic() < until)
+            yield collected(todo[number], reports, ended=time.monotonic() < until)
 
 
 def collected(subject: Subject, reports: Connection, ended: bool) -> Verdicts:
@@ -157,19 +159,24 @@ def main() -> None:
     parser.add_argument("--without-gpu", action="store_true", help="the observer's word alone")
     parser.add_argument("--verbose", action="store_true", help="a line for each")
     options = parser.parse_args()
-    todo = [each for each in subjects(options.lesson) if options.exercise in (None, each.exercise.name)]
+    chosen = [
+        number
+        for number, each in enumerate(subjects(options.lesson))
+        if options.exercise in (None, each.exercise.name)
+    ]
     counts: Counter[str] = Counter()
     slowest = 0.0
-    for each in verdicts(todo, not options.without_gpu, options.beside, options.seconds):
+    gpu = not options.without_gpu
+    for each in verdicts(options.lesson, chosen, gpu, options.beside, options.seconds):
         right = "right" if each.subject.right else "wrong"
-        agreed = "agree" if each.agree else "differ"
+        agreed = ("agree" if each.agree else "differ") if gpu else f"observed {each.observed}"
         counts[f"{right}, {agreed}"] += 1
         slowest = max(slowest, each.seconds[0])
-        if options.verbose or not each.agree:
+        if options.verbose or not (gpu and each.agree):
             seconds = "  ".join(f"{taken:.1f} s" for taken in each.seconds)
-            title = f"{each.subject.exercise.name}: {each.subject.title}"
-            compiled = "not compiled" if options.without_gpu else each.compiled
-            print(f"{right}  {title}\n    {each.observed}  |  {compiled}  ({seconds})", flush=True)
+            compiled = f"  |  {each.compiled}" if gpu else ""
+            print(f"{right}  {each.subject.exercise.name}: {each.subject.title}")
+            print(f"    {each.observed}{compiled}  ({seconds})", flush=True)
     print(f"{dict(counts)}; slowest observed {slowest:.1f} s")
 
 

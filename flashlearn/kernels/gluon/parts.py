@@ -69,7 +69,10 @@ def rows_of_heads(t: Tensor, rows: int, columns: int | None = None) -> TensorDes
 
 
 def complying_rows(t: Tensor) -> Tensor:
-    """t [M, N] itself if the copy engine can take it, else a copy with rows at multiples of 16 bytes."""
+    """t [M, N] itself if the copy engine can take it, else a copy with rows at multiples of 16 bytes.
+
+    Every row has its padding, the last one too: on an H200 a copy out of one fp32 number wrote 16 bytes.
+    """
     per_row = 16 // t.element_size()
     if t.stride(1) == 1 and t.stride(0) > 0 and t.stride(0) % per_row == 0 and t.data_ptr() % 16 == 0:
         return t

@@ -21,7 +21,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels import fp8_forward as forward
 from flashlearn.kernels.fp8_forward import SCALED_ROWS, fp8_forward
-from flashlearn.lessons.lesson_14_low_precision.eight_bits import LARGEST, to_e4m3
+from flashlearn.lessons.lesson_14_low_precision.eight_bits import KEPT_BITS, LARGEST, summed, to_e4m3
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 from flashlearn.lessons.shared.variants import variant
@@ -62,20 +62,24 @@ def _of(scales: Tensor, S: int, name: str, faults: Faults) -> Tensor:
 
 def attention(
     q: Tensor, k: Tensor, v: Tensor, q_scale: Tensor, k_scale: Tensor, v_scale: Tensor, causal: bool,
-    alpha: float, faults: Faults = NONE, factor: float = 0.0,
+    alpha: float, faults: Faults = NONE, factor: float = 0.0, short: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """O in bf16 and LSE in fp32 (both fp64 for fp64): q · q_scale and so on, block by block.
 
-    With a `factor` P is rounded as kernels do it: factor · exp(s − m) in e4m3 before it meets V.
+    With a `factor` P is rounded as kernels do it: factor · exp(s − m) in e4m3 before it meets V. With `short`
+    the scores are summed in few bits, as `short_products` says.
     """
     exact = q.dtype == torch.float64
     kind = torch.float64 if exact else torch.float32
     S_q, S_k = q.shape[2], k.shape[2]
-    wide_q = q.to(kind) * _of(q_scale.to(kind), S_q, "q", faults)
-    wide_k = k.to(kind) * _of(k_scale.to(kind), S_k, "k", faults)
+    of_q, of_k = _of(q_scale.to(kind), S_q, "q", faults), _of(k_scale.to(kind), S_k, "k", faults)
     units = _of(v_scale.to(kind), S_k, "v", faults)
     alpha = abs(alpha) if "|alpha|" in faults else 1.0 if "no alpha" in faults else alpha
-    s = alpha * wide_q @ wide_k.mT * (math.log(2) if "no log2 e" in faults else 1.0)
+    if short and not exact:
+        s = alpha * short_products(q.float(), k.float()) * of_q * of_k.mT
+    else:
+        s = alpha * (q.to(kind) * of_q) @ (k.to(kind) * of_k).mT
+    s = s * math.log(2) if "no log2 e" in faults else s
     seen = reference.visible(S_q, S_k, causal, q.device)
     if causal and "top-left" in faults:
         seen = torch.arange(S_k, device=q.device) <= torch.arange(S_q, device=q.device)[:, None]
@@ -102,8 +106,21 @@ def attention(
     return (o, lse) if exact else (o.to(torch.bfloat16), lse)
 
 
-ROUNDED = tuple(functools.partial(attention, factor=factor) for factor in (1.0, 256.0, 448.0))
-"""What plain torch reaches where P has eight bits as well."""
+def short_products(a: Tensor, b: Tensor, bits: int = KEPT_BITS - 3) -> Tensor:
+    """a [B, H, M, D] times bᵀ, b [B, H, N, D], in fp32, with sums of few bits, as of eight-bit products.
+
+    How tensor cores align what they add is not published: three bits fewer are granted than were reported.
+    """
+    heads = zip(a.flatten(0, 1), b.flatten(0, 1), strict=True)  # one at a time: D products for each score
+    made = [summed(x.T[:, :, None] * y.T[:, None, :], bits=bits) for x, y in heads]
+    return torch.stack(made).unflatten(0, a.shape[:2])
+
+
+ROUNDED = (
+    *(functools.partial(attention, factor=factor) for factor in (1.0, 256.0, 448.0)),
+    functools.partial(attention, factor=256.0, short=True),
+)
+"""What plain torch reaches where P has eight bits as well, and where scores are summed in few bits."""
 
 
 def _launch(D: int, launcher: Callable[..., object] = fp8_forward) -> Launch:

@@ -30,6 +30,12 @@ DIFFERENCES = (
         "An accumulator in half precision shows here too.",
     ),
     Difference(
+        "products of two fp8 tiles",
+        "summed in fp32",
+        "summed in some 14 bits on Hopper GPUs",
+        "Errors are some thousand times larger there; what is allowed leaves room for one tile's sum.",
+    ),
+    Difference(
         "the order inside a sum",
         "NumPy's",
         "that of warps and tensor cores",

@@ -18,8 +18,8 @@
 # PyTorch: `nn.Module`, `loss.backward()`, an optimiser.
 #
 # **It takes** two and a half to three hours: a launcher with its checks, an autograd.Function of some twelve lines, a
-# training loop of ten, three questions at the end. On a computer without a GPU the training run itself takes one to
-# three minutes of these. After section 3 there is a good place for a break.
+# training loop of ten, three questions at the end. On a computer without a GPU the training run itself takes
+# about a minute of these. After section 3 there is a good place for a break.
 
 # %%
 import inspect
@@ -761,7 +761,7 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 #   kernels by 0.018. In fp32, over 100 steps, all of these were below $10^{-6}$. The drift between right answers is the
 #   yardstick for another one, and it has to be measured in the same setting.
 # - On a small scale you can see this on a CPU. Where the learning rate is too high, steps amplify differences instead of
-#   damping them: with three times the rate, and a less careful start, two runs of a model of this size were seen to drift
+#   damping them: with three times the rate, and a less careful start, two runs of a model of two layers were seen to drift
 #   apart by 0.1 within 200 steps, out of rounding alone. "My curve is not exactly yours" proves nothing in itself;
 #   "mine is a thousand times farther off than rounding is" does.
 # - Without attention, the loss stops at what a single character and its place say about the next one. What lies below

@@ -56,7 +56,7 @@ class Size:
 
 encoding.register(Size)
 
-SMALL = Size(layers=2, heads=2, head_dim=32, context=32, batch=8, steps=200, learning_rate=3e-3)
+SMALL = Size(layers=1, heads=2, head_dim=32, context=32, batch=5, steps=200, learning_rate=3e-3)
 """For a CPU: interpreted, a tile costs some milliseconds whatever its size, and 32 is a single tile."""
 
 LARGE = Size(

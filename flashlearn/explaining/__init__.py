@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from flashlearn.exercise import Exercise
+from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.concerned import READS, WRITES
@@ -29,6 +29,7 @@ from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
 from flashlearn.explaining.named import named
 from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
+from flashlearn.explaining.torch_births import first_birth
 from flashlearn.explaining.two_faults import edit_and_mistake
 from flashlearn.explaining.unwritten import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
@@ -45,7 +46,13 @@ ROUNDED = "rounded inside"
 ASTRAY = ("out_of_bounds", "race", "besides")
 """Findings of an access out of bounds, or of two that meet, that do not say which index was wrong."""
 
-UNREAD = {"never read", "end never read", "first part never read", "only first tile read"}
+UNREAD = {
+    "some heads never read",
+    "never read",
+    "end never read",
+    "first part never read",
+    "only first tile read",
+}
 """Findings that say what the loads leave out."""
 
 MOSTLY = 0.75
@@ -85,7 +92,7 @@ def sayable(exercise: Exercise, finding: Finding | None) -> Finding | None:
 def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | None) -> Finding | None:
     """What is wrong with an answer that came to its end in every case."""
     wrong = [o for o in outcomes if o.status is Status.WRONG]
-    told = attempted(exercise, "launcher", _launcher, wrong)
+    told = attempted(exercise, "launcher", _launcher, wrong) or _nothing_launched(exercise, wrong)
     if told is not None:
         return told
     if answer is not None:
@@ -111,13 +118,17 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
 def _unless_born_elsewhere(
     exercise: Exercise, finding: Finding | None, wrong: list[Outcome], answer: Answer
 ) -> Finding | None:
-    """The birth of the NaN in place of a mistake that tells of another one."""
-    declared = exercise.explained.mistakes.get(finding.mistake) if finding is not None else None
-    if declared is None or not declared.born:
+    """The birth of the NaN in place of a mistake whose NaN come from another operation."""
+    declared = exercise.known.get(finding.mistake) if finding is not None else None
+    if declared is None or declared.wrong is None or exercise.kind is not Kind.KERNEL:
         return finding
     birth = attempted(exercise, "birth of a NaN", nan_born, exercise, wrong, answer)
-    elsewhere = birth is not None and birth.facts.get("birth", declared.born) != declared.born
-    return birth if elsewhere else finding
+    if birth is None or birth.kind != "birth":
+        return finding
+    case = next(o.case for o in wrong if o.case.name == birth.facts["case"])
+    inputs = exercise.inputs(case, case.generator())
+    theirs = attempted(exercise, "birth in torch", first_birth, declared.wrong, inputs)
+    return birth if theirs and theirs != birth.facts["birth"] else finding
 
 
 def _mended(
@@ -126,7 +137,8 @@ def _mended(
     """The finding with the one edit that mends everything, if there is one."""
     line = finding.place.line if finding is not None and finding.place is not None else None
     astray = _accesses(finding) if finding is not None else ()
-    edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line, astray)
+    born = finding is not None and finding.kind == "birth"
+    edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line, astray, born)
     if edit is None and finding is not None and finding.kind in ASTRAY:
         two = (exercise, answer, outcomes, line, astray)
         edit = attempted(exercise, "edit and mistake", edit_and_mistake, *two)
@@ -182,6 +194,14 @@ def _launcher(wrong: list[Outcome]) -> Finding | None:
     if stale is not None and len(wrong) == 1:
         return Finding("stale answer", {"seen": stale.message, "case": stale.case.name})
     return None
+
+
+def _nothing_launched(exercise: Exercise, wrong: list[Outcome]) -> Finding | None:
+    """That no kernel ran, where an exercise asks for one, in any wrong case."""
+    seen = [o.observation for o in wrong]
+    if exercise.kind is not Kind.KERNEL or not seen or any(s is None or s.launches for s in seen):
+        return None
+    return Finding("nothing launched", {"case": wrong[0].case.name}, None, len(wrong), len(wrong))
 
 
 def _nobody_s(check: OutputCheck) -> bool:

@@ -33,7 +33,8 @@ SECOND = 500.0
 OF_ADDRESSES = frozenset(
     {
         "name", "strides", "comparison", "bound not moved", "bounds exchanged", "arguments", "unmasked",
-        "factor too many", "not times its size", "number of tiles", "axis", "brackets", "added",
+        "factor too many", "not times its size", "alike", "missing beside",
+        "number as it is", "number of tiles", "axis", "brackets", "added",
         "masked in part",
     }
 )  # fmt: skip

@@ -97,6 +97,11 @@ class Session:
             timeline=tuple(self.timeline.events),
         )
 
+    @property
+    def work(self) -> int:
+        """Accesses to memory so far, and what the partitions of Gluon kernels did, which takes as long."""
+        return self.memory.accesses + len(self.timeline.events)
+
     def _cautions(self) -> list[Caution]:
         """What was noted; of a line that races, not that some of its writes happened to agree."""
         races = {(race.place.file, race.place.line) for race in self.memory.races.found if race.place}

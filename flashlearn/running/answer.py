@@ -23,6 +23,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
+from flashlearn.interpreter.session import Session
 from flashlearn.machine import device
 from flashlearn.running import ahead, compiled, edited, observed, timing
 from flashlearn.running.circumstances import (
@@ -159,13 +160,15 @@ class Here(Answer):
         raise TypeError(f"{how!r} are no circumstances")
 
     def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
+        sessions: list[Session] = []
         try:
             with edited.made_from(self.function, self.sections(), how.section, how.text) as anew:
-                return observed.outputs(Here(anew, self.exercise)._caller(), inputs, how)
+                evidence = observed.outputs(Here(anew, self.exercise)._caller(), inputs, how, sessions)
         except BaseException as error:  # the text is the learner's and ours, and may be no program at all
             if by_the_user(error):
                 raise
-            return Evidence(raised=edited.failed(error))
+            evidence = Evidence(raised=edited.failed(error))
+        return replace(evidence, accesses=sum(session.work for session in sessions))
 
     @contextlib.contextmanager
     def compiling(self, draws: Sequence[Inputs]) -> Iterator[None]:

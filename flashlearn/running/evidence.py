@@ -106,7 +106,8 @@ class Evidence:
     something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass` is a
     sentence on guard zones. Of a timed one: `own` are the function's figures, `peers` those of its peers that
     there are here. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
-    which it neither worked nor stood in line for a processor, as far as that is known.
+    which it neither worked nor stood in line for a processor, as far as that is known. `accesses` is the
+    work of an edited run, which is not observed otherwise, also where it ended early.
     """
 
     returned: Any = None
@@ -131,6 +132,7 @@ class Evidence:
     seconds: float = 0.0
     processor: float = 0.0
     asleep: float = 0.0
+    accesses: int = 0
 
     @property
     def values(self) -> tuple[Any, ...]:

@@ -78,13 +78,14 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
     )
 
 
-def outputs(caller: Caller, inputs: Inputs, how: Edited) -> Evidence:
-    """What one call in the observed interpreter returns, and nothing else.
+def outputs(caller: Caller, inputs: Inputs, how: Edited, sessions: list[Session]) -> Evidence:
+    """What one call in the observed interpreter returns, and nothing else; its session is put into a list.
 
     Raises what the call raises, and KernelCrash for a race: what it leaves is right by chance.
     """
     given = copies(inputs)
     with observing(how.seed) as (session, _), deadline(how.limit), no_forks():
+        sessions.append(session)
         session.memory.most = how.most
         returned = caller.call(given)
         if session.memory.races.found:

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
+from flashlearn.explaining.edits.alike import by_comparison
 from flashlearn.explaining.edits.call_edits import called, exchanged
 from flashlearn.explaining.edits.families import Families, families
 from flashlearn.explaining.edits.formulas import in_formula, is_formula
@@ -43,6 +44,8 @@ def edits_of(written: str) -> list[Edit]:
                     told = replace(edit, about=edit.about or where)
                     found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
+            found.setdefault((edit.start, edit.end, edit.put), edit)
+        for edit in by_comparison(text, function, known) if kernel else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in _bounds(text, function) if kernel else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)

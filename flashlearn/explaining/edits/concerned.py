@@ -35,6 +35,19 @@ def lines_concerned(found: Sequence[Section], accesses: Sequence[str], line: int
     return lines
 
 
+def lines_feeding(found: Sequence[Section], line: int | None) -> list[set[int]]:
+    """For each section the lines, from 1, that give values to the names which a learner's line reads."""
+    lines: list[set[int]] = [set() for _ in found]
+    for i, section in enumerate(found if line is not None else ()):
+        tree, here = ast.parse(section.text).body[0], line - section.line + 1
+        known = list(_assignments(tree))
+        reads = [value for statement, _, value in known if here in _lines(statement)]
+        names = set().union(*map(_names, reads))
+        for statement, targets, _ in known:
+            lines[i] |= _lines(statement) if targets & names else set()
+    return lines
+
+
 def _accessing(tree: ast.AST, accesses: Sequence[str], line: int | None, lines: set[int]) -> set[str]:
     """The names in addresses and masks of the accesses; of those in the line, if there are any."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n) in accesses]

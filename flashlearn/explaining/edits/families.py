@@ -20,8 +20,9 @@ class Families:
     """Names of one function by what they hold, each in the order in which it comes up.
 
     `assigned` counts how often each name gets a value, `counted` are those of loops, `loops` has the first
-    and the last line of each one's loop, `programs` are those of program ids, `tiles` the exponentials of two
-    axes, `products` those that are set to one; `numbers` are the larger ones that are written out.
+    and the last line of each one's loop, `programs` are those of program ids, `maxima` the largest values,
+    `tiles` the exponentials of two axes, `products` those that are set to one; `numbers` are the larger ones
+    that are written out.
     `steps` says of those of loops how many elements one stands for: a name, or "" where they count elements.
     Among `masks` are also those that are written out in an access; `conditions` are what masks join with &.
     """
@@ -35,6 +36,7 @@ class Families:
     offsets: list[str] = field(default_factory=list)
     masks: list[str] = field(default_factory=list)
     exponentials: list[str] = field(default_factory=list)
+    maxima: list[str] = field(default_factory=list)
     tiles: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     assigned: Counter[str] = field(default_factory=Counter)
@@ -161,6 +163,8 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         _put(name, found.scalars)
     else:
         _put(name, found.values)
+        if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in ("max", "maximum"):
+            _put(name, found.maxima)
         if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in ("exp", "exp2"):
             _put(name, found.exponentials)
             if "None" in text:  # of a row and a column: no factor of a sum

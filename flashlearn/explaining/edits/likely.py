@@ -22,6 +22,12 @@ ODDS: Mapping[str, Sequence[float]] = {
     "statement left out": (6.6, 0.6),
     "added": (3.0,),
     "one off": (2.0,),
+    "alike": (8.0, 4.0),
+    "missing beside": (8.0,),
+    "not shifted": (4.0, 3.0),
+    "program axis": (8.0,),
+    "number as it is": (8.0, 4.0),
+    "no exponential": (5.0,),
     "masked in part": (5.0,),
     "guard": (12.0, 9.0),
     "sign": (8.0, 4.0),
@@ -81,6 +87,7 @@ STRAY: Mapping[str, float] = {
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
+    **dict.fromkeys(("alike", "missing beside", "program axis", "number as it is"), 15.0),
 }
 """The same where an access went out of bounds."""
 
@@ -89,9 +96,10 @@ OTHERWISE = 0.5
 
 ABOUT: Mapping[str, float] = {"address": 0.4, "strides": 0.4, "mask": 1.5}
 ABOUT_STRAY: Mapping[str, float] = {"address": 1.0, "strides": 2.0, "mask": 6.0}
+ABOUT_RACE: Mapping[str, float] = {"address": 2.0, "strides": 4.0, "mask": 0.5}
 ABOUT_STRIDED: Mapping[str, float] = {"address": 2.0, "strides": 4.0}
-"""How much likelier an edit is by what it concerns: in general, where an access went out of bounds, and where
-only views came out wrong."""
+"""How much likelier an edit is by what it concerns: in general, where an access went out of bounds, where
+programs meet, and where only views came out wrong."""
 
 TWICE = 0.3
 """How much less likely it is that one slip was made in several lines."""
@@ -114,6 +122,9 @@ IN_BRANCH = 6.0
 UNBOUND = ("unclipped", "statement left out", "function")
 """But not what makes a loop longer: a kernel that hides nothing too much is right, and does too much."""
 
+FEEDING = 5.0
+"""How much likelier it is in a line that makes an operand of the operation that a NaN comes from."""
+
 NEAR = 8.0
 """How much likelier it is in the line where the values depart first."""
 
@@ -123,11 +134,13 @@ def ordered(
     outcomes: Sequence[Outcome],
     near: Sequence[int | None],
     concerned: Sequence[set[int]] = (),
+    feeding: Sequence[set[int]] = (),
 ) -> list[tuple[int, Edit]]:
     """The edits of each section, the likeliest first.
 
     `near` has for each section the line where the values of the kernel depart, if that is known, `concerned`
-    the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid.
+    the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid,
+    and `feeding` those that make what goes into that line, if it did what it should with a wrong value.
     """
     astray = any(o.status in (Status.OUT_OF_BOUNDS, Status.RACE) for o in outcomes)
     unfit = set() if any(map(_not_finite, outcomes)) else {"guard"}
@@ -136,7 +149,8 @@ def ordered(
     everywhere = all(o.status is not Status.PASS for o in outcomes)
     tag = _shared(outcomes)
     weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})
-    about = ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
+    races = astray and all(o.status is not Status.OUT_OF_BOUNDS for o in outcomes)
+    about = ABOUT_RACE if races else ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
     masked = _only_causal(outcomes)
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
@@ -146,8 +160,10 @@ def ordered(
         likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
         likely *= IN_BRANCH if masked and edit.causal and edit.kind not in UNBOUND else 1.0
         lines = {edit.line, *edit.also}
-        bound = astray and concerned and edit.about == "mask" and bool(lines & concerned[section])
-        if concerned and not lines & concerned[section]:
+        bound = (
+            astray and not races and concerned and edit.about == "mask" and bool(lines & concerned[section])
+        )
+        if concerned and not lines & concerned[section] and edit.kind != "missing beside":
             likely *= ELSEWHERE
         elif concerned and edit.kind in ("name", "arguments"):
             likely *= ADDRESSED
@@ -155,6 +171,8 @@ def ordered(
             likely *= ELSEWHERE
         if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
             likely *= ELSEWHERE  # lets more through, not less
+        if feeding and lines & feeding[section]:
+            likely *= FEEDING
         return likely * (NEAR if near[section] in lines or bound else 1.0)
 
     # another size makes a kernel right by luck, but for one that leaves out what another part counts with

@@ -13,6 +13,7 @@ from flashlearn.judging.tolerance import Truth, agrees
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
+from flashlearn.running.evidence import Evidence
 
 PATIENCE = 1_900
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
@@ -74,9 +75,7 @@ class Numbers:
         return good
 
     def _right(self, section: int, text: str, outcome: Outcome) -> set[str]:
-        self.left -= self.anew + _cost(outcome)
-        inputs = self._given(outcome.case)
-        evidence = self.answer.run(inputs, Edited(section, text, outcome.case.seed, _most(outcome)))
+        evidence = self._run(section, text, outcome)
         values = evidence.values
         if evidence.raised is not None or len(values) != len(self.exercise.outputs):
             return set()
@@ -90,16 +89,23 @@ class Numbers:
 
     def comes_through(self, section: int, text: str, outcome: Outcome) -> bool:
         """Whether a case comes to its end with this text in place of that section."""
-        self.left -= self.anew + _cost(outcome)
+        return self._run(section, text, outcome).raised is None
+
+    def _run(self, section: int, text: str, outcome: Outcome) -> Evidence:
+        """One run of an edited text, which is paid for by what it took."""
+        evidence = self._evidence(section, text, outcome)
+        self.left -= self.anew + evidence.accesses
+        return evidence
+
+    def _evidence(self, section: int, text: str, outcome: Outcome) -> Evidence:
         how = Edited(section, text, outcome.case.seed, _most(outcome))
-        return self.answer.run(self._given(outcome.case), how).raised is None
+        return self.answer.run(self._given(outcome.case), how)
 
     def judged(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes with this text in place of that section; none if a case does not come to its end."""
         found = []
         for outcome in outcomes:
-            how = Edited(section, text, outcome.case.seed, _most(outcome))
-            evidence = self.answer.run(self._given(outcome.case), how)
+            evidence = self._evidence(section, text, outcome)  # of a few edits only, and not paid for
             if evidence.raised is not None or len(evidence.values) != len(self.exercise.outputs):
                 return []
             truth = Truth(self.exercise, self._given(outcome.case))

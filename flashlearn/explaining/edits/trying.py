@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
-from flashlearn.explaining.edits.concerned import lines_concerned
+from flashlearn.explaining.edits.concerned import lines_concerned, lines_feeding
 from flashlearn.explaining.edits.likely import ordered
 from flashlearn.explaining.edits.mended import Formulas, Numbers
 from flashlearn.outcome import Finding, Outcome, Place
@@ -46,12 +46,14 @@ def one_edit(
     outcomes: Sequence[Outcome],
     line: int | None = None,
     astray: Sequence[str] = (),
+    born: bool = False,
 ) -> Finding | None:
     """The finding that one edit of the answer's text makes every wrong case right, or one for each output.
 
     `line` is the learner's line where the values depart first, if that is known; `astray` are the names of
-    accesses, if it is known that some went to a wrong place, or to too few. None where nothing was
-    found, where finding the line is the exercise, and where outputs cannot be compared.
+    accesses, if it is known that some went to a wrong place, or to too few. `born` says that a NaN comes
+    from an operation in the line, of operands that another line may have made. None where nothing was found,
+    where finding the line is the exercise, and where outputs cannot be compared.
     """
     unsolved, found = exercise.explained.unsolved, answer.sections()
     if not found or (unsolved is not None and unsolved(answer)):
@@ -64,7 +66,8 @@ def one_edit(
     edits = ((i, edit) for i, section in enumerate(found) for edit in edits_of(section.text))
     near = [line and line - section.line + 1 for section in found]
     concerned = lines_concerned(found, astray, line) if astray else ()
-    for i, edit in ordered(edits, outcomes, near, concerned):
+    feeding = lines_feeding(found, line) if born else ()
+    for i, edit in ordered(edits, outcomes, near, concerned, feeding):
         if trial.left <= 0:
             break
         if len(trial.wrong) == 1 and edit.kind in trial.by_chance:

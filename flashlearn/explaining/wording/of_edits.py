@@ -40,6 +40,11 @@ STEPS = {
     "added": "Which programs have a share in this element?",
     "inside the loop": "What should happen in every round, and what once?",
     "behind the loop": "What should happen in every round, and what once?",
+    "alike": "What do the lines beside it do for the other tensors?",
+    "missing beside": "Which tensors have batches and heads, and which pointers are moved to them?",
+    "not shifted": "Which exponent is never above 0?",
+    "number as it is": "How far apart do the elements of two neighbouring programs begin?",
+    "program axis": "Along which axis of the grid do the programs count this index?",
     "order of lines": "Which of the two lines needs what the other one makes?",
 }
 """A question that leads to the reason, by the kind of the edit."""
@@ -56,6 +61,10 @@ WITHOUT = {
     "order of lines": "Lines {line} and the next, `{old}` and `{new}`, stand in the wrong order: exchanged",
 }
 INSTEAD = {
+    "alike": "Line {line} has `{old}`, unlike a line beside it for another tensor: with `{new}`",
+    "missing beside": "Beside line {line}, `{old}`, such a line is missing: with `{new}`",
+    "no exponential": "Line {line} takes no exponential of `{old}`: with `{new}`",
+    "not shifted": "Line {line} subtracts no maximum from `{old}`: with `{new}`",
     "comparison": "Line {line} compares `{old}`: with `{new}`",
     "bound not moved": "Line {line} compares `{old}` in every round of the loop: with `{new}`",
     "bounds exchanged": "Two bounds have changed places, `{old}`: with `{new}`",

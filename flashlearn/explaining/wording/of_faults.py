@@ -59,6 +59,16 @@ for _name, _step in STEPS.items():
     kind(_name)(_quoting(_step))
 
 
+@kind("nothing launched")
+def nothing_launched(case: str) -> Said:
+    """A launcher that launches no kernel."""
+    return Said(
+        "No kernel is launched: what comes back was made without one.",
+        "Launch the kernel as `kernel[grid](…)`, with a program for each part of the output.",
+        case,
+    )
+
+
 @kind("out_of_bounds")
 def out_of_bounds(seen: str, astray: str, case: str = "") -> Said:
     """An access outside every tensor."""

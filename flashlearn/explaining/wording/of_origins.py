@@ -8,8 +8,8 @@ from flashlearn.outcome import Place
 BIRTHS = {
     "inf minus inf": (
         "an infinity is subtracted from itself",
-        "−∞ − (−∞) comes from a row that has seen nothing yet, or from a mask that hides everything: which "
-        "rows are they, and must they be computed at all?",
+        "Why are both of them infinite? If it is −∞, a row has seen nothing yet, or a mask hides everything: "
+        "which rows are they, and must they be computed at all?",
     ),
     "zero over zero": (
         "zero is divided by zero",

@@ -114,6 +114,9 @@ IN_BRANCH = 6.0
 UNBOUND = ("unclipped", "statement left out", "function")
 """But not what makes a loop longer: a kernel that hides nothing too much is right, and does too much."""
 
+OFF_THE_WAY = 0.15
+"""How much less likely it is in a line that does not bear on just the outputs that are wrong."""
+
 NEAR = 8.0
 """How much likelier it is in the line where the values depart first."""
 
@@ -123,11 +126,13 @@ def ordered(
     outcomes: Sequence[Outcome],
     near: Sequence[int | None],
     concerned: Sequence[set[int]] = (),
+    bearing: Sequence[set[int]] = (),
 ) -> list[tuple[int, Edit]]:
     """The edits of each section, the likeliest first.
 
     `near` has for each section the line where the values of the kernel depart, if that is known, `concerned`
-    the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid.
+    the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid,
+    `bearing` those that bear on just the outputs that are wrong, if that can be told.
     """
     astray = any(o.status in (Status.OUT_OF_BOUNDS, Status.RACE) for o in outcomes)
     unfit = set() if any(map(_not_finite, outcomes)) else {"guard"}
@@ -153,6 +158,8 @@ def ordered(
             likely *= ADDRESSED
         elif concerned and edit.kind in OF_VALUES:
             likely *= ELSEWHERE
+        if bearing and bearing[section] and not lines & bearing[section]:
+            likely *= OFF_THE_WAY
         if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
             likely *= ELSEWHERE  # lets more through, not less
         return likely * (NEAR if near[section] in lines or bound else 1.0)

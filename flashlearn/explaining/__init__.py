@@ -45,7 +45,13 @@ ROUNDED = "rounded inside"
 ASTRAY = ("out_of_bounds", "race", "besides")
 """Findings of an access out of bounds, or of two that meet, that do not say which index was wrong."""
 
-UNREAD = {"never read", "some heads never read", "end never read", "first part never read", "only first tile read"}
+UNREAD = {
+    "never read",
+    "some heads never read",
+    "end never read",
+    "first part never read",
+    "only first tile read",
+}
 """Findings that say what the loads leave out."""
 
 MOSTLY = 0.75

@@ -28,7 +28,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "bound not moved": (4.0, 3.0, 2.0),
     "bounds exchanged": (4.0,),
     "not times its size": (3.0, 1.5, 1.0, 0.7),
-    "start": (6.0,),
+    "start": (6.0, 2.0),
     "order": (5.3, 2.0),
     "constant": (5.1, 2.0, 1.4, 1.0),
     "not rescaled": (5.0,),
@@ -54,6 +54,8 @@ ODDS: Mapping[str, Sequence[float]] = {
     "inside the loop": (2.5,),
     "axis": (1.8,),
     "order of lines": (0.9,),
+    "line missing": (6.0,),
+    "exchanged": (3.0,),
     "name": (1.2, 0.9, 0.6, 0.4, 0.2, 1.1),
 }
 """Of a thousand such edits of wrong answers, so many mended them: by kind, and then by variant."""
@@ -111,6 +113,9 @@ ADDRESSED = 2.5
 IN_BRANCH = 6.0
 """And in a branch for the causal mask, where only cases with one are wrong."""
 
+OF_HEADS = 12.0
+"""And in the names of a batch or a head, where only cases with several of them are wrong."""
+
 UNBOUND = ("unclipped", "statement left out", "function")
 """But not what makes a loop longer: a kernel that hides nothing too much is right, and does too much."""
 
@@ -142,7 +147,7 @@ def ordered(
     tag = _shared(outcomes)
     weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})
     about = ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
-    masked = _only_causal(outcomes)
+    masked, several = _only_causal(outcomes), _only_with_heads(outcomes)
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:
@@ -150,11 +155,12 @@ def ordered(
         likely = known[min(edit.variant, len(known) - 1)] / (1 + max(0, edit.variant - len(known) + 1))
         likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
         likely *= IN_BRANCH if masked and edit.causal and edit.kind not in UNBOUND else 1.0
+        likely *= OF_HEADS if several and edit.heads else 1.0
         lines = {edit.line, *edit.also}
         bound = astray and concerned and edit.about == "mask" and bool(lines & concerned[section])
         if concerned and not lines & concerned[section]:
             likely *= ELSEWHERE
-        elif concerned and edit.kind in ("name", "arguments"):
+        elif concerned and edit.kind in ("name", "arguments", "exchanged", "line missing"):
             likely *= ADDRESSED
         elif concerned and edit.kind in OF_VALUES:
             likely *= ELSEWHERE
@@ -175,6 +181,18 @@ def _only_causal(outcomes: Sequence[Outcome]) -> bool:
     right = [o.case.name for o in outcomes if o.status is Status.PASS]
     others = any("causal" not in name for name in right)
     return others and all("causal" in name and "not causal" not in name for name in wrong)
+
+
+def _only_with_heads(outcomes: Sequence[Outcome]) -> bool:
+    """True where only cases with several heads, or a batch, are wrong, and others are right."""
+
+    def several(outcome: Outcome) -> bool:
+        sizes = outcome.case.sizes
+        return sizes.get("B", 1) * sizes.get("H", sizes.get("H_q", 1)) > 1
+
+    wrong = [several(o) for o in outcomes if o.status is not Status.PASS]
+    right = [several(o) for o in outcomes if o.status is Status.PASS]
+    return all(wrong) and not all(right) and sum(right) < FEW * len(right)
 
 
 def _not_finite(outcome: Outcome) -> bool:

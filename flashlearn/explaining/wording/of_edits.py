@@ -40,6 +40,8 @@ STEPS = {
     "added": "Which programs have a share in this element?",
     "inside the loop": "What should happen in every round, and what once?",
     "behind the loop": "What should happen in every round, and what once?",
+    "line missing": "Which pointers does a program move to its own batch and head?",
+    "exchanged": "Which of the two numbers runs faster in memory, and which slower?",
     "order of lines": "Which of the two lines needs what the other one makes?",
 }
 """A question that leads to the reason, by the kind of the edit."""
@@ -74,6 +76,7 @@ INSTEAD = {
     "masked in part": "Line {line} masks with `{old}` alone: with `{new}`",
     "guard": "Line {line} has no guard at `{old}`: with `{new}`",
     "added": "Line {line} stores what several programs have a share in, `{old}`: with `{new}`",
+    "line missing": "Beside line {line}, `{old}`, a line like it is missing: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }
 

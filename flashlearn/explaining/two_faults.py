@@ -27,13 +27,13 @@ WORK = 700.0
 ASKED = 3
 """Edits after which numbers are compared with the declared mistakes."""
 
-SECOND = 500.0
+SECOND = 700.0
 """Work that the search for a second one may take."""
 
 OF_ADDRESSES = frozenset(
     {
         "name", "strides", "comparison", "bound not moved", "bounds exchanged", "arguments", "unmasked",
-        "factor too many", "not times its size", "alike", "missing beside",
+        "factor too many", "not times its size", "alike", "line missing",
         "number as it is", "number of tiles", "axis", "brackets", "added",
         "masked in part",
     }

@@ -15,6 +15,7 @@ from flashlearn.explaining.edits.alike import by_comparison
 from flashlearn.explaining.edits.call_edits import called, exchanged
 from flashlearn.explaining.edits.families import Families, families
 from flashlearn.explaining.edits.formulas import in_formula, is_formula
+from flashlearn.explaining.edits.head_names import head_names, mentioned
 from flashlearn.explaining.edits.operators import (
     compared,
     computed,
@@ -25,7 +26,7 @@ from flashlearn.explaining.edits.operators import (
     swapped,
 )
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
-from flashlearn.explaining.edits.statements import in_statements
+from flashlearn.explaining.edits.statements import exchanged_names, in_statements, missing_twins
 from flashlearn.explaining.edits.twins import twins
 from flashlearn.explaining.edits.unguarded import guarded
 
@@ -51,10 +52,17 @@ def edits_of(written: str) -> list[Edit]:
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in in_formula(text, function, known) if is_formula(function) else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
+        heads = head_names(function)
+        for edit in missing_twins(text, function, known) if kernel else ():
+            found.setdefault((edit.start, edit.end, edit.put), edit)
+        for edit in exchanged_names(text, function, heads - {*known.parameters}) if kernel else ():
+            found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in list(twins(text, found.values())):
             found.setdefault((edit.start, edit.end, edit.put), edit)
         branch = _in_causal_branch(function)
-        all_found |= {at: replace(e, causal=True) if e.line in branch else e for at, e in found.items()}
+        for at, edit in found.items():
+            of_heads = bool(heads & (mentioned(edit.old) ^ mentioned(edit.new) or mentioned(edit.old)))
+            all_found[at] = replace(edit, causal=edit.line in branch, heads=of_heads)
     return list(all_found.values())
 
 

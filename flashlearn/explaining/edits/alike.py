@@ -1,7 +1,7 @@
 """Edits by comparison: a line that its neighbours for other tensors have, and what a program's number lacks.
 
 What is written for Q is written for K as well, with K's names: `q_ptr += b * q_batch + h * q_head` says what
-`k_ptr += h * k_head` lacks, and which line is missing where nothing moves `o_ptr`.
+`k_ptr += h * k_head` lacks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def by_comparison(text: Text, function: ast.FunctionDef, known: Families) -> Ite
             yield from _no_exponential(text, node.value)
     names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {*known.parameters}
     for body in _bodies(function):
-        yield from _like_neighbours(text, body, names, known)
+        yield from _like_neighbours(text, body, names)
 
 
 def _axis(text: Text, node: ast.Call) -> Iterator[Edit]:
@@ -85,8 +85,8 @@ def _bodies(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
                 yield [statement for statement in body if isinstance(statement, SIMPLE)]
 
 
-def _like_neighbours(text: Text, body: list[ast.stmt], names: set[str], known: Families) -> Iterator[Edit]:
-    """A statement as its neighbour has it, and a neighbour's that is missing, each with its own names."""
+def _like_neighbours(text: Text, body: list[ast.stmt], names: set[str]) -> Iterator[Edit]:
+    """A statement as its neighbour has it, with its own names."""
     targets = {id(s): _target(s) for s in body}
     for one in body:
         for other in body:
@@ -95,15 +95,6 @@ def _like_neighbours(text: Text, body: list[ast.stmt], names: set[str], known: F
                 put = _in_names_of(text, other, *renamed, names)
                 if put and put != text.of(one):
                     yield text.edit("alike", one, put, int("load" in put))
-    moved = [s for s in body if targets[id(s)] in known.pointers and isinstance(s, ast.AugAssign)]
-    at_all = {targets[id(s)] for s in moved}
-    for pointer in known.pointers if len(moved) > 1 else ():
-        for one in reversed(moved if pointer not in at_all else ()):
-            renamed = _renaming(targets[id(one)], pointer)
-            if renamed and (put := _in_names_of(text, one, *renamed, names)):
-                end, line = text.span(one)[1], one.end_lineno or one.lineno
-                yield Edit("missing beside", end, end, f"; {put}", line, text.of(one), put)
-                break
 
 
 def _target(statement: ast.stmt) -> str:

@@ -77,7 +77,7 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
     if name in RESHAPED and not kernel and isinstance(node.func, ast.Attribute):
         yield text.edit("transposed", node, f"{text.of(node.func.value)}.T")
     if name == "range" and len(node.args) > 1:
-        yield text.edit("start", node.args[0], "0")
+        yield text.edit("start", node.args[0], "0", int(not isinstance(node.args[0], ast.Name)))
         if kernel and not isinstance(node.args[0], ast.Constant):
             yield text.edit("below zero", node.args[0], f"tl.maximum({text.of(node.args[0])}, 0)")
     if not _of_library(node) or name in EXCHANGED or _module(node) in ("sp", "sympy"):

@@ -25,13 +25,13 @@ def lines_concerned(found: Sequence[Section], accesses: Sequence[str], line: int
         if isinstance(tree, ast.FunctionDef) and is_kernel(tree):
             here = line - section.line + 1 if line is not None else None
             names = _accessing(tree, accesses, here, lines[i])
-            _back(tree, names, lines[i])
+            back(tree, names, lines[i])
         elif isinstance(tree, ast.FunctionDef):
             names = set()
-            for call in _launches(tree):
-                lines[i] |= _lines(call)
-                names |= _names(call)
-            _back(tree, names, lines[i])
+            for call in launches(tree):
+                lines[i] |= text_lines(call)
+                names |= names_in(call)
+            back(tree, names, lines[i])
     return lines
 
 
@@ -40,18 +40,18 @@ def lines_feeding(found: Sequence[Section], line: int | None) -> list[set[int]]:
     lines: list[set[int]] = [set() for _ in found]
     for i, section in enumerate(found if line is not None else ()):
         tree, here = ast.parse(section.text).body[0], line - section.line + 1
-        known = list(_assignments(tree))
-        reads = [value for statement, _, value in known if here in _lines(statement)]
-        names = set().union(*map(_names, reads))
+        known = list(assignments(tree))
+        reads = [value for statement, _, value in known if here in text_lines(statement)]
+        names = set().union(*map(names_in, reads))
         for statement, targets, _ in known:
-            lines[i] |= _lines(statement) if targets & names else set()
+            lines[i] |= text_lines(statement) if targets & names else set()
     return lines
 
 
 def _accessing(tree: ast.AST, accesses: Sequence[str], line: int | None, lines: set[int]) -> set[str]:
     """The names in addresses and masks of the accesses; of those in the line, if there are any."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n) in accesses]
-    there = [call for call in calls if line in _lines(call)]
+    there = [call for call in calls if line in text_lines(call)]
     names: set[str] = set()
     for call in there or calls:
         value = call.args[1:2] if name_of(call) in WRITES else []
@@ -59,41 +59,54 @@ def _accessing(tree: ast.AST, accesses: Sequence[str], line: int | None, lines: 
             k.value for k in call.keywords if k.arg != "other"
         ]
         for part in parts:
-            lines |= _lines(part)
-            names |= _names(part)
+            lines |= text_lines(part)
+            names |= names_in(part)
     return names
 
 
-def _back(tree: ast.AST, names: set[str], lines: set[int]) -> None:
-    """Add the lines that compute what these names hold."""
+def back(tree: ast.AST, names: set[str], lines: set[int]) -> set[str]:
+    """Add the lines that compute what these names hold, and give all names on the way."""
     known, new = set(names), set(names)
     while new:
         more: set[str] = set()
-        for statement, targets, value in _assignments(tree):
+        for statement, targets, value in assignments(tree):
             if targets & new:
-                lines |= _lines(statement)
-                more |= _names(value)
+                lines |= text_lines(statement)
+                more |= names_in(value)
         new = more - known
         known |= new
+    return known
 
 
-def _assignments(tree: ast.AST) -> Iterator[tuple[ast.AST, set[str], ast.AST]]:
+def assignments(tree: ast.AST) -> Iterator[tuple[ast.AST, set[str], ast.AST]]:
+    """Each statement that sets names, with these and what they are set to; of `a, b = c, d` each pair."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            yield node, set().union(*map(_names, node.targets)), node.value
+            for target, value in _pairs(node.targets[0], node.value):
+                yield node, names_in(target), value
         elif isinstance(node, ast.AugAssign):
-            yield node, _names(node.target), node.value
+            yield node, names_in(node.target), node.value
         elif isinstance(node, ast.For):
-            yield node.iter, _names(node.target), node.iter
+            yield node.iter, names_in(node.target), node.iter
 
 
-def _launches(tree: ast.AST) -> Iterator[ast.Call]:
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    pair = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+    if pair and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def launches(tree: ast.AST) -> Iterator[ast.Call]:
+    """The calls that launch a kernel."""
     return (n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Subscript))
 
 
-def _names(node: ast.AST) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
+    """The names that occur."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _lines(node: ast.AST) -> set[int]:
+def text_lines(node: ast.AST) -> set[int]:
+    """The lines on which a node stands."""
     return set(range(node.lineno, node.end_lineno + 1))

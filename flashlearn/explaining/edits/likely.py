@@ -23,7 +23,6 @@ ODDS: Mapping[str, Sequence[float]] = {
     "added": (3.0,),
     "one off": (2.0,),
     "alike": (8.0, 4.0),
-    "missing beside": (8.0,),
     "not shifted": (4.0, 3.0),
     "program axis": (8.0,),
     "number as it is": (8.0, 4.0),
@@ -34,7 +33,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "bound not moved": (4.0, 3.0, 2.0),
     "bounds exchanged": (4.0,),
     "not times its size": (3.0, 1.5, 1.0, 0.7),
-    "start": (6.0,),
+    "start": (6.0, 2.0),
     "order": (5.3, 2.0),
     "constant": (5.1, 2.0, 1.4, 1.0),
     "not rescaled": (5.0,),
@@ -60,6 +59,8 @@ ODDS: Mapping[str, Sequence[float]] = {
     "inside the loop": (2.5,),
     "axis": (1.8,),
     "order of lines": (0.9,),
+    "line missing": (8.0,),
+    "exchanged": (3.0,),
     "name": (1.2, 0.9, 0.6, 0.4, 0.2, 1.1),
 }
 """Of a thousand such edits of wrong answers, so many mended them: by kind, and then by variant."""
@@ -87,7 +88,7 @@ STRAY: Mapping[str, float] = {
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
-    **dict.fromkeys(("alike", "missing beside", "program axis", "number as it is"), 15.0),
+    **dict.fromkeys(("alike", "line missing", "program axis", "number as it is"), 15.0),
 }
 """The same where an access went out of bounds."""
 
@@ -119,11 +120,17 @@ ADDRESSED = 2.5
 IN_BRANCH = 6.0
 """And in a branch for the causal mask, where only cases with one are wrong."""
 
+OF_HEADS = 12.0
+"""And in the names of a batch or a head, where only cases with several of them are wrong."""
+
 UNBOUND = ("unclipped", "statement left out", "function")
 """But not what makes a loop longer: a kernel that hides nothing too much is right, and does too much."""
 
 FEEDING = 5.0
 """How much likelier it is in a line that makes an operand of the operation that a NaN comes from."""
+
+OFF_THE_WAY = 0.15
+"""How much less likely it is in a line that does not bear on just the outputs that are wrong."""
 
 NEAR = 8.0
 """How much likelier it is in the line where the values depart first."""
@@ -135,11 +142,13 @@ def ordered(
     near: Sequence[int | None],
     concerned: Sequence[set[int]] = (),
     feeding: Sequence[set[int]] = (),
+    bearing: Sequence[set[int]] = (),
 ) -> list[tuple[int, Edit]]:
     """The edits of each section, the likeliest first.
 
     `near` has for each section the line where the values of the kernel depart, if that is known, `concerned`
     the lines that alone can have made the mistake, if it is known to be one of addresses, masks or the grid,
+    `bearing` those that bear on just the outputs that are wrong, if that can be told,
     and `feeding` those that make what goes into that line, if it did what it should with a wrong value.
     """
     astray = any(o.status in (Status.OUT_OF_BOUNDS, Status.RACE) for o in outcomes)
@@ -151,7 +160,7 @@ def ordered(
     weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})
     races = astray and all(o.status is not Status.OUT_OF_BOUNDS for o in outcomes)
     about = ABOUT_RACE if races else ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
-    masked = _only_causal(outcomes)
+    masked, several = _only_causal(outcomes), _only_with_heads(outcomes)
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:
@@ -159,16 +168,19 @@ def ordered(
         likely = known[min(edit.variant, len(known) - 1)] / (1 + max(0, edit.variant - len(known) + 1))
         likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
         likely *= IN_BRANCH if masked and edit.causal and edit.kind not in UNBOUND else 1.0
+        likely *= OF_HEADS if several and edit.heads else 1.0
         lines = {edit.line, *edit.also}
         bound = (
             astray and not races and concerned and edit.about == "mask" and bool(lines & concerned[section])
         )
-        if concerned and not lines & concerned[section] and edit.kind != "missing beside":
+        if concerned and not lines & concerned[section] and edit.kind != "line missing":
             likely *= ELSEWHERE
-        elif concerned and edit.kind in ("name", "arguments"):
+        elif concerned and edit.kind in ("name", "arguments", "exchanged"):
             likely *= ADDRESSED
         elif concerned and edit.kind in OF_VALUES:
             likely *= ELSEWHERE
+        if bearing and bearing[section] and not lines & bearing[section]:
+            likely *= OFF_THE_WAY
         if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
             likely *= ELSEWHERE  # lets more through, not less
         if feeding and lines & feeding[section]:
@@ -186,6 +198,18 @@ def _only_causal(outcomes: Sequence[Outcome]) -> bool:
     right = [o.case.name for o in outcomes if o.status is Status.PASS]
     others = any("causal" not in name for name in right)
     return others and all("causal" in name and "not causal" not in name for name in wrong)
+
+
+def _only_with_heads(outcomes: Sequence[Outcome]) -> bool:
+    """True where only cases with several heads, or a batch, are wrong, and others are right."""
+
+    def several(outcome: Outcome) -> bool:
+        sizes = outcome.case.sizes
+        return sizes.get("B", 1) * sizes.get("H", sizes.get("H_q", 1)) > 1
+
+    wrong = [several(o) for o in outcomes if o.status is not Status.PASS]
+    right = [several(o) for o in outcomes if o.status is Status.PASS]
+    return all(wrong) and not all(right) and sum(right) < FEW * len(right)
 
 
 def _not_finite(outcome: Outcome) -> bool:

@@ -39,8 +39,8 @@ BY_CHANCE = frozenset(
 ROUNDINGS = frozenset({"rounded up", "rounded down", "one too many", "one off", "divisor", "taken", "name"})
 """The same for a formula in whole numbers."""
 
-SPARED = 3
-"""So many cases that are right already must remain so."""
+SPARED = 6
+"""So many cases that are right already must remain so, of as many kinds as there are."""
 
 ENDED = (Status.OUT_OF_BOUNDS, Status.RACE)
 JUDGED = (Status.PASS, Status.WRONG, *ENDED)
@@ -56,7 +56,7 @@ class Numbers:
         self.anew = IN_TORCH if exercise.kind is Kind.TORCH else ANEW
         judged = exercise.judged.read is None and all(map(_comparable, outcomes))
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
-        self.right = sorted((o for o in outcomes if o.status is Status.PASS), key=_cost)[:SPARED]
+        self.right = _spared([o for o in outcomes if o.status is Status.PASS])
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         astray = any(o.status in ENDED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if astray else outputs
@@ -152,6 +152,19 @@ class Formulas:
             if not good:
                 break
         return good
+
+
+def _spared(right: Sequence[Outcome]) -> list[Outcome]:
+    """A few of the right cases: the quickest of each kind first, quick ones before slow ones."""
+    kinds: dict[tuple, int] = {}
+    order = []
+    for outcome in sorted(right, key=_cost):
+        case = outcome.case
+        kind = (case.tags, "not causal" in case.name or "causal" not in case.name)
+        kinds[kind] = kinds.get(kind, 0) + 1
+        order.append((kinds[kind], _cost(outcome), outcome))
+    first = [outcome for _, _, outcome in sorted(order, key=lambda one: one[:2])[:SPARED]]
+    return sorted(first, key=_cost)
 
 
 def _cost(outcome: Outcome) -> float:

@@ -15,7 +15,7 @@ class Edit:
     would read it; `line` counts from 1. Of one kind, a smaller `variant` is likelier; `about` says of what
     it is: "strides" for their names, "address" where an address is computed, "mask" where a comparison is.
     `also` are the other lines of a change that is made in several; `causal` says that it stands in a branch
-    for the causal mask.
+    for the causal mask, `heads` that it concerns names of a batch or a head.
     """
 
     kind: str
@@ -29,6 +29,7 @@ class Edit:
     about: str = ""
     also: tuple[int, ...] = ()
     causal: bool = False
+    heads: bool = False
 
     def applied(self, text: str) -> str:
         """The text after the edit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from flashlearn.explaining.edits.call_edits import name_of
 from flashlearn.explaining.edits.families import Families
@@ -55,6 +55,42 @@ def _without_stride(text: Text, statement: ast.stmt, known: Families) -> Iterato
                     for stride in unused:
                         other = int(not _may_be_of(_tensor_of(stride), statement, known))
                         yield text.edit("strides", side, f"{text.of(side)} * {stride}", other, "strides")
+
+
+def missing_twins(text: Text, function: ast.FunctionDef, known: Families) -> Iterator[Edit]:
+    """A pointer moved as its neighbour is, by strides of its own that nothing has a use for."""
+    used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
+            continue
+        names = [n for n in ast.walk(node.value) if isinstance(n, ast.Name) and n.id in known.strides]
+        mine, one = node.target.id, _tensor_of(names[0].id) if names else ""
+        for pointer in known.pointers if one and one in mine else ():
+            other = pointer.replace("_ptr", "").replace("_pointer", "").lower()
+            new = {n.id: _of_tensor(n.id, one, other) for n in names}
+            if pointer != mine and set(new.values()) <= {*known.strides} - used:
+                moved = f"{pointer} += {_renamed(text, node.value, names, new)}"
+                yield text.edit("line missing", node, f"{text.of(node)}; {moved}")
+
+
+def exchanged_names(text: Text, function: ast.FunctionDef, names: Set[str]) -> Iterator[Edit]:
+    """Two of the names in each other's place, throughout an expression or in front of an =."""
+    for node in ast.walk(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2 and names & {*map(text.of, target.elts)}:
+            one, other = map(text.of, target.elts)
+            start, end = text.span(target)
+            if "(" not in text.of(target):
+                yield Edit(
+                    "exchanged", start, end, f"{other}, {one}", node.lineno, text.of(node),
+                    f"{other}, {one} = {text.of(node.value)}",
+                )  # fmt: skip
+        if isinstance(node, ast.BinOp):
+            found = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in names]
+            pair = sorted({n.id for n in found})
+            if len(pair) == 2:
+                new = {pair[0]: pair[1], pair[1]: pair[0]}
+                yield text.edit("exchanged", node, _renamed(text, node, found, new))
 
 
 def _may_be_of(tensor: str, statement: ast.stmt, known: Families) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
+from flashlearn.explaining.edits.bearing import suspects
 from flashlearn.explaining.edits.concerned import lines_concerned, lines_feeding
 from flashlearn.explaining.edits.likely import ordered
 from flashlearn.explaining.edits.mended import Formulas, Numbers
@@ -67,7 +68,8 @@ def one_edit(
     near = [line and line - section.line + 1 for section in found]
     concerned = lines_concerned(found, astray, line) if astray else ()
     feeding = lines_feeding(found, line) if born else ()
-    for i, edit in ordered(edits, outcomes, near, concerned, feeding):
+    bearing = suspects(found, exercise.outputs, outcomes)
+    for i, edit in ordered(edits, outcomes, near, concerned, feeding, bearing):
         if trial.left <= 0:
             break
         if len(trial.wrong) == 1 and edit.kind in trial.by_chance:

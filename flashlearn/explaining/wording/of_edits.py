@@ -41,10 +41,11 @@ STEPS = {
     "inside the loop": "What should happen in every round, and what once?",
     "behind the loop": "What should happen in every round, and what once?",
     "alike": "What do the lines beside it do for the other tensors?",
-    "missing beside": "Which tensors have batches and heads, and which pointers are moved to them?",
     "not shifted": "Which exponent is never above 0?",
     "number as it is": "How far apart do the elements of two neighbouring programs begin?",
     "program axis": "Along which axis of the grid do the programs count this index?",
+    "line missing": "Which pointers does a program move to its own batch and head?",
+    "exchanged": "Which of the two numbers runs faster in memory, and which slower?",
     "order of lines": "Which of the two lines needs what the other one makes?",
 }
 """A question that leads to the reason, by the kind of the edit."""
@@ -62,7 +63,6 @@ WITHOUT = {
 }
 INSTEAD = {
     "alike": "Line {line} has `{old}`, unlike a line beside it for another tensor: with `{new}`",
-    "missing beside": "Beside line {line}, `{old}`, such a line is missing: with `{new}`",
     "no exponential": "Line {line} takes no exponential of `{old}`: with `{new}`",
     "not shifted": "Line {line} subtracts no maximum from `{old}`: with `{new}`",
     "comparison": "Line {line} compares `{old}`: with `{new}`",
@@ -83,6 +83,7 @@ INSTEAD = {
     "masked in part": "Line {line} masks with `{old}` alone: with `{new}`",
     "guard": "Line {line} has no guard at `{old}`: with `{new}`",
     "added": "Line {line} stores what several programs have a share in, `{old}`: with `{new}`",
+    "line missing": "Beside line {line}, `{old}`, a line like it is missing: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }
 

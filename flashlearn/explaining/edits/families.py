@@ -157,7 +157,7 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         _put(name, found.pointers)
     elif "arange" in text and "load" not in text:
         _put(name, found.offsets)
-    elif "program_id" in text or "cdiv" in text or ("//" in text and "load" not in text):
+    elif "program_id" in text or "cdiv" in text or (re.search(r"//|%", text) and "load" not in text):
         _put(name, found.scalars)
     else:
         _put(name, found.values)

@@ -169,6 +169,8 @@ def _terms(value: ast.expr) -> Iterator[ast.expr]:
             yield from (node.body, node.orelse)
         elif isinstance(node, ast.ListComp | ast.GeneratorExp):
             yield node.elt
+        elif isinstance(node, ast.Lambda):
+            yield node.body
 
 
 def _factors(text: Text, statement: ast.stmt, names: list[str]) -> list[str]:

@@ -138,6 +138,9 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         for part in target.elts:
             if isinstance(part, ast.Name):
                 _put(part.id, found.scalars)
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for part, its in zip(target.elts, value.elts, strict=False):
+            _sort(part, its, found)
     if not isinstance(target, ast.Name):
         return
     name = target.id

@@ -40,7 +40,9 @@ def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterat
                 yield from _within(text, node, names, letters)
             yield from _exponentials(text, statement.value)
             for term in _terms(statement.value):
-                yield from _times(text, term, _factors(text, statement, names))
+                factors = _factors(text, statement, names)
+                yield from _times(text, term, factors)
+                yield from _plus(text, term, factors)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
             yield text.edit("assignment", statement, f"{target} += {value}", 1)
@@ -181,6 +183,18 @@ def _factors(text: Text, statement: ast.stmt, names: list[str]) -> list[str]:
     looped = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     stored = {text.of(target) for target in getattr(statement, "targets", ())}
     return [f for f in dict.fromkeys([*map(text.of, entries), *others, *looped, *names]) if f not in stored]
+
+
+def _plus(text: Text, term: ast.expr, summands: list[str]) -> Iterator[Edit]:
+    """The term with a summand more, or taken from one."""
+    if isinstance(term, ast.Constant | ast.Lambda | ast.Dict | ast.Call):
+        return
+    written = text.of(term)
+    for name in summands:
+        if name not in written:
+            yield text.edit("summand", term, f"({name} - {bracketed(term, written)})")
+            yield text.edit("summand", term, f"({written} + {name})", 1)
+            yield text.edit("summand", term, f"({written} - {name})", 1)
 
 
 def _times(text: Text, term: ast.expr, factors: list[str]) -> Iterator[Edit]:

@@ -141,7 +141,7 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
         target = statement.targets[0].id
         if known.assigned[target] > 1:
             yield text.edit("statement left out", statement, "pass", int(_is_bound(statement.value)))
-            if kernel and looped:
+            if looped:
                 yield text.edit("assignment", statement, f"{target} += {text.of(statement.value)}", 1)
         uses = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == target)
         for name in uses if looped else ():

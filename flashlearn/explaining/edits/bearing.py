@@ -46,8 +46,10 @@ def lines_of(found: Sequence[Section], outputs: Sequence[str]) -> dict[str, Line
     trees = [ast.parse(section.text).body[0] for section in found]
     launcher = trees[-1]
     kernels = {t.name: i for i, t in enumerate(trees) if isinstance(t, ast.FunctionDef) and is_kernel(t)}
-    if not isinstance(launcher, ast.FunctionDef) or not kernels:
+    if not isinstance(launcher, ast.FunctionDef):
         return {}
+    if not kernels:
+        return _lines_of_formulas(launcher, outputs, len(found))
     handed = [
         (kernels[name], _handed(trees[kernels[name]], call))
         for call in launches(launcher)
@@ -58,6 +60,17 @@ def lines_of(found: Sequence[Section], outputs: Sequence[str]) -> dict[str, Line
         lines: Lines = [set() for _ in found]
         if _follow(tensor, trees, handed, lines):
             bearing[output] = lines
+    return bearing
+
+
+def _lines_of_formulas(function: ast.FunctionDef, outputs: Sequence[str], sections: int) -> dict[str, Lines]:
+    """The same of a function that computes by itself, the last of the sections."""
+    bearing: dict[str, Lines] = {}
+    for output, value in zip(outputs, _values(function, len(outputs)), strict=False):
+        lines: Lines = [set() for _ in range(sections)]
+        lines[-1] |= text_lines(value)
+        back(function, names_in(value), lines[-1])
+        bearing[output] = lines
     return bearing
 
 
@@ -89,8 +102,8 @@ def _stored(tree: ast.AST, into: set[str], lines: set[int]) -> set[str]:
             pointers |= targets
     names: set[str] = set()
     for call in ast.walk(tree):
-        writes = isinstance(call, ast.Call) and name_of(call) in WRITES and call.args
-        if writes and _first(call.args[0]) in pointers:
+        stores = isinstance(call, ast.Call) and name_of(call) in WRITES and call.args
+        if stores and _first(call.args[0]) in pointers:
             lines |= text_lines(call)
             names |= names_in(call)
     return names
@@ -118,10 +131,14 @@ def _handed(kernel: ast.AST, call: ast.Call) -> dict[str, str]:
 
 def _returned(launcher: ast.FunctionDef, count: int) -> Iterator[str]:
     """The names that the launcher returns last, as many as there are outputs, or none."""
-    returns = [n.value for n in ast.walk(launcher) if isinstance(n, ast.Return) and n.value is not None]
+    return map(_object, _values(launcher, count))
+
+
+def _values(function: ast.FunctionDef, count: int) -> list[ast.expr]:
+    """What the function returns last: as many expressions as there are outputs, or none."""
+    returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
     parts = getattr(returns[-1], "elts", returns[-1:]) if returns else []
-    if len(parts) == count:
-        yield from map(_object, parts)
+    return parts if len(parts) == count else []
 
 
 def _object(value: ast.AST) -> str:

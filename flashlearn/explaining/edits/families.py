@@ -140,6 +140,9 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         for part in target.elts:
             if isinstance(part, ast.Name):
                 _put(part.id, found.scalars)
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for part, its in zip(target.elts, value.elts, strict=False):
+            _sort(part, its, found)
     if not isinstance(target, ast.Name):
         return
     name = target.id
@@ -159,7 +162,7 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         _put(name, found.pointers)
     elif "arange" in text and "load" not in text:
         _put(name, found.offsets)
-    elif "program_id" in text or "cdiv" in text or ("//" in text and "load" not in text):
+    elif "program_id" in text or "cdiv" in text or (re.search(r"//|%", text) and "load" not in text):
         _put(name, found.scalars)
     else:
         _put(name, found.values)

@@ -38,11 +38,37 @@ def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterat
             yield from _whole(text, statement, known)
             for node in ast.walk(statement.value):
                 yield from _within(text, node, names, letters)
+            yield from _exponentials(text, statement.value)
             for term in _terms(statement.value):
-                yield from _times(text, term, _factors(text, statement, names))
+                factors = _factors(text, statement, names)
+                yield from _times(text, term, factors)
+                yield from _plus(text, term, factors)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
             yield text.edit("assignment", statement, f"{target} += {value}", 1)
+
+
+def _exponentials(text: Text, value: ast.expr) -> Iterator[Edit]:
+    """An exponential of a difference, or of a factor, that stands there as it is."""
+    written = text.raw.decode()
+    library = next((name for name in ("sp", "sympy", "torch") if f"{name}.exp(" in written), "")
+    inside = {
+        id(a)
+        for n in ast.walk(value)
+        if isinstance(n, ast.Call) and name_of(n) in ("exp", "log")
+        for a in ast.walk(n)
+        if a is not n
+    }
+    for node in ast.walk(value) if library else ():
+        difference = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+        factors = (
+            (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else ()
+        )
+        for part in (node,) if difference else factors:
+            if id(part) not in inside and isinstance(part, ast.BinOp | ast.Name):
+                yield text.edit("exponential", part, f"{library}.exp({text.of(part)})")
+    if library and id(value) not in inside and isinstance(value, ast.Name):
+        yield text.edit("exponential", value, f"{library}.exp({text.of(value)})")
 
 
 def _whole(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:
@@ -145,14 +171,30 @@ def _terms(value: ast.expr) -> Iterator[ast.expr]:
             yield from (node.body, node.orelse)
         elif isinstance(node, ast.ListComp | ast.GeneratorExp):
             yield node.elt
+        elif isinstance(node, ast.Lambda):
+            yield node.body
 
 
 def _factors(text: Text, statement: ast.stmt, names: list[str]) -> list[str]:
     """What a term may have to be multiplied by: names, and entries that the statement speaks of already."""
     entries = [n for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
+    indices = [a.arg for n in ast.walk(statement) if isinstance(n, ast.Lambda) for a in n.args.args]
+    others = [f"{text.of(n.value)}[{i}]" for n in entries if isinstance(n.slice, ast.Name) for i in indices]
     looped = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     stored = {text.of(target) for target in getattr(statement, "targets", ())}
-    return [f for f in dict.fromkeys([*map(text.of, entries), *looped, *names]) if f not in stored]
+    return [f for f in dict.fromkeys([*map(text.of, entries), *others, *looped, *names]) if f not in stored]
+
+
+def _plus(text: Text, term: ast.expr, summands: list[str]) -> Iterator[Edit]:
+    """The term with a summand more, or taken from one."""
+    if isinstance(term, ast.Constant | ast.Lambda | ast.Dict | ast.Call):
+        return
+    written = text.of(term)
+    for name in summands:
+        if name not in written:
+            yield text.edit("summand", term, f"({name} - {bracketed(term, written)})")
+            yield text.edit("summand", term, f"({written} + {name})", 1)
+            yield text.edit("summand", term, f"({written} - {name})", 1)
 
 
 def _times(text: Text, term: ast.expr, factors: list[str]) -> Iterator[Edit]:

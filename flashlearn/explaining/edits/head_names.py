@@ -1,4 +1,4 @@
-"""Which names of a function say which batch and head a program has: a slip in them shows with several."""
+"""Which names of a function say which batch and head a program has: slips in them need several to show."""
 
 from __future__ import annotations
 

@@ -61,6 +61,8 @@ ODDS: Mapping[str, Sequence[float]] = {
     "order of lines": (0.9,),
     "line missing": (8.0,),
     "exchanged": (3.0,),
+    "exponential": (2.0,),
+    "summand": (0.8, 0.6),
     "name": (1.2, 0.9, 0.6, 0.4, 0.2, 1.1),
 }
 """Of a thousand such edits of wrong answers, so many mended them: by kind, and then by variant."""

@@ -32,7 +32,7 @@ FORMULAS = 400
 """So many runs of edited formulas."""
 
 BY_CHANCE = frozenset(
-    {"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets", "branch"}
+    {"factor", "constant", "sign", "operator", "dropped", "not rescaled", "brackets", "branch", "summand"}
 )
 """Kinds of edits that may mend a single case by chance; two are needed to believe them."""
 

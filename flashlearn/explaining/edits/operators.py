@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.families import Families
@@ -29,6 +30,7 @@ COMPUTED = {
 }
 EITHER = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
 IN_ORDER = ast.Sub | ast.Div | ast.MatMult
+LANES = re.compile(r"arange|program_id|^[A-Z]\w*$")
 NUMBERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
 
 
@@ -96,6 +98,8 @@ def computed(text: Text, node: ast.BinOp, known: Families, kernel: bool) -> Iter
         yield from _brackets(text, node)
     if kernel and isinstance(node.op, ast.Add):
         yield from _blockwise(text, node)
+    if kernel and isinstance(node.op, ast.Sub) and not LANES.search(left):
+        yield text.edit("exponential", node, f"tl.exp({text.of(node)})")
     if isinstance(node.op, IN_ORDER):
         yield text.edit("order", node, f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):

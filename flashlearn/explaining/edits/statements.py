@@ -143,7 +143,7 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
             yield text.edit("statement left out", statement, "pass", int(_is_bound(statement.value)))
             if isinstance(statement.value, ast.Name) and statement.value.id in known.scales:
                 yield text.edit("assignment", statement, f"{target} *= {text.of(statement.value)}")
-            if kernel and looped:
+            if looped:
                 yield text.edit("assignment", statement, f"{target} += {text.of(statement.value)}", 1)
         uses = (n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == target)
         for name in uses if looped else ():

@@ -17,6 +17,8 @@ def guarded(text: Text, node: ast.AST, kernel: bool) -> Iterator[Edit]:
     In torch also the exponential, or the quotient, with 0 in place of NaN.
     """
     library = "tl" if kernel else "torch"
+    if not kernel and "torch." not in text.raw.decode():
+        return
     if isinstance(node, ast.Call) and name_of(node) in EXPONENTIALS and len(node.args) == 1:
         inner = node.args[0]
         if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):

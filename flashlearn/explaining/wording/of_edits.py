@@ -83,6 +83,8 @@ INSTEAD = {
     "masked in part": "Line {line} masks with `{old}` alone: with `{new}`",
     "guard": "Line {line} has no guard at `{old}`: with `{new}`",
     "added": "Line {line} stores what several programs have a share in, `{old}`: with `{new}`",
+    "exponential": "Line {line} lacks an exponential at `{old}`: with `{new}`",
+    "summand": "Line {line} lacks a summand at `{old}`: with `{new}`",
     "line missing": "Beside line {line}, `{old}`, a line like it is missing: with `{new}`",
     "sign": "A sign is wrong in line {line}: with `{new}`",
 }

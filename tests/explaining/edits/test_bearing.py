@@ -1,0 +1,93 @@
+"""Which lines bear on which outputs, and which names say the batch and the head."""
+
+import ast
+
+import torch
+
+from flashlearn.exercise import Case
+from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.bearing import lines_of, suspects
+from flashlearn.explaining.edits.head_names import head_names
+from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.running.edited import Section
+
+KERNEL = """@triton.jit
+def f_kernel(x_ptr, y_ptr, z_ptr, H, x_batch, x_head, y_batch, y_head, n, BLOCK: tl.constexpr):
+    pair = tl.program_id(1)
+    b, h = pair // H, pair % H
+    x_ptr += b * x_batch + h * x_head
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    twice = x * 2.0
+    root = tl.sqrt(x)
+    tl.store(y_ptr + offs, twice, mask=offs < n)
+    tl.store(z_ptr + (h * H + b) * n + offs, root - x, mask=offs < n)
+"""
+LAUNCHER = """def f(x):
+    B, H, n, D = x.shape
+    y, z = torch.empty_like(x), torch.empty_like(x)
+    f_kernel[(1, B * H)](x, y, z, H, *x.stride()[:2], *y.stride()[:2], n, BLOCK=16)
+    return y, z.to(x.dtype)
+"""
+FOUND = [Section("f_kernel", "file", 11, KERNEL), Section("f", "file", 31, LAUNCHER)]
+TREE = ast.parse(KERNEL).body[0]
+
+
+def outcome(**ok: bool) -> Outcome:
+    checks = tuple(OutputCheck(name, good, got=torch.zeros(1)) for name, good in ok.items())
+    return Outcome(Case("a"), Status.PASS if all(ok.values()) else Status.WRONG, outputs=checks)
+
+
+def test_the_lines_of_an_output_are_those_of_its_stores_and_of_what_is_stored():
+    bearing = lines_of(FOUND, ("y", "z"))
+    assert {8, 10} <= bearing["y"][0] and not {9, 11} & bearing["y"][0]
+    assert {9, 11} <= bearing["z"][0] and not {8, 10} & bearing["z"][0]
+    assert {4, 5, 6, 7} <= bearing["y"][0] & bearing["z"][0]
+
+
+def test_an_output_that_is_right_clears_the_lines_that_it_shares():
+    kernel, launcher = suspects(FOUND, ("y", "z"), [outcome(y=True, z=False)])
+    assert kernel == {9, 11} and not launcher
+
+
+def test_what_is_wrong_in_every_output_is_sought_where_all_come_from():
+    kernel, _ = suspects(FOUND, ("y", "z"), [outcome(y=False, z=False)])
+    assert {4, 5, 6, 7} <= kernel and not {8, 9, 10, 11} & kernel
+
+
+def test_outputs_that_no_store_tells_apart_clear_nothing():
+    assert suspects(FOUND, ("y", "w", "z"), [outcome(y=True, w=True, z=False)]) == [set(), set()]
+
+
+def test_a_formula_s_outputs_have_their_lines_too():
+    formula = "def f(a, b):\n    c = a * b\n    d = a - b\n    return (\n        c,\n        d,\n    )\n"
+    kernel = suspects([Section("f", "file", 1, formula)], ("c", "d"), [outcome(c=True, d=False)])
+    assert kernel == [{3, 6}]
+
+
+def test_names_of_batch_and_head_are_those_made_of_a_program_and_no_lane():
+    assert head_names(TREE) == {"pair", "b", "h", "H", "x_batch", "x_head"}
+
+
+def test_edits_of_batch_and_head_are_marked():
+    marked = {(edit.old, edit.new): edit.heads for edit in edits_of(KERNEL)}
+    assert marked["h", "b"] and not marked["twice", "root"]
+
+
+def test_two_names_of_a_head_s_place_change_places_throughout_an_expression():
+    found = {(edit.old, edit.new) for edit in edits_of(KERNEL) if edit.kind == "exchanged"}
+    assert ("h * H + b", "b * H + h") in found
+    assert ("b, h = pair // H, pair % H", "h, b = pair // H, pair % H") in found
+
+
+def test_a_pointer_is_moved_as_its_neighbour_is_where_its_strides_have_no_use():
+    edit = next(edit for edit in edits_of(KERNEL) if edit.kind == "line missing")
+    assert edit.put == "x_ptr += b * x_batch + h * x_head; y_ptr += b * y_batch + h * y_head"
+    assert edit.line == 5 and edit.applied(KERNEL).count("\n") == KERNEL.count("\n")
+
+
+def test_an_exponential_and_a_summand_that_were_left_out_are_tried():
+    kernel = "@triton.jit\ndef k(s_ptr, m):\n    s = tl.load(s_ptr)\n    p = s - m\n    tl.store(s_ptr, p)\n"
+    assert any(edit.new == "tl.exp(s - m)" for edit in edits_of(kernel))
+    formula = "def f(d, q, total):\n    return [q * total for d, q in zip(d, q)]\n"
+    assert any(edit.new == "(d - (q * total))" for edit in edits_of(formula))

@@ -81,6 +81,7 @@ GENERIC_NAMES = (
             "zero over zero",
             "overflow",
             "sign",
+            "zero everywhere",
             "constant factor",
             "added constant",
             "transposed",

@@ -61,6 +61,7 @@ WRONG = {
     "shape": edited(lambda y: y[:-1]),
     "not finite": edited(one_nan),
     "sign": edited(lambda y: -y),
+    "zero everywhere": edited(lambda y: 0 * y),
     "transposed": edited(lambda y: y.T.contiguous()),
     "constant factor": edited(lambda y: 0.125 * y),
     "ragged tail": edited(last_block),

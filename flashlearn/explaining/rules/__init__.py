@@ -25,6 +25,7 @@ from flashlearn.explaining.rules.numbers import (
     sign,
     transposed,
     written_twice,
+    zero,
 )
 from flashlearn.explaining.rules.places import (
     never_written,
@@ -42,6 +43,7 @@ SURE: tuple[Rule, ...] = (
     never_written,
     never_read,
     exchanged,
+    zero,
     sign,
     transposed,
     stored_with_other_strides,

@@ -33,6 +33,14 @@ def exchanged(clue: Clue) -> Seen:
     return None
 
 
+@rule("zero everywhere")
+def zero(clue: Clue) -> Seen:
+    """Nothing but zeros, where the right numbers are others."""
+    if not bool(clue.expected.any()):
+        return SILENT
+    return {"output": clue.name} if not bool(clue.got.any()) else None
+
+
 @rule("sign")
 def sign(clue: Clue) -> Seen:
     """The right numbers with the other sign."""

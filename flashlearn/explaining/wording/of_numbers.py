@@ -30,6 +30,13 @@ def outputs_exchanged(output: str, other: str, outputs: tuple[str, ...]) -> Said
     return Said(f"{output} holds what belongs into {other}.", step)
 
 
+@kind("zero everywhere")
+def zero(output: str) -> Said:
+    """Nothing but zeros."""
+    step = "Follow it back from the store: where does it begin at 0, and which line should add to it?"
+    return Said(f"Every element of {output} is 0.", step)
+
+
 @kind("sign")
 def sign(output: str) -> Said:
     """The right numbers with the other sign."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,9 @@ from flashlearn.quantity import Quantities, Quantity, Window
 
 FAR = 1e-3
 """Relative to a tile's largest entry: what differs by more is another number, not rounding."""
+
+VANISHED = 1e-5
+"""Relative to what it was made of: a difference so small is rounding."""
 
 HIDDEN = -1e4
 """A score so low stands for −inf."""
@@ -245,3 +248,16 @@ def _unclean(tile: np.ndarray, window: Window, blocks: Blocks, quantity: Quantit
         if adds.any() or np.isnan(rest).any():
             found.add(axis)
     return frozenset(found)
+
+
+def vanishing(array: np.ndarray, operands: Iterable[np.ndarray], rights: Sequence[np.ndarray | None]) -> bool:
+    """True for a difference of equal numbers: what is left is rounding, here and in what it should be."""
+    least = VANISHED * max(map(_largest, operands), default=0.0)
+    small = all(right is not None and _largest(right) <= least for right in rights)
+    return bool(rights) and array.dtype.kind == "f" and small and _largest(array) <= least
+
+
+def _largest(array: np.ndarray) -> float:
+    numbers = np.ravel(array)
+    numbers = np.abs(numbers[np.isfinite(numbers)]) if array.dtype.kind == "f" else numbers[:0]
+    return float(numbers.max()) if numbers.size else 0.0

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flashlearn.explaining.divergence.matching import WEAK, Reading, is_mask, oriented, read, value_of, views
+from flashlearn.explaining.divergence.matching import (
+    WEAK,
+    Reading,
+    is_mask,
+    oriented,
+    read,
+    value_of,
+    vanishing,
+    views,
+)
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.windows import is_tile
 from flashlearn.interpreter.values import Site
@@ -128,7 +137,9 @@ def _departure(
         and (r is candidate.reading or _other_than(r, goal))
     )
     operands = tuple(readings[n] for n in reading.event.operands)
-    if not all(_right_for(o, reading) for o in operands) or any(_by_chance(o, goal) for o in operands):
+    if not all(_right_for(o, reading) for o in operands):
+        return None
+    if any(_by_chance(o, goal) or _unknown(o) for o in operands):
         return None
     lost = {"q", "k"} - set(goal.quantity.axes) if goal.quantity.kind != "input" else set()
     padded = None
@@ -140,6 +151,13 @@ def _departure(
             if tried[1]:
                 padded = source
     return Departure(reading, goal, operands, padded, readings)
+
+
+def _unknown(operand: Reading) -> bool:
+    """True for a vector from memory that is nothing known: it may be another head's, or another row's."""
+    array = operand.event.array
+    loaded = "load(" in operand.event.text and array.dtype.kind == "f" and array.size > 1
+    return loaded and not operand.matches and not is_tile(array)
 
 
 def _by_chance(operand: Reading, goal: Goal) -> bool:
@@ -207,11 +225,14 @@ def _candidates(
             continue
         if not is_tile(event.array) and not tiles and not is_mask(reading):
             continue  # where a sum begins
+        elsewhere = {goal.quantity.name for other, goal in carried.items() if other != site}
+        expected = _possible(reading, operands, quantities, elsewhere)
+        rights = [value_of(goal.quantity, reading.window) for goal in expected]
+        if vanishing(event.array, [o.event.array for o in operands], rights):
+            continue
         done.add(site)
         before = site in carried
         kind = reading.matches[0].quantity.kind if reading.matches else "departs"
-        elsewhere = {goal.quantity.name for other, goal in carried.items() if other != site}
-        expected = _possible(reading, operands, quantities, elsewhere)
         if before and kind == "departs":
             expected = [carried[site], *(goal for goal in expected if goal != carried[site])]
         yield _Candidate(reading, operands, tuple(expected), before, kind)

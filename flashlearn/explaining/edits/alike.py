@@ -75,7 +75,7 @@ def _no_exponential(text: Text, value: ast.expr) -> Iterator[Edit]:
     subtracts = isinstance(difference, ast.BinOp) and isinstance(difference.op, ast.Sub)
     if subtracts and not any(isinstance(n, ast.Call) for n in ast.walk(value)):
         for variant, name in enumerate(EXPONENTIALS):
-            yield text.edit("no exponential", value, f"tl.{name}({text.of(value)})", variant)
+            yield text.edit("exponential", value, f"tl.{name}({text.of(value)})", variant)
 
 
 def _bodies(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:

@@ -26,7 +26,6 @@ ODDS: Mapping[str, Sequence[float]] = {
     "not shifted": (4.0, 3.0),
     "program axis": (8.0,),
     "number as it is": (8.0, 4.0),
-    "no exponential": (5.0,),
     "masked in part": (5.0,),
     "guard": (12.0, 9.0),
     "sign": (8.0, 4.0),
@@ -61,7 +60,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "order of lines": (0.9,),
     "line missing": (8.0,),
     "exchanged": (3.0,),
-    "exponential": (2.0,),
+    "exponential": (4.0, 3.0),
     "summand": (0.8, 0.6),
     "name": (1.2, 0.9, 0.6, 0.4, 0.2, 1.1),
 }

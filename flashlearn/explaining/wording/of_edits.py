@@ -63,7 +63,6 @@ WITHOUT = {
 }
 INSTEAD = {
     "alike": "Line {line} has `{old}`, unlike a line beside it for another tensor: with `{new}`",
-    "no exponential": "Line {line} takes no exponential of `{old}`: with `{new}`",
     "not shifted": "Line {line} subtracts no maximum from `{old}`: with `{new}`",
     "comparison": "Line {line} compares `{old}`: with `{new}`",
     "bound not moved": "Line {line} compares `{old}` in every round of the loop: with `{new}`",

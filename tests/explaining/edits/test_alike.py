@@ -1,0 +1,79 @@
+"""Edits by comparison: with the lines beside, with the grid's other axes, with what an exponent lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+import flashlearn
+from flashlearn.explaining.edits import edits_of
+from flashlearn.kernels.flash_backward_dq import dq_kernel
+from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
+from flashlearn.kernels.repeatable_backward import determinism
+from flashlearn.outcome import Status
+from tests.corpus import edited
+
+KERNEL = """@triton.jit
+def kernel(q_ptr, k_ptr, q_batch, q_head, k_batch, k_head, BLOCK: tl.constexpr):
+    h = tl.program_id(1)
+    b = tl.program_id(2)
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += h * k_head
+    rows = tl.program_id(0) + tl.arange(0, BLOCK)
+    m_new = tl.maximum(m_i, tl.max(s, axis=1))
+    rescale = tl.exp(m_i)
+    p = s - m_new[:, None]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "new"),
+    [
+        ("alike", "k_ptr += b * k_batch + h * k_head"),
+        ("program axis", "tl.program_id(0)"),
+        ("number as it is", "tl.program_id(0) * BLOCK"),
+        ("not shifted", "(m_i - m_new)"),
+        ("exponential", "tl.exp(s - m_new[:, None])"),
+    ],
+)
+def test_what_a_comparison_proposes(kind, new):
+    assert new in [edit.new for edit in edits_of(KERNEL) if edit.kind == kind]
+
+
+SLIPS = {
+    "another axis of the grid": (
+        flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "with `tl.program_id(2)`",
+    ),
+    "a program's number for its first row": (
+        flash_forward_causal, "rows = tl.program_id(0) * BLOCK_Q", "rows = tl.program_id(0)",
+        "with `tl.program_id(0) * BLOCK_Q`",
+    ),
+    "no batch for one tensor": (
+        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "unlike a line beside it",
+    ),
+    "one pointer is not moved": (
+        flash_forward_causal, "    o_ptr += b * o_batch + h * o_head\n", "", "a line like it is missing",
+    ),
+    "no maximum is subtracted": (
+        flash_forward, "tl.exp(m_i - m_new)", "tl.exp(m_i)", "subtracts no maximum",
+    ),
+    "the maximum begins at infinity": (
+        flash_forward_causal,
+        'm_i = tl.full((BLOCK_Q,), -float("inf")', 'm_i = tl.full((BLOCK_Q,), float("inf")', "-(tl.full",
+    ),
+    "another head's delta": (determinism, "    delta_ptr += head * S_q\n", "", "`delta_i` is not delta"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_is_told_by_comparison(name):
+    solution, old, new, told = SLIPS[name]
+    report = flashlearn.check(solution.__name__, edited(solution, (old, new)), demo=True)
+    assert told in report.sentence
+
+
+def test_a_launcher_that_launches_nothing_is_told_so():
+    def flash_forward(q, k, v, alpha):
+        return q.new_empty(q.shape), q.new_empty(q.shape[:3])
+
+    report = flashlearn.check("flash_forward", flash_forward, demo=True)
+    assert report.status is Status.WRONG and "No kernel is launched" in report.sentence

@@ -80,9 +80,7 @@ class Mistake:
     `sentence` says to the learner what happened, `next_step` what to look at. `also` are
     formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults` can
     be computed with another's of the same function. One of a function that has `tiles` (a `Tiles`) takes the
-    shape of the tiles as `tile`, and is tried with the learner's where one of its faults depends on it. A
-    sentence that tells how a NaN comes about says in `born` of which kind it is (`nan_origin.Birth`): NaN
-    from another source is not this mistake, though the numbers are the same.
+    shape of the tiles as `tile`, and is tried with the learner's where one of its faults depends on it.
     """
 
     sentence: str
@@ -91,7 +89,6 @@ class Mistake:
     launcher: Callable[..., Any] | None = None
     status: str = "WRONG"
     also: tuple[Callable[..., Any], ...] = ()
-    born: str = ""
 
 
 def joined(one: Callable[..., Any], other: Callable[..., Any]) -> functools.partial | None:

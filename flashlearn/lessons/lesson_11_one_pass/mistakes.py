@@ -179,7 +179,6 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
             "into dQ.",
             "Set s to −inf where the key does not exist, as in lesson 07.",
             **formula("padded keys"),
-            born="zero times inf",
         ),
         "the causal mask is always on": Mistake(
             "The mask hides later keys although causal is False.",

@@ -59,7 +59,6 @@ def dq(formula: Ways) -> dict[str, Mistake]:
             "−88. ∞ · 0 is NaN, and it ends up in dQ.",
             'Set s to −inf where the key does not exist: tl.where(in_keys[None, :], s, -float("inf")).',
             **formula("padded keys"),
-            born="zero times inf",
         ),
         "dQ accumulated in half precision": Mistake(
             "dq is rounded to half precision after every tile; the errors add up over the row.",

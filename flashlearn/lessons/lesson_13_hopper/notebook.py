@@ -1107,7 +1107,8 @@ print(inspect.getsource(forward_partitions.scan.fn))
 # %%
 measured = bench_record.shipped()
 Console(width=100).print(tables.ratios(measured))
-print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
+versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items() if version)
+print(f"{measured.device['gpu']}, {measured.made[:10]}, {versions}")
 
 # %%
 plots.every(measured)["throughput_forward"]
@@ -1149,8 +1150,8 @@ for D in (64, 128):
     )
 
 # %% [markdown]
-# That is why a consumer owns 64 keys and sees 64 queries at a time, and why the producer gives its registers away. (At D 128 it is tight: compiled
-# for `sm_90` by Triton 3.7.1 the kernel below spills between 300 and 400 bytes a thread, at D 64 none.)
+# That is why a consumer owns 64 keys and sees 64 queries at a time, and why the producer gives its registers away. (At $D = 128$ it is tight, and
+# something is spilled: how much, the report of the check says under *On a GPU*.)
 #
 # ### The plan
 #

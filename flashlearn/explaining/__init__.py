@@ -29,7 +29,7 @@ from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
 from flashlearn.explaining.named import named
 from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
-from flashlearn.explaining.torch_births import first_birth
+from flashlearn.explaining.torch_births import another, first_birth
 from flashlearn.explaining.two_faults import edit_and_mistake
 from flashlearn.explaining.unwritten import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
@@ -128,7 +128,8 @@ def _unless_born_elsewhere(
     case = next(o.case for o in wrong if o.case.name == birth.facts["case"])
     inputs = exercise.inputs(case, case.generator())
     theirs = first_birth(declared.wrong, inputs)  # which gave just these numbers a moment ago
-    return birth if theirs and theirs != birth.facts["birth"] else finding
+    everywhere = birth.facts["count"] == birth.facts["total"]
+    return birth if theirs and another(theirs, birth.facts["birth"], everywhere) else finding
 
 
 def _mended(

@@ -17,6 +17,9 @@ import torch
 
 from flashlearn.interpreter.modes import LightMode
 
+UNLIKE = "zero times inf"
+"""Born of a product. The other kinds stand for one another: a row that sees nothing has −∞ − (−∞), or 0/0."""
+
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "sum", "cumsum", "mean", "logsumexp"}
 PRODUCTS = {"mul", "mul_", "mm", "bmm", "matmul", "addmm", "baddbmm", "mv", "dot"}
 QUOTIENTS = {"div", "div_"}
@@ -29,6 +32,14 @@ def first_birth(formula: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
     with torch.no_grad(), births:
         formula(**given)
     return births.kind or ""
+
+
+def another(one: str, other: str, everywhere: bool) -> bool:
+    """Whether two kinds of births are not those of one mistake.
+
+    Where NaN stand `everywhere` they tell nothing by their places, and the kinds have to be the same.
+    """
+    return one != other and (everywhere or UNLIKE in (one, other))
 
 
 class _Births(LightMode):

@@ -82,6 +82,7 @@ GENERIC_NAMES = (
             "overflow",
             "sign",
             "zero everywhere",
+            "nothing launched",
             "constant factor",
             "added constant",
             "transposed",

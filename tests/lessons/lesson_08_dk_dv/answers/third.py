@@ -455,6 +455,7 @@ wrong(
     "avoid. And in fp16 and bf16 scores, P and dS are rounded to half precision at every step, so for "
     "scores in the hundreds P is far off.",
     "not_yours",
+    "nothing launched",
     "precision",
 )(
     written(

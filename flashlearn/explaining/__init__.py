@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import torch
+
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
@@ -22,6 +24,7 @@ from flashlearn.explaining.exchanged import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
     nan_born,
+    nothing_launched,
     rounded_inside,
     undefined_lanes,
 )
@@ -92,13 +95,15 @@ def sayable(exercise: Exercise, finding: Finding | None) -> Finding | None:
 def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | None) -> Finding | None:
     """What is wrong with an answer that came to its end in every case."""
     wrong = [o for o in outcomes if o.status is Status.WRONG]
-    told = attempted(exercise, "launcher", _launcher, wrong) or _nothing_launched(exercise, wrong)
+    told = attempted(exercise, "launcher", _launcher, wrong)
     if told is not None:
         return told
     if answer is not None:
-        proved = attempted(
-            exercise, "undefined lanes", undefined_lanes, exercise, wrong, answer
-        ) or attempted(exercise, "fresh memory", fresh_memory, exercise, wrong, answer)
+        proved = (
+            attempted(exercise, "nothing launched", nothing_launched, exercise, wrong, answer)
+            or attempted(exercise, "undefined lanes", undefined_lanes, exercise, wrong, answer)
+            or attempted(exercise, "fresh memory", fresh_memory, exercise, wrong, answer)
+        )
         if proved is not None:
             return proved
     finding = (
@@ -122,6 +127,8 @@ def _unless_born_elsewhere(
     declared = exercise.known.get(finding.mistake) if finding is not None else None
     if declared is None or declared.wrong is None or exercise.kind is not Kind.KERNEL:
         return finding
+    if any(_wrong_numbers(check) for o in wrong for check in o.outputs):
+        return finding  # numbers have spoken for it, and not NaN alone
     birth = attempted(exercise, "birth of a NaN", nan_born, exercise, wrong, answer)
     if birth is None or birth.kind != "birth":
         return finding
@@ -197,12 +204,13 @@ def _launcher(wrong: list[Outcome]) -> Finding | None:
     return None
 
 
-def _nothing_launched(exercise: Exercise, wrong: list[Outcome]) -> Finding | None:
-    """That no kernel ran, where an exercise asks for one, in any wrong case."""
-    seen = [o.observation for o in wrong]
-    if exercise.kind is not Kind.KERNEL or not seen or any(s is None or s.launches for s in seen):
-        return None
-    return Finding("nothing launched", {"case": wrong[0].case.name}, None, len(wrong), len(wrong))
+def _wrong_numbers(check: OutputCheck) -> bool:
+    """True if some elements are finite, and wrong."""
+    if check.ok or check.problem or not isinstance(check.got, torch.Tensor):
+        return False
+    got = check.got.double()
+    finite = torch.isfinite(got) & torch.isfinite(check.expected)
+    return bool(((got - check.expected).abs()[finite] > check.allowed).any())
 
 
 def _nobody_s(check: OutputCheck) -> bool:

@@ -15,6 +15,22 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Observed
 
 FILLERS = (0.0, -math.inf)
+MARK = 3.0
+"""What fresh memory is filled with to see whether anybody writes it."""
+
+
+def nothing_launched(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """That no kernel ran, and that what came back is memory from torch.empty, in every wrong case."""
+    launched = any(o.observation is None or o.observation.launches for o in wrong)
+    if exercise.kind is not Kind.KERNEL or launched or not wrong:
+        return None
+    case = wrong[0].case
+    how = Observed(case.seed, fresh=MARK, limit=exercise.judged.time_limit)
+    values = answer.run(exercise.inputs(case, case.generator()), how).values
+    tensors = [v for v in values if isinstance(v, torch.Tensor) and v.numel()]
+    if not tensors or not all(bool((v == MARK).all()) for v in tensors):
+        return None
+    return Finding("nothing launched", {"case": case.name}, None, len(wrong), len(wrong))
 
 
 def undefined_lanes(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:

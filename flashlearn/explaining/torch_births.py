@@ -10,7 +10,7 @@ their NaN are born in different ways, the numbers do not tell them apart, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,11 +22,16 @@ UNLIKE = "zero times inf"
 
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "sum", "cumsum", "mean", "logsumexp"}
 PRODUCTS = {"mul", "mul_", "mm", "bmm", "matmul", "addmm", "baddbmm", "mv", "dot"}
+GROWING = {"exp", "exp_", "exp2", "exp2_", *PRODUCTS}
 QUOTIENTS = {"div", "div_"}
 
 
 def first_birth(formula: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
-    """The kind of the first NaN that the formula makes; "" if it makes none, or in another way."""
+    """The kind of the first NaN that the formula makes; "" if it makes none, or in another way.
+
+    Nor is one told where numbers outgrew the format before: what becomes of ∞ depends on the order of the
+    operations, which a kernel may choose.
+    """
     births = _Births()
     given = {name: x.clone() if isinstance(x, torch.Tensor) else x for name, x in inputs.items()}
     with torch.no_grad(), births:
@@ -48,14 +53,25 @@ class _Births(LightMode):
     def __init__(self) -> None:
         super().__init__()
         self.kind: str | None = None
+        self.outgrown = False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         if self.kind is None and _has_nan(out):
-            operands = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+            operands = _floats(args)
             if not any(map(_has_nan, operands)):
-                self.kind = _kind(func.overloadpacket.__name__, operands)
+                self.kind = "" if self.outgrown else _kind(func.overloadpacket.__name__, operands)
+        elif func.overloadpacket.__name__ in GROWING and _has_inf(out):
+            self.outgrown |= not any(map(_has_inf, _floats(args)))
         return out
+
+
+def _floats(args: Sequence[Any]) -> list[torch.Tensor]:
+    return [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+
+
+def _has_inf(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_floating_point() and bool(torch.isinf(x).any())
 
 
 def _has_nan(x: Any) -> bool:

@@ -63,7 +63,7 @@ for _name, _step in STEPS.items():
 def nothing_launched(case: str) -> Said:
     """A launcher that launches no kernel."""
     return Said(
-        "No kernel is launched: what comes back was made without one.",
+        "No kernel is launched: what comes back is memory that nobody has written.",
         "Launch the kernel as `kernel[grid](…)`, with a program for each part of the output.",
         case,
     )

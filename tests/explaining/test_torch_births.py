@@ -1,0 +1,32 @@
+"""Of which kind the first NaN of a formula is, and when two kinds are not of one mistake."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from flashlearn.explaining.torch_births import another, first_birth
+
+INF = torch.tensor([float("inf"), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("formula", "kind"),
+    [
+        (lambda x: x - x, "inf minus inf"),
+        (lambda x: x * torch.zeros(2), "zero times inf"),
+        (lambda x: (x * 0.5) / x, "inf over inf"),
+        (lambda x: torch.zeros(2) / torch.zeros(2) + x, "zero over zero"),
+        (lambda x: x + 1, ""),
+        (lambda x: (torch.full((2,), 200.0).exp() - torch.full((2,), 200.0).exp()) * x, ""),
+    ],
+)
+def test_the_first_nan_s_kind(formula, kind):
+    assert first_birth(formula, {"x": INF}) == kind
+
+
+def test_a_product_s_nan_is_no_difference_s_and_nan_everywhere_wants_the_same_kind():
+    assert another("zero times inf", "inf minus inf", everywhere=False)
+    assert not another("zero over zero", "inf minus inf", everywhere=False)
+    assert another("zero over zero", "inf minus inf", everywhere=True)
+    assert not another("inf minus inf", "inf minus inf", everywhere=True)

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from flashlearn.exercise import Exercise, Kind
+from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.interpreter.nan_origin import Birth, Births
 from flashlearn.interpreter.unrounded import ROUNDED
 from flashlearn.judging.cases import run_observed
@@ -15,8 +15,8 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Observed
 
 FILLERS = (0.0, -math.inf)
-MARK = 3.0
-"""What fresh memory is filled with to see whether anybody writes it."""
+MARKS = (80.0, 112.0)
+"""What fresh memory is filled with to see whether anybody writes it; two, as one may be an answer's own."""
 
 
 def nothing_launched(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
@@ -25,12 +25,17 @@ def nothing_launched(exercise: Exercise, wrong: list[Outcome], answer: Answer) -
     if exercise.kind is not Kind.KERNEL or launched or not wrong:
         return None
     case = wrong[0].case
-    how = Observed(case.seed, fresh=MARK, limit=exercise.judged.time_limit)
-    values = answer.run(exercise.inputs(case, case.generator()), how).values
-    tensors = [v for v in values if isinstance(v, torch.Tensor) and v.numel()]
-    if not tensors or not all(bool((v == MARK).all()) for v in tensors):
+    if not all(_comes_back(exercise, answer, case, mark) for mark in MARKS):
         return None
     return Finding("nothing launched", {"case": case.name}, None, len(wrong), len(wrong))
+
+
+def _comes_back(exercise: Exercise, answer: Answer, case: Case, mark: float) -> bool:
+    """Whether the answer returns nothing but the mark that fresh memory is filled with."""
+    how = Observed(case.seed, fresh=mark, limit=exercise.judged.time_limit)
+    values = answer.run(exercise.inputs(case, case.generator()), how).values
+    tensors = [v for v in values if isinstance(v, torch.Tensor) and v.numel()]
+    return bool(tensors) and all(bool((v == mark).all()) for v in tensors)
 
 
 def undefined_lanes(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:

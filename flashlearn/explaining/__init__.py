@@ -15,10 +15,11 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.by_precision import by_precision
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.concerned import READS, WRITES
-from flashlearn.explaining.edits.settled import beside, settled
+from flashlearn.explaining.edits.settled import WHERE, beside, settled
 from flashlearn.explaining.edits.trying import one_edit
 from flashlearn.explaining.exchanged import named_where_exchanged
 from flashlearn.explaining.experiments import (
@@ -106,18 +107,36 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
         )
         if proved is not None:
             return proved
-    finding = (
+    finding = _what_was_done(exercise, outcomes, answer)
+    if answer is None:
+        return finding
+    finding = _unless_born_elsewhere(exercise, finding, wrong, answer)
+    finding = _with_line(exercise, finding, outcomes, answer)
+    if not settled(finding):
+        finding = _mended(exercise, finding, outcomes, answer)
+    if finding is None or finding.kind in WHERE:
+        finding = attempted(exercise, "by precision", _by_precision, exercise, outcomes, answer) or finding
+    return finding
+
+
+def _what_was_done(exercise: Exercise, outcomes: list[Outcome], answer: Answer | None) -> Finding | None:
+    """The mistake that the numbers show, and else what rules see in them."""
+    wrong = [o for o in outcomes if o.status is Status.WRONG]
+    return (
         attempted(exercise, "named", _named, exercise, outcomes)
         or attempted(exercise, "named where written", named_where_written, exercise, outcomes)
         or attempted(exercise, "named where exchanged", named_where_exchanged, exercise, outcomes)
         or (answer and attempted(exercise, "rounded inside", rounded_inside, exercise, wrong, answer))
         or _by_rules(exercise, wrong, answer)
     )
-    if answer is None:
-        return finding
-    finding = _unless_born_elsewhere(exercise, finding, wrong, answer)
-    finding = _with_line(exercise, finding, outcomes, answer)
-    return finding if settled(finding) else _mended(exercise, finding, outcomes, answer)
+
+
+def _by_precision(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:
+    return by_precision(
+        outcomes,
+        lambda some: _what_was_done(exercise, some, answer),
+        lambda some: attempted(exercise, "one edit", one_edit, exercise, answer, some),
+    )
 
 
 def _unless_born_elsewhere(

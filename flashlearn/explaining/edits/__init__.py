@@ -17,6 +17,7 @@ from flashlearn.explaining.edits.families import Families, families
 from flashlearn.explaining.edits.formulas import in_formula, is_formula
 from flashlearn.explaining.edits.head_names import head_names, mentioned
 from flashlearn.explaining.edits.operators import (
+    bounded,
     compared,
     computed,
     constant,
@@ -112,6 +113,7 @@ def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterat
         yield from compared(text, node)
         if kernel:
             yield from moved(text, node, known)
+            yield from bounded(text, node, known)
     elif isinstance(node, ast.BinOp):
         yield from computed(text, node, known, kernel)
     elif isinstance(node, ast.UnaryOp):

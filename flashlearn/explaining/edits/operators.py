@@ -30,6 +30,7 @@ COMPUTED = {
 }
 EITHER = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
 IN_ORDER = ast.Sub | ast.Div | ast.MatMult
+BOUNDS = ast.Call | ast.Constant
 LANES = re.compile(r"arange|program_id|^[A-Z]\w*$")
 NUMBERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
 
@@ -39,6 +40,14 @@ def compared(text: Text, node: ast.Compare) -> Iterator[Edit]:
     old, others = COMPARED.get(type(node.ops[0]), ("", ()))
     for variant, new in enumerate(others if len(node.ops) == 1 else ()):
         yield from _operator(text, "comparison", node, node.left, node.comparators[0], old, new, variant)
+
+
+def bounded(text: Text, node: ast.Compare, known: Families) -> Iterator[Edit]:
+    """A size of the problem as the bound, where a number or something that is called stands."""
+    bound = node.comparators[0]
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Lt | ast.LtE) and isinstance(bound, BOUNDS):
+        for variant, size in enumerate(n for n in known.scalars if n in known.parameters):
+            yield text.edit("comparison", node, f"{text.of(node.left)} < {size}", variant)
 
 
 def moved(text: Text, node: ast.Compare, known: Families) -> Iterator[Edit]:

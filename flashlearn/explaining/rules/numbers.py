@@ -19,7 +19,9 @@ def shape(clue: Clue) -> Seen:
     if misfit is None:
         return None
     case, outputs = clue.outcome.case.name, clue.exercise.outputs
-    return {"output": clue.name, "misfit": misfit, "case": case, "outputs": outputs}
+    shapes = [tuple(c.expected.shape) for c in clue.outcome.outputs if isinstance(c.expected, torch.Tensor)]
+    another = misfit.got in shapes and len(outputs) > 1
+    return {"output": clue.name, "misfit": misfit, "case": case, "outputs": outputs, "another": another}
 
 
 @rule("outputs exchanged")

@@ -41,6 +41,20 @@ def at_once(parts: Parts, scope: Scope | None) -> Said:
     return Said(joined(f"Two things at once. First: {first} Second: {second}", where(scope)), _steps(parts))
 
 
+@kind("by precision")
+def by_precision(parts: Parts) -> Said:
+    """One mistake that the fp32 cases show, and another that those of half precision show."""
+    full, half = (said(part).sentence for part in parts)
+    return Said(f"Two things at once. In fp32: {full} In half precision: {half}", _steps(parts))
+
+
+@kind("in fp32")
+def in_fp32(parts: Parts) -> Said:
+    """A mistake that explains the fp32 cases; what those of half precision show is not known."""
+    (finding,) = map(said, parts)
+    return Said(f"In the fp32 cases: {finding.sentence}", finding.next_step)
+
+
 @kind("besides")
 def besides(parts: Parts) -> Said:
     """A fault of memory, and the mistake that the other cases show."""

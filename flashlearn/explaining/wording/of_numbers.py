@@ -11,16 +11,36 @@ Span = tuple[float, float]
 
 
 @kind("shape")
-def shape(output: str, misfit: Misfit, case: str, outputs: tuple[str, ...]) -> Said:
-    """A wrong shape, dtype or type."""
+def shape(output: str, misfit: Misfit, case: str, outputs: tuple[str, ...], another: bool = False) -> Said:
+    """A wrong shape, dtype or type; `another` says that the shape is that of another output."""
     what = "dtype" if misfit.what == "dtype" else "shape"
-    step = f"Look at where {output} is allocated: which {what} does the exercise ask for?"
+    step = f"Look at where {output} is made: which {what} does the exercise ask for?"
     if misfit.what == "nothing":
         step = f"Return {', '.join(outputs)}, in this order."
-    elif what == "shape" and len(outputs) > 1:
+    elif another:
         step = f"Is {', '.join(outputs)} the order in which they are returned? {step}"
+    elif misfit.what == "shape":
+        step = f"{_of_dimensions(misfit)} {step}".strip()
     seen = f"{output} {misfit_words(misfit)}"
     return Said(f"{seen} (case {case}).", step, (output, misfit), None)
+
+
+def _of_dimensions(misfit: Misfit) -> str:
+    """A question about a dimension that is missing, or one too many."""
+    got, expected = misfit.got, misfit.expected
+    if len(got) < len(expected) and _within(got, expected):
+        return "A dimension is gone: where is one summed, or picked out, that should stay?"
+    if len(got) > len(expected) and _within(expected, got):
+        return "A dimension is left over: over which one should still be summed, or which is of size 1?"
+    if len(got) > 1 and got == (*expected[:-2], *expected[-2:][::-1]):
+        return "Rows and columns have changed places: is a transpose missing, or one too many?"
+    return ""
+
+
+def _within(few: tuple[int, ...], many: tuple[int, ...]) -> bool:
+    """Whether the sizes are the others, in their order, with some left out."""
+    rest = iter(many)
+    return all(size in rest for size in few)
 
 
 @kind("outputs exchanged")

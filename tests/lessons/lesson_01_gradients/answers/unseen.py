@@ -99,3 +99,19 @@ def launcher(dy):
     return db
 """)
 )
+
+wrong(
+    "linear_backward",
+    "dw is summed over its first dimension as if there were always a batch, and stays fp32.",
+    "shape",
+)(
+    written(
+        """
+def linear_backward(x: Tensor, w: Tensor, dy: Tensor) -> tuple[Tensor, Tensor]:
+    dx = dy @ w.mT
+    dw = (x.float().mT @ dy.float()).sum(0)
+    return dx, dw
+""",
+        title="summed over a batch that is not there",
+    )
+)

@@ -461,6 +461,7 @@ wrong(
     "whole percents for scores around 100; and a row of −inf gives −inf + inf = NaN instead of 0.",
     "lse in half precision + −inf minus −inf",
     "inf minus inf + lse in half precision",
+    "−inf minus −inf + precision",
 )(
     written(
         """

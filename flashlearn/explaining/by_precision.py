@@ -1,0 +1,50 @@
+"""What is wrong in the fp32 cases, and what besides in those of half precision.
+
+A mistake in the numbers and too much rounding are two mistakes: no one of them explains every wrong case,
+and an edit of either mends only its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from flashlearn.explaining.edits.settled import settled
+from flashlearn.outcome import Finding, Outcome, Status
+
+Explain = Callable[[list[Outcome]], Finding | None]
+
+
+def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Finding | None:
+    """Two findings, each for its cases, or the one that is sure with how many it fits; None if neither is.
+
+    `explain` names what is wrong with the cases that it is given, `edit` looks for a change that mends them:
+    it takes longer, and is asked only where one half is known. Both see the right cases too.
+    """
+    wrong = [o for o in outcomes if o.status is Status.WRONG]
+    full = [o for o in wrong if o.case.dtype is torch.float32]
+    half = [o for o in wrong if o.case.dtype is not torch.float32]
+    if not full or not half:
+        return None
+    second = _sure(explain(_without(outcomes, full)))
+    first = _sure(explain(_without(outcomes, half)))
+    if first is None and second is not None:
+        first = edit(_without(outcomes, half))
+    if first is None:
+        return None
+    if second is None:
+        return Finding("in fp32", {}, first.place, len(full), len(wrong), first.names, (first,), partial=True)
+    if second.names == first.names:
+        return None  # then it would have been told of all cases, if it held
+    both = (*first.names, *second.names)
+    return Finding("by precision", {}, first.place, len(wrong), len(wrong), both, (first, second))
+
+
+def _without(outcomes: list[Outcome], left_out: list[Outcome]) -> list[Outcome]:
+    names = {o.case.name for o in left_out}
+    return [o for o in outcomes if o.case.name not in names]
+
+
+def _sure(finding: Finding | None) -> Finding | None:
+    return finding if settled(finding) else None

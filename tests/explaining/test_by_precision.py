@@ -1,0 +1,52 @@
+"""Two mistakes, one that fp32 shows and one that half precision shows."""
+
+import torch
+
+from flashlearn.exercise import Case
+from flashlearn.explaining.by_precision import by_precision
+from flashlearn.outcome import Finding, Outcome, Status
+
+FULL = Outcome(Case("full"), Status.WRONG)
+HALF = Outcome(Case("half", dtype=torch.float16), Status.WRONG)
+RIGHT = Outcome(Case("right"), Status.PASS)
+
+
+def knows(**by_case):
+    """Names what is wrong with the first wrong case that it is given; of others it knows nothing."""
+
+    def explain(outcomes):
+        wrong = [o.case.name for o in outcomes if o.status is Status.WRONG]
+        assert RIGHT in outcomes
+        return by_case.get(wrong[0]) if wrong else None
+
+    return explain
+
+
+SIGN = Finding("sign", {"output": "o"}, fits=1, of=1)
+ROUNDED = Finding("rounded inside", {"cases": 1}, fits=1, of=1)
+VAGUE = Finding("some programs", {}, fits=1, of=1)
+
+
+def test_each_precision_may_have_a_mistake_of_its_own():
+    found = by_precision([RIGHT, FULL, HALF], knows(full=SIGN, half=ROUNDED), knows())
+    assert found.parts == (SIGN, ROUNDED) and (found.fits, found.of) == (2, 2) and not found.partial
+
+
+def test_what_explains_fp32_alone_is_told_with_how_many_cases_it_fits():
+    found = by_precision([RIGHT, FULL, HALF], knows(full=SIGN), knows())
+    assert found.parts == (SIGN,) and (found.fits, found.of) == (1, 2) and found.partial
+
+
+def test_an_edit_is_sought_for_fp32_where_half_precision_is_explained():
+    edit = Finding("one edit", {}, fits=1, of=1)
+    assert by_precision([RIGHT, FULL, HALF], knows(half=ROUNDED), knows(full=edit)).parts == (edit, ROUNDED)
+    assert by_precision([RIGHT, FULL, HALF], knows(), knows(full=edit)) is None
+
+
+def test_what_leaves_the_mistake_open_is_not_told_as_one_of_two():
+    assert by_precision([RIGHT, FULL, HALF], knows(full=VAGUE, half=VAGUE), knows()) is None
+
+
+def test_one_precision_alone_is_nothing_to_take_apart():
+    assert by_precision([RIGHT, FULL], knows(full=SIGN), knows()) is None
+    assert by_precision([RIGHT, HALF], knows(half=ROUNDED), knows()) is None

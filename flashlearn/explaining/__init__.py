@@ -119,11 +119,14 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     return finding
 
 
-def _what_was_done(exercise: Exercise, outcomes: list[Outcome], answer: Answer | None) -> Finding | None:
+def _what_was_done(
+    exercise: Exercise, outcomes: list[Outcome], answer: Answer | None, at_once: bool = True
+) -> Finding | None:
     """The mistake that the numbers show, and else what rules see in them."""
     wrong = [o for o in outcomes if o.status is Status.WRONG]
+    at_once = at_once and not partly_written(outcomes)
     return (
-        attempted(exercise, "named", _named, exercise, outcomes)
+        attempted(exercise, "named", named, exercise, outcomes, at_once)
         or attempted(exercise, "named where written", named_where_written, exercise, outcomes)
         or attempted(exercise, "named where exchanged", named_where_exchanged, exercise, outcomes)
         or (answer and attempted(exercise, "rounded inside", rounded_inside, exercise, wrong, answer))
@@ -134,7 +137,7 @@ def _what_was_done(exercise: Exercise, outcomes: list[Outcome], answer: Answer |
 def _by_precision(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:
     return by_precision(
         outcomes,
-        lambda some: _what_was_done(exercise, some, answer),
+        lambda some: _what_was_done(exercise, some, answer, at_once=False),
         lambda some: attempted(exercise, "one edit", one_edit, exercise, answer, some),
     )
 
@@ -180,10 +183,6 @@ def _accesses(finding: Finding) -> Sequence[str]:
     if "never written" in kinds:
         return WRITES
     return READS if kinds & UNREAD else ()
-
-
-def _named(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
-    return named(exercise, outcomes, at_once=not partly_written(outcomes))
 
 
 def _with_line(

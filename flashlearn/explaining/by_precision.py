@@ -13,6 +13,9 @@ import torch
 from flashlearn.explaining.edits.settled import settled
 from flashlearn.outcome import Finding, Outcome, Status
 
+SLIGHT = 0.1
+"""Errors up to this share of the largest number may come of rounding to half precision."""
+
 Explain = Callable[[list[Outcome]], Finding | None]
 
 
@@ -25,8 +28,8 @@ def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Fi
     wrong = [o for o in outcomes if o.status is Status.WRONG]
     full = [o for o in wrong if o.case.dtype is torch.float32]
     half = [o for o in wrong if o.case.dtype is not torch.float32]
-    if not full or not half:
-        return None
+    if all(map(_slight, full)) or not any(map(_slight, half)):
+        return None  # nothing is wrong in fp32, or nothing speaks for rounding in half precision
     second = _sure(explain(_without(outcomes, full)))
     first = _sure(explain(_without(outcomes, half)))
     if first is None and second is not None:
@@ -39,6 +42,18 @@ def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Fi
         return None  # then it would have been told of all cases, if it held
     both = (*first.names, *second.names)
     return Finding("by precision", {}, first.place, len(wrong), len(wrong), both, (first, second))
+
+
+def _slight(outcome: Outcome) -> bool:
+    """Whether every number is about right."""
+    for check in outcome.outputs:
+        if not isinstance(check.expected, torch.Tensor) or not check.expected.numel():
+            return False
+        finite = check.expected[torch.isfinite(check.expected)].abs()
+        largest = float(finite.max()) if finite.numel() else 0.0
+        if not check.ok and not check.error <= SLIGHT * largest:
+            return False
+    return bool(outcome.outputs)
 
 
 def _without(outcomes: list[Outcome], left_out: list[Outcome]) -> list[Outcome]:

@@ -21,13 +21,13 @@ from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
-WORK = 700.0
+WORK = 500.0
 """Work that the search for an edit may take."""
 
 ASKED = 3
 """Edits after which numbers are compared with the declared mistakes."""
 
-SECOND = 700.0
+SECOND = 450.0
 """Work that the search for a second one may take."""
 
 OF_ADDRESSES = frozenset(

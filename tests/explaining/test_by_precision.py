@@ -4,10 +4,16 @@ import torch
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.by_precision import by_precision
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
-FULL = Outcome(Case("full"), Status.WRONG)
-HALF = Outcome(Case("half", dtype=torch.float16), Status.WRONG)
+
+def off_by(error):
+    """One output whose largest right number is 2."""
+    return (OutputCheck("o", ok=False, error=error, expected=torch.tensor([1.0, -2.0])),)
+
+
+FULL = Outcome(Case("full"), Status.WRONG, outputs=off_by(1.5))
+HALF = Outcome(Case("half", dtype=torch.float16), Status.WRONG, outputs=off_by(0.01))
 RIGHT = Outcome(Case("right"), Status.PASS)
 
 
@@ -50,3 +56,8 @@ def test_what_leaves_the_mistake_open_is_not_told_as_one_of_two():
 def test_one_precision_alone_is_nothing_to_take_apart():
     assert by_precision([RIGHT, FULL], knows(full=SIGN), knows()) is None
     assert by_precision([RIGHT, HALF], knows(half=ROUNDED), knows()) is None
+
+
+def test_errors_that_rounding_cannot_make_are_not_taken_apart():
+    much = Outcome(Case("half", dtype=torch.float16), Status.WRONG, outputs=off_by(1.5))
+    assert by_precision([RIGHT, FULL, much], knows(full=SIGN, half=ROUNDED), knows()) is None

@@ -15,11 +15,11 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
 from flashlearn.running.evidence import Evidence
 
-PATIENCE = 1_900
+PATIENCE = 1_350
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
-ANEW = 11
-IN_TORCH = 4
+ANEW = 8
+IN_TORCH = 3
 """The same of an answer without a kernel."""
 
 MANY, AT_LEAST = 8, 600

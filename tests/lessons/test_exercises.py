@@ -13,9 +13,8 @@ from flashlearn.course.answers import as_learner, solution
 from flashlearn.course.authoring import load_exercise
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining import predictions
-from flashlearn.explaining.faults import worst
 from flashlearn.interpreter.route import observing
-from flashlearn.judging.cases import run
+from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import all_exercises, lessons
 from flashlearn.outcome import Status
 from flashlearn.running.edited import source_of
@@ -111,10 +110,14 @@ def test_an_output_that_nobody_computed_fails(exercise, filling):
         made = tuple(_fill(out, filling, values) for out in outputs)
         return made if len(made) > 1 else made[0]
 
-    status = worst(run(exercise, fake, compiled=False))
-    assert status in (Status.WRONG, Status.NOT_YOURS)
-    if filling in ("nan", "empty"):
-        assert status is Status.WRONG
+    seen = set()
+    for case in exercise.cases:
+        if not case.gpu:
+            seen.add(run_observed(exercise, fake, case).status)
+        if Status.WRONG in seen:
+            break  # one wrong case fails the check
+    assert seen <= {Status.PASS, Status.WRONG, Status.NOT_YOURS}
+    assert Status.WRONG in seen or (Status.NOT_YOURS in seen and filling not in ("nan", "empty"))
 
 
 def _fill(out: torch.Tensor, filling: str, values: tuple) -> torch.Tensor:

@@ -7,6 +7,7 @@ launch itself will tell. Nothing of what it computes is of any use to anybody.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import struct
@@ -24,9 +25,10 @@ def main() -> None:
     """Answer until stdin is closed."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a kernel prints is nobody's
-    while (task := _task(sys.stdin.buffer)) is not None:
-        for said in _answers(task):
-            print(said, file=answers, flush=True)
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone: nobody waits for an answer
+        while (task := _task(sys.stdin.buffer)) is not None:
+            for said in _answers(task):
+                print(said, file=answers, flush=True)
 
 
 def _task(stream: BinaryIO) -> dict[str, Any] | None:
@@ -34,7 +36,10 @@ def _task(stream: BinaryIO) -> dict[str, Any] | None:
     if len(head) < HEAD.size:
         return None
     (size,) = HEAD.unpack(head)
-    return torch.load(io.BytesIO(stream.read(size)), weights_only=False)  # the parent is ours
+    body = stream.read(size)
+    if len(body) < size:  # the parent died while it wrote
+        return None
+    return torch.load(io.BytesIO(body), weights_only=False)  # the parent is ours
 
 
 def _answers(task: dict[str, Any]):

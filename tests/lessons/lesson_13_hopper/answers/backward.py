@@ -32,11 +32,9 @@ right("fa3_backward", "natural exponentials, hidden scores −inf, every product
         ),
     )
 )
-right("fa3_backward", "three slots, dQ scaled before it is added, the dK product last")(
+right("fa3_backward", "dQ scaled before it is added, the dK product last")(
     edited(
         taught,
-        ("[STAGES, 1, 1, QUERIES, D], q_desc.layout", "[3, 1, 1, QUERIES, D], q_desc.layout"),
-        ("[STAGES, 1, 1, QUERIES, D], do_desc.layout", "[3, 1, 1, QUERIES, D], do_desc.layout"),
         (f"        {DK}\n", ""),
         (f"        {DQ}\n", f"        {DQ}\n        {DK}\n"),
         ("dq_tile.store(dq)", "dq_tile.store(dq * alpha)"),

@@ -8,15 +8,19 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.interpreter.nan_origin import Birth, Births
-from flashlearn.interpreter.unrounded import ROUNDED
+from flashlearn.interpreter.unrounded import COMPUTED, HALF, ROUNDED
 from flashlearn.judging.cases import run_observed
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Observed
 
 FILLERS = (0.0, -math.inf)
 MARKS = (80.0, 112.0)
 """What fresh memory is filled with to see whether anybody writes it; two, as one may be an answer's own."""
+
+
+AT_MOST = 8
+"""So many lines are tried one by one."""
 
 
 def nothing_launched(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
@@ -72,7 +76,8 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     if exercise.kind is not Kind.KERNEL or not wrong:
         return None
     seen: list[Outcome] = []
-    for outcome in sorted(wrong, key=lambda o: o.seconds):
+    wrong = sorted(wrong, key=lambda o: o.seconds)
+    for outcome in wrong:
         again = run_observed(exercise, answer, outcome.case, unrounded=True)
         if again.status is not Status.PASS:
             return None
@@ -87,7 +92,29 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
         "full": len(full),
     }
     place = found[0].place if len(lines) == 1 else None
+    if not full and (place := _rounds(exercise, wrong, seen, answer)) is not None:
+        facts |= {"lines": (place.line,), "name": _summed(exercise, wrong[0].case, place.line, answer)}
     return Finding("rounded inside", facts, place, len(wrong), len(wrong), ("precision",))
+
+
+def _rounds(exercise: Exercise, wrong: list[Outcome], seen: list[Outcome], answer: Answer) -> Place | None:
+    """The one line whose rounding is all that is wrong: with its digits kept every wrong case is right."""
+    noted = {c.place.line: c.place for o in seen for c in o.warnings if c.kind == COMPUTED and c.place}
+
+    def alone(outcome: Outcome, line: int) -> bool:
+        again = run_observed(exercise, answer, outcome.case, unrounded=(line,))
+        return again.status is Status.PASS
+
+    enough = [line for line in list(noted)[:AT_MOST] if all(alone(o, line) for o in wrong)]
+    return noted[enough[0]] if len(enough) == 1 else None
+
+
+def _summed(exercise: Exercise, case: Case, line: int, answer: Answer) -> str:
+    """The name of half precision that a line makes of itself and something more, or nothing."""
+    how = Observed(case.seed, values=True, limit=exercise.judged.time_limit)
+    events = answer.run(exercise.inputs(case, case.generator()), how).events
+    there = (e for e in events if e.site.line == line and e.site.name in e.site.reads)
+    return next((e.site.name for e in there if e.array.dtype in HALF), "")
 
 
 # ---------------------------------------------------------------- where a NaN is born

@@ -44,7 +44,12 @@ COMBINE = {
 
 
 class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
-    """Counts in `operations`, touches memory only through `memory`."""
+    """Counts in `operations`, touches memory only through `memory`.
+
+    With `holds_wide` numbers of a narrow type may be held in a wider one, and are not cast behind its back.
+    """
+
+    holds_wide = False
 
     def __init__(self, memory: Memory):
         super().__init__()

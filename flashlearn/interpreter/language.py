@@ -77,6 +77,8 @@ def interpreted(
             scope.set(tl, name, counted)
             scope.set(tl.core, name, counted)
         scope.set(interpreter.ReduceOps, "sum", _sum)
+        if builder.holds_wide:
+            scope.set(interpreter.ReduceScanOpInterface, "to_tensor", _as_held(builder))
         for owner, members in libdevice.substitutes():
             scope.fill(owner, members)
         for name, member in unstocked.substitutes(builder, call).items():
@@ -134,6 +136,20 @@ def _sum(self, value: tl.tensor) -> tl.tensor:
         data = data[:half] + data[half:]
     data = np.moveaxis(data, 0, self.axis) if self.keep_dims else data[0]
     return self.to_tensor(data, value.dtype)
+
+
+def _as_held(builder: ObservedBuilder) -> Callable:
+    """What a reduction makes of its result, for a builder that holds numbers in more than their type."""
+    stock = interpreter.ReduceScanOpInterface.to_tensor
+
+    def to_tensor(self, result, dtype):
+        wide = np.asarray(result)
+        if wide.dtype not in FLOATS or wide.dtype.itemsize <= numpy_dtype(dtype).itemsize:
+            return stock(self, result, dtype)
+        kind = tl.block_type(dtype, list(wide.shape)) if wide.shape else dtype
+        return tl.tensor(builder.held(wide if wide.shape else wide.reshape(1), dtype.scalar), kind)
+
+    return to_tensor
 
 
 class LanguageScope:

@@ -1,12 +1,14 @@
 """What if half precision lost nothing? The observed operations, with all of fp32's digits in fp16 and bf16.
 
 Types stay what they are, so that a kernel runs the same way; only stores round. Where a value that was wider
-loses digits on its way to half precision, the line is noted, as a caution of one of the kinds `ROUNDED`.
+loses digits on its way to half precision, the line is noted, as a caution of one of the kinds `ROUNDED`;
+where what is computed in half precision has more digits than that, as one of the kind `COMPUTED`.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 import numpy as np
 import triton.language as tl
@@ -18,6 +20,9 @@ from flashlearn.interpreter.lowprec import BF16, FLOATS, cast, numpy_dtype
 HALF = {np.dtype(np.float16): "fp16", BF16: "bf16"}
 ROUNDED = {f"rounded to {name}": name for name in HALF.values()}
 """Kinds of cautions, each with the type."""
+
+COMPUTED = "computed in half precision"
+"""The kind of the caution for an operation whose own result was rounded."""
 
 FULL = np.dtype(np.float32)
 
@@ -33,7 +38,13 @@ WIDE = {half: _held_in_full(half) for half in (tl.float16, tl.bfloat16)}
 
 
 class UnroundedBuilder(ObservedBuilder):
-    """Values of half precision are held in fp32."""
+    """Values of half precision are held in fp32.
+
+    With lines in `only` what is computed in these keeps all digits, and everything else is rounded as ever.
+    """
+
+    holds_wide = True
+    only: frozenset[int] | None = None
 
     def _load(self, ptrs, mask, other):
         return _widened(super()._load(ptrs, mask, other))
@@ -56,13 +67,13 @@ class UnroundedBuilder(ObservedBuilder):
         out = op(_widened(lhs).data, _widened(rhs).data)
         if out.dtype in FLOATS:
             self.operations["elementwise"] += out.size
-        return TensorHandle(out, WIDE[lhs.dtype.scalar])
+        return self.held(out, lhs.dtype.scalar)
 
     def unary_op(self, arg, op):
-        return super().unary_op(_widened(arg), op)
+        return self.settled(super().unary_op(_widened(arg), op))
 
     def create_dot(self, a, b, d, *rest):
-        return super().create_dot(_widened(a), _widened(b), _widened(d), *rest)
+        return self.settled(super().create_dot(_widened(a), _widened(b), _widened(d), *rest))
 
     def cast_impl(self, src, dst_type):
         return self._cast(src, dst_type)
@@ -81,7 +92,29 @@ class UnroundedBuilder(ObservedBuilder):
             return _widened(super().cast_impl(src, dst_type))
         if not np.array_equal(cast(src.data, to).astype(FULL), src.data, equal_nan=True):
             self.memory.cautions.add(f"rounded to {HALF[to]}", "", self.memory.place())
-        return TensorHandle(src.data.astype(FULL), WIDE[dst_type.scalar])
+        return self.held(src.data.astype(FULL), dst_type.scalar)
+
+    def held(self, data: np.ndarray, dtype: tl.dtype) -> TensorHandle:
+        """Results in fp32 that have a type of half precision."""
+        return self.settled(TensorHandle(data, WIDE[dtype]))
+
+    def settled(self, handle: TensorHandle) -> TensorHandle:
+        """A result with the digits that its line may keep; the line is noted if it would have lost some."""
+        if not _half(handle) or _is_half(handle.data.dtype):
+            return handle
+        rounded = cast(handle.data, numpy_dtype(handle.dtype.scalar)).astype(FULL)
+        if np.array_equal(rounded, handle.data, equal_nan=True):
+            return handle
+        place = self.memory.place()
+        self.memory.cautions.add(COMPUTED, "", place)
+        if self.only is not None and (place is None or place.line not in self.only):
+            handle.data = rounded
+        return handle
+
+
+def unrounded(lines: Sequence[int] | None) -> type[UnroundedBuilder]:
+    """A builder whose values of half precision keep all digits: everywhere, or in these lines."""
+    return type("UnroundedIn", (UnroundedBuilder,), {"only": None if lines is None else frozenset(lines)})
 
 
 def _is_half(dtype: np.dtype) -> bool:

@@ -154,7 +154,7 @@ def run_observed(
     case: Case,
     undefined: float = math.nan,
     fresh: float = math.nan,
-    unrounded: bool = False,
+    unrounded: bool | tuple[int, ...] = False,
     drawn: Draw | None = None,
 ) -> Outcome:
     """One case in the observed interpreter, on the CPU.

@@ -37,8 +37,9 @@ class Observed:
     `seed` shuffles the order of the programs (None: the grid's order). `undefined` fills the lanes that a
     mask hides from a load without `other=`, `fresh` the memory of torch.empty. With `births` every NaN is
     traced to its origin. With `unrounded` values of half precision keep fp32's digits until they are stored,
-    and the lines that would round are among the observation's warnings. With `values` every value that the
-    kernels' names hold is kept, and `instead` are arrays to go on with in place of some of them, by number.
+    all of them or those that its lines compute, and the lines that would round are among the observation's
+    warnings. With `values` every value that the kernels' names hold is kept, and `instead` are arrays to go
+    on with in place of some of them, by number.
     With `products` the operands of every `tl.dot` are kept. `autograd` is as for `Called`. With `direct` the
     function is called plainly, whatever way of calling it its exercise has.
     """
@@ -47,7 +48,7 @@ class Observed:
     undefined: float = math.nan
     fresh: float = math.nan
     births: bool = False
-    unrounded: bool = False
+    unrounded: bool | tuple[int, ...] = False
     values: bool = False
     products: bool = False
     instead: Mapping[int, np.ndarray] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from flashlearn.interpreter.products import ProductBuilder
 from flashlearn.interpreter.recorder import AccessRecorder, Recording
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.unrounded import UnroundedBuilder
+from flashlearn.interpreter.unrounded import unrounded
 from flashlearn.interpreter.values import Values
 from flashlearn.running import provenance
 from flashlearn.running.circumstances import Edited, Far, Observed, Traced
@@ -97,7 +97,7 @@ def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
     if how.births:
         session.builder = NanBuilder
     if how.unrounded:
-        session.builder = UnroundedBuilder
+        session.builder = unrounded(None if how.unrounded is True else how.unrounded)
     if how.products:
         session.builder = ProductBuilder
     if how.values:

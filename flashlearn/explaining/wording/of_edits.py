@@ -94,7 +94,8 @@ def one_edit(
     edit: str, line: int, old: str, new: str, cases: int, output: str, also: Sequence[int] = ()
 ) -> Said:
     """An edit that was tried, and mends everything, or all that is wrong with one output."""
-    what = "the wrong case comes" if cases == 1 else f"all {cases} wrong cases come"
+    few = {1: "the wrong case comes", 2: "both wrong cases come"}
+    what = few.get(cases, f"all {cases} wrong cases come")
     mended = f"{output} comes" if output else what
     end = f" out right{' everywhere' if output else ''}."
     return Said(f"{_start(edit, line, old, new, also)}, {mended}{end}", STEPS.get(edit, WHY))

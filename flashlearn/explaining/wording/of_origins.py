@@ -83,9 +83,18 @@ def undefined_numbers(what: str, tensor: str, case: str, output: str, count: int
 
 
 @kind("rounded inside")
-def rounded_inside(half: tuple[str, ...], lines: tuple[int, ...], count: int, full: int) -> Said:
-    """Every wrong case is right once nothing inside is rounded to half precision; `full` of them are fp32."""
-    mended = "the wrong case is right" if count == 1 else f"all {count} wrong cases are right"
+def rounded_inside(
+    half: tuple[str, ...], lines: tuple[int, ...], count: int, full: int, name: str | None = None
+) -> Said:
+    """Every wrong case is right once nothing inside is rounded to half precision; `full` of them are fp32.
+
+    With a `name`, empty or not, the rounding of one line alone is to blame; it is that of a sum in it.
+    """
+    mended = {1: "the wrong case is right", 2: "both wrong cases are right"}.get(
+        count, f"all {count} wrong cases are right"
+    )
+    if name is not None:
+        return _in_one_line(lines[0], name, mended)
     if not full:
         return Said(
             "Too much is rounded to half precision on the way: with fp32's digits kept inside the kernel, "
@@ -100,6 +109,20 @@ def rounded_inside(half: tuple[str, ...], lines: tuple[int, ...], count: int, fu
         f"digits kept, {mended}.",
         "A fixed half-precision type fits half-precision inputs alone: convert to the dtype of the tile that "
         "the product is taken with, as in `p.to(v.dtype)`, and keep sums in fp32.",
+    )
+
+
+def _in_one_line(line: int, name: str, mended: str) -> Said:
+    if name:
+        return Said(
+            f"`{name}` is kept in half precision: line {line} rounds it each time. With fp32's digits in "
+            f"that line alone, {mended}.",
+            "Keep a sum in fp32, and add to it what has fp32's digits: half precision begins at the store.",
+        )
+    return Said(
+        f"Line {line} rounds what it computes to half precision. With fp32's digits there alone, {mended}.",
+        "Convert what has been loaded to tl.float32 before this line; a tile is cast back only for a tl.dot, "
+        "and in front of the store.",
     )
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
 from flashlearn.lessons.lesson_07_dq import mistakes, without_delta
+from flashlearn.lessons.lesson_07_dq.quantities import without_delta as without_delta_quantities
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, attention_case, products_work
@@ -171,6 +172,7 @@ dq_without_delta = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.WITHOUT_DELTA,
+        quantities=without_delta_quantities,
     ),
     timed=HowTimed(
         peer=without_delta.dq_in_torch,

@@ -27,7 +27,8 @@ class Explanation:
     """What a candidate explains, how exactly, and where it would show although the learner is right.
 
     It is `excused` where both are not finite, in other places: that is neither for it nor against it. Nor is
-    what is `faint`: an error that rounding may have made, in a case in which the candidate would not show.
+    what is `faint`: an error that rounding may have made, in a case in which the candidate would not show, or
+    comes as near to it as the truth does.
     """
 
     candidate: Candidate
@@ -103,7 +104,7 @@ def _ask(predictions: Predictions, explanation: Explanation, outcome: Outcome) -
             explanation.numbers += found.numbers
         elif found is not None and found.loose:
             explanation.excused.add(question)
-        elif is_faint(check) and not visible(p, check):
+        elif is_faint(check) and (found is not None or not visible(p, check)):
             explanation.faint.add(question)
         elif (found is None and not check.ok) or (check.ok and found is None and visible(p, check)):
             explanation.denied.add(question)

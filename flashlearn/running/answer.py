@@ -162,7 +162,9 @@ class Here(Answer):
     def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
         sessions: list[Session] = []
         try:
-            with edited.made_from(self.function, self.sections(), how.section, how.text) as anew:
+            with edited.made_from(
+                self.function, self.sections(), dict([(how.section, how.text), *how.more])
+            ) as anew:
                 evidence = observed.outputs(Here(anew, self.exercise)._caller(), inputs, how, sessions)
         except BaseException as error:  # the text is the learner's and ours, and may be no program at all
             if by_the_user(error):

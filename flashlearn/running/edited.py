@@ -8,7 +8,7 @@ import itertools
 import linecache
 import textwrap
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,27 +75,29 @@ def names_used(code: types.CodeType) -> list[str]:
 
 @contextlib.contextmanager
 def made_from(
-    function: Callable[..., Any], found: Sequence[Section], number: int, text: str
+    function: Callable[..., Any], found: Sequence[Section], texts: Mapping[int, str]
 ) -> Iterator[Callable[..., Any]]:
-    """The function with another text in place of one of its sections `found`, as long as the block lasts.
+    """The function with other `texts` in place of some of its sections `found`, as long as the block lasts.
 
     The learner's namespace stays as it is: what is made anew lives in a copy of it. Raises whatever the text
-    raises when it is run, IndexError for a section that there is not, and TypeError for a function that holds
+    raises when it is run, IndexError for a section that there is not, ValueError for no text and TypeError for a function that holds
     on to variables of another one.
     """
     original = inspect.unwrap(function)
     if original.__closure__:
         raise TypeError("a function with a closure cannot be made anew from its text")
-    if not 0 <= number < len(found):
-        raise IndexError(f"there is no section {number}")
-    later = found[number + 1 :]
+    for number in texts:
+        if not 0 <= number < len(found):
+            raise IndexError(f"there is no section {number}")
+    first = min(texts)
     names: dict[str, Any] = dict(original.__globals__)
     files: list[str] = []
     try:
-        _run(text, names, files)
-        for section in later:  # what uses it, perhaps
+        for number, section in enumerate(found[first:], first):
             used = original if section is found[-1] else names[section.name]
-            if inspect.isfunction(used) and not used.__closure__:
+            if number in texts:
+                _run(texts[number], names, files)
+            elif inspect.isfunction(used) and not used.__closure__:  # it uses the other, perhaps
                 names[section.name] = _rebound(used, names)
             else:
                 _run(section.text, names, files)

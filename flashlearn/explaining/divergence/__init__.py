@@ -38,6 +38,8 @@ def first_divergence(
     for outcome in sorted(filter(_usable, outcomes), key=_size)[:MOST_CASES]:
         replay = Replay(exercise, answer, outcome, until)
         quantities = exercise.explained.quantities(replay.inputs)
+        if quantities is None:
+            continue
         found = first_departure(replay, quantities)
         if found is not None and found.padded is not None:
             place = found.padded.event.place

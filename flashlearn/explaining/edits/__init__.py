@@ -15,6 +15,7 @@ from flashlearn.explaining.edits.alike import by_comparison
 from flashlearn.explaining.edits.call_edits import called, exchanged
 from flashlearn.explaining.edits.families import Families, families
 from flashlearn.explaining.edits.formulas import in_formula, is_formula
+from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, of_products
 from flashlearn.explaining.edits.head_names import head_names, mentioned
 from flashlearn.explaining.edits.operators import (
     bounded,
@@ -53,6 +54,10 @@ def edits_of(written: str) -> list[Edit]:
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in in_formula(text, function, known) if is_formula(function) else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
+        if is_gluon(function):
+            found = {at: new for at, edit in found.items() if (new := in_gluon(edit)) is not None}
+            for edit in of_products(text, function):
+                found[edit.start, edit.end, edit.put] = edit
         heads = head_names(function)
         for edit in missing_twins(text, function, known) if kernel else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)

@@ -116,15 +116,15 @@ def _in_names_of(text: Text, statement: ast.stmt, one: str, other: str, names: s
     begin, end = text.span(statement)
     found = sorted((n for n in ast.walk(statement) if isinstance(n, ast.Name)), key=text.span)
     parts, at = [], begin
-    changed = 0
+    changed: set[str] = set()
     for name in found:
         new = _renamed(name.id, one, other)
         if new != name.id and new not in names:
             return ""
         start, stop = text.span(name)
         parts += [text.raw[at:start].decode(), new]
-        at, changed = stop, changed + (new != name.id)
-    return "".join([*parts, text.raw[at:end].decode()]) if changed > 1 else ""
+        at, changed = stop, changed | ({name.id} - {new})
+    return "".join([*parts, text.raw[at:end].decode()]) if len(changed) > 1 else ""
 
 
 def _renamed(name: str, one: str, other: str) -> str:

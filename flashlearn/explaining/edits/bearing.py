@@ -31,7 +31,7 @@ def suspects(found: Sequence[Section], outputs: Sequence[str], outcomes: Sequenc
         return [set() for _ in found]
     bearing = lines_of(found, outputs)
     if set(bearing) != set(outputs):
-        return [set() for _ in found]
+        return _named_after(found, outputs, bad)
     if bad == set(outputs):
         return [set.intersection(*(bearing[name][i] for name in outputs)) for i in range(len(found))]
     return [
@@ -39,6 +39,18 @@ def suspects(found: Sequence[Section], outputs: Sequence[str], outcomes: Sequenc
         - set().union(*(bearing[name][i] for name in outputs if name not in bad))
         for i in range(len(found))
     ]
+
+
+def _named_after(found: Sequence[Section], outputs: Sequence[str], bad: set[str]) -> Lines:
+    """The lines with a name that begins with a wrong output's, as `dq_tile` does, where others are right."""
+    lines: Lines = [set() for _ in found]
+    if bad == set(outputs):
+        return lines
+    for i, section in enumerate(found):
+        for node in ast.walk(ast.parse(section.text)):
+            if isinstance(node, ast.Name) and node.id.partition("_")[0] in bad:
+                lines[i].add(node.lineno)
+    return lines
 
 
 def lines_of(found: Sequence[Section], outputs: Sequence[str]) -> dict[str, Lines]:

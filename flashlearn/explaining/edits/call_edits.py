@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.families import Families
@@ -33,8 +34,23 @@ AROUND = ("abs", "sigmoid", "exp", "sqrt", "log", "contiguous", "clone", "detach
 AROUND += ("nan_to_num", "clamp", "relu", "softmax", "where", "maximum", "minimum", "round", "expand", "flip")
 RESHAPED = ("reshape", "view", "permute")
 TURNS = ("trans", "permute", "t", "transpose")
-EXCHANGED = ("where", "outer", "cdiv", "dot")
-LIBRARIES = ("tl", "torch", "np", "math", "triton", "sp", "sympy", "F", "numpy")
+EXCHANGED = ("where", "outer", "dot")
+SIZE = re.compile(r"^[A-Z](_?[a-z0-9])?$")
+LIBRARIES = (
+    "tl",
+    "gl",
+    "gluon",
+    "tma",
+    "mbarrier",
+    "torch",
+    "np",
+    "math",
+    "triton",
+    "sp",
+    "sympy",
+    "F",
+    "numpy",
+)
 ORDERED = ("advance", "make_block_ptr")
 """Calls with pairs of numbers, one for each axis."""
 
@@ -59,6 +75,8 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         a, b = map(text.of, node.args)
         yield text.edit("rounded down", node, f"({a}) // ({b})")
         yield text.edit("number of tiles", node, f"({text.of(node)} * {b})")
+        for variant, size in enumerate(n for n in _sizes(known) if n not in (a, b)):
+            yield text.edit("another size", node.args[0], size, variant)
     if name == "dot" and len(node.args) >= 2:
         yield from _product(text, node)
     if kernel and name in ("load", "where", "full"):
@@ -85,6 +103,12 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
     for pair in (*node.args, *(k.value for k in node.keywords)) if name in ORDERED else ():
         if isinstance(pair, ast.Tuple):
             yield from exchanged(text, pair.elts)
+
+
+def _sizes(known: Families) -> list[str]:
+    """Names that may stand for a length: capitals, and what a kernel was given as one."""
+    names = dict.fromkeys([*known.scalars, *known.blocks, *known.assigned])
+    return [name for name in names if SIZE.match(name)]
 
 
 def name_of(node: ast.Call) -> str:

@@ -39,6 +39,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "rounded down": (4.7,),
     "cast": (5.0, 2.2),
     "transposed": (3.0, 1.6),
+    "turned round": (8.0,),
     "below zero": (4.0,),
     "size": (2.0,),
     "unclipped": (3.0,),
@@ -51,6 +52,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "arguments": (4.5, 1.0),
     "strides": (4.0,),
     "number of tiles": (4.0, 3.0),
+    "another size": (5.0, 3.0, 2.0),
     "factor too many": (2.0,),
     "brackets": (5.0, 2.0),
     "factor": (2.5, 1.4, 1.4, 1.0),
@@ -88,6 +90,7 @@ STRAY: Mapping[str, float] = {
     "added": 2.0,
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
+    "another size": 2.5,
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
     **dict.fromkeys(("alike", "line missing", "program axis", "number as it is"), 15.0),
 }

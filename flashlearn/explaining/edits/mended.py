@@ -28,6 +28,9 @@ MANY, AT_LEAST = 8, 600
 STRAY = 3_000
 """The same where the text's own are not known."""
 
+SHARE, ALWAYS = 3, 100
+"""No run takes more than one part in so many of the work that is left, but for so much, and twice its own."""
+
 FORMULAS = 400
 """So many runs of edited formulas."""
 
@@ -61,6 +64,7 @@ class Numbers:
         astray = any(o.status in ENDED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if astray else outputs
         self.reached = 0
+        self.kept: tuple[tuple[int, str], ...] = ()
         self._inputs: dict[str, Inputs] = {}
         self._truths: dict[str, Truth] = {}
 
@@ -98,7 +102,10 @@ class Numbers:
         return evidence
 
     def _evidence(self, section: int, text: str, outcome: Outcome) -> Evidence:
-        how = Edited(section, text, outcome.case.seed, _most(outcome))
+        others = tuple(one for one in self.kept if one[0] != section)
+        share = max(ALWAYS, int(self.left / SHARE), int(2 * _cost(outcome)))
+        most = min(_most(outcome), share)
+        how = Edited(section, text, outcome.case.seed, most, more=others)
         return self.answer.run(self._given(outcome.case), how)
 
     def judged(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:

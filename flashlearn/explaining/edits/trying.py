@@ -27,8 +27,8 @@ class Trial(Protocol):
     """What is wrong with an answer, and whether it still is with an edited section.
 
     `bad` are the outputs that are wrong somewhere, `left` is how much work may still be done, `by_chance` the
-    kinds of edits that may mend a single case by chance; `reached` is how many of the wrong cases, in their
-    order, came right the last time.
+    kinds of edits that may mend a single case by chance; `kept` are other sections with texts of their own
+    from now on; `reached` is how many of the wrong cases, in their order, came right the last time.
     """
 
     wrong: Sequence[Outcome]
@@ -36,6 +36,7 @@ class Trial(Protocol):
     left: float
     by_chance: frozenset[str]
     reached: int
+    kept: tuple[tuple[int, str], ...]
 
     def mended(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case: all that were wrong, one of several, or none."""
@@ -69,7 +70,8 @@ def one_edit(
     concerned = lines_concerned(found, astray, line) if astray else ()
     feeding = lines_feeding(found, line) if born else ()
     bearing = suspects(found, exercise.outputs, outcomes)
-    for i, edit in ordered(edits, outcomes, near, concerned, feeding, bearing):
+    hints = (near, concerned, feeding, bearing)
+    for i, edit in ordered(edits, outcomes, *hints):
         if trial.left <= 0:
             break
         if len(trial.wrong) == 1 and edit.kind in trial.by_chance:
@@ -83,7 +85,7 @@ def one_edit(
             halves.append(Half(trial.reached, i, edit))
     alone = [(name, *mends[key]) for name in exercise.outputs if (key := frozenset({name})) in mends]
     if len(alone) < max(2, len(trial.bad)):
-        return two_edits(trial, found, halves, outcomes)
+        return two_edits(trial, found, halves, outcomes, hints)
     parts = tuple(told(trial.wrong, found[i], edit, name) for name, i, edit in alone)
     return Finding("each output", parts=parts, fits=len(trial.wrong), of=len(trial.wrong))
 
@@ -97,24 +99,34 @@ class Half(NamedTuple):
 
 
 def two_edits(
-    trial: Trial, found: Sequence[Section], halves: Sequence[Half], outcomes: Sequence[Outcome]
+    trial: Trial,
+    found: Sequence[Section],
+    halves: Sequence[Half],
+    outcomes: Sequence[Outcome],
+    hints: Sequence[Sequence],
 ) -> Finding | None:
-    """The finding that a second edit mends what the first leaves wrong: in the same function, and tried."""
+    """The finding that a second edit mends what the first leaves wrong, in any of the functions.
+
+    `hints` are what `likely.ordered` may know of the lines.
+    """
     best = max(halves, key=lambda half: half.reached, default=None)
     if best is None or isinstance(trial, Formulas):
         return None
-    section, wrong = found[best.section], trial.wrong
+    section, wrong, at = found[best.section], trial.wrong, best.section
     text = best.edit.applied(section.text)
     if text.count("\n") != section.text.count("\n"):
         return None  # lines would have other numbers
     trial.left = SECOND
     left = [o for o in outcomes if all(o is not done for done in wrong[: best.reached])]
     trial.wrong = [*wrong[best.reached :], *wrong[: best.reached]]
-    for _, edit in ordered(((best.section, e) for e in edits_of(text)), left, [None] * len(found)):
+    texts = [text if i == at else one.text for i, one in enumerate(found)]
+    trial.kept = ((at, text),)
+    second = ((i, edit) for i, one in enumerate(texts) for edit in edits_of(one))
+    for i, edit in ordered(second, left, *hints):
         if trial.left <= 0:
             return None
-        if trial.mended(best.section, edit.applied(text)) == trial.bad:
-            parts = tuple(told(wrong, section, one) for one in (best.edit, edit))
+        if trial.mended(i, edit.applied(texts[i])) == trial.bad:
+            parts = (told(wrong, section, best.edit), told(wrong, found[i], edit))
             facts = {"reached": best.reached, "cases": len(wrong)}
             return Finding("two edits", facts, parts[0].place, len(wrong), len(wrong), ("one edit",), parts)
     return None

@@ -316,6 +316,7 @@ flash_forward_either = Exercise(
     ),
     explained=HowExplained(
         quantities=either_quantities,
+        weights=readouts.readout(readouts.forward_weights),
         mistakes=mistakes.EITHER,
     ),
     timed=HowTimed(

@@ -25,7 +25,7 @@ from flashlearn.exercise import (
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_12_tuning import mistakes, planning
 from flashlearn.lessons.lesson_12_tuning.reviews import keeps_the_budget, leaves_out_hidden_tiles
-from flashlearn.lessons.shared import grouped, reference
+from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
@@ -314,6 +314,7 @@ tuned_forward = Exercise(
     ),
     explained=HowExplained(
         quantities=cases.forward_quantities,
+        weights=readouts.readout(readouts.forward_weights),
         mistakes=mistakes.FORWARD,
         catalogue=mistakes.OLDER_FORWARD,
     ),
@@ -387,6 +388,8 @@ tuned_backward = Exercise(
         real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
     ),
     explained=HowExplained(
+        quantities=cases.backward_quantities,
+        weights=readouts.readout(readouts.dv_weights),
         mistakes=mistakes.BACKWARD,
         catalogue=mistakes.OLDER_BACKWARD,
     ),

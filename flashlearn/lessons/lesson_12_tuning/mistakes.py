@@ -31,6 +31,8 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Ten
     """log Σ_j exp(alpha x_ij) over j < lengths[i] by powers of two, with faults by name."""
     wide = x if x.dtype == torch.float64 else x.float()
     seen = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    if "alpha comes last" in faults:
+        return _alpha_last(wide, seen, alpha)
     hidden = -math.inf if alpha >= 0 else math.inf
     if faults & {"hidden before the scale", "0 · ∞"}:
         hidden = -math.inf
@@ -42,7 +44,8 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Ten
         scaled = scaled.masked_fill(~seen, -math.inf)
     top = scaled.amax(dim=1, keepdim=True)
     if "largest raw product" in faults:
-        top = c * wide.masked_fill(~seen, -math.inf).amax(dim=1, keepdim=True)
+        largest = wide.masked_fill(~seen, -math.inf).amax(dim=1, keepdim=True)
+        top = torch.where(largest.isinf(), largest, c * largest)
     top = torch.where(top.isinf(), 0.0, top) if "0 · ∞" not in faults else top
     total = (scaled - top).exp2().sum(dim=1)
     top = top[:, 0]
@@ -57,6 +60,17 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Ten
     return lse if wide.dtype == torch.float64 else lse.float()
 
 
+def _alpha_last(x: Tensor, seen: Tensor, alpha: float) -> Tensor:
+    """Hidden elements and the first maximum are −∞, and differences of raw products meet alpha."""
+    raw, c = x.masked_fill(~seen, -math.inf), alpha * math.log2(math.e)
+    top = raw.amax(dim=1)
+    unit = torch.where(top.isinf(), 0.0, top)
+    before = torch.zeros_like(unit) * ((-math.inf - unit) * c).exp2()
+    total = before + ((raw - unit[:, None]) * c).exp2().sum(dim=1)
+    lse = torch.where(total == 0, -math.inf, top * alpha + total.log())
+    return lse if x.dtype == torch.float64 else lse.float()
+
+
 FOLDED = {
     "the largest product for a negative alpha": Mistake(
         "For alpha < 0 the largest raw product gives the smallest score: the exponentials are taken relative "
@@ -69,6 +83,13 @@ FOLDED = {
         "row.",
         "Let the factor be positive before the mask comes, or mask what is scaled.",
         **made(fold, "hidden before the scale"),
+    ),
+    "alpha comes last": Mistake(
+        "The maximum and the mask are those of x, and alpha comes after them. For alpha < 0 the largest x is "
+        "the smallest score, and the −∞ of what is hidden, or of the first maximum, becomes +∞; for alpha = 0 "
+        "it becomes NaN.",
+        "Put alpha's sign into x before the maximum is taken, and a positive factor after it.",
+        **made(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(
         "Where alpha is 0, the factor meets −∞, in a hidden product or in the first maximum: NaN.",

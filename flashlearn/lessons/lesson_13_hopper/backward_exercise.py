@@ -19,7 +19,7 @@ from flashlearn.exercise import (
     Prepared,
 )  # fmt: skip
 from flashlearn.lessons.lesson_13_hopper import backward_mistakes
-from flashlearn.lessons.shared import backward_cases, reference, tiled_twins
+from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
 from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 
@@ -91,7 +91,11 @@ fa3_backward = Exercise(
         atomics=True,
         work=cases.backward_work,
     ),
-    explained=HowExplained(mistakes=backward_mistakes.BACKWARD, catalogue=backward_mistakes.OLDER_BACKWARD),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dv_weights),
+        mistakes=backward_mistakes.BACKWARD,
+        catalogue=backward_mistakes.OLDER_BACKWARD,
+    ),
     timed=HowTimed(
         peer=cases.sdpa_backward,
         peer_name="sdpa_flash",

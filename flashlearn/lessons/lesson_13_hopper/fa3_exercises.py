@@ -8,7 +8,7 @@ from torch.nn.attention import SDPBackend
 from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_13_hopper import fa3_mistakes
-from flashlearn.lessons.shared import grouped, reference
+from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
@@ -60,6 +60,7 @@ fa3_forward = Exercise(
     ),
     explained=HowExplained(
         quantities=cases.forward_quantities,
+        weights=readouts.readout(readouts.forward_weights),
         mistakes=fa3_mistakes.FORWARD,
         catalogue=fa3_mistakes.OLDER_FORWARD,
     ),

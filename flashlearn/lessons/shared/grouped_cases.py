@@ -122,6 +122,14 @@ def cudnn_backward(
     return torch_attention.gradients(attend, q, k, v, do, causal, alpha)
 
 
+def backward_quantities(given: Inputs) -> quantities.Quantities | None:
+    """What the tiles of a right kernel hold; None where gradients of K and V are sums over groups of heads."""
+    if given["q"].shape[1] != given["k"].shape[1]:
+        return None
+    rest = {name: value for name, value in given.items() if name != "causal"}
+    return quantities.attention_backward(rest, ("dq", "dk", "dv"), given["causal"])
+
+
 BACKWARD_TWINS = (
     reference.attention_gradients_rounded,
     tiled_twins.gradients_in_tiles,

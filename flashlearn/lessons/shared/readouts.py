@@ -81,10 +81,20 @@ def readout(read: Callable[[Launcher, Inputs], Tensor], causal: bool = False) ->
 
 
 def right_weights(inputs: Inputs, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """P and S of the forward pass in fp64, [..., S_q, S_k], and which pairs are visible, [S_q, S_k]."""
-    q, k = (inputs[name].double() for name in ("q", "k"))
+    """P and S of the forward pass in fp64, [..., S_q, S_k], and which pairs are visible, [S_q, S_k].
+
+    Inputs that say themselves whether a mask is causal are believed.
+    """
+    q, k = inputs["q"].double(), _for_heads("k", inputs)
+    causal = bool(inputs.get("causal", causal))
     s = reference.attention_scores(q, k, _alpha(inputs), causal)
     return reference.softmax(s), s, reference.visible(q.shape[-2], k.shape[-2], causal)
+
+
+def _for_heads(name: str, inputs: Inputs) -> Tensor:
+    """K or V in fp64, with a head for each of Q's where groups of these share one."""
+    t, heads = inputs[name].double(), inputs["q"].shape[-3:-2]
+    return t.repeat_interleave(heads[0] // t.shape[-3], dim=-3) if heads else t
 
 
 def _alpha(inputs: Inputs) -> float:
@@ -97,7 +107,7 @@ def _alpha(inputs: Inputs) -> float:
 
 def _o_of(weights: Tensor, inputs: Inputs) -> Tensor:
     """O = P V."""
-    return weights @ inputs["v"].double()
+    return weights @ _for_heads("v", inputs)
 
 
 def _dv_of(weights: Tensor, inputs: Inputs) -> Tensor:

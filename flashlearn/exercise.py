@@ -160,8 +160,8 @@ class HowExplained:
     may still make: formulas that a diagnosis tries after them. `explain(outcomes, answer)` says what cases
     that came out wrong amount to where no named mistake does: a flashlearn.outcome.Finding.
     `quantities(inputs)` gives what a right kernel's tiles hold on the way (flashlearn.quantity), by which
-    the first value that departs is found, or None for a case in which it cannot be told; not where `unsolved(answer)` holds: then finding that line is
-    the exercise. `weights` says how P is read out of an
+    the first value that departs is found, or None for a case in which it cannot be told; not where
+    `unsolved(answer)` holds: then finding that line is the exercise. `weights` says how P is read out of an
     attention kernel (flashlearn.explaining.weights.Readout).
     """
 

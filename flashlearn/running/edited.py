@@ -80,8 +80,8 @@ def made_from(
     """The function with other `texts` in place of some of its sections `found`, as long as the block lasts.
 
     The learner's namespace stays as it is: what is made anew lives in a copy of it. Raises whatever the text
-    raises when it is run, IndexError for a section that there is not, ValueError for no text and TypeError for a function that holds
-    on to variables of another one.
+    raises when it is run, IndexError for a section that there is not, ValueError where there is no text, and
+    TypeError for a function that holds on to variables of another one.
     """
     original = inspect.unwrap(function)
     if original.__closure__:

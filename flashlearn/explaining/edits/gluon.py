@@ -1,4 +1,4 @@
-"""Edits of Gluon kernels: operands of a WGMMA turned round, and what other edits make of Gluon's own names."""
+"""Edits of Gluon kernels: operands of a WGMMA turned round, and other edits in Gluon's own names."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ FOLDED = {
     ),
     "alpha comes last": Mistake(
         "The maximum and the mask are those of x, and alpha comes after them. For alpha < 0 the largest x is "
-        "the smallest score, and the −∞ of what is hidden, or of the first maximum, becomes +∞; for alpha = 0 "
-        "it becomes NaN.",
+        "the smallest score, and the −∞ of what is hidden, or of the first maximum, becomes +∞; for alpha = "
+        "0 it becomes NaN.",
         "Put alpha's sign into x before the maximum is taken, and a positive factor after it.",
         **made(fold, "alpha comes last"),
     ),

@@ -123,7 +123,7 @@ def cudnn_backward(
 
 
 def backward_quantities(given: Inputs) -> quantities.Quantities | None:
-    """What the tiles of a right kernel hold; None where gradients of K and V are sums over groups of heads."""
+    """What a right kernel's tiles hold; None where the gradients of K and V are sums over groups of heads."""
     if given["q"].shape[1] != given["k"].shape[1]:
         return None
     rest = {name: value for name, value in given.items() if name != "causal"}

@@ -23,6 +23,8 @@ ENOUGH, NOT_A_NUMBER = 16, 4
 """Numbers that each of two mistakes must change, for the other alone not to be the explanation. What
 is no number for the pair alone counts four times: rounding does not make it."""
 
+AT_LEAST = 6
+"""So many where the wrong cases have few numbers, and half of these."""
 
 STEPS, NUMBERS, TRIAL = 8.0, 1024.0, 10.0
 """A formula costs so many units whatever its size, one more for so many numbers; a pair that fits in one case
@@ -76,10 +78,14 @@ def combinations(
 def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Outcome]) -> bool:
     """True if neither mistake alone gives what the two give: each changes enough finite numbers."""
     tile = _tile(pair.compute)
+    numbers = sum(
+        c.expected.numel() for o in failing for c in o.outputs if isinstance(c.expected, torch.Tensor)
+    )
+    enough = min(ENOUGH, max(AT_LEAST, numbers // 2))
     for part in pair.parts:
         at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
         alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)
-        if sum(_changed(predictions, pair, alone, outcome) for outcome in failing) < ENOUGH:
+        if sum(_changed(predictions, pair, alone, outcome) for outcome in failing) < enough:
             return False
     return True
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+import torch
+
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.choosing import SPECIFIC, between_them, finding, mostly, whole
 from flashlearn.explaining.combined import Patience, both_needed, combinations
@@ -19,6 +21,9 @@ from flashlearn.explaining.comparable import comparable, is_unfit, size
 from flashlearn.explaining.explanations import Explanation, Question, explanation_of
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.outcome import Finding, Outcome, Status
+
+FEW = 4
+"""With fewer numbers than this nearly every pair of mistakes could be told apart from no other."""
 
 PATIENCE = 10000.0
 """Work (`combined.Patience`) that is spent on pairs with a mistake that shows, and again on all pairs."""
@@ -69,6 +74,16 @@ def _unexplained(failing: list[Outcome], explanations: list[Explanation]) -> Out
     return next(open_to, failing[0])
 
 
+def _telling(failing: list[Outcome]) -> Outcome:
+    """The first wrong case; where that has next to no numbers, the one with the most of them."""
+
+    def numbers(outcome: Outcome) -> int:
+        bad = (c.expected for c in outcome.outputs if not c.ok)
+        return sum(x.numel() for x in bad if isinstance(x, torch.Tensor))
+
+    return failing[0] if numbers(failing[0]) >= FEW else max(failing, key=numbers)
+
+
 def _at_once(
     predictions: Predictions,
     explanations: list[Explanation],
@@ -83,7 +98,7 @@ def _at_once(
     half = sorted((a for a in explanations if a.numbers >= SPECIFIC), key=lambda a: -len(a.explained))
     anchors = list(dict.fromkeys(a.name for a in half))[:3]
     known = combinations(predictions, _unexplained(failing, half), Patience(PATIENCE), anchors)
-    every = combinations(predictions, failing[0], Patience(PATIENCE))
+    every = combinations(predictions, _telling(failing), Patience(PATIENCE))
     for candidate in chain(known if half else (), every):
         explanation = explanation_of(predictions, candidate, judged, failing, whole=True)
         fits = (

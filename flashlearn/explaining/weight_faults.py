@@ -111,17 +111,22 @@ def missing(w: Weights, outcome: Outcome) -> Finding | None:
     whole = bool((missing == (telling & columns[None, :])).all())
     first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
     told = telling.any(0).nonzero().flatten()
-    loop = w.scans == "keys"
+    facts = {"case": case, "loop": w.scans == "keys", "counted": _counted(outcome)}
     if whole and first > 0 and w.tile_at(first) and bool(columns[told][told >= first].all()):
-        return Finding("last keys get no weight", {"first": first, "case": case, "loop": loop}, called=LAST)
+        return Finding("last keys get no weight", {"first": first, **facts}, called=LAST)
     if whole and w.tile_at(last + 1) and bool(columns[told][told <= last].all()):
-        return Finding("first keys get no weight", {"last": last, "case": case, "loop": loop}, called=FIRST)
+        return Finding("first keys get no weight", {"last": last, **facts}, called=FIRST)
     rows = missing.any(1)
     if bool((missing == (telling & rows[:, None])).all()):
         return _missing_rows(w, telling, rows, case)
     if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
         return Finding("diagonal tiles", {"pair": (i, j), "case": case})
     return None
+
+
+def _counted(outcome: Outcome) -> bool:
+    """True where LSE is right: then every key was read, and counted in it."""
+    return any(check.name == "lse" and check.ok for check in outcome.outputs)
 
 
 def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Finding | None:

@@ -63,7 +63,7 @@ class Edited:
 
     `section` counts those of flashlearn.running.edited; `more` are other sections, each with its text.
     Outputs are all that is told, and that something was raised. An edit may make a loop that never ends: the
-    call ends after `most` accesses to memory, the same on every machine, and `limit` is for loops without any.
+    call ends after `most` accesses to memory, the same on every machine; `limit` is for loops without any.
     """
 
     section: int

@@ -42,9 +42,12 @@ def suspects(found: Sequence[Section], outputs: Sequence[str], outcomes: Sequenc
 
 
 def _named_after(found: Sequence[Section], outputs: Sequence[str], bad: set[str]) -> Lines:
-    """The lines with a name that begins with a wrong output's, as `dq_tile` does, where others are right."""
+    """In Gluon kernels, whose stores have no pointers, lines with a name that begins with a wrong output's.
+
+    There `dq_tile` is what goes to dq. Where every output is wrong that says nothing.
+    """
     lines: Lines = [set() for _ in found]
-    if bad == set(outputs):
+    if bad == set(outputs) or not any("@gluon" in section.text for section in found):
         return lines
     for i, section in enumerate(found):
         for node in ast.walk(ast.parse(section.text)):

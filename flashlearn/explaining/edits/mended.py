@@ -29,7 +29,8 @@ STRAY = 3_000
 """The same where the text's own are not known."""
 
 SHARE, ALWAYS = 3, 100
-"""No run takes more than one part in so many of the work that is left, but for so much, and twice its own."""
+"""With a second edit no run takes more than a part in so many of the work that is left, but for so much, and
+twice its own."""
 
 FORMULAS = 400
 """So many runs of edited formulas."""
@@ -103,8 +104,9 @@ class Numbers:
 
     def _evidence(self, section: int, text: str, outcome: Outcome) -> Evidence:
         others = tuple(one for one in self.kept if one[0] != section)
-        share = max(ALWAYS, int(self.left / SHARE), int(2 * _cost(outcome)))
-        most = min(_most(outcome), share)
+        most = _most(outcome)
+        if self.kept:
+            most = min(most, max(ALWAYS, int(self.left / SHARE), int(2 * _cost(outcome))))
         how = Edited(section, text, outcome.case.seed, most, more=others)
         return self.answer.run(self._given(outcome.case), how)
 

@@ -149,6 +149,8 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
         for name in uses if looped else ():
             for factor in _rescalers(known) if target in known.values else ():
                 yield text.edit("not rescaled", name, f"({target} * {factor})")
+        if looped:
+            yield from _old_alone(text, statement.value, target)
         if target in known.values:
             yield from _summands(text, statement.value, known)
         yield from _parts(text, statement.value, known, kernel)
@@ -161,6 +163,19 @@ def _one(text: Text, statement: ast.stmt, known: Families, kernel: bool, looped:
 def _is_bound(value: ast.expr) -> bool:
     """True for what limits a loop: without it a kernel may be right, and does too much."""
     return isinstance(value, ast.Call) and name_of(value) in ("minimum", "maximum", "min", "max", "cdiv")
+
+
+def _old_alone(text: Text, value: ast.expr, target: str) -> Iterator[Edit]:
+    """`acc = tl.dot(p, v, acc) * factor`: the factor belongs to the old value that the call adds to."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+        return
+    for call, factor in ((value.left, value.right), (value.right, value.left)):
+        for old in getattr(call, "args", ()):
+            if isinstance(call, ast.Call) and text.of(old) == target:
+                begin, end, (start, behind) = *text.span(call), text.span(old)
+                head, tail = (text.raw[a:b].decode() for a, b in ((begin, start), (behind, end)))
+                put = f"{head}{target} * {bracketed(factor, text.of(factor))}{tail}"
+                yield text.edit("brackets", value, put)
 
 
 def _summands(text: Text, value: ast.expr, known: Families) -> Iterator[Edit]:

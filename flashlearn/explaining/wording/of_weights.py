@@ -43,8 +43,17 @@ def _first_pair(case: str, pair: Pair, last: int | None) -> str:
 
 
 @kind("last keys get no weight")
-def last_keys(first: int, case: str, loop: bool) -> Said:
-    """The last tile of keys is left out; a `loop` goes over keys, or each has its program."""
+def last_keys(first: int, case: str, loop: bool, counted: bool = False) -> Said:
+    """The last tile of keys is left out; a `loop` goes over keys, or each has its program.
+
+    Where they are `counted` in a right LSE, it is read, and lost on its way into O.
+    """
+    if counted:
+        return Said(
+            f"The keys from {first} on are counted in LSE, which is right, but have no weight in O (case "
+            f"{case}).",
+            "What becomes of P V of the last tile, between the product and the store?",
+        )
     return Said(
         f"No query gives weight to the keys from {first} on (case {case}): the last tile is left out.",
         "Where does the loop over keys end?" if loop else "How many programs are there along the keys?",
@@ -52,8 +61,14 @@ def last_keys(first: int, case: str, loop: bool) -> Said:
 
 
 @kind("first keys get no weight")
-def first_keys(last: int, case: str, loop: bool) -> Said:
-    """The first tile of keys is left out."""
+def first_keys(last: int, case: str, loop: bool, counted: bool = False) -> Said:
+    """The first tile of keys is left out, or lost on its way into O where a right LSE has `counted` it."""
+    if counted:
+        return Said(
+            f"The keys 0 to {last} are counted in LSE, which is right, but have no weight in O (case "
+            f"{case}).",
+            "In the first tile the factor for the old maximum is exp(−∞ − m) = 0. What is multiplied by it?",
+        )
     return Said(
         f"No query gives weight to the keys 0 to {last} (case {case}): the first tile is left out.",
         "Where does the loop over keys begin?" if loop else "Which keys does program 0 have?",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import torch
-import torch.nn.functional as F
-from torch import Tensor
-
 from flashlearn.exercise import Earlier, Mistake
 from flashlearn.lessons.lesson_09_into_pytorch import training
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.autograd import KEPT_TOGETHER, passes
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.strides import forward
+from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.training_run import training_run
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_kernels import faulty_launcher
 from flashlearn.lessons.shared.faulty_formulas.faults import ways
 from flashlearn.running.answer import Answer
@@ -226,68 +221,53 @@ ATTENTION = {
 # ---------------------------------------------------------------- training runs that go wrong
 
 
-def unmasked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention that sees the future."""
-    return F.scaled_dot_product_attention(q, k, v)
-
-
-def _run(
-    attention: Callable = training.sdpa,
-    shifted: int = 1,
-    clears: bool = True,
-    notes_after: bool = False,
-    steps: bool = True,
-) -> Callable[..., Tensor]:
-    """The training loop with one thing changed."""
-
-    def run(size: training.Size, start: Tensor, batches: Tensor) -> Tensor:
-        with torch.enable_grad(), training.one_thread():
-            model = training.Transformer(size, start)
-            adam = training.optimizer(model)
-            losses = []
-            for batch in batches:
-                read, wanted = batch[:, :-1], batch[:, shifted : shifted + size.context]
-                loss = F.cross_entropy(model(read, attention).flatten(0, 1), wanted.flatten())
-                if clears:
-                    adam.zero_grad()
-                loss.backward()
-                if steps:
-                    adam.step()
-                if notes_after:
-                    loss = F.cross_entropy(model(read, attention).flatten(0, 1), wanted.flatten())
-                losses.append(loss.detach())
-            return torch.stack(losses)
-
-    return run
-
+_trained = ways(training_run)
 
 TRAINING = {
     "the model sees the future": Mistake(
         "This is the curve of a model whose attention is not causal: every position sees the character that "
         "it is to predict.",
         "`flash_attention(q, k, v, causal=True)`: the model passes q, k and v, and nothing about a mask.",
-        wrong=_run(unmasked),
+        **_trained("no mask"),
     ),
     "targets not shifted": Mistake(
         "The model is asked for the character that it has just read.",
         "Position i reads `batch[:, i]` and is to predict `batch[:, i + 1]`.",
-        wrong=_run(shifted=0),
+        **_trained("targets not shifted"),
     ),
     "gradients pile up": Mistake(
         "The first losses are right, and from then on every step adds its gradient to those of all steps "
         "before: backward() adds to .grad, it does not replace it.",
         "`adam.zero_grad()` before each `loss.backward()`.",
-        wrong=_run(clears=False),
+        **_trained("gradients pile up"),
     ),
     "losses noted after the step": Mistake(
         "Each loss is that of the batch after the step that learnt from it.",
         "Note the loss that the step is made from, before it.",
-        wrong=_run(notes_after=True),
+        **_trained("noted after the step"),
     ),
     "no step": Mistake(
         "These are the losses of the parameters at the start, for every batch: nothing was learnt.",
-        "`adam.step()` after `loss.backward()`. And is `optimizer` given the model that is trained?",
-        wrong=_run(steps=False),
+        "`adam.step()` after `loss.backward()`, with the gradients still there. And is `optimizer` given the "
+        "model that is trained?",
+        **_trained("no step"),
+    ),
+    "logits reshaped instead of transposed": Mistake(
+        "The logits were reshaped to (B, characters, S): that deals the same numbers out anew, and mixes "
+        "positions with characters.",
+        "Swap the two axes, `logits.mT`, or flatten logits and targets.",
+        **_trained("logits reshaped"),
+    ),
+    "a new optimiser for every step": Mistake(
+        "Adam forgets its moments before every step: these are the losses of an optimiser that is made anew "
+        "each time.",
+        "Make it once, before the loop.",
+        **_trained("new optimiser"),
+    ),
+    "losses summed": Mistake(
+        "Each loss is the sum over all positions, not their mean.",
+        "What does `F.cross_entropy` do without `reduction`?",
+        **_trained("losses summed"),
     ),
 }
 

@@ -102,6 +102,7 @@ def quantized(x: Tensor, block_m: int, block_n: int, faults: Faults = NONE) -> t
     values = wide * each if "multiplied" in faults else wide if "not scaled" in faults else wide / each
     values = values.clamp(-LARGEST, LARGEST)
     scales = 1 / scales if "inverse" in faults else scales
+    scales = scales.T.reshape(scales.shape) if "by columns" in faults else scales
     return (values if x.dtype == torch.float64 else values.to(torch.float8_e4m3fn)), scales
 
 

@@ -33,6 +33,11 @@ QUANTIZE = {
         "Whoever reads the result multiplies by the scale.",
         **of_blocks("inverse"),
     ),
+    "scales laid out by columns": Mistake(
+        "The scales lie in the order of columns: block (i, j) stores its own at i + j · rows of blocks.",
+        "scales is contiguous, rows first: how far apart are the scales of the blocks (i, j) and (i + 1, j)?",
+        **of_blocks("by columns"),
+    ),
     "scaled to 1": Mistake(
         "The scale is the largest magnitude itself, so values lie between −1 and 1. e4m3 reaches 448: of its "
         "exponents above 0 none is used.",

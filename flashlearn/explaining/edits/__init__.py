@@ -28,7 +28,12 @@ from flashlearn.explaining.edits.operators import (
     swapped,
 )
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
-from flashlearn.explaining.edits.statements import exchanged_names, in_statements, missing_twins
+from flashlearn.explaining.edits.statements import (
+    exchanged_names,
+    in_statements,
+    missing_twins,
+    shared_offsets,
+)
 from flashlearn.explaining.edits.twins import twins
 from flashlearn.explaining.edits.unguarded import guarded
 
@@ -59,6 +64,8 @@ def edits_of(written: str) -> list[Edit]:
             for edit in of_products(text, function):
                 found[edit.start, edit.end, edit.put] = edit
         heads = head_names(function)
+        for edit in shared_offsets(text, function, known) if kernel else ():
+            found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in missing_twins(text, function, known) if kernel else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in exchanged_names(text, function, heads - {*known.parameters}) if kernel else ():

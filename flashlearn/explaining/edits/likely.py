@@ -164,7 +164,7 @@ def ordered(
     weights = STRAY if astray else EVERYWHERE if everywhere else BY_TAG.get(tag, {})
     races = astray and all(o.status is not Status.OUT_OF_BOUNDS for o in outcomes)
     about = ABOUT_RACE if races else ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
-    masked, several = _only_causal(outcomes), _only_with_heads(outcomes)
+    masked, several = _only_causal(outcomes), tag != "strided" and _only_with_heads(outcomes)
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Set
 
 from flashlearn.explaining.edits.call_edits import name_of
@@ -40,6 +41,30 @@ def _laid_out(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit
             new = {n.id: _of_tensor(n.id, one, other) for n in mine}
             if other != one and set(new.values()) <= {*known.strides} and _may_be_of(other, statement, known):
                 yield text.edit("strides", statement, _renamed(text, statement, mine, new))
+
+
+def shared_offsets(text: Text, function: ast.FunctionDef, known: Families) -> Iterator[Edit]:
+    """An offset made of one tensor's strides, written out with those of the tensor that it is used for."""
+    made = {
+        node.targets[0].id: node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for node in ast.walk(function):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+            continue
+        pointer, offset = getattr(node.left, "id", ""), getattr(node.right, "id", "")
+        if pointer not in known.pointers or offset not in made or known.assigned[offset] != 1:
+            continue
+        names = [n for n in ast.walk(made[offset]) if isinstance(n, ast.Name) and n.id in known.strides]
+        tensors = {_tensor_of(n.id) for n in names}
+        mine = re.sub(r"_?(ptrs?|pointer)$", "", pointer).lower()
+        if len(tensors) != 1 or mine in tensors:
+            continue
+        new = {n.id: _of_tensor(n.id, next(iter(tensors)), mine) for n in names}
+        if set(new.values()) <= {*known.strides}:
+            put = _renamed(text, made[offset], names, new)
+            yield text.edit("strides", node.right, f"({put})", 0, "strides")
 
 
 def _without_stride(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:

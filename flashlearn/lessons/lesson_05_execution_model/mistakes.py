@@ -192,6 +192,8 @@ def budget(
     accumulator = right.accumulator_registers(block_m, block_n, warps)
     if "per warp" in faults:
         accumulator *= right.WARP
+    if "accumulator of the inputs' size" in faults:
+        accumulator *= sp.Rational(size, 4)
     shared = block_m * block_k + block_k * block_n
     shared *= 1 if "elements" in faults else size
     shared *= 1 if "one buffer" in faults else buffers
@@ -244,6 +246,12 @@ BUDGET = {
         "thread holds.",
         "BLOCK_M · BLOCK_N numbers over 32 · warps threads.",
         **made(budget, "per warp"),
+    ),
+    "accumulator of the inputs' size": Mistake(
+        "Your accumulator's numbers are as large as the inputs'. They are fp32 whatever these are: four "
+        "bytes, one register, for each.",
+        "BLOCK_M · BLOCK_N over 32 · warps threads, and nothing about size.",
+        **made(budget, "accumulator of the inputs' size"),
     ),
     "limited by shared memory alone": Mistake(
         "Registers do not limit your occupancy, though here they run out first. They are handed out to every "

@@ -245,8 +245,8 @@ def shares_the_work(answer: Answer, earlier: Earlier) -> str:
     if done < 2 * blocks * 4 * 2 * 16 * 16 * case.sizes["D"]:
         return ""
     return (
-        "The outputs are right now, but each program still computes the whole sum, and what is too much is "
-        "divided away again. That treats the symptom: let each program scan only its share of the tiles."
+        "The outputs are right now, but each of the programs that share a block still computes the whole "
+        "sum. That treats the symptom: let each of them scan only its share of the tiles."
     )
 
 

@@ -181,11 +181,17 @@ OF_THE_FORWARD_PASS = (
     "not divided by l",
     "LSE without m",
     "LSE without log l",
+    "mask before alpha",
+    "alpha folded into the maximum",
     "K and V of the first head",
+    "padded keys are not masked",
+    "no causal mask",
     "the diagonal is hidden",
     "one key too many",
     "top-left alignment",
+    "loop end without S_k − S_q",
     "rows that see nothing are NaN",
+    "a finite number for −inf",
 )
 OLDER_FORWARD = {
     **{name: _forwards[name] for name in OF_THE_FORWARD_PASS},

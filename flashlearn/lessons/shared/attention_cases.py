@@ -12,6 +12,9 @@ from flashlearn.lessons.shared import reference
 
 FP16, BF16 = torch.float16, torch.bfloat16
 
+OF_SEVERAL_LAYOUTS = ("three layouts", "each tensor laid out its own way")
+"""Kinds of data whose tensors do not all lie in memory as the sizes say."""
+
 
 def attention_case(
     S_q: int,
@@ -37,6 +40,7 @@ def attention_case(
         "heads": B * H > 1,
         "padded D": bool(D & (D - 1)),
         "large": magnitude > 2,
+        "strided": "layout" in more or more.get("data") in OF_SEVERAL_LAYOUTS,
         "GPU": bool(more.get("gpu")),
     }
     chosen = frozenset(tag for tag, on in tags.items() if on)

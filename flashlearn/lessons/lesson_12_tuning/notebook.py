@@ -211,7 +211,8 @@ print("alpha   0: a hidden product times the factor is", float(torch.tensor(-mat
 #
 # One row's statistics, by themselves: $x$ `[M, N]` holds products that no scale has met; row $i$ counts its first
 # `lengths[i]` columns, none perhaps; $\alpha$ is any number. Return $\log \sum_j e^{\alpha x_{ij}}$, natural, in fp32,
-# in one scan over tiles. Each product meets one factor. A row without columns gives $-\infty$.
+# in one scan over tiles. Per product one multiplication, so $\alpha$ and $\log_2 e$ are one factor. A row without columns
+# gives $-\infty$.
 
 # %% exercise="folded_logsumexp"
 # INCLUDE: flashlearn/lessons/lesson_12_tuning/folded.py:folded_logsumexp_kernel
@@ -385,6 +386,9 @@ assert made["descriptors"]["64-bit integers"] < made["two loops"]["64-bit intege
 # those; in registers, in fp32, the scores and the sum for $O$, shared by $32 \cdot \mathrm{warps}$ threads.
 #
 # ### Exercise 3: `forward_budget` · warm-up
+#
+# Return `(shared, accumulators)`: the bytes of shared memory, where a number takes `size` bytes, and the fp32 numbers that
+# each thread holds, as an exact fraction (`sp.Rational`).
 
 
 # %% exercise="forward_budget"

@@ -532,7 +532,8 @@ for line in ("the wait for the tiles", "the wait for the product", "the fence"):
 # ### Exercise 3: `wgmma_matmul` · core
 #
 # $a$ `[M, K]` and $b$ `[K, N]` in fp16 or bf16, sums in fp32, result like $a$. A program owns a tile of $128 \times 128$; eight warps, two warpgroups, which
-# share everything. Leave one product under way. The rest of $K$ costs no thought: beyond the tensor TMA brings zeros.
+# share everything. Leave one product under way. The given lines before the loop have asked for the first `STAGES - 2` tiles:
+# go on from there. The rest of $K$ costs no thought: beyond the tensor TMA brings zeros.
 
 # %% exercise="wgmma_matmul"
 # INCLUDE: flashlearn/kernels/gluon/wgmma_matmul.py:fetch

@@ -162,7 +162,7 @@ class HowExplained:
     `quantities(inputs)` gives what a right kernel's tiles hold on the way (flashlearn.quantity), by which
     the first value that departs is found, or None for a case in which it cannot be told; not where
     `unsolved(answer)` holds: then finding that line is the exercise. `weights` says how P is read out of an
-    attention kernel (flashlearn.explaining.weights.Readout).
+    attention kernel (flashlearn.explaining.weights.Readout), or in which ways, each for an output.
     """
 
     mistakes: Mapping[str, Mistake] = field(default_factory=dict)

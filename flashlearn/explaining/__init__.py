@@ -114,6 +114,8 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     finding = _with_line(exercise, finding, outcomes, answer)
     if not settled(finding):
         finding = _mended(exercise, finding, outcomes, answer)
+    elif _by_nan_alone(exercise, finding, wrong):
+        finding = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes) or finding
     if finding is None or finding.kind in WHERE:
         finding = attempted(exercise, "by precision", _by_precision, exercise, outcomes, answer) or finding
     return finding
@@ -146,19 +148,26 @@ def _unless_born_elsewhere(
     exercise: Exercise, finding: Finding | None, wrong: list[Outcome], answer: Answer
 ) -> Finding | None:
     """The birth of the NaN in place of a mistake whose NaN come from another operation."""
-    declared = exercise.known.get(finding.mistake) if finding is not None else None
-    if declared is None or declared.wrong is None or exercise.kind is not Kind.KERNEL:
+    if not _by_nan_alone(exercise, finding, wrong):
         return finding
-    if any(_wrong_numbers(check) for o in wrong for check in o.outputs):
-        return finding  # numbers have spoken for it, and not NaN alone
     birth = attempted(exercise, "birth of a NaN", nan_born, exercise, wrong, answer)
     if birth is None or birth.kind != "birth":
         return finding
     case = next(o.case for o in wrong if o.case.name == birth.facts["case"])
     inputs = exercise.inputs(case, case.generator())
-    theirs = first_birth(declared.wrong, inputs)  # which gave just these numbers a moment ago
+    theirs = first_birth(
+        exercise.known[finding.mistake].wrong, inputs
+    )  # which gave just these numbers a moment ago
     everywhere = birth.facts["count"] == birth.facts["total"]
     return birth if theirs and another(theirs, birth.facts["birth"], everywhere) else finding
+
+
+def _by_nan_alone(exercise: Exercise, finding: Finding | None, wrong: list[Outcome]) -> bool:
+    """Whether no number speaks for a declared mistake of a kernel: many end in the same NaN."""
+    declared = exercise.known.get(finding.mistake) if finding is not None else None
+    if declared is None or declared.wrong is None or exercise.kind is not Kind.KERNEL:
+        return False
+    return not any(_wrong_numbers(check) for o in wrong for check in o.outputs)
 
 
 def _mended(

@@ -12,7 +12,7 @@ from flashlearn.interpreter.unrounded import COMPUTED, HALF, ROUNDED
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.circumstances import Called, Observed
 
 FILLERS = (0.0, -math.inf)
 MARKS = (80.0, 112.0)
@@ -110,11 +110,12 @@ def _rounds(exercise: Exercise, wrong: list[Outcome], seen: list[Outcome], answe
 
 
 def _summed(exercise: Exercise, case: Case, line: int, answer: Answer) -> str:
-    """The name of half precision that a line makes of itself and something more, or nothing."""
+    """The name of half precision that a line makes of itself and something more, repeatedly; or nothing."""
     how = Observed(case.seed, values=True, limit=exercise.judged.time_limit)
     events = answer.run(exercise.inputs(case, case.generator()), how).events
-    there = (e for e in events if e.site.line == line and e.site.name in e.site.reads)
-    return next((e.site.name for e in there if e.array.dtype in HALF), "")
+    there = [e for e in events if e.site.line == line and e.site.name in e.site.reads]
+    again = len(there) > len({e.program for e in there})
+    return next((e.site.name for e in there if again and e.array.dtype in HALF), "")
 
 
 # ---------------------------------------------------------------- where a NaN is born
@@ -125,6 +126,8 @@ MEMORY = ("masked load without other", "uninitialised memory")
 
 def nan_born(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
     """The operation from which the non-finite numbers of the outputs stem, if it is one and the same."""
+    if exercise.kind is Kind.TORCH:
+        return _born_in_torch(exercise, wrong, answer)
     if exercise.kind is not Kind.KERNEL:
         return None
     found: list[tuple[Birth, OutputCheck, Outcome, Births]] = []
@@ -141,6 +144,23 @@ def nan_born(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Findin
         return None
     birth, check, outcome, births_seen = found[0]
     return _born_finding(birth, check, outcome, births_seen, len(suspects))
+
+
+def _born_in_torch(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """The same of a formula: the line in which torch makes the first NaN, if it is one and the same."""
+    suspects = [o for o in wrong if _not_finite(o)]
+    if not suspects or len(suspects) < len(wrong) or exercise.judged.call is not None:
+        return None
+    seen = []
+    for outcome in sorted(suspects, key=lambda o: o.seconds)[:3]:
+        how = Called(exercise.judged.time_limit, births=True)
+        evidence = answer.run(exercise.inputs(outcome.case, outcome.case.generator()), how)
+        seen.append((*evidence.born, outcome))
+    kind, place, outcome = seen[0]
+    if not kind or place is None or len({(k, p and p.line) for k, p, _ in seen}) > 1:
+        return None
+    check = next(c for c in outcome.outputs if _comparable(c) and _stray(c).any())
+    return _born_finding(Birth(0, kind, place), check, outcome, Births(), len(suspects))
 
 
 def _not_finite(outcome: Outcome) -> bool:

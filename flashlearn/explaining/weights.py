@@ -1,10 +1,10 @@
 """What a wrong attention kernel attends to: its weights P, read out and compared pair by pair.
 
-The exercise says how to read them (`exercise.explained.weights`, a `Readout`). A pair that gets weight and
-must not is a leak, a pair that gets none and must is missing, and weights that differ by a factor tell which
-number is wrong. Nothing is said before the reading has proved itself: what was read must foretell what the
-kernel returns for other inputs, and a hidden pair has weight only if moving what it hides moves the result.
-Kernels are read without the roundings of half precision, which are no weights.
+The exercise says how to read them (`exercise.explained.weights`, a `Readout`, or several). A pair that gets
+weight and must not is a leak, a pair that gets none and must is missing, and weights that differ by a
+factor tell which number is wrong. Nothing is said before the reading has proved itself: what was read must
+foretell what the kernel returns for other inputs, and a hidden pair has weight only if moving what it hides
+moves the result. Kernels are read without the roundings of half precision, which are no weights.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Readout:
     `read(launcher, inputs)` gives P, `right_of(inputs)` the right P and S and which pairs are visible. Of the
     outputs, `output(returned)` shows the weights: for `probe(inputs)` it is `made_of(P, inputs)`, and adding
     to row j (or i) of the input `moved`, for `by` "key" (or "query"), changes the rows of the other side to
-    which P gives weight. `scans` is what a program of this kernel scans, "keys" or "queries".
+    which P gives weight. `scans` is what a program of this kernel scans, "keys" or "queries"; `shows` is the
+    name of that output, where there may be several ways of reading.
     """
 
     read: Callable[[Callable[..., Any], Inputs], Tensor]
@@ -48,6 +49,7 @@ class Readout:
     moved: str
     by: str
     scans: str
+    shows: str = ""
 
 
 class Stopped(Exception):
@@ -56,12 +58,23 @@ class Stopped(Exception):
 
 def weights_finding(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
     """What the weights of the smallest telling case show, if they are wrong in a way that has a name."""
-    if exercise.explained.weights is None:
-        return None
+    ways = exercise.explained.weights or ()
+    several = isinstance(ways, tuple)
+    bad = {check.name for outcome in wrong for check in outcome.outputs if not check.ok}
+    for readout in ways if several else (ways,):
+        if several and readout.shows not in bad:
+            continue
+        finding = _read(exercise, readout, wrong, answer)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _read(exercise: Exercise, readout: Readout, wrong: list[Outcome], answer: Answer) -> Finding | None:
     for outcome in sorted(wrong, key=_usefulness)[:4]:
         if not 64 <= _pairs(outcome) <= LARGEST:
             continue
-        reading = CaseReading(exercise, outcome, answer)
+        reading = CaseReading(exercise, readout, outcome, answer)
         found = reading.weights()
         for look in (leak, missing, rows, scaled) if found is not None else ():
             finding = look(found, outcome)
@@ -84,9 +97,8 @@ def _pairs(outcome: Outcome) -> int:
 class CaseReading:
     """One case of one answer, called with inputs that bring out its weights."""
 
-    def __init__(self, exercise: Exercise, outcome: Outcome, answer: Answer):
-        self.outcome, self.answer = outcome, answer
-        self.readout: Readout = exercise.explained.weights
+    def __init__(self, exercise: Exercise, readout: Readout, outcome: Outcome, answer: Answer):
+        self.outcome, self.answer, self.readout = outcome, answer, readout
         self.inputs = exercise.inputs(outcome.case, outcome.case.generator())
         limit = exercise.judged.time_limit
         self.how = Observed(outcome.case.seed, direct=True, unrounded=True, limit=limit)

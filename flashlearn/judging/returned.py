@@ -73,12 +73,16 @@ def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
 
 
 def harm(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...], str]:
-    """What the launcher did to its inputs, or with their memory: the fault and a sentence; else nothing."""
+    """What the launcher did to its inputs, or with their memory: the fault and a sentence; else nothing.
+
+    A formula may return an input as it is, where that is the answer.
+    """
+    kernel = exercise.kind is Kind.KERNEL
     if evidence.changed:
-        name = evidence.changed[0]
-        sentence = f"The launcher changed its input {name}: inputs must be as they were afterwards."
+        name, who = evidence.changed[0], "launcher" if kernel else "function"
+        sentence = f"The {who} changed its input {name}: inputs must be as they were afterwards."
         return ("changed input", name), sentence
-    if len(evidence.outputs) != len(exercise.outputs):
+    if not kernel or len(evidence.outputs) != len(exercise.outputs):
         return (), ""
     for name, out in zip(exercise.outputs, evidence.outputs, strict=True):
         if given := out.memory_of:

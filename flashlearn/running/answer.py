@@ -24,6 +24,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
+from flashlearn.interpreter.torch_births import TorchBirths
 from flashlearn.machine import device
 from flashlearn.running import ahead, compiled, edited, observed, timing
 from flashlearn.running.circumstances import (
@@ -208,15 +209,18 @@ class Here(Answer):
     def _called(self, inputs: Inputs, how: Called) -> Evidence:
         kept: list[int] = []
         hooks = saved_tensors_hooks(_keeps(kept), _as_it_is) if how.saved else contextlib.nullcontext()
+        births = TorchBirths(getattr(getattr(self.function, "__code__", None), "co_filename", ""))
         try:
-            with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks():
+            watched = births if how.births else contextlib.nullcontext()
+            with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks(), watched:
                 returned = self.function(*copies(inputs).values())
         except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
             if by_the_user(error):
                 raise
             return Evidence(raised=raised(error, how.limit, self.function), saved=bool(kept))
         value = plain(returned)
-        return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept))
+        born = (births.kind or "", births.place)
+        return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept), born=born)
 
 
 def answering(exercise: Exercise, function: Answer | Callable[..., Any]) -> Answer:

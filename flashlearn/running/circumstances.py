@@ -22,12 +22,13 @@ class Called:
     """As it is: nothing is observed. `autograd` says whether it is on, or is left as it is with None.
 
     "inference" is torch's inference mode, in which it cannot be switched on again. With `saved` it is noted
-    whether anything was kept for a backward pass.
+    whether anything was kept for a backward pass, with `births` where torch made the first NaN.
     """
 
     limit: float = LIMIT
     autograd: bool | str | None = None
     saved: bool = False
+    births: bool = False
 
 
 @dataclass(frozen=True)

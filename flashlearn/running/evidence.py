@@ -103,7 +103,8 @@ class Evidence:
     `forbidden` and `arithmetic` (what torch computed in the launcher); `births`, `events` and `full`,
     `products`, `overflows` (values that passed 2³¹) and `recording` where they were asked for. `refusals` are
     what triton's front end does not take of the launches so far, where that was asked. `saved` says that
-    something was kept for a backward pass. Of a compiled run: `observation` has the launches, `trespass` is a
+    something was kept for a backward pass, and `born` of which kind torch's first NaN was, and where. Of a
+    compiled run: `observation` has the launches, `trespass` is a
     sentence on guard zones. Of a timed one: `own` are the function's figures, `peers` those of its peers that
     there are here. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
     which it neither worked nor stood in line for a processor, as far as that is known. `accesses` is the
@@ -126,6 +127,7 @@ class Evidence:
     recording: Recording | None = None
     refusals: tuple[FrontEndRefusal, ...] = ()
     saved: bool = False
+    born: tuple[str, Place | None] = ("", None)
     trespass: str = ""
     own: Measured | None = None
     peers: Mapping[str, Measured] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from flashlearn.explaining.edits.operators import (
     subscript,
     swapped,
 )
+from flashlearn.explaining.edits.other_masks import other_masks
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import (
     exchanged_names,
@@ -64,6 +65,8 @@ def edits_of(written: str) -> list[Edit]:
             for edit in of_products(text, function):
                 found[edit.start, edit.end, edit.put] = edit
         heads = head_names(function)
+        for edit in other_masks(text, function, known) if kernel else ():
+            found[edit.start, edit.end, edit.put] = edit
         for edit in shared_offsets(text, function, known) if kernel else ():
             found.setdefault((edit.start, edit.end, edit.put), edit)
         for edit in missing_twins(text, function, known) if kernel else ():

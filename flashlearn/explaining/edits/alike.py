@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.call_edits import name_of
 from flashlearn.explaining.edits.families import Families
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 AXES = 3
 """Axes of a grid."""
@@ -32,6 +32,8 @@ def by_comparison(text: Text, function: ast.FunctionDef, known: Families) -> Ite
             yield from _not_shifted(text, node.args[0], known)
         elif isinstance(node, ast.Assign):
             yield from _no_exponential(text, node.value)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            yield from _whole_blocks(text, node, known)
     names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {*known.parameters}
     for body in _bodies(function):
         yield from _like_neighbours(text, body, names)
@@ -53,6 +55,19 @@ def _number_as_it_is(text: Text, node: ast.BinOp, known: Families) -> Iterator[E
         if isinstance(side, ast.Call) and name_of(side) == "program_id":
             for block in known.blocks:
                 yield text.edit("number as it is", side, f"{text.of(side)} * {block}")
+
+
+def _whole_blocks(text: Text, node: ast.BinOp, known: Families) -> Iterator[Edit]:
+    """A length in whole blocks, `tl.num_programs(0) * BLOCK`, where the length itself is meant."""
+    factors, whole = [node.left, node.right], node.left
+    while isinstance(whole, ast.BinOp) and isinstance(whole.op, ast.Mult):
+        factors, whole = [whole.left, whole.right, *factors[1:]], whole.left
+    counts = [f for f in factors if isinstance(f, ast.Call) and name_of(f) == "num_programs"]
+    blocks = [f for f in factors if isinstance(f, ast.Name) and f.id in known.blocks]
+    if len(counts) == len(blocks) == 1:
+        rest = [bracketed(f, text.of(f)) for f in factors if f not in (counts[0], blocks[0])]
+        for variant, size in enumerate(n for n in known.scalars if n in known.parameters):
+            yield text.edit("another size", node, " * ".join([*rest, size]), variant)
 
 
 def _not_shifted(text: Text, value: ast.expr, known: Families) -> Iterator[Edit]:

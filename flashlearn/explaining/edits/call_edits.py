@@ -91,7 +91,7 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         for argument in node.args:
             yield text.edit("unclipped", node, text.of(argument))
     if name in AROUND and (inner := _inner(node)) is not None:
-        yield text.edit("dropped", node, text.of(inner), 1)
+        yield text.edit("unwrapped", node, text.of(inner))
     if name in RESHAPED and not kernel and isinstance(node.func, ast.Attribute):
         yield text.edit("transposed", node, f"{text.of(node.func.value)}.T")
     if name == "range" and len(node.args) > 1:

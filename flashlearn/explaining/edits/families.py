@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 STRIDE = re.compile(r"stride|^s_?[a-z]{1,2}$", re.I)
 POINTER = re.compile(r"ptrs?$|^(ptr_|p_)|_pointer$")
 CAPITAL = re.compile(r"^[A-Z][a-zA-Z]?$")
-SCALE = re.compile(r"^(a|alpha|beta|c|s)$|scale|alpha", re.I)
+SCALE = re.compile(r"^[acs]$|(?i:^beta$|scale|alpha)")
 ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 
 

@@ -10,13 +10,14 @@ from flashlearn.outcome import Outcome, Status
 
 ODDS: Mapping[str, Sequence[float]] = {
     "other": (30.0, 11.0),
-    "rounded up": (23.0,),
+    "rounded up": (23.0, 1.0),
     "narrow": (20.0,),
     "dtype": (16.0, 6.0),
     "comparison": (12.0, 2.0, 1.0, 1.5),
     "filler": (13.0, 6.0),
     "function": (10.0, 2.0),
     "unmasked": (10.0,),
+    "another mask": (12.0, 1.0),
     "branch": (8.0,),
     "assignment": (8.0, 6.0),
     "statement left out": (6.6, 0.6),
@@ -44,6 +45,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "size": (2.0,),
     "unclipped": (3.0,),
     "taken": (0.7,),
+    "unwrapped": (1.5,),
     "shifted": (1.5,),
     "divisor": (0.8,),
     "one too many": (3.0,),
@@ -91,6 +93,7 @@ STRAY: Mapping[str, float] = {
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     "another size": 2.5,
+    "another mask": 2.5,
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
     **dict.fromkeys(("alike", "line missing", "program axis", "number as it is"), 15.0),
 }
@@ -133,6 +136,9 @@ UNBOUND = ("unclipped", "statement left out", "function")
 FEEDING = 5.0
 """How much likelier it is in a line that makes an operand of the operation that a NaN comes from."""
 
+FILLED = 8.0
+"""And as much again if it is what hidden lanes hold: that shows in every case, and is no matter of sizes."""
+
 OFF_THE_WAY = 0.15
 """How much less likely it is in a line that does not bear on just the outputs that are wrong."""
 
@@ -165,6 +171,7 @@ def ordered(
     races = astray and all(o.status is not Status.OUT_OF_BOUNDS for o in outcomes)
     about = ABOUT_RACE if races else ABOUT_STRAY if astray else ABOUT_STRIDED if tag == "strided" else ABOUT
     masked, several = _only_causal(outcomes), tag != "strided" and _only_with_heads(outcomes)
+    in_full = any(o.status is not Status.PASS and o.case.dtype.itemsize > 2 for o in outcomes)
     rest = OTHERWISE if weights and not astray and not everywhere else 1.0
 
     def odds(section: int, edit: Edit) -> float:
@@ -185,10 +192,12 @@ def ordered(
             likely *= ELSEWHERE
         if bearing and bearing[section] and not lines & bearing[section]:
             likely *= OFF_THE_WAY
+        if in_full and edit.kind in ("narrow", "dtype", "cast") and edit.old.endswith("dtype"):
+            likely *= ELSEWHERE  # that is fp32 there already
         if astray and edit.kind == "comparison" and "=" in edit.new.replace(edit.old, ""):
             likely *= ELSEWHERE  # lets more through, not less
         if feeding and lines & feeding[section]:
-            likely *= FEEDING
+            likely *= FEEDING * (FILLED if edit.kind == "filler" else 1.0)
         return likely * (NEAR if near[section] in lines or bound else 1.0)
 
     # another size makes a kernel right by luck, but for one that leaves out what another part counts with

@@ -30,8 +30,12 @@ COMPUTED = {
 }
 EITHER = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
 IN_ORDER = ast.Sub | ast.Div | ast.MatMult
+ORDERED = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+UNLIKELY = 8
+"""A variant that comes last: whether things are equal is seldom asked the wrong way round."""
 BOUNDS = ast.Call | ast.Constant
 LANES = re.compile(r"arange|program_id|^[A-Z]\w*$")
+OF_BLOCKS = re.compile(r"block|tile|^B|rows|cols|wide|tall|size", re.I)
 NUMBERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
 
 
@@ -39,6 +43,7 @@ def compared(text: Text, node: ast.Compare) -> Iterator[Edit]:
     """Another comparison: one index more or less, or the other way round."""
     old, others = COMPARED.get(type(node.ops[0]), ("", ()))
     for variant, new in enumerate(others if len(node.ops) == 1 else ()):
+        variant = variant if isinstance(node.ops[0], ORDERED) else UNLIKELY
         yield from _operator(text, "comparison", node, node.left, node.comparators[0], old, new, variant)
 
 
@@ -112,7 +117,9 @@ def computed(text: Text, node: ast.BinOp, known: Families, kernel: bool) -> Iter
     if isinstance(node.op, IN_ORDER):
         yield text.edit("order", node, f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}")
     if isinstance(node.op, ast.FloorDiv):
-        yield text.edit("rounded up", node, f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})")
+        of_blocks = bool(OF_BLOCKS.search(right)) or isinstance(node.right, ast.Constant)
+        up = f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})"
+        yield text.edit("rounded up", node, up, int(kernel and not of_blocks))
         yield text.edit("number of tiles", node, f"({left} {old} {right} * {right})")
 
 

@@ -27,7 +27,7 @@ def twins(text: Text, edits: Iterable[Edit]) -> Iterator[Edit]:
     for edit in edits:
         alike.setdefault((edit.kind, edit.variant, _shape(edit)), []).append(edit)
         kind = "narrow" if edit.kind in TYPES else edit.kind
-        same.setdefault((kind, edit.old, edit.new), []).append(edit)
+        same.setdefault((kind, _along(edit.old), _along(edit.new)), []).append(edit)
     groups = [(found, MOST) for found in alike.values()] + [(found, ALIKE) for found in same.values()]
     seen: set[tuple] = set()
     for group, most in groups:
@@ -37,6 +37,11 @@ def twins(text: Text, edits: Iterable[Edit]) -> Iterator[Edit]:
         if 2 <= len(found) <= most and apart and places not in seen:
             seen.add(places)
             yield _together(text, found)
+
+
+def _along(written: str) -> str:
+    """A vector lies along one axis in this tile, and along the other in the next."""
+    return written.replace("[None, :]", "[:, None]")
 
 
 def _shape(edit: Edit) -> str:

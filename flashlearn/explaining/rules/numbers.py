@@ -207,4 +207,15 @@ def precision(clue: Clue) -> Seen:
         "error": check.error,
         "allowed": check.allowed,
         "rms_ratio": check.rms_ratio if noisy else None,
+        "added": _added_in_half(clue),
     }
+
+
+def _added_in_half(clue: Clue) -> str:
+    """The kernel's name for a tensor of half precision that programs add to, if there is one."""
+    seen = clue.outcome.observation
+    for launch in seen.launches if seen is not None else ():
+        for name, kind in launch.signature.items():
+            if kind in ("*fp16", "*bf16") and name in seen.traffic and seen.traffic[name].atomic:
+                return name
+    return ""

@@ -173,11 +173,20 @@ def written_twice(
 
 
 @kind("precision")
-def precision(output: str, error: float, allowed: float, rms_ratio: float | None) -> Said:
-    """Close, but too coarse; with an `rms_ratio` where each number is close enough, and all are not."""
+def precision(output: str, error: float, allowed: float, rms_ratio: float | None, added: str = "") -> Said:
+    """Close, but too coarse; with an `rms_ratio` where each number is close enough, and all are not.
+
+    `added` is a tensor of half precision to which programs add.
+    """
     how = f"off by {error:.2g} where {allowed:.2g} is allowed"
     if rms_ratio is not None:
         how = f"its rms error is {rms_ratio:.2f} times what a sum carried in fp32 may have"
+    if added:
+        return Said(
+            f"{output} is close but too coarse: {how}. Programs add to `{added}` atomically, and it is kept "
+            "in half precision: each addition is rounded.",
+            "Let the launcher hand over fp32 memory to add to, and convert it once when all is done.",
+        )
     return Said(
         f"{output} is close but too coarse: {how}. Some number is rounded on its way there.",
         "What leaves fp32 before the end: a sum, or a factor that is multiplied and cast back to the inputs' "

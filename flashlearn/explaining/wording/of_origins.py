@@ -121,8 +121,8 @@ def _in_one_line(line: int, name: str, mended: str) -> Said:
         )
     return Said(
         f"Line {line} rounds what it computes to half precision. With fp32's digits there alone, {mended}.",
-        "Convert what has been loaded to tl.float32 before this line; a tile is cast back only for a tl.dot, "
-        "and in front of the store.",
+        "Compute in tl.float32 what goes through this line; a tile is cast for a tl.dot alone, and in front "
+        "of the store.",
     )
 
 

@@ -262,6 +262,12 @@ ONE_WALK = {
         "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
         **made(one_walk.dq, "delta is 1"),
     ),
+    "a softmax of each tile": Mistake(
+        "P is a softmax of each tile by itself: the weights of a query sum to 1 in every tile, and not over "
+        "all keys.",
+        "lse knows the whole row: P = exp(S − LSE), tile by tile.",
+        **made(one_walk.dq, "softmax of the tile"),
+    ),
     "only the last tile": Mistake(
         "dQ holds the last tile alone: each tile replaces what was summed.",
         "Add: start the three sums from zero before the loop.",

@@ -84,6 +84,8 @@ def dq(
     for k, v in tiles.at(q.dtype):
         count += 1
         p = torch.exp(alpha * q @ k.T - lse[:, None])
+        if "softmax of the tile" in faults:
+            p = torch.softmax(alpha * q @ k.T, dim=1)
         worth = p * (do @ v.T)
         if "last tile only" in faults:
             worth_of_keys, keys, delta = torch.zeros_like(q), torch.zeros_like(q), torch.zeros_like(delta)

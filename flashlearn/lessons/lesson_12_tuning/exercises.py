@@ -354,7 +354,12 @@ lean_forward = dataclasses.replace(
     judged=dataclasses.replace(tuned_forward.judged, review=keeps_the_budget, real_sizes={}),
     timed=HowTimed(peer=tuned_forward.timed.peer, peer_name=tuned_forward.timed.peer_name, case=TUNED_TIMING),
     solution="flashlearn.lessons.lesson_12_tuning.lean:lean_forward",
-    explained=HowExplained(mistakes=mistakes.LEAN),
+    explained=HowExplained(
+        mistakes=mistakes.LEAN,
+        catalogue=mistakes.OLDER_FORWARD,
+        quantities=cases.forward_quantities,
+        weights=readouts.readout(readouts.forward_weights),
+    ),
     points=2,
     hints=(
         "The check compiles your kernel for an H100, with the blocks that your launcher takes for bf16 at "
@@ -389,7 +394,7 @@ tuned_backward = Exercise(
     ),
     explained=HowExplained(
         quantities=cases.backward_quantities,
-        weights=readouts.readout(readouts.dv_weights),
+        weights=readouts.of_gradients(),
         mistakes=mistakes.BACKWARD,
         catalogue=mistakes.OLDER_BACKWARD,
     ),

@@ -92,7 +92,7 @@ fa3_backward = Exercise(
         work=cases.backward_work,
     ),
     explained=HowExplained(
-        weights=readouts.readout(readouts.dv_weights),
+        weights=readouts.of_gradients(),
         mistakes=backward_mistakes.BACKWARD,
         catalogue=backward_mistakes.OLDER_BACKWARD,
     ),

@@ -62,7 +62,7 @@ def dv_weights(launcher: Launcher, inputs: Inputs) -> Tensor:
 
 def dq_weights(launcher: Launcher, inputs: Inputs) -> Tensor:
     """P [..., S_q, S_k] of a kernel that returns dQ first; half as many keys per call as D has columns."""
-    k, do, alpha = inputs["k"], inputs["do"], inputs["alpha"]
+    k, do, alpha = _for_heads("k", inputs), inputs["do"], inputs["alpha"]
     unit = torch.zeros_like(do)
     unit[..., 0] = 1.0
     step, parts = max(1, k.shape[-1] // 2), []
@@ -71,13 +71,18 @@ def dq_weights(launcher: Launcher, inputs: Inputs) -> Tensor:
         v = torch.zeros_like(inputs["v"])
         v[..., keys, 0] = 1.0
         dq = _first(launcher(**{**inputs, "v": v, "do": unit, "o": torch.zeros_like(inputs["o"])}))
-        parts.append(dq.double() / alpha @ torch.linalg.pinv(k[..., keys, :].double()))
+        parts.append(dq.double() / alpha @ torch.linalg.pinv(k[..., keys, :]))
     return torch.cat(parts, dim=-1)
 
 
 def readout(read: Callable[[Launcher, Inputs], Tensor], causal: bool = False) -> Readout:
     """What `exercise.explained.weights` holds: how to read P out, what proves it, and what is right."""
     return dataclasses.replace(READOUTS[read], right_of=functools.partial(right_weights, causal=causal))
+
+
+def of_gradients(causal: bool = False) -> tuple[Readout, Readout]:
+    """Both ways of reading a kernel that returns dQ first and dV last."""
+    return readout(dv_weights, causal), readout(dq_weights, causal)
 
 
 def right_weights(inputs: Inputs, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -117,7 +122,7 @@ def _dv_of(weights: Tensor, inputs: Inputs) -> Tensor:
 
 def _dq_of(weights: Tensor, inputs: Inputs) -> Tensor:
     """dQ = alpha (P ∘ dP) K where delta is 0."""
-    k, v, do = (inputs[name].double() for name in ("k", "v", "do"))
+    k, v, do = _for_heads("k", inputs), _for_heads("v", inputs), inputs["do"].double()
     return inputs["alpha"] * (weights * (do @ v.mT)) @ k
 
 
@@ -128,13 +133,13 @@ def _without_o(inputs: Inputs) -> Inputs:
 
 READOUTS = {
     forward_weights: Readout(
-        forward_weights, right_weights, _first, dict, _o_of, moved="v", by="key", scans="keys"
+        forward_weights, right_weights, _first, dict, _o_of, moved="v", by="key", scans="keys", shows="o"
     ),
     dv_weights: Readout(
-        dv_weights, right_weights, _last, dict, _dv_of, moved="do", by="query", scans="queries"
+        dv_weights, right_weights, _last, dict, _dv_of, moved="do", by="query", scans="queries", shows="dv"
     ),
     dq_weights: Readout(
-        dq_weights, right_weights, _first, _without_o, _dq_of, moved="v", by="key", scans="keys"
+        dq_weights, right_weights, _first, _without_o, _dq_of, moved="v", by="key", scans="keys", shows="dq"
     ),
 }
 """For each way of reading: what its weights give, and what is moved to see who looks."""

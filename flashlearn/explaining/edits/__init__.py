@@ -77,7 +77,9 @@ def edits_of(written: str) -> list[Edit]:
             found.setdefault((edit.start, edit.end, edit.put), edit)
         branch = _in_causal_branch(function)
         for at, edit in found.items():
-            of_heads = bool(heads & (mentioned(edit.old) ^ mentioned(edit.new) or mentioned(edit.old)))
+            changed = mentioned(edit.old) ^ mentioned(edit.new)
+            whole = not changed or edit.kind == "whole blocks"  # of a head's offset
+            of_heads = bool(heads & (mentioned(edit.old) if whole else changed))
             all_found[at] = replace(edit, causal=edit.line in branch, heads=of_heads)
     return list(all_found.values())
 

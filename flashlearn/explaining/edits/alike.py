@@ -67,7 +67,7 @@ def _whole_blocks(text: Text, node: ast.BinOp, known: Families) -> Iterator[Edit
     if len(counts) == len(blocks) == 1:
         rest = [bracketed(f, text.of(f)) for f in factors if f not in (counts[0], blocks[0])]
         for variant, size in enumerate(n for n in known.scalars if n in known.parameters):
-            yield text.edit("another size", node, " * ".join([*rest, size]), variant)
+            yield text.edit("whole blocks", node, " * ".join([*rest, size]), variant)
 
 
 def _not_shifted(text: Text, value: ast.expr, known: Families) -> Iterator[Edit]:

@@ -18,6 +18,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "function": (10.0, 2.0),
     "unmasked": (10.0,),
     "another mask": (12.0, 1.0),
+    "whole blocks": (14.0, 12.0, 10.0),
     "branch": (8.0,),
     "assignment": (8.0, 6.0),
     "statement left out": (6.6, 0.6),
@@ -93,7 +94,7 @@ STRAY: Mapping[str, float] = {
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     "another size": 2.5,
-    "another mask": 2.5,
+    **dict.fromkeys(("another mask", "whole blocks"), 2.5),
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
     **dict.fromkeys(("alike", "line missing", "program axis", "number as it is"), 15.0),
 }

@@ -30,6 +30,7 @@ STEPS = {
     "narrow": "In which precision should this be computed, and where is it rounded?",
     "dtype": "In which precision should this be summed?",
     "strides": "Whose strides are these, and whose pointer do they move?",
+    "whole blocks": "How long is the tensor in memory: as long as all blocks, or as its size says?",
     "another mask": "Which indices move this address, and which of them does the mask know?",
     "another size": "Which size is it that is cut into blocks here?",
     "number of tiles": "Is this a number of tiles, or of elements?",

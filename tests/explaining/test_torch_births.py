@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from flashlearn import check
 from flashlearn.explaining.torch_births import another, first_birth
+from flashlearn.interpreter.torch_births import TorchBirths
+from tests.corpus import written
 
 INF = torch.tensor([float("inf"), 1.0])
 
@@ -30,3 +33,25 @@ def test_a_product_s_nan_is_no_difference_s_and_nan_everywhere_wants_the_same_ki
     assert not another("zero over zero", "inf minus inf", everywhere=False)
     assert another("zero over zero", "inf minus inf", everywhere=True)
     assert not another("inf minus inf", "inf minus inf", everywhere=True)
+
+
+MERGED = """
+def merge_partials_torch(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    if (m_a == -float("inf")).all():
+        return m_b, l_b, acc_b
+    m = torch.maximum(m_a, m_b)
+    a, b = torch.exp(m_a - m), torch.exp(m_b - m)
+    return m, l_a * a + l_b * b, acc_a * a[..., None] + acc_b * b[..., None]
+"""
+
+
+def test_the_line_of_a_formula_where_its_nan_is_born_is_told():
+    finding = check("merge_partials_torch", written(MERGED), demo=True).finding
+    assert "torch.exp(m_a - m)" in finding.place.text
+
+
+def test_a_mode_tells_the_innermost_line_of_its_file():
+    births = TorchBirths(__file__)
+    with births:
+        INF - INF
+    assert births.kind == "inf minus inf" and births.place.text.strip() == "INF - INF"

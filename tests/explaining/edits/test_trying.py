@@ -156,3 +156,30 @@ def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
 def test_an_address_alone_is_no_second_mistake():
     report = flashlearn.check("row_sum", written(slipped("cols * stride_column", "cols")), demo=True)
     assert "second mistake" not in report.sentence and "`cols * stride_column`" in report.sentence
+
+
+IN_TWO_FUNCTIONS = """
+@triton.jit
+def add_kernel(a, x_ptr, y_ptr, z_ptr, n, x_step, y_step, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * x_step, mask=i < n, other=0.0).to(tl.float32)
+    y = tl.load(y_ptr + i * y_step, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(z_ptr + i * x_step, a * x + y, mask=i < n)
+
+
+def scaled_add(a, x, y):
+    n, BLOCK = x.shape[0], 256
+    z = torch.empty(n, dtype=x.dtype, device=x.device)
+    add_kernel[(n // BLOCK,)](a, x, y, z, n, x.stride(0), y.stride(0), BLOCK=BLOCK)
+    return z
+"""
+
+
+def test_two_slips_may_lie_in_two_functions():
+    report = flashlearn.check("scaled_add", written(IN_TWO_FUNCTIONS), demo=True)
+    (_, two) = report.finding.parts
+    assert two.kind == "two edits" and {part.place.function for part in two.parts} == {
+        "scaled_add",
+        "add_kernel",
+    }
+    assert "triton.cdiv(n, BLOCK)" in report.sentence and "`i * x_step`: with `i`" in report.sentence

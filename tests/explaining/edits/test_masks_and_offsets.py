@@ -1,0 +1,102 @@
+"""Edits of masks, offsets and lengths by what moves an address, and of the operands of Gluon's products."""
+
+from __future__ import annotations
+
+from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.likely import ODDS
+
+KERNEL = """
+@triton.jit
+def kernel(q_ptr, do_ptr, dv_ptr, out_ptr, H, S, q_row, q_col, do_row, do_col, BLOCK: tl.constexpr):
+    h = tl.program_id(1)
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    keys = tl.arange(0, BLOCK)
+    d = tl.arange(0, 16)
+    in_rows = rows[:, None] < S
+    in_keys = keys[:, None] < S
+    at = rows[:, None] * q_row + d[None, :] * q_col
+    q = tl.load(q_ptr + at, mask=in_rows, other=0.0)
+    do = tl.load(do_ptr + at, mask=in_rows, other=0.0)
+    acc = tl.zeros([BLOCK, 16], tl.float32)
+    for start in range(0, S, BLOCK):
+        k = tl.load(k_ptrs, mask=(keys[None, :] < S) & (d[:, None] < 16), other=0.0)
+        v = tl.load(v_ptrs, mask=(keys[:, None] < S) & (d[None, :] < 16), other=0.0)
+        factor = tl.exp(start)
+        acc = tl.dot(k, v, acc) * factor[:, None]
+    tl.atomic_add(dv_ptr + keys[:, None] * do_row, do, mask=in_rows)
+    tl.store(out_ptr + (h + 1) * tl.num_programs(0) * BLOCK + rows, tl.sum(tl.abs(q), axis=1))
+"""
+LAUNCHER = """
+def launcher(q, k):
+    S_q, S_k, BLOCK = q.shape[0], k.shape[0], 16
+    kernel[(triton.cdiv(S_q, BLOCK),)](q, k, BLOCK=BLOCK)
+    return q
+"""
+GLUON = """
+@gluon.jit
+def kernel(a_desc, b_desc, c_desc, steps):
+    s = gl.zeros([64, 64], gl.float32, accumulator(64))
+    s = warpgroup_mma(a_tile, b_tile.permute([1, 0]), s, use_acc=False, is_async=True)
+    p = gl.exp2(s * 0.5).to(b_desc.dtype)
+    c_tile.store(p)
+"""
+
+
+def made(text: str, kind: str) -> set[tuple[str, str]]:
+    return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind == kind}
+
+
+def test_the_mask_that_knows_what_moves_an_address_is_tried_first():
+    lines = KERNEL.strip().splitlines()
+    alone = [e for e in edits_of(KERNEL.strip()) if e.kind == "another mask" and not e.also]
+    added = {e.new: e.variant for e in alone if "atomic_add" in lines[e.line - 1]}
+    loaded = {e.new: e.variant for e in alone if "q_ptr" in lines[e.line - 1]}
+    assert added["in_keys"] == 0 and loaded["in_keys"] == 1
+
+
+def test_a_shared_offset_is_written_out_with_the_other_tensor_s_strides():
+    assert ("at", "(rows[:, None] * do_row + d[None, :] * do_col)") in made(KERNEL, "strides")
+    assert not any(old == "at" and "q_row" in new for old, new in made(KERNEL, "strides"))
+
+
+def test_a_length_in_whole_blocks_becomes_the_length():
+    assert ("(h + 1) * tl.num_programs(0) * BLOCK", "(h + 1) * S") in made(KERNEL, "whole blocks")
+
+
+def test_a_bound_is_moved_in_both_tiles_whichever_axis_it_lies_along():
+    both = [e for e in edits_of(KERNEL.strip()) if e.kind == "bound not moved" and e.also]
+    assert any(e.applied(KERNEL.strip()).count(":] < S - start)") == 1 for e in both)
+    assert any("(keys[:, None] < S - start)" in e.applied(KERNEL.strip()) for e in both)
+
+
+def test_the_factor_of_a_sum_goes_to_its_old_value_alone():
+    old = "tl.dot(k, v, acc) * factor[:, None]"
+    assert (old, "tl.dot(k, v, acc * factor[:, None])") in made(KERNEL, "brackets")
+
+
+def test_a_call_around_a_value_is_taken_off():
+    assert ("tl.abs(q)", "q") in made(KERNEL, "unwrapped")
+
+
+def test_another_size_of_the_launcher_s_is_cut_into_blocks():
+    assert ("S_q", "S_k") in made(LAUNCHER, "another size")
+    assert not any("BLOCK, S_q" in new for _, new in made(LAUNCHER, "arguments"))
+
+
+def test_an_operand_of_a_gluon_product_is_turned_round_or_back():
+    assert made(GLUON, "turned round") == {
+        ("a_tile", "a_tile.permute([1, 0])"),
+        ("b_tile.permute([1, 0])", "b_tile"),
+    }
+    assert ("False", "True") in made(GLUON, "constant")
+
+
+def test_edits_of_a_gluon_kernel_speak_gluon_s_language():
+    edits = edits_of(GLUON.strip())
+    assert all("tl." not in edit.new for edit in edits)
+    assert not {"unmasked", "narrow", "dtype"} & {edit.kind for edit in edits}
+
+
+def test_every_kind_has_its_odds():
+    kinds = {edit.kind for text in (KERNEL, LAUNCHER, GLUON) for edit in edits_of(text.strip())}
+    assert kinds <= ODDS.keys()

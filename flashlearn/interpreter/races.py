@@ -20,6 +20,7 @@ from flashlearn.interpreter.lowprec import FLOATS
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
+    from flashlearn.interpreter.gluon.crossings import Crossings
     from flashlearn.interpreter.memory import Memory
     from flashlearn.interpreter.shadow import Region
 
@@ -61,6 +62,7 @@ class RaceBook:
     released: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     visible: set[int] = field(default_factory=set)
     found: list[Race] = field(default_factory=list)
+    crossings: Crossings | None = None  # while a program of a Gluon kernel runs: its partitions' accesses
 
     def begin_launch(self) -> None:
         """Launches on one stream are ordered: what came before cannot race with what comes."""
@@ -73,9 +75,10 @@ class RaceBook:
         self.number = number
         self.visible = set()
         self.program_start = self.next_segment
-        self._new_segment()
+        self.new_segment()
 
-    def _new_segment(self) -> None:
+    def new_segment(self) -> None:
+        """Close the running program's segment and open its next one."""
         self.segment = self.next_segment
         self.next_segment += 1
         self.owners.append(self.program)
@@ -87,10 +90,12 @@ class RaceBook:
 
     def synchronise(self, region: int, index: int) -> None:
         """A scalar atomic: acquire what was released here, release everything so far, start anew."""
+        if self.crossings is not None:
+            self.crossings.synchronise(region, index)
         closed = self.released.setdefault((region, index), set())
         self.visible |= closed
         closed |= self.visible | set(range(self.program_start, self.segment + 1))
-        self._new_segment()
+        self.new_segment()
 
     def _unordered(self, segments: np.ndarray) -> np.ndarray:
         conflict = (segments >= self.launch_start) & (segments < self.program_start)
@@ -100,6 +105,8 @@ class RaceBook:
 
     def check_load(self, region: Region, units: np.ndarray, memory: Memory) -> None:
         """A plain read of what another program wrote."""
+        if self.crossings is not None:
+            self.crossings.load(region, units)
         if not region.written_in_launch:
             return
         for shadow in (region.writer, region.atomic):
@@ -112,6 +119,8 @@ class RaceBook:
         """A plain write over another program's write or under its read; or two lanes, one address."""
         self._check_lanes(region, index, values, memory)
         ratio = units.size // max(index.size, 1)
+        if self.crossings is not None:
+            self.crossings.store(region, units, lambda: np.repeat(~_agree(items[index], values), ratio))
         for shadow in (region.writer, region.atomic, region.reader):
             conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
             if not conflict.any():
@@ -127,6 +136,8 @@ class RaceBook:
 
     def check_atomic(self, region: Region, units: np.ndarray, memory: Memory) -> None:
         """An atomic is ordered with atomics, not with plain accesses of others."""
+        if self.crossings is not None:
+            self.crossings.atomic(region, units)
         for shadow, verb in ((region.writer, "writes"), (region.reader, "reads")):
             conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
             if conflict.any():
@@ -146,7 +157,7 @@ class RaceBook:
         sorted_values = values[order]
         clash = same & ~_agree(sorted_values[1:], sorted_values[:-1])
         if clash.any():
-            at = _element(region, int(index[order][1:][clash][0]) * values.dtype.itemsize)
+            at = element(region, int(index[order][1:][clash][0]) * values.dtype.itemsize)
             sentence = f"Two lanes of program {self.program} write {at} with different values in one store."
             fault = ("store", "lanes", False, False)
             self._add(Race(sentence, memory.place(), (self.program,), fault, region.storage._cdata))
@@ -154,7 +165,7 @@ class RaceBook:
     def _report(self, kind: str, text, region, units, shadow, conflict, memory: Memory) -> None:
         unit = int(units[conflict][0])
         other = self.owners[abs(int(shadow[unit]))]
-        at = _element(region, unit * region.unit)
+        at = element(region, unit * region.unit)
         who = f"Program {self.program} " + text.format(at=at, other=_other(other, self.program))
         sentence = f"{who}: on a GPU they run at the same time, and which comes first is left to chance."
         read_by = {self.owners[abs(int(s))] for s in region.reader[units[conflict]]}
@@ -167,7 +178,7 @@ class RaceBook:
         unit = int(units[conflict][0])
         other = self.owners[abs(int(shadow[unit]))]
         sentence = (
-            f"Program {self.program} writes {_element(region, unit * region.unit)}, which program "
+            f"Program {self.program} writes {element(region, unit * region.unit)}, which program "
             f"{_other(other, self.program)} writes too, with the same value. That is harmless as long as the "
             "values are equal, but the work is done twice: one program should own each element."
         )
@@ -187,7 +198,8 @@ def _other(other: tuple[int, int, int], me: tuple[int, int, int]) -> str:
     return str(other) if other != me else "another"
 
 
-def _element(region: Region, byte: int) -> str:
+def element(region: Region, byte: int) -> str:
+    """The element at a byte of a storage, as the tensor that was passed has it: "y_ptr[3, 0]"."""
     view = region.views[0]
     return f"{view.name}[{', '.join(str(i) for i in view.coordinates(byte))}]"
 

@@ -12,6 +12,7 @@ from flashlearn.compiler import ship
 from flashlearn.compiler.lowering import Lowering
 from flashlearn.interpreter.route import observing
 from tests.interpreter.gluon.gluon_kernels import attended, product
+from tests.interpreter.gluon.turn_kernels import squared
 
 
 @gluon.jit
@@ -43,6 +44,7 @@ def half(*shape):
 def test_the_front_end_takes_right_kernels_and_aggregates():
     launches = [launched(lambda: product(half(64, 128), half(128, 64)))]
     launches += [launched(lambda: attended(half(64, 64), half(64, 64), half(64, 64)))]
+    launches += [launched(lambda: squared(torch.randn(64, 256), stages=2, parts=4))]
     with Lowering([launch.specialised for launch in launches]) as lowering:
         assert lowering.refusals() == ()
 

@@ -36,6 +36,7 @@ class Block(Meetings):
         for number, (_, warps, run) in enumerate(workers):
             partition = Partition(base + number, names[number + 1], warps, me.known.copy(), me.now)
             fresh.append((partition, lambda run=run: self._work(run)))
+        self.apart = True
         self.baton.fork(fresh)
         result = first()
         self.charge()
@@ -43,6 +44,7 @@ class Block(Meetings):
         self.baton.wait(BarrierWait(lambda: all(p.ended for p, _ in fresh), None, 0, self.place()))
         for partition, _ in fresh:
             me.known.take(partition.known)
+        self.apart = False
         me.now = max([me.now, *(p.now for p, _ in fresh)])
         me.name = before
         self._counted = dict(self.counters)

@@ -32,6 +32,7 @@ class Clocked:
         self.baton = Baton(first, order, self.land, self.deadlock)
         self.place, self.counters, self.timeline = place, counters, line
         self.launch, self.program = whose
+        self.apart = False  # True between a fork and its join
         self.allocations = 0
         self.named: dict[str, int] = {}  # how many allocations have a name
         self.barriers: dict[tuple[int, int], Barrier] = {}

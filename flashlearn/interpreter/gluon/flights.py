@@ -7,6 +7,7 @@ import heapq
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.barriers import Barrier
 from flashlearn.interpreter.gluon.buffers import Buffers
+from flashlearn.interpreter.gluon.knowledge import Agent
 from flashlearn.interpreter.gluon.shared_memory import SharedView, Touch, leave
 from flashlearn.outcome import Place
 
@@ -22,8 +23,8 @@ class Flights(Buffers):
         """Raise the fault of bytes that nobody expected."""
         raise NotImplementedError
 
-    def load(self, view: SharedView, barrier_view: SharedView) -> None:
-        """A TMA copy into a view, which completes bytes of a barrier."""
+    def load(self, view: SharedView, barrier_view: SharedView) -> tuple[Agent, int]:
+        """A TMA copy into a view, which completes bytes of a barrier: over at that one's epoch, returned."""
         barrier = self.barrier(barrier_view, "tma load")
         self.charge()
         place, me = self.place(), self.me
@@ -43,6 +44,7 @@ class Flights(Buffers):
         barrier.copies.append((view.nbytes, place))
         heapq.heappush(self.flying, (end, touch.when, barrier, touch))
         self.too_many_bytes(barrier, place)
+        return touch.agent, touch.epoch
 
     def store(self, view: SharedView) -> None:
         """A TMA copy out of a view."""

@@ -33,6 +33,15 @@ ACCUMULATOR = "warpgroup_mma_accumulator"
 TAKE_ACCUMULATORS = ("warpgroup_mma", "warpgroup_mma_wait", "warpgroup_mma_init")
 
 
+class Field(tl.constexpr):
+    """A constant that an aggregate holds: in a kernel its attributes are its value's, as compiled."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "value" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.value, name)
+
+
 class Lent:
     """What is exchanged while a launch runs."""
 
@@ -74,10 +83,15 @@ class Lent:
             for name, member in inspect.getmembers(kind)
             if isinstance(member, JITFunction) and name != "__init__"
         }
-        members["__setattr__"] = object.__setattr__
+        members["__setattr__"] = _keep
         twin = type(kind.__name__, (kind,), members)
         self.classes[id(kind)] = self.classes[id(twin)] = (kind, twin)
         return twin
+
+
+def _keep(self: Any, name: str, value: Any) -> None:
+    """Set an aggregate's field."""
+    object.__setattr__(self, name, Field(value) if type(value) is tl.constexpr else value)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.errors import KernelCrash, NeedsGpu
 from flashlearn.interpreter.gluon.block import Block
+from flashlearn.interpreter.gluon.crossings import Crossings
 from flashlearn.interpreter.gluon.shared_memory import SharedView
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.lowprec import numpy_dtype
@@ -45,6 +46,7 @@ class GluonOperations:
     warps = 4
     launch_number = 0
     block: Block
+    crossings: Crossings
     call: Callable
 
     def run_program(self, program: Callable, arguments: dict[str, Any]) -> None:
@@ -53,10 +55,12 @@ class GluonOperations:
         place, counters = self.memory.place, self.operations
         self.timeline.begin(*whose)
         self.block = Block(self.kernel, self.warps, self.order, place, counters, self.timeline, whose)
+        self.crossings = self.memory.races.crossings = Crossings(self.block, self.memory.races)
         try:
             program(**arguments)
             self.block.close()
         finally:
+            self.memory.races.crossings = None
             self.block.baton.abandon()
 
     # types: a layout stays what it is in Python
@@ -210,8 +214,9 @@ class GluonOperations:
                 "A copy to all programs of a cluster needs a GPU to be judged.", self.memory.place()
             )
         self._fits(described, view)
-        self.block.load(view, barrier)
+        self.crossings.until = self.block.load(view, barrier)
         values = self.create_descriptor_load(described, coordinates)
+        self.crossings.until = None
         view.array[...] = values.data.reshape(view.array.shape)
 
     def create_async_tma_copy_local_to_global(self, described, coordinates, view):

@@ -316,6 +316,19 @@ def _box(fault: SyncFault, f: Mapping[str, Any]) -> str:
     )
 
 
+@_kind("global memory")
+def _crossing(fault: SyncFault, f: Mapping[str, Any]) -> str:
+    verbs = {"load": "reads", "store": "writes", "atomic": "updates"}
+    both = f["what"] == f["did"] == "store"
+    chance = "which value is left there" if both else "which of the two comes first"
+    mend = "Give each partition elements of its own, or let" if both else "Let"
+    return (
+        f"`{f['who']}` {verbs[f['what']]} {f['at']} in {_at(fault, 0)}, and `{f['other']}` "
+        f"{verbs[f['did']]} it in {_at(fault, 1)}; no barrier orders the two, so {chance} is up to chance. "
+        f"{mend} one of them wait for an mbarrier on which the other arrives behind that line."
+    )
+
+
 @_kind("registers")
 def _registers(fault: SyncFault, f: Mapping[str, Any]) -> str:
     if "share" in f:

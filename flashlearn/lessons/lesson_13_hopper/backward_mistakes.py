@@ -13,8 +13,8 @@ from flashlearn.lessons.shared.named_mistakes.dq import dq
 _formula = ways(faulty_gradients)
 
 
-def _crashes(fault: str, sentence: str, next_step: str, status: str = "CRASHED") -> Mistake:
-    return Mistake(sentence, next_step, launcher=faulty(fault), status=status)
+def _crashes(fault: str, sentence: str, next_step: str) -> Mistake:
+    return Mistake(sentence, next_step, launcher=faulty(fault), status="CRASHED")
 
 
 OF_TIME = {
@@ -86,7 +86,6 @@ OF_SUMS = {
         "Each consumer stores its share of dQ over those of the others: what remains is the share of whoever "
         "came last.",
         "dQ is a sum over all keys, and they belong to several programs: the copy engine can add.",
-        "RACE",
     ),
     "dQ of the first consumer alone": Mistake(
         "dQ is made of every second block of 64 keys: the shares of the second consumers are missing.",

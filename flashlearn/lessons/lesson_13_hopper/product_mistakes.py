@@ -179,7 +179,6 @@ SPECIALISED = {
         "Both consumers send their result to the same rows of c: one of them is lost, and other rows are "
         "never written.",
         "Where do the rows of consumer 1 begin?",
-        "WRONG",
     ),
     "only the last step": Mistake(
         "Each product begins a new sum: what is returned is that of the last step.",

@@ -15,6 +15,7 @@ from tests.interpreter.gluon.gluon_kernels import (
     product,
     scaled_rows,
 )
+from tests.interpreter.gluon.turn_kernels import squared
 
 ORDERS = (None, 0, 1, 2)
 
@@ -55,6 +56,16 @@ def test_attention_with_rings_that_are_aggregates(dtype, shape):
         o = attended(q, k, v)
     want = torch.nn.functional.scaled_dot_product_attention(q.double(), k.double(), v.double())
     torch.testing.assert_close(o.double(), want, atol=2e-2, rtol=0)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_turns_are_counted_by_an_aggregate_whose_constants_have_methods(stages, parts):
+    x = torch.randn(64, 512)
+    for order in ORDERS:
+        with observing(seed=order) as (session, _):
+            assert torch.equal(squared(x, stages, parts), x * x)
+        assert not session.observation().warnings
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.interpreter.torch_births import TorchBirths
+from flashlearn.interpreter.torch_nan import TorchBirths
 
 UNLIKE = "zero times inf"
 """Born of a product. The other kinds stand for one another: a row that sees nothing has −∞ − (−∞), or 0/0."""

@@ -24,7 +24,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.torch_births import TorchBirths
+from flashlearn.interpreter.torch_nan import TorchBirths
 from flashlearn.machine import device
 from flashlearn.running import ahead, compiled, edited, observed, timing
 from flashlearn.running.circumstances import (

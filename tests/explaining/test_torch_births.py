@@ -7,7 +7,7 @@ import torch
 
 from flashlearn import check
 from flashlearn.explaining.torch_births import another, first_birth
-from flashlearn.interpreter.torch_births import TorchBirths
+from flashlearn.interpreter.torch_nan import TorchBirths
 from tests.corpus import written
 
 INF = torch.tensor([float("inf"), 1.0])

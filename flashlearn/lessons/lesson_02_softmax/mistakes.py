@@ -190,8 +190,8 @@ FORWARD = {
         **made(softmax, "zeros in whole rows", also=("zeros in the sum",)),
     ),
     "padding enters the maximum": Mistake(
-        "What is subtracted from a row is never below 0, as if padded lanes took part in the maximum as scores "
-        "of 0, or as if it started at 0. In a row far below zero all exponentials vanish.",
+        "What is subtracted from a row is never below 0, as if padded lanes took part in the maximum as "
+        "scores of 0, or as if it started at 0. In a row far below zero all exponentials vanish.",
         "Start from -float('inf'), which loses against every score, and give it to padded lanes as other=.",
         **made(softmax, "zeros in the maximum"),
     ),

@@ -50,6 +50,9 @@ ROUNDED = "rounded inside"
 ASTRAY = ("out_of_bounds", "race", "besides")
 """Findings of an access out of bounds, or of two that meet, that do not say which index was wrong."""
 
+OF_ABSENCE = ("start", "filler", "guard", "other", "unmasked", "another mask")
+"""Edits of what stands where nothing is, or nothing yet: they agree with mistakes that end in NaN."""
+
 UNREAD = {
     "never read",
     "some heads never read",
@@ -115,7 +118,8 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     if not settled(finding):
         finding = _mended(exercise, finding, outcomes, answer)
     elif _by_nan_alone(exercise, finding, wrong):
-        finding = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes) or finding
+        edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes)
+        finding = edit if edit is not None and edit.facts.get("edit") not in OF_ABSENCE else finding
     if finding is None or finding.kind in WHERE:
         finding = attempted(exercise, "by precision", _by_precision, exercise, outcomes, answer) or finding
     return finding

@@ -131,7 +131,7 @@ GENERIC_NAMES = (
 )
 """What the grader may name besides an exercise's declared mistakes; "A + B" combines any two."""
 
-WANTED_NAMES = frozenset({"state not reset", "LSE of empty rows is 0"})
+WANTED_NAMES = frozenset({"state not reset", "LSE of empty rows is 0", "the change of unit is upside down"})
 """What a teacher would call some mistakes of the corpus, and neither an exercise nor a rule does yet."""
 
 GENERIC_NAMES |= WANTED_NAMES | frozenset(sync_words.KINDS)  # faults of time, in Gluon kernels

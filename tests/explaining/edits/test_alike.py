@@ -58,7 +58,8 @@ SLIPS = {
     ),
     "the maximum begins at infinity": (
         flash_forward_causal,
-        'm_i = tl.full((BLOCK_Q,), -float("inf")', 'm_i = tl.full((BLOCK_Q,), float("inf")', "float(\"-inf\")",
+        'm_i = tl.full((BLOCK_Q,), -float("inf")', 'm_i = tl.full((BLOCK_Q,), float("inf")',
+        'with `float("-inf")`',
     ),
     "another head's delta": (determinism, "    delta_ptr += head * S_q\n", "", "`delta_i` is not delta"),
 }  # fmt: skip

@@ -1,0 +1,411 @@
+"""Answers to lesson 11, written without a look at what the grader knows: the eleventh set."""
+
+# Kernels stay as they were typed: lines as long as they are, and the names of matrices.
+# ruff: noqa: E501, E741, RUF100
+
+from __future__ import annotations
+
+from tests.corpus import right, written, wrong
+
+wrong(
+    "fused_backward_atomic",
+    "`rows[:, None] * q_row + d[None, :] * q_col` places the shares with q's strides, but the "
+    "launcher's dq buffer is contiguous (rows of D)",
+    "out_of_bounds",
+)(
+    written(
+        '''
+from torch import Tensor
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.reach import refuse_far_rows
+
+
+@triton.jit
+def fused_keys_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):
+    # reads BLOCK_K rows of K and V, all of Q and dO of its head; adds S_q · D numbers of fp32 to dQ
+    h = tl.program_id(1).to(tl.int64)  # from head to head 64 bits; within one, 32 do
+    b = tl.program_id(2).to(tl.int64)
+    head = b * tl.num_programs(1) + h
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    lse_ptr += head * S_q  # what the launcher allocated is contiguous: S_q numbers, or rows of D
+    delta_ptr += head * S_q
+    dq_ptr += head * S_q * D  # fp32, zero before the first program runs
+    dk_ptr += head * S_k * D
+    dv_ptr += head * S_k * D
+
+    columns = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)  # this program's keys
+    queries = tl.arange(0, BLOCK_Q)  # a tile's queries, counted from the tile's first
+    d = tl.arange(0, BLOCK_D)
+    mine = (columns < S_k)[:, None] & (d < D)[None, :]
+    k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=mine, other=0.0)
+    v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=mine, other=0.0)
+    dk = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    dv = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    begin = 0
+    if IS_CAUSAL:
+        begin = tl.maximum(0, tl.program_id(0) * BLOCK_K + S_q - S_k) // BLOCK_Q * BLOCK_Q
+    for start in range(begin, S_q, BLOCK_Q):
+        rows = start + queries
+        ok = (rows < S_q)[:, None] & (d < D)[None, :]
+        at_q = rows[:, None] * q_row + d[None, :] * q_col
+        q = tl.load(q_ptr + at_q, mask=ok, other=0.0)
+        do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=ok, other=0.0)
+        lse = tl.load(lse_ptr + rows, mask=rows < S_q, other=float("inf"))
+        lse = tl.where(lse == -float("inf"), float("inf"), lse)
+        delta = tl.load(delta_ptr + rows, mask=rows < S_q, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        keep = (columns < S_k)[None, :]
+        if IS_CAUSAL:
+            keep = keep & (columns[None, :] <= rows[:, None] + S_k - S_q)
+        p = tl.exp(tl.where(keep, s, -float("inf")) - lse[:, None])
+        dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
+        ds = p * (tl.dot(do, tl.trans(v), input_precision="ieee") - delta[:, None])
+        ds = ds.to(q.dtype)
+        dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
+        tl.atomic_add(dq_ptr + at_q, alpha * tl.dot(ds, k, input_precision="ieee"), mask=ok, sem="relaxed")
+    at = columns[:, None] * D + d[None, :]
+    tl.store(dk_ptr + at, (alpha * dk).to(dk_ptr.dtype.element_ty), mask=mine)
+    tl.store(dv_ptr + at, dv.to(dv_ptr.dtype.element_ty), mask=mine)
+
+
+def fused_backward_atomic(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """dQ, dK, dV, each in its input's dtype. A program owns keys; dQ's last bits depend on their order."""
+    refuse_far_rows(q=q, k=k, v=v, do=do)
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)
+    dq = torch.zeros((B, H, S_q, D), dtype=torch.float32, device=q.device)  # a sum begins at 0
+    dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
+    dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
+    half = q.element_size() == 2  # fp32 takes twice the registers: more warps, and nothing loaded ahead
+    BLOCK = block or (64 if q.is_cuda and half else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))  # tl.dot wants 16 at least
+    fused_keys_kernel[(triton.cdiv(S_k, BLOCK), H, B)](
+        q, k, v, do, lse.contiguous(), delta, dq, dk, dv, alpha, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, IS_CAUSAL=causal,
+        num_warps=4 if half and BLOCK_D <= 64 else 8, num_stages=3 if half else 1,
+    )
+    return dq.to(q.dtype), dk, dv
+''',
+        title="shares laid out like q",
+    )
+)
+
+wrong(
+    "fused_backward_rows",
+    "`tl.store(dk_ptr + ...)` overwrites the shares of dK of the other programs; only dV is added atomically",
+    "race",
+)(
+    written(
+        '''
+from torch import Tensor
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.reach import refuse_far_rows
+
+
+@triton.jit
+def fused_rows_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):
+    # reads BLOCK_Q rows of Q and dO, all of K and V of its head; adds 2 · S_k · D numbers of fp32
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    head = b * tl.num_programs(1) + h
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    lse_ptr += head * S_q
+    delta_ptr += head * S_q
+    dq_ptr += head * S_q * D
+    dk_ptr += head * S_k * D  # fp32, zero before the first program runs, as is dv
+    dv_ptr += head * S_k * D
+
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)  # this program's queries
+    keys = tl.arange(0, BLOCK_K)  # a tile's keys, counted from the tile's first
+    d = tl.arange(0, BLOCK_D)
+    in_queries, in_d = rows < S_q, d < D
+    in_block = in_queries[:, None] & in_d[None, :]
+    q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_block, other=0.0)
+    do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_block, other=0.0)
+    lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))  # once, for the whole scan
+    lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
+    delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
+    dq = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    end = S_k
+    if IS_CAUSAL:
+        end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)
+    for start in range(0, end, BLOCK_K):
+        columns = start + keys
+        in_keys = columns < S_k
+        in_tile = in_keys[:, None] & in_d[None, :]
+        k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_tile, other=0.0)
+        v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)
+        seen = in_keys[None, :]
+        if IS_CAUSAL:
+            seen = seen & (columns[None, :] <= rows[:, None] + S_k - S_q)
+        p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = (p * (dp - delta_i[:, None])).to(q.dtype)
+        dq += tl.dot(ds, k, input_precision="ieee")
+        dv_share = tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")  # (BLOCK_K, BLOCK_D)
+        dk_share = alpha * tl.dot(tl.trans(ds), q, input_precision="ieee")
+        dkv_tile = columns[:, None] * D + d[None, :]
+        tl.atomic_add(dv_ptr + dkv_tile, dv_share, mask=in_tile, sem="relaxed")
+        tl.store(dk_ptr + dkv_tile, dk_share, mask=in_tile)
+    dq_tile = rows[:, None] * D + d[None, :]
+    tl.store(dq_ptr + dq_tile, (alpha * dq).to(dq_ptr.dtype.element_ty), mask=in_block)
+
+
+def fused_backward_rows(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same where a program owns queries; the last bits of dK and dV depend on the programs' order."""
+    refuse_far_rows(q=q, k=k, v=v, do=do)
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)
+    dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
+    dk = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=k.device)
+    dv = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=v.device)
+    half = q.element_size() == 2
+    BLOCK = block or (64 if q.is_cuda and half else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))
+    fused_rows_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
+        q, k, v, do, lse.contiguous(), delta, dq, dk, dv, alpha, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, IS_CAUSAL=causal,
+        num_warps=4 if half and BLOCK_D <= 64 else 8, num_stages=3 if half else 1,
+    )
+    return dq, dk.to(k.dtype), dv.to(v.dtype)
+''',
+        title="dk stored dv added",
+    )
+)
+
+wrong(
+    "determinism",
+    "`shares_ptr += head * S_q * D` in the sum forgets that a head has `blocks` parts; with more "
+    "than one head it reads other heads' shares",
+    "some heads",
+)(
+    written(
+        '''
+from torch import Tensor
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.reach import refuse_far_rows
+
+
+@triton.jit
+def shares_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, shares_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):
+    # reads what fused_keys_kernel reads; writes S_q · D numbers of fp32 that nobody else writes
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    head = b * tl.num_programs(1) + h
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    lse_ptr += head * S_q
+    delta_ptr += head * S_q
+    dk_ptr += head * S_k * D
+    dv_ptr += head * S_k * D
+
+    columns = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
+    queries = tl.arange(0, BLOCK_Q)
+    d = tl.arange(0, BLOCK_D)
+    part = (head * tl.num_programs(0) + tl.program_id(0)) * S_q * D
+    in_block = (columns < S_k)[:, None] & (d < D)[None, :]
+    k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
+    v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_block, other=0.0)
+    dk = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    dv = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    start_at = 0
+    if IS_CAUSAL:
+        start_at = tl.maximum(0, tl.program_id(0) * BLOCK_K - S_k + S_q) // BLOCK_Q * BLOCK_Q
+    for start in range(start_at, S_q, BLOCK_Q):
+        i = start + queries
+        in_tile = (i < S_q)[:, None] & (d < D)[None, :]
+        q = tl.load(q_ptr + i[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
+        do = tl.load(do_ptr + i[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
+        lse = tl.load(lse_ptr + i, mask=i < S_q, other=float("inf"))
+        lse = tl.where(lse == -float("inf"), float("inf"), lse)
+        delta = tl.load(delta_ptr + i, mask=i < S_q, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        seen = (columns < S_k)[None, :]
+        if IS_CAUSAL:
+            seen = seen & (columns[None, :] <= i[:, None] + S_k - S_q)
+        p = tl.exp(tl.where(seen, s, -float("inf")) - lse[:, None])
+        dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
+        ds = (p * (tl.dot(do, tl.trans(v), input_precision="ieee") - delta[:, None])).to(q.dtype)
+        dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
+        dq_share = alpha * tl.dot(ds, k, input_precision="ieee")
+        tl.store(shares_ptr + part + i[:, None] * D + d[None, :], dq_share, mask=in_tile)
+    out = columns[:, None] * D + d[None, :]
+    tl.store(dk_ptr + out, (alpha * dk).to(dk_ptr.dtype.element_ty), mask=in_block)
+    tl.store(dv_ptr + out, dv.to(dv_ptr.dtype.element_ty), mask=in_block)
+
+
+@triton.jit
+def sum_of_shares_kernel(
+    shares_ptr, dq_ptr, S_q, S_k, D,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):
+    # reads the shares of BLOCK_Q rows of dQ, in the order of their keys; writes the rows once
+    head = tl.program_id(2).to(tl.int64) * tl.num_programs(1) + tl.program_id(1)
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    d = tl.arange(0, BLOCK_D)
+    dq_tile = rows[:, None] * D + d[None, :]
+    shares_ptr += head * S_q * D
+    in_block = (rows < S_q)[:, None] & (d < D)[None, :]
+    n = tl.cdiv(S_k, BLOCK_K)
+    if IS_CAUSAL:
+        n = tl.minimum(n, tl.cdiv(tl.maximum(0, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q), BLOCK_K))
+    total = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    for _ in range(0, n):
+        total += tl.load(shares_ptr + dq_tile, mask=in_block, other=0.0)
+        shares_ptr += S_q * D
+    tl.store(dq_ptr + head * S_q * D + dq_tile, total.to(dq_ptr.dtype.element_ty), mask=in_block)
+
+
+def determinism(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """dQ, dK, dV, each in its input's dtype, bit for bit the same whatever order the programs run in."""
+    refuse_far_rows(q=q, k=k, v=v, do=do)
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)
+    dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
+    dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
+    dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
+    half = q.element_size() == 2
+    BLOCK = block or (64 if q.is_cuda and half else 32)
+    tile = {"BLOCK_Q": BLOCK, "BLOCK_K": BLOCK, "BLOCK_D": max(16, triton.next_power_of_2(D))}
+    blocks = triton.cdiv(S_k, BLOCK)
+    shares = torch.empty(B, H, blocks, S_q, D, dtype=torch.float32, device=q.device)
+    shares_kernel[(blocks, H, B)](
+        q, k, v, do, lse.contiguous(), delta, shares, dk, dv, alpha, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(), **tile, IS_CAUSAL=causal, num_warps=8, num_stages=1,
+    )
+    sum_of_shares_kernel[(triton.cdiv(S_q, BLOCK), H, B)](shares, dq, S_q, S_k, D, **tile, IS_CAUSAL=causal)
+    return dq, dk, dv
+''',
+        title="head without its blocks",
+    )
+)
+
+right("fused_backward_rows", "padded queries with lse zero")(
+    written(
+        '''
+from torch import Tensor
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.reach import refuse_far_rows
+
+
+@triton.jit
+def fused_rows_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):
+    # reads BLOCK_Q rows of Q and dO, all of K and V of its head; adds 2 · S_k · D numbers of fp32
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    head = b * tl.num_programs(1) + h
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    lse_ptr += head * S_q
+    delta_ptr += head * S_q
+    dq_ptr += head * S_q * D
+    dk_ptr += head * S_k * D  # fp32, zero before the first program runs, as is dv
+    dv_ptr += head * S_k * D
+
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)  # this program's queries
+    keys = tl.arange(0, BLOCK_K)  # a tile's keys, counted from the tile's first
+    d = tl.arange(0, BLOCK_D)
+    in_queries, in_d = rows < S_q, d < D
+    in_block = in_queries[:, None] & in_d[None, :]
+    q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_block, other=0.0)
+    do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_block, other=0.0)
+    lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=0.0)  # P = 1 meets rows of zeros
+    lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
+    delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
+    dq = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    end = S_k
+    if IS_CAUSAL:
+        end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)
+    for start in range(0, end, BLOCK_K):
+        columns = start + keys
+        in_keys = columns < S_k
+        in_tile = in_keys[:, None] & in_d[None, :]
+        k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_tile, other=0.0)
+        v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)
+        seen = in_keys[None, :]
+        if IS_CAUSAL:
+            seen = seen & (columns[None, :] <= rows[:, None] + S_k - S_q)
+        p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = (p * (dp - delta_i[:, None])).to(q.dtype)
+        dq = tl.dot(ds, k, dq, input_precision="ieee")
+        dv_share = tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")  # (BLOCK_K, BLOCK_D)
+        dk_share = alpha * tl.dot(tl.trans(ds), q, input_precision="ieee")
+        dkv_tile = columns[:, None] * D + d[None, :]
+        tl.atomic_add(dv_ptr + dkv_tile, dv_share, mask=in_tile, sem="relaxed")
+        tl.atomic_add(dk_ptr + dkv_tile, dk_share, mask=in_tile, sem="relaxed")
+    dq_tile = rows[:, None] * D + d[None, :]
+    tl.store(dq_ptr + dq_tile, (alpha * dq).to(dq_ptr.dtype.element_ty), mask=in_block)
+
+
+def fused_backward_rows(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same where a program owns queries; the last bits of dK and dV depend on the programs' order."""
+    refuse_far_rows(q=q, k=k, v=v, do=do)
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)
+    dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
+    dk = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=k.device)
+    dv = torch.zeros((B, H, S_k, D), dtype=torch.float32, device=v.device)
+    half = q.element_size() == 2
+    BLOCK = block or (64 if q.is_cuda and half else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))
+    fused_rows_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
+        q, k, v, do, lse.contiguous(), delta, dq, dk, dv, alpha, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, IS_CAUSAL=causal,
+        num_warps=4 if half and BLOCK_D <= 64 else 8, num_stages=3 if half else 1,
+    )
+    return dq, dk.to(k.dtype), dv.to(v.dtype)
+'''
+    )
+)

@@ -57,7 +57,7 @@ def softmax_backward(p: Tensor, dp: Tensor) -> Tensor:
     )
     return ds
 ''',
-        title="strides of p for dp",
+        title="strides of p for dp, anew",
     )
 )
 

@@ -11,7 +11,8 @@ from typing import Any
 from flashlearn.judging.symbolic import spelling
 from flashlearn.judging.symbolic.patterns import Pattern, Subject
 
-POWERS = {-1: "is missing", 1: "is there once too often", -2: "is missing twice"}
+TWICE = "is missing twice, as where one divides by it instead of multiplying"
+POWERS = {-1: "is missing", 1: "is there once too often", -2: TWICE}
 """What is said of an argument, by the power to which it is a factor of the error."""
 SIZES = {"1": "{}", "-1": "1/{}", "1/2": "√{}", "-1/2": "1/√{}", "-2": "1/{}²"}
 """A size to a power."""

@@ -84,11 +84,10 @@ FOLDED = {
         "Let the factor be positive before the mask comes, or mask what is scaled.",
         **made(fold, "hidden before the scale"),
     ),
-    "alpha comes last": Mistake(
-        "The maximum and the mask are those of x, and alpha comes after them. For alpha < 0 the largest x is "
-        "the smallest score, and the −∞ of what is hidden, or of the first maximum, becomes +∞; for alpha = "
-        "0 it becomes NaN.",
-        "Put alpha's sign into x before the maximum is taken, and a positive factor after it.",
+    "−∞ meets alpha": Mistake(
+        "Hidden elements, or the first maximum, are −∞ before alpha is multiplied in: for alpha < 0 that is "
+        "+∞, for alpha = 0 it is NaN, and 0 · ∞ or ∞ − ∞ make NaN of the row.",
+        "Put alpha's sign into x before anything is hidden or compared, and a positive factor after it.",
         **made(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(

@@ -109,7 +109,7 @@ wrong(
     "online_logsumexp",
     "the line `l_i *= tl.exp(m_i - m_new)` takes the unguarded maximum: while everything so far "
     "is -inf it is exp(-inf + inf) = NaN, only the other exponential has the guard",
-    "one edit",
+    "−inf minus −inf",
 )(
     written(
         """

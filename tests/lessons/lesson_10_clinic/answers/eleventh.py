@@ -515,6 +515,7 @@ wrong(
     "the launch still passes S_k, S_q, and the loop was changed to `range(0, S_k, BLOCK)`: rows <"
     " S_q and columns < S_k are still compared with the other length",
     "out_of_bounds",
+    "out_of_bounds + the smaller of both",
 )(
     written(
         """

@@ -66,7 +66,7 @@ slip(
 slip(
     "Hidden products are −∞ before a negative factor.",
     "hidden, then scaled",
-    "zero times inf",
+    "−∞ meets alpha",
     edits=(("        if alpha < 0:\n            x = -x\n", ""),
            ("tl.abs(alpha) * 1.4426950408889634 + 1e-30", "alpha * 1.4426950408889634")),
 )  # fmt: skip

@@ -11,7 +11,7 @@ wrong(
     "folded_logsumexp",
     "the maximum is that of x, and hidden columns are −inf before the factor `c`: for alpha < 0 "
     "the maximum is the wrong end and −inf · c is +inf.",
-    "alpha comes last",
+    "−∞ meets alpha",
 )(
     written(
         '''

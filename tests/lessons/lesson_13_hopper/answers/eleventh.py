@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.corpus import right, written, wrong
+from tests.corpus import written, wrong
 
 wrong(
     "tma_copy",
@@ -792,7 +792,12 @@ def fa3_backward(
     )
 )
 
-right("tma_ring", "asks behind the load")(
+wrong(
+    "tma_ring",
+    "The name of the static loop over the slots is assigned anew in the loop over the tiles: a compiler refuses "
+    "that, though the numbers are right.",
+    "crashed",
+)(
     written(
         '''
 from torch import Tensor
@@ -842,6 +847,7 @@ def tma_ring(x: Tensor, block: tuple[int, int] = (32, 64), stages: int = 3) -> T
     grid = (triton.cdiv(x.shape[0], block[0]),)
     tma_ring_kernel[grid](tiles_of(x, list(block)), y, *x.shape, STAGES=stages, num_warps=4)
     return y
-'''
+''',
+        title="asks behind the load",
     )
 )

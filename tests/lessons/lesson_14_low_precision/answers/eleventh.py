@@ -103,7 +103,7 @@ wrong(
     "hadamard_rotate",
     "`y = y * sign[None, :]` applies the signs to the columns of x H instead of the columns of x "
     "before the product",
-    "divided by D + signs after the product",
+    "signs after the product",
 )(
     written(
         '''

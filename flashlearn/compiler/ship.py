@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import inspect
 import re
 import sys
@@ -123,16 +124,21 @@ def _add(jitted: Any, functions: _Functions, seen: dict[int, int]) -> int:
         "foreign": {},
     }
     functions.append(packed)
-    tree = ast.parse(textwrap.dedent(packed["source"]))
-    mentioned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     scope = fn.__globals__ | inspect.getclosurevars(fn).nonlocals
-    for name in sorted(mentioned & scope.keys()):
+    for name in sorted(_mentioned(packed["source"]) & scope.keys()):
         try:
             packed["names"][name] = _value(scope[name], functions, seen)
         except _Foreign as error:
             packed["foreign"][name] = str(error)
     packed["parameters"] = [_parameter(p, functions, seen) for p in inspect.signature(fn).parameters.values()]
     return index
+
+
+@functools.lru_cache(maxsize=256)
+def _mentioned(source: str) -> frozenset[str]:
+    """The names that a function's text mentions."""
+    tree = ast.parse(textwrap.dedent(source))
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def _kind(jitted: Any) -> str:

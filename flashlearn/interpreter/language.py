@@ -16,7 +16,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction
 
-from flashlearn.interpreter import libdevice, unstocked
+from flashlearn.interpreter import libdevice, type_cache, unstocked
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.lowprec import FLOATS, numpy_dtype
 from flashlearn.interpreter.semantic import ObservedSemantic
@@ -69,6 +69,9 @@ def interpreted(
         scope.set(interpreter, "interpreter_semantic", semantic)
         scope.set(interpreter, "_get_np_dtype", numpy_dtype)
         scope.set(interpreter, "_LangPatchScope", lambda: _Patches(scope))
+        scope.set(interpreter, "_patch_builtin", type_cache.binding(scope.fill))
+        for owner, name, member in type_cache.substitutes():
+            scope.set(owner, name, member)
         interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
         scope.set(tl.tensor, "__index__", lambda self: int(self.handle.data.item()))
         scope.set(tl, "range", counting_range)
@@ -157,12 +160,11 @@ class LanguageScope:
 
     def __init__(self) -> None:
         self._changes: list[tuple[Any, str, Any]] = []
-        self._filled: list[tuple[ModuleType, dict[str, Any]]] = []
         _open.append(self)
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute until `restore`."""
-        self._changes.append((owner, name, vars(owner).get(name, self)))
+        self._changes.append((owner, name, owner.__dict__.get(name, self)))
         setattr(owner, name, value)
 
     def fill(self, owner: Any, members: dict[str, Any]) -> None:
@@ -171,18 +173,16 @@ class LanguageScope:
             for name, value in members.items():
                 self.set(owner, name, value)
             return
-        self._filled.append((owner, {name: vars(owner)[name] for name in members}))
+        self._changes.append((owner, "", {name: vars(owner)[name] for name in members}))
         vars(owner).update(members)
 
     def restore(self) -> None:
         """Put everything back."""
-        while self._filled:
-            module, before = self._filled[-1]
-            vars(module).update(before)
-            self._filled.pop()
         while self._changes:
             owner, name, before = self._changes[-1]
-            if before is not self:
+            if not name:
+                vars(owner).update(before)
+            elif before is not self:
                 setattr(owner, name, before)
             elif name in vars(owner):
                 delattr(owner, name)

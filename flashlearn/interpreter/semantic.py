@@ -8,9 +8,42 @@ from triton.language.semantic import TritonSemantic
 from flashlearn.interpreter.descriptors import misfit, row
 from flashlearn.interpreter.errors import KernelCrash
 
+UNPROMOTED = (tl.float32, tl.int32, tl.int64)
+"""Of two operands of one of these types an operation is in this type, whichever it is."""
+
 
 class ObservedSemantic(TritonSemantic):
     """Triton's semantic, which says in words what a descriptor and a tile must have in common."""
+
+    def binary_op_type_checking_impl(self, lhs, rhs, *options, **named):
+        """The same as Triton's; most operands are of one type, which nothing promotes."""
+        if isinstance(lhs, tl.tensor) and isinstance(rhs, tl.tensor):
+            kind = lhs.type.scalar
+            if kind is rhs.type.scalar and any(kind is one for one in UNPROMOTED):
+                return self.broadcast_impl_value(lhs, rhs)
+        return super().binary_op_type_checking_impl(lhs, rhs, *options, **named)
+
+    def broadcast_impl_value(self, lhs, rhs):
+        """The same as Triton's; most operands need nothing, or a block of as many axes."""
+        left, right = lhs.type, rhs.type
+        if not (left.is_block() and right.is_block()):
+            return (
+                super().broadcast_impl_value(lhs, rhs) if left.is_block() or right.is_block() else (lhs, rhs)
+            )
+        have, want = left.shape.values, right.shape.values
+        if have == want:
+            return lhs, rhs
+        sizes = [max(m, n) for m, n in zip(have, want, strict=False)]
+        fits = [m in (1, n) or n == 1 for m, n in zip(have, want, strict=False)]
+        if len(have) != len(want) or not all(fits):
+            return super().broadcast_impl_value(lhs, rhs)
+        return self._broadcast(lhs, sizes), self._broadcast(rhs, sizes)
+
+    def _broadcast(self, value, sizes):
+        if value.type.shape.values == sizes:
+            return value
+        kind = tl.block_type(value.type.scalar, sizes)
+        return self.tensor(self.builder.create_broadcast(value.handle, sizes), kind)
 
     def make_tensor_descriptor(self, base, shape, strides, block_shape, *rest, **options):
         sizes = [tl.core._unwrap_if_constexpr(n) for n in block_shape]

@@ -13,7 +13,7 @@ from triton.runtime import interpreter
 from flashlearn.compiler.lowering import Lowering
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.interpreter.language import interpreted, put_back
+from flashlearn.interpreter.language import LanguageScope, interpreted, put_back
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.specialised import specialise
@@ -83,14 +83,14 @@ def test_a_launch_leaves_no_trace_in_the_language(call):
 
 @pytest.mark.parametrize("change", range(0, 120, 7))
 def test_a_time_limit_in_the_middle_of_the_lending_leaves_no_trace(change, monkeypatch):
-    before, patch, count = language(), interpreter._patch_attr, iter(range(1000))
+    before, put, count = language(), LanguageScope.set, iter(range(1000))
 
     def cut_short(*arguments):
         if next(count) == change:
             raise TimeLimit
-        patch(*arguments)
+        put(*arguments)
 
-    monkeypatch.setattr(interpreter, "_patch_attr", cut_short)
+    monkeypatch.setattr(LanguageScope, "set", cut_short)
     with pytest.raises(TimeLimit):
         doubles()
     monkeypatch.undo()

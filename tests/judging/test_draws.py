@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -34,12 +36,42 @@ def test_what_a_gpu_meets_can_be_drawn_on_another_device(exercise: Exercise):
         assert devices == {"meta"}, case.name
 
 
-def test_each_case_is_drawn_once_and_its_truth_found_once(monkeypatch):
-    exercise, found = find("row_sum"), []
+@pytest.fixture
+def found(monkeypatch):
+    """Truths that were found, in order; none was kept before."""
+    found = []
+    monkeypatch.setattr(draws, "_recent", {})
     monkeypatch.setattr(draws, "Truth", lambda *given: found.append(given[1]) or given)
+    return found
+
+
+def test_each_case_is_drawn_once_and_its_truth_found_once(found):
+    exercise = find("row_sum")
     drawn, case = Draws(exercise), exercise.cases[0]
     assert drawn.of(case).inputs is drawn.inputs(case) is drawn.of(case).inputs
     assert drawn.of(case).truth is drawn.of(case).truth and len(found) == 1
     assert drawn.of(case, tf32=True).truth[2] and len(found) == 2
-    drawn.forget(case)
-    assert drawn.of(case).inputs is not found[0]
+
+
+def test_the_next_check_finds_what_the_observer_s_cases_are_drawn_from(found):
+    exercise = find("row_sum")
+    case, other = exercise.cases[:2]
+    assert Draws(exercise).of(case) is Draws(exercise).of(case) is not Draws(exercise).of(other)
+    own = dataclasses.replace(exercise, outputs=("another",))
+    assert Draws(own).of(case) is not Draws(exercise).of(case) and len(found) == 3
+
+
+def test_of_many_exercises_and_of_cases_that_are_made_up_nothing_is_kept(found):
+    exercises = [
+        find(name) for name in ("row_sum", "tiled_matmul", "flash_forward", "dq_kernel", "dkv_kernel")
+    ]
+    assert len(exercises) == draws.KEPT + 1
+    for exercise in exercises:
+        Draws(exercise).of(exercise.cases[0])
+    assert id(exercises[0]) not in draws._recent and len(draws._recent) == draws.KEPT
+    exercise = exercises[-1]
+    strange, drawn = dataclasses.replace(exercise.cases[0], seed=99), Draws(exercise)
+    assert drawn.of(strange) is not Draws(exercise).of(strange)
+    before = drawn.of(strange).inputs
+    drawn.forget(strange)
+    assert drawn.of(strange).inputs is not before

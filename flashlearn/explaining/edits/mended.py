@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, Inputs, Kind
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.judging.draws import Draws
 from flashlearn.judging.symbolic.running import agreeing, arguments
-from flashlearn.judging.tolerance import Truth, agrees
+from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
@@ -66,8 +67,7 @@ class Numbers:
         self.bad = set(exercise.outputs) if astray else outputs
         self.reached = 0
         self.kept: tuple[tuple[int, str], ...] = ()
-        self._inputs: dict[str, Inputs] = {}
-        self._truths: dict[str, Truth] = {}
+        self.drawn = Draws(exercise)
 
     def mended(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
@@ -108,7 +108,7 @@ class Numbers:
         if self.kept:
             most = min(most, max(ALWAYS, int(self.left / SHARE), int(2 * _cost(outcome))))
         how = Edited(section, text, outcome.case.seed, most, more=others)
-        return self.answer.run(self._given(outcome.case), how)
+        return self.answer.run(self.drawn.inputs(outcome.case), how)
 
     def judged(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes with this text in place of that section; none if a case does not come to its end."""
@@ -117,24 +117,16 @@ class Numbers:
             evidence = self._evidence(section, text, outcome)  # of a few edits only, and not paid for
             if evidence.raised is not None or len(evidence.values) != len(self.exercise.outputs):
                 return []
-            truth = Truth(self.exercise, self._given(outcome.case))
+            truth = self.drawn.of(outcome.case).truth
             checks = tuple(truth.judge(i, value) for i, value in enumerate(evidence.values))
             status = Status.PASS if all(check.ok for check in checks) else Status.WRONG
             found.append(replace(outcome, status=status, outputs=checks, fault=(), message="", place=None))
         return found
 
-    def _given(self, case: Case) -> Inputs:
-        if case.name not in self._inputs:
-            self._inputs[case.name] = self.exercise.inputs(case, case.generator())
-        return self._inputs[case.name]
-
     def _agrees(self, outcome: Outcome, number: int, value: object) -> bool:
         if outcome.outputs:
             return agrees(outcome.outputs[number], value)
-        name = outcome.case.name
-        if name not in self._truths:
-            self._truths[name] = Truth(self.exercise, self._given(outcome.case))
-        return self._truths[name].judge(number, value).ok
+        return self.drawn.of(outcome.case).truth.judge(number, value).ok
 
 
 class Formulas:

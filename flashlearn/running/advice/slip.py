@@ -153,7 +153,7 @@ def _met(frame: FrameType | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         return (), {}
     names = frame.f_locals
     if isinstance(names.get("args"), tuple) and isinstance(names.get("kwargs"), dict):
-        return names["args"], names["kwargs"]
+        return names["args"], {n: v for n, v in names["kwargs"].items() if n != "_semantic"}
     code = frame.f_code
     return tuple(names[name] for name in code.co_varnames[: code.co_argcount] if name in names), {}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.lib.stride_tricks import as_strided
 
 REGION_BITS = 48
 MIDDLE = 1 << (REGION_BITS - 1)  # a region's first byte lies here, so that negative offsets stay inside
@@ -100,11 +101,12 @@ class Region:
     def _valid_bytes(self, views: list[View]) -> np.ndarray | None:
         valid = np.zeros(self.nbytes, bool)
         for v in views:
-            units = valid[: self.nbytes // v.itemsize * v.itemsize].reshape(-1, v.itemsize)
-            window = torch.from_numpy(units).as_strided(
-                (*v.shape, v.itemsize), (*(s * v.itemsize for s in v.strides), 1), v.offset * v.itemsize
-            )
-            window.fill_(True)
+            low, high = v.interval()
+            if not 0 <= low <= high <= self.nbytes:
+                raise ValueError(f"{v.name} reaches beyond its own storage")
+            strides = (*(s * v.itemsize for s in v.strides), 1)
+            window = as_strided(valid[low:], (*v.shape, v.itemsize), strides)
+            window[...] = True
         return None if valid[self.low : self.high].all() else valid
 
     def refine(self, unit: int) -> None:

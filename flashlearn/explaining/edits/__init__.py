@@ -7,6 +7,7 @@ r"""Small changes of an answer's text: is one of them all that it takes?
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,7 +40,8 @@ from flashlearn.explaining.edits.twins import twins
 from flashlearn.explaining.edits.unguarded import guarded
 
 
-def edits_of(written: str) -> list[Edit]:
+@functools.lru_cache(maxsize=16)
+def edits_of(written: str) -> tuple[Edit, ...]:
     """Every edit of the functions of a text, each once. Raises SyntaxError."""
     text, all_found = Text(written), {}
     for function in text.functions():
@@ -50,7 +52,7 @@ def edits_of(written: str) -> list[Edit]:
             for node in ast.walk(part):
                 where = "mask" if kernel and node in masks else about
                 for edit in itertools.chain(_of_node(text, node, known, kernel), guarded(text, node, kernel)):
-                    told = replace(edit, about=edit.about or where)
+                    told = edit if edit.about or not where else replace(edit, about=where)
                     found.setdefault((edit.start, edit.end, edit.put), told)
         for edit in in_statements(text, function, known, kernel):
             found.setdefault((edit.start, edit.end, edit.put), edit)
@@ -80,8 +82,9 @@ def edits_of(written: str) -> list[Edit]:
             changed = mentioned(edit.old) ^ mentioned(edit.new)
             whole = not changed or edit.kind == "whole blocks"  # of a head's offset
             of_heads = bool(heads & (mentioned(edit.old) if whole else changed))
-            all_found[at] = replace(edit, causal=edit.line in branch, heads=of_heads)
-    return list(all_found.values())
+            causal = edit.line in branch
+            all_found[at] = replace(edit, causal=causal, heads=of_heads) if causal or of_heads else edit
+    return tuple(all_found.values())
 
 
 def _parts(function: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -18,6 +18,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
+from flashlearn.machine.garbage import young_only
 from flashlearn.machine.threads import one_thread
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report import Report
@@ -43,7 +44,7 @@ def grade(
     """
     started = time.perf_counter()
     answer = answering(exercise, answer)
-    with one_thread(), printing.capped():
+    with one_thread(), young_only(), printing.capped():
         outcomes, finding = _judge(exercise, answer, earlier, watching or (lambda case: None))
     timing = _timing(exercise, answer, outcomes)
     budgets, compiled = _budgets(exercise, answer, outcomes) if budgeted else (None, None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import re
 from typing import Any
 
 import triton.language as tl
@@ -17,6 +18,8 @@ from triton.runtime import interpreter
 
 MORE_AND, MORE_OR, AND, OR, NOT = (f"__fl_{name}" for name in ("more_and", "more_or", "and", "or", "not"))
 KEPT = "__fl_side"
+WORDS = re.compile(r"\b(and|or|not)\b")
+"""Without one of these words in its text a kernel has nothing to put the calls into."""
 
 
 def instrument(definition: ast.FunctionDef) -> None:

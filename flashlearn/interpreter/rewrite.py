@@ -27,10 +27,19 @@ if TYPE_CHECKING:
 _compiled: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
 
 
+_read: weakref.WeakKeyDictionary[types.CodeType, tuple[list[str], int]] = weakref.WeakKeyDictionary()
+"""The lines of jitted functions, and the first one's number, as triton read them."""
+
+
 def python_function(kernel: Any) -> Callable:
     """The plain function under `@triton.jit`, `@triton.autotune` and `@triton.heuristics`."""
+    read = None
     while not inspect.isfunction(kernel):
+        if hasattr(kernel, "raw_src"):
+            read = list(kernel.raw_src), kernel.starting_line_number
         kernel = kernel.fn
+    if read is not None and kernel.__code__ not in _read:
+        _read[kernel.__code__] = read
     return kernel
 
 
@@ -75,9 +84,9 @@ def _transformed(
     function: Callable, values: Values | None = None, gluon: bool = False
 ) -> types.CodeType | None:
     try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-        ast.increment_lineno(tree, first - 1)
+        lines, first = _read.get(function.__code__) or inspect.getsourcelines(function)
+        text = textwrap.dedent("".join(lines))
+        tree = ast.parse("\n" * (first - 1) + text)  # so that every line has its number
     except (OSError, TypeError, SyntaxError):
         return None  # no source (made by exec): run it as it is
     definition = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
@@ -96,7 +105,7 @@ def _transformed(
     if values is None and not _tritons(function):
         annotations = function.__annotations__.items()
         loop_types.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
-    if not _tritons(function):
+    if not _tritons(function) and elementwise.WORDS.search(text):
         elementwise.instrument(definition)
     if gluon:
         rows.instrument_lists(definition)

@@ -47,6 +47,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
+def same_draws() -> None:
+    """`torch.randn` without a generator gives a test the same numbers on every run, in whatever order."""
+    import torch
+
+    torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
 def no_background_compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """A check compiles for GPUs in the background; where nobody waits for that, it only takes the cores."""
     if request.node.get_closest_marker("budgets") is None:

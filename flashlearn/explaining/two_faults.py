@@ -34,7 +34,8 @@ OF_ADDRESSES = frozenset(
     {
         "name", "strides", "comparison", "bound not moved", "bounds exchanged", "arguments", "unmasked",
         "factor too many", "not times its size", "alike", "line missing",
-        "number as it is", "number of tiles", "another size", "another mask", "whole blocks", "axis",
+        "number as it is", "number of tiles", "another size", "another mask", "whole blocks", "pitch",
+        "exchanged", "axis",
         "brackets", "added",
         "masked in part",
     }

@@ -93,14 +93,25 @@ def _straight(held: torch.Tensor, values: torch.Tensor) -> bool:
 
 
 def writers(out: object, session: Session) -> torch.Tensor | None:
-    """By element the number of the program that stored it last, −1 where none did; None if nobody knows."""
+    """By element the number of the program that stored it last, −1 where none did; None if nobody knows.
+
+    Where no program has stored anything and the numbers differ, torch has put them there.
+    """
     if not is_tensor(out) or misfit_kind(out):
         return None
     region = session.memory.by_storage.get(out.untyped_storage()._cdata)
     if region is None or not session.launches or out.element_size() < region.unit:
         return None
     last = torch.maximum(window(region.writer, out, region.unit), window(region.atomic, out, region.unit))
+    if not bool(last.any()) and _differ(out):
+        return None
     return torch.tensor(session.memory.races.numbers)[last]
+
+
+def _differ(out: torch.Tensor) -> bool:
+    """True if the numbers are not all one and the same, nor NaN."""
+    values = out.detach().flatten()
+    return bool((values != values[:1]).any() and not torch.isnan(values.float()).any())
 
 
 def unread(given: dict[str, object], session: Session) -> dict[str, torch.Tensor]:

@@ -29,6 +29,7 @@ from flashlearn.explaining.edits.operators import (
     swapped,
 )
 from flashlearn.explaining.edits.other_masks import other_masks
+from flashlearn.explaining.edits.reductions import reduced
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import (
     exchanged_names,
@@ -80,7 +81,7 @@ def edits_of(written: str) -> tuple[Edit, ...]:
         branch = _in_causal_branch(function)
         for at, edit in found.items():
             changed = mentioned(edit.old) ^ mentioned(edit.new)
-            whole = not changed or edit.kind == "whole blocks"  # of a head's offset
+            whole = not changed or edit.kind in ("whole blocks", "pitch")  # of a head's offset
             of_heads = bool(heads & (mentioned(edit.old) if whole else changed))
             causal = edit.line in branch
             all_found[at] = replace(edit, causal=causal, heads=of_heads) if causal or of_heads else edit
@@ -144,6 +145,8 @@ def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterat
         yield from constant(text, node, known, kernel)
     elif isinstance(node, ast.Call):
         yield from called(text, node, known, kernel)
+        if kernel:
+            yield from reduced(text, node, known)
     elif isinstance(node, ast.Subscript):
         yield from subscript(text, node)
     elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:
@@ -151,5 +154,7 @@ def _of_node(text: Text, node: ast.AST, known: Families, kernel: bool) -> Iterat
     elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield text.edit("transposed", node, text.of(node.value))
     elif isinstance(node, ast.IfExp):
-        for branch in (node.body, node.orelse):
-            yield text.edit("branch", node, text.of(branch))
+        branches = (node.body, node.orelse)
+        kind = "size" if all(isinstance(branch, ast.Constant) for branch in branches) else "branch"
+        for branch in branches:
+            yield text.edit(kind, node, text.of(branch))

@@ -34,6 +34,7 @@ def by_comparison(text: Text, function: ast.FunctionDef, known: Families) -> Ite
             yield from _no_exponential(text, node.value)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             yield from _whole_blocks(text, node, known)
+            yield from _pitches(text, node, known)
     names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {*known.parameters}
     for body in _bodies(function):
         yield from _like_neighbours(text, body, names)
@@ -68,6 +69,15 @@ def _whole_blocks(text: Text, node: ast.BinOp, known: Families) -> Iterator[Edit
         rest = [bracketed(f, text.of(f)) for f in factors if f not in (counts[0], blocks[0])]
         for variant, size in enumerate(n for n in known.scalars if n in known.parameters):
             yield text.edit("whole blocks", node, " * ".join([*rest, size]), variant)
+
+
+def _pitches(text: Text, node: ast.BinOp, known: Families) -> Iterator[Edit]:
+    """What a program's number is multiplied by: `(b * H + h) * S_k`, where a head has S_q of them."""
+    size, number = node.right, {n.id for n in ast.walk(node.left) if isinstance(n, ast.Name)}
+    if isinstance(size, ast.Name) and size.id in known.scalars and number & {*known.programs}:
+        others = [n for n in known.scalars if n in known.parameters and n not in number and n != size.id]
+        for variant, other in enumerate(others):
+            yield text.edit("pitch", node, f"{bracketed(node.left, text.of(node.left))} * {other}", variant)
 
 
 def _not_shifted(text: Text, value: ast.expr, known: Families) -> Iterator[Edit]:

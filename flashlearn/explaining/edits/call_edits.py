@@ -94,6 +94,9 @@ def called(text: Text, node: ast.Call, known: Families, kernel: bool) -> Iterato
         yield text.edit("unwrapped", node, text.of(inner))
     if name in RESHAPED and not kernel and isinstance(node.func, ast.Attribute):
         yield text.edit("transposed", node, f"{text.of(node.func.value)}.T")
+    if kernel and name == "range" and len(node.args) == 3 and isinstance(node.args[2], ast.Constant):
+        for variant, block in enumerate(known.blocks):
+            yield text.edit("step", node.args[2], block, variant)
     if name == "range" and len(node.args) > 1:
         yield text.edit("start", node.args[0], "0", int(not isinstance(node.args[0], ast.Name)))
         if kernel and not isinstance(node.args[0], ast.Constant):
@@ -197,7 +200,10 @@ def _filled(text: Text, node: ast.Call, name: str) -> Iterator[Edit]:
     for place in filter(None, at):
         written = text.of(place)
         if "inf" in written and name != "full":
-            yield text.edit("filler", place, "0.0")
+            smallest = b"tl.min(" in text.raw  # what hides nothing from a minimum is +∞
+            if smallest and "-" in written:
+                yield text.edit("filler", place, 'float("inf")')
+            yield text.edit("filler", place, "0.0", int(smallest))
         elif "inf" not in written and "load" not in written:
             yield text.edit("filler", place, 'float("-inf")')
 

@@ -67,15 +67,25 @@ def _accessing(tree: ast.AST, accesses: Sequence[str], line: int | None, lines: 
 def back(tree: ast.AST, names: set[str], lines: set[int]) -> set[str]:
     """Add the lines that compute what these names hold, and give all names on the way."""
     known, new = set(names), set(names)
+    loops = [(loop, _set_in(loop)) for loop in ast.walk(tree) if isinstance(loop, ast.For)]
     while new:
         more: set[str] = set()
         for statement, targets, value in assignments(tree):
             if targets & new:
                 lines |= text_lines(statement)
                 more |= names_in(value)
+        for loop, targets in loops:  # how often it is gone through decides as well
+            if targets & new:
+                lines |= text_lines(loop.iter)
+                more |= names_in(loop.iter)
         new = more - known
         known |= new
     return known
+
+
+def _set_in(loop: ast.For) -> set[str]:
+    """The names that a loop's body sets."""
+    return set().union(*(targets for statement in loop.body for _, targets, _ in assignments(statement)))
 
 
 def assignments(tree: ast.AST) -> Iterator[tuple[ast.AST, set[str], ast.AST]]:

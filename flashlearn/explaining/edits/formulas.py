@@ -39,6 +39,7 @@ def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterat
             for node in ast.walk(statement.value):
                 yield from _within(text, node, names, letters)
             yield from _exponentials(text, statement.value)
+            yield from _exchanged(text, statement.value)
             for term in _terms(statement.value):
                 factors = _factors(text, statement, names)
                 yield from _times(text, term, factors)
@@ -46,6 +47,23 @@ def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterat
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
             yield text.edit("assignment", statement, f"{target} += {value}", 1)
+
+
+def _exchanged(text: Text, value: ast.expr) -> Iterator[Edit]:
+    """Two factors of the two summands of a sum in each other's place: `a * x + b * y` for `a * y + b * x`."""
+    for node in ast.walk(value):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, SUMS)):
+            continue
+        sides = (node.left, node.right)
+        if not all(isinstance(s, ast.BinOp) and isinstance(s.op, ast.Mult) for s in sides):
+            continue
+        between = text.raw[text.span(node.left)[1] : text.span(node.right)[0]].decode()
+        first = text.of(node.left.right)
+        yield text.edit(
+            "exchanged", node,
+            f"{text.of(node.left.left)} * {bracketed(node.right.right, text.of(node.right.right))}"
+            f"{between}{text.of(node.right.left)} * {bracketed(node.left.right, first)}",
+        )  # fmt: skip
 
 
 def _exponentials(text: Text, value: ast.expr) -> Iterator[Edit]:

@@ -18,6 +18,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "function": (10.0, 2.0),
     "unmasked": (10.0,),
     "another mask": (12.0, 1.0),
+    "pitch": (10.0, 6.0, 4.0),
     "whole blocks": (14.0, 12.0, 10.0),
     "branch": (8.0,),
     "assignment": (8.0, 6.0),
@@ -38,6 +39,11 @@ ODDS: Mapping[str, Sequence[float]] = {
     "order": (5.3, 2.0),
     "constant": (5.1, 2.0, 1.4, 1.0),
     "not rescaled": (5.0,),
+    "step": (12.0, 4.0, 2.0),
+    "hidden lanes": (6.0, 1.5),
+    "no axis": (15.0, 8.0),
+    "guard kept": (12.0,),
+    "thrown away": (12.0, 6.0, 3.0),
     "rounded down": (4.7,),
     "cast": (5.0, 2.2),
     "transposed": (3.0, 1.6),
@@ -94,7 +100,7 @@ STRAY: Mapping[str, float] = {
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),
     "another size": 2.5,
-    **dict.fromkeys(("another mask", "whole blocks"), 2.5),
+    **dict.fromkeys(("another mask", "whole blocks", "pitch"), 2.5),
     **dict.fromkeys(("bound not moved", "bounds exchanged", "not times its size"), 2.5),
     **dict.fromkeys(("alike", "line missing", "program axis", "number as it is"), 15.0),
 }
@@ -178,7 +184,8 @@ def ordered(
     def odds(section: int, edit: Edit) -> float:
         known = ODDS[edit.kind]
         likely = known[min(edit.variant, len(known) - 1)] / (1 + max(0, edit.variant - len(known) + 1))
-        likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0) * (TWICE if edit.also else 1.0)
+        likely *= weights.get(edit.kind, rest) * about.get(edit.about, 1.0)
+        likely *= TWICE if edit.also and edit.kind != "pitch" else 1.0
         likely *= IN_BRANCH if masked and edit.causal and edit.kind not in UNBOUND else 1.0
         likely *= OF_HEADS if several and edit.heads else 1.0
         lines = {edit.line, *edit.also}

@@ -136,22 +136,26 @@ class Formulas:
         self.exercise, self.answer, self.left = exercise, answer, float(FORMULAS)
         self.by_chance = BY_CHANCE | ROUNDINGS
         self.reached = 0
+        self.kept: tuple[tuple[int, str], ...] = ()
         self.wrong = [o for o in outcomes if o.status is Status.WRONG]
         self.right = [o for o in outcomes if o.status is Status.PASS][:SPARED]
         self.bad = {c.name for o in self.wrong for c in o.outputs if not c.ok}
 
     def mended(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
-        good = set(self.bad)
-        for outcome in (*self.wrong, *self.right):
+        good, self.reached = set(self.bad), 0
+        others = tuple(one for one in self.kept if one[0] != section)
+        for number, outcome in enumerate((*self.wrong, *self.right)):
             self.left -= 1
-            evidence = self.answer.run(arguments(self.exercise, outcome.case), Edited(section, text))
+            how = Edited(section, text, more=others)
+            evidence = self.answer.run(arguments(self.exercise, outcome.case), how)
             if evidence.raised is not None:
                 return set()
             right = agreeing(self.exercise, outcome.case, evidence.returned, SECONDS)
             good &= right if set(self.exercise.outputs) - self.bad <= right else set()
             if not good:
                 break
+            self.reached = min(number + 1, len(self.wrong)) if good == self.bad else self.reached
         return good
 
 

@@ -171,7 +171,8 @@ def named(text: Text, node: ast.Name, known: Families) -> Iterator[Edit]:
     about = "strides" if node.id in known.strides else ""
     for variant, other in enumerate(known.others(node.id)):
         yield text.edit("name", node, other, min(variant, 4), about)
-    for block in known.blocks if node.id in known.counted else ():
+    elements = known.steps.get(node.id) == ""  # and no tiles: of a loop with a step
+    for block in known.blocks if node.id in known.counted and not elements else ():
         yield text.edit("number of tiles", node, f"({node.id} * {block})", 1)
     if node.id in known.programs:
         for variant, size in enumerate((*known.blocks, *known.scalars)):

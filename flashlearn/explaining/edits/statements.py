@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set
 
 from flashlearn.explaining.edits.call_edits import name_of
 from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.reductions import guards_kept, thrown_away
 from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
@@ -19,10 +20,12 @@ BASES = ("0.6931471805599453", "1.4426950408889634")
 def in_statements(text: Text, function: ast.FunctionDef, known: Families, kernel: bool) -> Iterator[Edit]:
     """Every edit of the statements of a function."""
     for loop, body in _bodies(function):
+        yield from guards_kept(text, body) if kernel else ()
         for number, statement in enumerate(body):
             following = body[number + 1] if number + 1 < len(body) else None
             if isinstance(statement, SIMPLE):
                 yield from _laid_out(text, statement, known)
+                yield from thrown_away(text, statement, kernel)
                 yield from _without_stride(text, statement, known) if kernel else ()
                 yield from _one(text, statement, known, kernel, loop is not None)
                 if isinstance(following, SIMPLE):
@@ -79,6 +82,8 @@ def _without_stride(text: Text, statement: ast.stmt, known: Families) -> Iterato
                 if isinstance(index, ast.Name) and index.id in indices:
                     for stride in unused:
                         other = int(not _may_be_of(_tensor_of(stride), statement, known))
+                        if other and f"{_tensor_of(stride)}_ptr" in known.pointers:
+                            continue  # of a tensor that is not read here
                         yield text.edit("strides", side, f"{text.of(side)} * {stride}", other, "strides")
 
 

@@ -110,7 +110,7 @@ def two_edits(
     `hints` are what `likely.ordered` may know of the lines.
     """
     best = max(halves, key=lambda half: half.reached, default=None)
-    if best is None or isinstance(trial, Formulas):
+    if best is None:
         return None
     section, wrong, at = found[best.section], trial.wrong, best.section
     text = best.edit.applied(section.text)

@@ -31,6 +31,7 @@ STEPS = {
     "dtype": "In which precision should this be summed?",
     "strides": "Whose strides are these, and whose pointer do they move?",
     "whole blocks": "How long is the tensor in memory: as long as all blocks, or as its size says?",
+    "pitch": "How many numbers belong to one program, or one head, in this tensor?",
     "another mask": "Which indices move this address, and which of them does the mask know?",
     "another size": "Which size is it that is cut into blocks here?",
     "number of tiles": "Is this a number of tiles, or of elements?",
@@ -50,6 +51,11 @@ STEPS = {
     "program axis": "Along which axis of the grid do the programs count this index?",
     "line missing": "Which pointers does a program move to its own batch and head?",
     "exchanged": "Which of the two numbers runs faster in memory, and which slower?",
+    "no axis": "Whose number should this be: that of a row, of a column, or of the tile?",
+    "step": "How many elements does one round take in?",
+    "hidden lanes": "What do the lanes hold that do not exist?",
+    "thrown away": "Which functions change their arguments, and which return a new value?",
+    "guard kept": "What does the next round, or the store, make of it in a row that has seen nothing?",
     "order of lines": "Which of the two lines needs what the other one makes?",
 }
 """A question that leads to the reason, by the kind of the edit."""
@@ -81,6 +87,12 @@ INSTEAD = {
     "factor": "Line {line} lacks a factor at `{old}`: with `{new}`",
     "taken": "Line {line} computes `{old}`: with the argument `{new}` in its place",
     "one too many": "Line {line} adds one also where nothing is left over, `{old}`: with `{new}`",
+    "step": "Line {line} goes on by `{old}` from one round to the next: with `{new}`",
+    "hidden lanes": "Line {line} takes in lanes that the mask hides, `{old}`: with `{new}`",
+    "thrown away": "Line {line} does nothing with the result of `{old}`: with `{new}`",
+    "guard kept": "Line {line}, `{old}`, puts the guard's number into the value itself: with a name of its "
+    "own for it, used in the exponents alone",
+    "no axis": "Line {line} takes one number of the whole tile, `{old}`: with `{new}`",
     "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
     "divisor": "Line {line} lacks a division at `{old}`: with `{new}`",
     "masked in part": "Line {line} masks with `{old}` alone: with `{new}`",
@@ -121,10 +133,10 @@ def two_edits(parts: tuple[Finding, ...], reached: int, cases: int) -> Said:
     first, second = (
         _start(**{k: part.facts[k] for k in ("edit", "line", "old", "new", "also")}) for part in parts
     )
-    verb = "case comes" if reached == 1 else "cases come"
+    verb = "comes" if reached == 1 else "come"
     steps = joined(*dict.fromkeys(STEPS.get(part.facts["edit"], WHY) for part in parts))
     return Said(
-        f"Two things at once. {first}, {reached} of the {cases} wrong {verb} out right. "
+        f"Two things at once. {first}, {reached} of the {cases} wrong cases {verb} out right. "
         f"{second} as well, all of them do.",
         steps,
     )

@@ -61,6 +61,7 @@ class Partition:
     records: dict[str, list] = field(default_factory=dict)
     reads: dict[tuple, tuple[Any, int]] = field(default_factory=dict)  # by place: the last view, and when
     waits: dict[int, PassedWait] = field(default_factory=dict)  # by barrier: the last one
+    gives_way: bool = False
     go: threading.Lock = field(default_factory=threading.Lock)
     thread: threading.Thread | None = None
 
@@ -140,10 +141,10 @@ class Baton:
     def others_first(self, over: Callable[[], bool]) -> bool:
         """Let the others go as far as they can before something is told of this one: True if `over`."""
         me = self.current
-        me.waiting = BarrierWait(over, None, 0, None)
+        me.waiting, me.gives_way = BarrierWait(over, None, 0, None), True
         while not over() and (others := self._ready()):
             self._hand_to(others[0])
-        me.waiting = None
+        me.waiting, me.gives_way = None, False
         return over()
 
     def _ready(self) -> list[Partition]:
@@ -151,8 +152,8 @@ class Baton:
 
     def _following(self) -> Partition | None:
         while not (ready := self._ready()):
-            if not self.land():
-                return None
+            if not self.land():  # who only lets the others go first goes on when none of them can
+                return next((p for p in self.partitions if p.gives_way), None)
         return min(ready, key=lambda p: p.now) if self.order is None else self.order.choice(ready)
 
     def _hand_to(self, other: Partition) -> None:

@@ -36,6 +36,17 @@ JACOBIAN = {
         "For k = j the score sits in the numerator too. Which term of the quotient rule is that?",
         wrong=lambda p: -p * p.T,
     ),
+    "the identity for diag(p)": Mistake(
+        "Your diagonal is 1 − p_k²: the identity stands where diag(p) belongs.",
+        "Differentiate the numerator e^{s_k} by its own score, and divide by the sum: is that 1, or p_k?",
+        wrong=lambda p: sp.eye(p.rows) - p * p.T,
+    ),
+    "one share squared": Mistake(
+        "Off the diagonal one share is multiplied by itself. Two different ones meet there: −p_k p_j.",
+        "In entry (k, j), which share is differentiated, and by whose score?",
+        wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else -a * a),
+        also=(_by_entries(lambda a, b, same: a * (1 - a) if same else -b * b),),
+    ),
     "the competition forgotten": Mistake(
         "Your matrix is diag(p): the numerator's derivative, and nowhere the denominator's. Its rows do not "
         "sum to zero.",
@@ -240,7 +251,7 @@ FORWARD = {
         **made(softmax, "not divided"),
     ),
     "divided by the number of columns": Mistake(
-        "You divided the exponentials by N: that is a mean's denominator.",
+        "p is the exponential divided by N, the number of columns: that is a mean's denominator.",
         "Divide by l_i, the sum of the row's exponentials.",
         **made(softmax, "divided by N"),
     ),

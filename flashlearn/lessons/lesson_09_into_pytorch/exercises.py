@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
-from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments, mistakes, training
+from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments, lone_gradients, mistakes, training
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.autograd import other_call
 from flashlearn.lessons.shared import readouts, reference
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
@@ -195,9 +195,11 @@ def differentiated(case: Case, generator: torch.Generator) -> Inputs:
 def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
     """o of the learner's function, and what autograd makes of it: (o, dq, dk, dv).
 
-    Where o hangs on no graph, the gradients are NaN; where a gradient is missing, it is None.
+    Where o hangs on no graph, the gradients are NaN; where a gradient is missing, it is None, and so is one
+    that `wanted`, if it is given, does not name.
     """
-    leaves = [given[name].detach().requires_grad_() for name in "qkv"]
+    wanted = given.get("wanted", "qkv")
+    leaves = [given[name].detach().requires_grad_(name in wanted) for name in "qkv"]
     with torch.enable_grad():
         o = function(*leaves, given["causal"], given["alpha"])
         if given["another_call"]:
@@ -207,7 +209,9 @@ def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
             function(*(t.requires_grad_() for t in others), causal, alpha)
     if not isinstance(o, Tensor) or not o.requires_grad:
         return (o, *(torch.full_like(t, math.nan) for t in leaves))
-    return (o.detach(), *torch.autograd.grad(o, leaves, given["do"], allow_unused=True))
+    asking = [leaf for leaf in leaves if leaf.requires_grad]
+    found = dict(zip(wanted, torch.autograd.grad(o, asking, given["do"], allow_unused=True), strict=True))
+    return (o.detach(), *(found.get(name) for name in "qkv"))
 
 
 def whole(gradients: Callable[..., tuple], forward: Callable[..., tuple]) -> Callable[..., Any]:
@@ -282,6 +286,7 @@ flash_attention = Exercise(
         gradient=True,
         work=attention_work,
         call=forward_and_backward,
+        review=lone_gradients.review,
     ),
     timed=HowTimed(
         peer=sdpa_and_gradients,

@@ -160,6 +160,12 @@ ATTENTION = {
         "`apply` takes its arguments by position: in the order of `forward`.",
         **_called("causal and alpha exchanged"),
     ),
+    "dQ of the scaled q": Mistake(
+        "forward multiplies q by alpha itself, and what backward returns is the gradient by alpha q: dQ "
+        "lacks the factor alpha.",
+        "By the chain rule, what is the derivative of alpha q by q?",
+        **_called("q scaled beforehand"),
+    ),
     "alpha applied twice to dQ": Mistake(
         "dQ is multiplied by alpha once more, though its kernel has done it.",
         "Return what the launcher gives, as it is.",
@@ -257,6 +263,13 @@ TRAINING = {
         "positions with characters.",
         "Swap the two axes, `logits.mT`, or flatten logits and targets.",
         **_trained("logits reshaped"),
+    ),
+    "logits turned and then flattened": Mistake(
+        "The logits' last two axes are exchanged, and then the rows are cut anew: a row of the result is no "
+        "position's any more.",
+        "Either leave the characters last and flatten the first two axes, or put them second and flatten "
+        "nothing.",
+        **_trained("logits turned and flattened"),
     ),
     "a new optimiser for every step": Mistake(
         "Adam forgets its moments before every step: these are the losses of an optimiser that is made anew "

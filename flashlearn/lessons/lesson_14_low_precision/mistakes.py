@@ -144,6 +144,12 @@ FORWARD = {
         "acc · unit must stay what it is when unit changes: by which factor has acc to change?",
         **of_attention("last scale of v"),
     ),
+    "the change of unit upside down": Mistake(
+        "acc is multiplied by new unit / old unit from block to block, and has to be divided by it: acc · "
+        "unit must stay what it is.",
+        "If the unit doubles, what has to become of acc?",
+        **of_attention("unit upside down 128", also=("unit upside down 64",)),
+    ),
     "256 left in O": Mistake(
         "O is 256 times too large: the factor of P is in the accumulator, and not in the sum it is divided "
         "by.",

@@ -86,6 +86,8 @@ def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, 
         causal = False
     if "mask turned round" in faults:
         causal = not causal
+    if "q scaled beforehand" in faults:
+        q, alpha = q * alpha, 1.0
     o, lse = reference.attention_forward(q, k, v, alpha, causal)
     return Kept(q, k, v, o, lse, causal, alpha)
 

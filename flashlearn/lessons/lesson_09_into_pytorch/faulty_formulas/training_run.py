@@ -27,6 +27,8 @@ def training_run(size: training.Size, start: Tensor, batches: Tensor, faults: Fa
         if "logits reshaped" in faults:
             B, S, characters = logits.shape
             return F.cross_entropy(logits.reshape(B, characters, S), wanted, reduction=reduction)
+        if "logits turned and flattened" in faults:
+            logits = logits.mT.reshape(logits.shape)
         return F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction=reduction)
 
     with torch.enable_grad(), training.one_thread():

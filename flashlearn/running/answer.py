@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -48,6 +49,7 @@ from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, lowered
 from flashlearn.running.plain import as_tuple, plain
+from flashlearn.running.same_again import SameAgain
 
 PATIENCE = 10.0
 """Seconds that a check waits, after the observed run, for what is being compiled beside it."""
@@ -112,6 +114,7 @@ class Here(Answer):
         self.notebook = Notebook()
         self._sections: tuple[Section, ...] | None = None
         self._ahead: CompilingAhead | None = None
+        self._same_again = SameAgain()
 
     def facts(self) -> Facts:
         kernel = hasattr(self.function, "fn") and hasattr(self.function, "run")
@@ -166,6 +169,8 @@ class Here(Answer):
             with edited.made_from(
                 self.function, self.sections(), dict([(how.section, how.text), *how.more])
             ) as anew:
+                file = getattr(getattr(self.function, "__code__", None), "co_filename", "")
+                self._same_again.put_into(inspect.unwrap(anew), file, sessions)
                 evidence = observed.outputs(Here(anew, self.exercise)._caller(), inputs, how, sessions)
         except BaseException as error:  # the text is the learner's and ours, and may be no program at all
             if by_the_user(error):

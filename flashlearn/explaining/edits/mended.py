@@ -16,7 +16,7 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
 from flashlearn.running.evidence import Evidence
 
-PATIENCE = 1_350
+PATIENCE = 1_150
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
 ANEW = 8

@@ -19,7 +19,7 @@ from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
-SECOND = 450.0
+SECOND = 400.0
 """Work that the search for a second edit may take."""
 
 

@@ -43,6 +43,7 @@ ODDS: Mapping[str, Sequence[float]] = {
     "hidden lanes": (6.0, 1.5),
     "no axis": (15.0, 8.0),
     "guard kept": (12.0,),
+    "a little added": (15.0,),
     "thrown away": (12.0, 6.0, 3.0),
     "rounded down": (4.7,),
     "cast": (5.0, 2.2),

@@ -31,7 +31,8 @@ def reduced(text: Text, node: ast.Call, known: Families) -> Iterator[Edit]:
     if isinstance(node.args[0], ast.Name):
         for variant, mask in enumerate(known.masks):
             hidden = f"tl.where({mask}, {inner}, {HARMLESS[name]})"
-            yield text.edit("hidden lanes", node, f"{text.of(node.func)}({hidden}{rest}", variant)
+            seldom = 0 if name == "min" else variant  # what fills up a tile is hardly ever right for it
+            yield text.edit("hidden lanes", node, f"{text.of(node.func)}({hidden}{rest}", seldom)
 
 
 def thrown_away(text: Text, statement: ast.stmt, kernel: bool) -> Iterator[Edit]:

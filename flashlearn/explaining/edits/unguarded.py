@@ -9,6 +9,8 @@ from flashlearn.explaining.edits.call_edits import name_of
 from flashlearn.explaining.edits.source_text import Edit, Text
 
 EXPONENTIALS = ("exp", "exp2")
+LITTLE = 0.01
+"""What is less than this is added to a divisor to keep it from 0, and changes it."""
 
 
 def guarded(text: Text, node: ast.AST, kernel: bool) -> Iterator[Edit]:
@@ -31,6 +33,20 @@ def guarded(text: Text, node: ast.AST, kernel: bool) -> Iterator[Edit]:
         b = text.of(node.right)
         if isinstance(node.right, ast.Constant):
             return
+        for sum_, size in _with_a_little(node.right):
+            put = f"{library}.where({text.of(sum_)} == 0.0, 1.0, {text.of(sum_)}){size}"
+            yield text.edit("a little added", node.right, put)
         yield text.edit("guard", node.right, f"{library}.where({b} == 0.0, 1.0, {b})")
         if not kernel:
             yield text.edit("guard", node, f"torch.nan_to_num({text.of(node)}, nan=0.0)", 1)
+
+
+def _with_a_little(divisor: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """The sum that a small number is added to, so that nothing is divided by 0, and how it is laid out."""
+    axes = ""
+    if isinstance(divisor, ast.Subscript):
+        divisor, axes = divisor.value, f"[{ast.unparse(divisor.slice)}]"
+    if isinstance(divisor, ast.BinOp) and isinstance(divisor.op, ast.Add):
+        small = divisor.right
+        if isinstance(small, ast.Constant) and isinstance(small.value, float) and 0 < small.value < LITTLE:
+            yield divisor.left, axes

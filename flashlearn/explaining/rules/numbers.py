@@ -21,7 +21,9 @@ def shape(clue: Clue) -> Seen:
     case, outputs = clue.outcome.case.name, clue.exercise.outputs
     shapes = [tuple(c.expected.shape) for c in clue.outcome.outputs if isinstance(c.expected, torch.Tensor)]
     another = misfit.got in shapes and len(outputs) > 1
-    return {"output": clue.name, "misfit": misfit, "case": case, "outputs": outputs, "another": another}
+    judged = clue.exercise.judged
+    seen = {"output": clue.name, "misfit": misfit, "case": case, "outputs": outputs, "another": another}
+    return {**seen, "by_autograd": judged.gradient and judged.call is not None}
 
 
 @rule("outputs exchanged")

@@ -51,6 +51,7 @@ STEPS = {
     "program axis": "Along which axis of the grid do the programs count this index?",
     "line missing": "Which pointers does a program move to its own batch and head?",
     "exchanged": "Which of the two numbers runs faster in memory, and which slower?",
+    "a little added": "For which rows must something be done, and what does it do to the others?",
     "no axis": "Whose number should this be: that of a row, of a column, or of the tile?",
     "step": "How many elements does one round take in?",
     "hidden lanes": "What do the lanes hold that do not exist?",
@@ -92,6 +93,7 @@ INSTEAD = {
     "thrown away": "Line {line} does nothing with the result of `{old}`: with `{new}`",
     "guard kept": "Line {line}, `{old}`, puts the guard's number into the value itself: with a name of its "
     "own for it, used in the exponents alone",
+    "a little added": "Line {line} divides by a little more than the sum, `{old}`: with `{new}`",
     "no axis": "Line {line} takes one number of the whole tile, `{old}`: with `{new}`",
     "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
     "divisor": "Line {line} lacks a division at `{old}`: with `{new}`",

@@ -11,11 +11,22 @@ Span = tuple[float, float]
 
 
 @kind("shape")
-def shape(output: str, misfit: Misfit, case: str, outputs: tuple[str, ...], another: bool = False) -> Said:
-    """A wrong shape, dtype or type; `another` says that the shape is that of another output."""
+def shape(
+    output: str, misfit: Misfit, case: str, outputs: tuple[str, ...], another: bool = False,
+    by_autograd: bool = False,
+) -> Said:  # fmt: skip
+    """A wrong shape, dtype or type; `another` says that the shape is that of another output.
+
+    With `by_autograd` all outputs but the first are gradients, which autograd hands back.
+    """
     what = "dtype" if misfit.what == "dtype" else "shape"
     step = f"Look at where {output} is made: which {what} does the exercise ask for?"
-    if misfit.what == "nothing":
+    if misfit.what == "nothing" and by_autograd and output != outputs[0]:
+        step = (
+            "backward returns one value for each argument of forward, in their order, and None for what "
+            "wants none: `ctx.needs_input_grad[0]` speaks of the first argument behind ctx."
+        )
+    elif misfit.what == "nothing":
         step = f"Return {', '.join(outputs)}, in this order."
     elif another:
         step = f"Is {', '.join(outputs)} the order in which they are returned? {step}"

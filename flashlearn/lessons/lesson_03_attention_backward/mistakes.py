@@ -284,6 +284,11 @@ ONE_WALK = {
         "alpha stands in S once, so once in the derivative of S by Q.",
         **made(one_walk.dq, "no alpha"),
     ),
+    "scores without alpha": Mistake(
+        "P is made of Q Kᵀ without alpha, though lse is that of alpha Q Kᵀ.",
+        "P = exp(alpha Q Kᵀ − LSE).",
+        **made(one_walk.dq, "scores without alpha"),
+    ),
 }
 
 # ---------------------------------------------------------------- torch: the whole backward pass
@@ -297,6 +302,10 @@ def backward(
     p = torch.softmax(s, dim=0 if "softmax over the queries" in faults else 1)
     if "exp without maximum" in faults:
         e = s.float().exp()
+        p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    if "maximum before alpha" in faults:
+        raw = (q @ k.T).float()
+        e = (alpha * (raw - raw.amax(dim=1, keepdim=True))).exp()
         p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
     dp = do @ v.T
     ds = dp - _delta(p, dp, faults)
@@ -388,6 +397,12 @@ BACKWARD = {
         "∞/∞ is NaN.",
         "Use torch.softmax, or subtract each row's maximum first: it changes neither value nor gradient.",
         **made(backward, "exp without maximum"),
+    ),
+    "maximum before alpha": Mistake(
+        "The maximum is taken before alpha comes in. With a negative alpha the largest Q Kᵀ is the smallest "
+        "score: the exponents are positive, and overflow.",
+        "Multiply by alpha first, then subtract the maximum.",
+        **made(backward, "maximum before alpha"),
     ),
     "P in place of dS in dK": Mistake(
         "Your dK is alpha Pᵀ Q: the probabilities stand where their scores' gradient dS belongs.",

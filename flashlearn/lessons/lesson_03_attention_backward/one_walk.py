@@ -83,7 +83,8 @@ def dq(
     delta, count = torch.zeros_like(q[:, :1]), 0
     for k, v in tiles.at(q.dtype):
         count += 1
-        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        scores = (1.0 if "scores without alpha" in faults else alpha) * q @ k.T
+        p = torch.exp(scores - lse[:, None])
         if "softmax of the tile" in faults:
             p = torch.softmax(alpha * q @ k.T, dim=1)
         worth = p * (do @ v.T)

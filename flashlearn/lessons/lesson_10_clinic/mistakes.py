@@ -65,6 +65,16 @@ CLINIC_2 = {
         launcher=sick("clinic_2"),
         status="RACE",
     ),
+    "what was there is added again": Mistake(
+        "The addition is atomic now, and it adds too much: what was read is in memory already, and is added "
+        "once more, if the other program had stored by then.",
+        "An atomic addition reads by itself. Which line is no longer needed?",
+        launcher=variant(
+            "clinic_2",
+            (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_add")),
+        ),
+        status="RACE",
+    ),
     "exchanged, not added": _wrong_cure(
         "clinic_2",
         "Atomic, but not a sum: each program replaces what the other one left, so that dK holds the share of "

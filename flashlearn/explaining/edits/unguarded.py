@@ -29,6 +29,9 @@ def guarded(text: Text, node: ast.AST, kernel: bool) -> Iterator[Edit]:
             yield text.edit("guard", inner.right, f"{library}.where({infinite}, 0.0, {b})")
         if not kernel:
             yield text.edit("guard", node, f"torch.nan_to_num({text.of(node)}, nan=0.0)", 1)
+    elif isinstance(node, ast.Call) and name_of(node) in ("log", "log2") and len(node.args) == 1:
+        for sum_, _ in _with_a_little(node.args[0]):
+            yield text.edit("a little added", node.args[0], text.of(sum_))
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         b = text.of(node.right)
         if isinstance(node.right, ast.Constant):
@@ -45,7 +48,8 @@ def _with_a_little(divisor: ast.expr) -> Iterator[tuple[ast.expr, str]]:
     """The sum that a small number is added to, so that nothing is divided by 0, and how it is laid out."""
     axes = ""
     if isinstance(divisor, ast.Subscript):
-        divisor, axes = divisor.value, f"[{ast.unparse(divisor.slice)}]"
+        whole, divisor = ast.unparse(divisor), divisor.value
+        axes = whole[whole.rindex("[") :]
     if isinstance(divisor, ast.BinOp) and isinstance(divisor.op, ast.Add):
         small = divisor.right
         if isinstance(small, ast.Constant) and isinstance(small.value, float) and 0 < small.value < LITTLE:

@@ -93,7 +93,7 @@ INSTEAD = {
     "thrown away": "Line {line} does nothing with the result of `{old}`: with `{new}`",
     "guard kept": "Line {line}, `{old}`, puts the guard's number into the value itself: with a name of its "
     "own for it, used in the exponents alone",
-    "a little added": "Line {line} divides by a little more than the sum, `{old}`: with `{new}`",
+    "a little added": "Line {line} takes a little more than the sum, `{old}`: with `{new}`",
     "no axis": "Line {line} takes one number of the whole tile, `{old}`: with `{new}`",
     "below zero": "In line {line} the loop may begin below 0, at `{old}`: with `{new}`",
     "divisor": "Line {line} lacks a division at `{old}`: with `{new}`",

@@ -25,7 +25,13 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
         if mistake.launcher is not None and mistake.status == status.name:
             fits = _same_faults(exercise, mistake, outcomes)
             if fits:
-                facts = {**seen, "sentence": mistake.sentence, "next_step": mistake.next_step}
+                of_time = outcome.fault[:1] == (SYNCHRONISATION,)
+                facts = {
+                    **seen,
+                    "sentence": mistake.sentence,
+                    "next_step": mistake.next_step,
+                    "both": of_time,
+                }
                 return Finding("declared fault", facts, outcome.place, fits, fits, (name,))
     if status is Status.OUT_OF_BOUNDS:
         seen |= {"astray": _astray(outcome.fault)}

@@ -76,9 +76,10 @@ def out_of_bounds(seen: str, astray: str, case: str = "") -> Said:
 
 
 @kind("declared fault")
-def declared_fault(seen: str, sentence: str, next_step: str, case: str = "") -> Said:
-    """A kernel that the exercise declares goes wrong just so."""
-    return Said(joined(seen, sentence), next_step, case, sentence)
+def declared_fault(seen: str, sentence: str, next_step: str, case: str = "", both: bool = False) -> Said:
+    """A kernel that the exercise declares goes wrong just so; with `both`, its reason is not enough."""
+    whole = joined(seen, sentence)
+    return Said(whole, next_step, case, whole if both else sentence)
 
 
 @kind("masked load without other")

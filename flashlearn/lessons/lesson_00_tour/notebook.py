@@ -681,7 +681,7 @@ flashlearn.check("row_sum", row_sum)
 #   `x.contiguous()` first, which copies the vector if it has gaps: a simpler kernel, paid for with reading
 #   and writing `x` once more. The kernel's signature below is made for the first way.
 # - The launcher allocates `z`, chooses `BLOCK` (256 to 1024 are good values here), rounds the grid up,
-#   launches, and returns `z`.
+#   launches, and returns `z`. `x` and `y` stay as they are.
 
 # %% exercise="scaled_add"
 # INCLUDE: flashlearn/kernels/tour.py:scaled_add_kernel

@@ -406,7 +406,8 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 #
 # ### Exercise 4: `attention_dq_dk` · core
 #
-# Return the pair $(dQ, dK)$. `q` is $[S_q, D]$, `k` is $[S_k, D]$, `ds` is $[S_q, S_k]$, and `alpha` is a number.
+# Return the pair $(dQ, dK)$. `q` is $[S_q, D]$, `k` is $[S_k, D]$, `alpha` is a number, and `ds`, $[S_q, S_k]$, is the
+# gradient of $S = \alpha Q K^\top$, alpha included.
 
 
 # %% exercise="attention_dq_dk"
@@ -514,7 +515,8 @@ assert sp.expand(dq_f - covariance) == 0
 # Compute $dQ$ in torch without $\delta$ and without $O$. `tiles` is a walk over the keys and values, tile by tile:
 # `for k, v in tiles:` gives `[block, D]` of each, the last tile may be smaller, and each tile comes once. It is gone when
 # the next one comes, as in a kernel: what you want to keep of it you have to add up. Besides you have `q` and `do` of
-# shape $[S_q, D]$, `lse` of shape $[S_q]$, by which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$, and the number `alpha`.
+# shape $[S_q, D]$, `lse` of shape $[S_q]$, by which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$ with $S = \alpha Q K^\top$, and
+# the number `alpha`. $dQ$ has `q`'s dtype.
 
 
 # %% exercise="dq_in_one_walk"

@@ -1094,7 +1094,8 @@ for stages in (1, 2, 3, 4):
 #
 # It returns three numbers:
 #
-# - `accumulator`: registers per thread that hold the accumulator, `block_m` × `block_n` numbers in fp32;
+# - `accumulator`: registers per thread that hold the accumulator, `block_m` × `block_n` numbers in fp32 (a quotient,
+#   not rounded);
 # - `shared`: bytes of shared memory per block;
 # - `occupancy`: resident warps over the most that are possible; 0 if not even one block fits.
 #

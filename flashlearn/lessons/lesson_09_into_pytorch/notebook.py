@@ -441,6 +441,7 @@ for label, function in (("formula", from_the_formula), ("flash_attention", flash
 #   is $1/\sqrt{D}$ if it is `None`.
 # - Tensors are kept with `ctx.save_for_backward`, other things as attributes of `ctx`.
 # - `backward` returns as many values as `forward` has arguments besides `ctx`.
+# - Each of `q`, `k` and `v` may be the only one that wants a gradient.
 # - Two calls may come before the first backward pass; $dO$ may be any view; a causal call may have rows that see no key.
 #
 # `@once_differentiable` says that `backward` itself is not differentiable: asked for a gradient of the gradient, torch
@@ -487,7 +488,8 @@ if yours:
 # %% [markdown]
 # ### Only what is wanted · stretch, ungraded
 #
-# (No check asks for this. The cell below counts launches, and exercise 2's check says whether you broke anything.) A
+# (No check asks for fewer kernels. The cell below counts launches, and exercise 2's check says whether a gradient is
+# missing that one of the three alone wants.) A
 # frozen encoder's $K$ and $V$ want no gradient. Autograd says so, in `ctx.needs_input_grad`: one truth value per
 # argument of `forward`. How many kernels does a call with its backward pass launch when only $Q$ wants a gradient?
 # **Predict**, then look.

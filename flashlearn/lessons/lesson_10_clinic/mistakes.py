@@ -154,6 +154,13 @@ CLINIC_3 = {
         "At which query does tile number p begin?",
         (SCAN, "for start in range(part, S_q, PARTS):"),
     ),
+    "parts begin a query apart": _wrong_cure(
+        "clinic_3",
+        "Program p begins at query p, not at its tile, and goes on by PARTS tiles: the four programs scan "
+        "nearly the same queries, and others are left out.",
+        "At which query does tile number p begin?",
+        (SCAN, "for start in range(part, S_q, PARTS * BLOCK):"),
+    ),
     "parts that are no whole tiles": _wrong_cure(
         "clinic_3",
         "Each program has its quarter of the queries, but a whole tile reaches beyond it, and nothing in the "
@@ -563,9 +570,9 @@ TRIALS = {
     ),
     "a right kernel is condemned": Mistake(
         "Your suite condemns right kernels: a trial asks for more digits than fp32 has. "
-        "Scores of 10⁷ have rounding errors of about 1, and a difference of nearly equal numbers keeps few "
-        "digits.",
-        "Large values are fair as long as a careful kernel gets them right: find the trial and tone it down.",
+        "Very large scores do (those of 10⁷ have rounding errors of about 1), and a query that sees a single "
+        "key does: its dS is the difference of two equal numbers.",
+        "Which trial is it? Every trial is fair that a careful kernel gets right.",
         launcher=_suite(lambda first: [first._replace(q=1000 * first.q, k=1000 * first.k)]),
     ),
 }

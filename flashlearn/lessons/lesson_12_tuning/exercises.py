@@ -36,11 +36,13 @@ from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
 def rows_of(case: Case, generator: torch.Generator) -> Inputs:
     """x [M, N] of the case's magnitude; lengths from 0 to N, or all N where `data` says so; alpha."""
     M, N = case.sizes["M"], case.sizes["N"]
-    x = (case.magnitude * torch.randn(M, N, generator=generator)).to(case.dtype)
+    words = case.data.split(", near ")
+    middle = float(words[1]) if len(words) > 1 else 0.0
+    x = (middle + case.magnitude * torch.randn(M, N, generator=generator)).to(case.dtype)
     x = x if case.layout == "contiguous" else x.t().contiguous().t()
     lengths = torch.randint(0, N + 1, (M,), generator=generator)
     lengths[0] = 0 if M > 1 else N
-    return {"x": x, "lengths": lengths, "alpha": float(case.data.removeprefix("alpha "))}
+    return {"x": x, "lengths": lengths, "alpha": float(words[0].removeprefix("alpha "))}
 
 
 def folded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
@@ -69,13 +71,16 @@ def rows_work(inputs: Inputs) -> Work:
     return Work(2.0 * counted, counted * x.element_size() + 12.0 * x.shape[0])
 
 
-def _rows(M: int, N: int, alpha: float, dtype: torch.dtype = torch.float32, **more: Any) -> Case:
-    name = f"{M} × {N}, alpha {alpha:g}"
+def _rows(
+    M: int, N: int, alpha: float, dtype: torch.dtype = torch.float32, near: float = 0.0, **more: Any
+) -> Case:
+    data = f"alpha {alpha:g}" + (f", near {near:g}" if near else "")
+    name = f"{M} × {N}, {data}"
     name += {FP16: ", fp16", BF16: ", bf16"}.get(dtype, "")
     name += f", values ×{more['magnitude']:g}" if "magnitude" in more else ""
     name += ", columns first in memory" if "layout" in more else ""
     tags = frozenset({"half"} if dtype.itemsize == 2 else ()) | ({"large"} if "magnitude" in more else set())
-    return Case(name, {"M": M, "N": N}, dtype, data=f"alpha {alpha:g}", tags=frozenset(tags), **more)
+    return Case(name, {"M": M, "N": N}, dtype, data=data, tags=frozenset(tags), **more)
 
 
 folded_logsumexp = Exercise(
@@ -97,6 +102,7 @@ folded_logsumexp = Exercise(
         _rows(17, 40, -0.3, layout="columns first", seed=8),
         _rows(8, 100, 0.2, FP16, seed=9),
         _rows(8, 100, -0.2, BF16, seed=10),
+        _rows(5, 40, 0.5, near=-400.0, seed=13),
         _rows(4096, 4096, -0.2, BF16, seed=11, gpu=True),
     ),
     judged=HowJudged(
@@ -345,6 +351,7 @@ tuned_forward = Exercise(
 LEAN_CASES = (
     *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
     flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
+    flagged(attention_case(20, 40, 16, data="negative alpha", seed=19), False),
 )
 lean_forward = dataclasses.replace(
     tuned_forward,

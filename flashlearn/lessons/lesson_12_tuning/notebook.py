@@ -247,8 +247,8 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 #
 # ### Exercise 2: `split_loops` · warm-up
 #
-# Return `(whole, end)`: the keys below `whole` need no mask, in whole tiles of `block_k`; from `end` on nobody sees
-# anything. Numbers are integers; `max`, `min` and `//` do. Mind blocks that see nothing, and a last block that reaches
+# Return `(whole, end)`: the keys below `whole` need no mask, in as many whole tiles of `block_k` as there are; from
+# `end` on nobody sees anything. Numbers are integers; `max`, `min` and `//` do. Mind blocks that see nothing, and a last block that reaches
 # beyond $S_q$.
 
 

@@ -46,7 +46,7 @@ COPY = {
     ),
     "elements counted for bytes": _copy(
         "elements for bytes",
-        "So it is with one byte for each element, say, or with the bytes of one copy of two.",
+        "So it is if elements are counted as bytes, say, or if the bytes of one copy of two are.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "four bytes for every dtype": _copy(
@@ -117,7 +117,7 @@ RING = {
     ),
     "too few bytes are expected": _ring(
         "elements for bytes",
-        "So it is with one byte for each element, say, or with the bytes of one copy of two.",
+        "So it is if elements are counted as bytes, say, or if the bytes of one copy of two are.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "one tile too many before the loop": _ring(

@@ -96,7 +96,7 @@ EVERYWHERE: Mapping[str, float] = {
 
 STRAY: Mapping[str, float] = {
     **dict.fromkeys(("cast", "narrow", "dtype", "function", "factor", "sign", "filler", "other"), 0.1),
-    "below zero": 4.0,
+    "below zero": 15.0,
     "added": 2.0,
     "masked in part": 2.5,
     **dict.fromkeys(("comparison", "unmasked", "strides", "arguments", "name", "number of tiles"), 2.5),

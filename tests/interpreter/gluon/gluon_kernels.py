@@ -153,7 +153,7 @@ def product(
     a: torch.Tensor, b: torch.Tensor, fault: str = "", stages: int = 2, registers: int = 24
 ) -> torch.Tensor:
     """`a @ b` by the specialised kernel, with a fault if it is named."""
-    c = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype)
+    c = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype, device=a.device)
     grid = (triton.cdiv(c.shape[0], TILE), triton.cdiv(c.shape[1], TILE))
     descriptors = (described(x, [TILE, TILE]) for x in (a, b, c))
     matmul[grid](*descriptors, a.shape[1], STAGES=stages, REGISTERS=registers, FAULT=fault)

@@ -130,10 +130,11 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
         made = provenance.made_by(out, session, watch)
         if not made:
             copied, whole = provenance.copied_from(out, session, watch)
+    memory_of = storages(given).get(key, "")
     return Output(
         plain(out),
-        writers=provenance.writers(out, session),
-        memory_of=storages(given).get(key, ""),
+        writers=provenance.writers(out, session, fresh=not memory_of),
+        memory_of=memory_of,
         requires_grad=out.requires_grad,
         made_by=made,
         copied=copied,

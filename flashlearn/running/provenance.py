@@ -92,10 +92,10 @@ def _straight(held: torch.Tensor, values: torch.Tensor) -> bool:
     return strayed <= 8 * rough * float(y.abs().max()) and strayed < 0.05 * float(y_.abs().max())
 
 
-def writers(out: object, session: Session) -> torch.Tensor | None:
+def writers(out: object, session: Session, fresh: bool = True) -> torch.Tensor | None:
     """By element the number of the program that stored it last, −1 where none did; None if nobody knows.
 
-    Where no program has stored anything and the numbers differ, torch has put them there.
+    Where no program has stored anything into `fresh` memory and the numbers differ, torch has put them there.
     """
     if not is_tensor(out) or misfit_kind(out):
         return None
@@ -103,7 +103,7 @@ def writers(out: object, session: Session) -> torch.Tensor | None:
     if region is None or not session.launches or out.element_size() < region.unit:
         return None
     last = torch.maximum(window(region.writer, out, region.unit), window(region.atomic, out, region.unit))
-    if not bool(last.any()) and _differ(out):
+    if fresh and not bool(last.any()) and _differ(out):
         return None
     return torch.tensor(session.memory.races.numbers)[last]
 

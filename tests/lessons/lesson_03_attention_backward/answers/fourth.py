@@ -8,7 +8,7 @@ wrong(
     "attention_backward",
     "The row maximum of Q Kᵀ is subtracted before multiplying by alpha. For a negative alpha "
     "that is the smallest score, not the largest, and the exponentials overflow to inf / inf.",
-    "not finite",
+    "maximum before alpha",
 )(
     written(
         """

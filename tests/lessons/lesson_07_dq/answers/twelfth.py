@@ -11,7 +11,7 @@ wrong(
     "dq_kernel_causal",
     "the line that replaces lse = −inf is missing: in a block where some queries see no key "
     "exp(−inf + inf) is NaN.",
-    "one edit",
+    "no guard for queries that see nothing",
 )(
     written(
         '''

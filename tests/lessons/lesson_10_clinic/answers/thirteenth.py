@@ -174,7 +174,7 @@ wrong(
     "clinic_2",
     "line tl.atomic_add(dk_ptr + key_tile, so_far + alpha * dk): half mended, the old content is "
     "loaded, added to the share and then added atomically once more",
-    "race",
+    "what was there is added again",
 )(
     written(
         """

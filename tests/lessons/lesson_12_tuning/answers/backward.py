@@ -211,7 +211,7 @@ slip(
 )
 slip(
     "The mask of the kernel that owns keys is turned round.",
-    "one edit",
+    "leak from the future",
     edits=(("seen = columns[:, None] <= rows[None, :] + S_k - S_q",
             "seen = columns[:, None] >= rows[None, :] + S_k - S_q"),),
 )  # fmt: skip

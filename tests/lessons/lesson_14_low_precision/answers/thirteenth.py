@@ -50,7 +50,7 @@ wrong(
     "fp8_forward",
     "two: line lse keeps the 8 of 256 times the sum; and acc goes into the new unit by v_scale / "
     "unit, upside down",
-    "256 left in LSE + the change of unit is upside down",
+    "the change of unit upside down + 256 left in LSE",
 )(
     written(
         '''

@@ -11,7 +11,7 @@ wrong(
     "fp8_forward",
     "two: the LSE keeps the 8 (l_i holds 256 times the sum), and the change of unit is `v_scale /"
     " unit` instead of `unit / v_scale`.",
-    "256 left in LSE + the change of unit is upside down",
+    "the change of unit upside down + 256 left in LSE",
 )(
     written(
         '''

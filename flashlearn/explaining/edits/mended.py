@@ -16,7 +16,7 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.circumstances import Edited
 from flashlearn.running.evidence import Evidence
 
-PATIENCE = 1_150
+PATIENCE = 1_000
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""
 
 ANEW = 8
@@ -60,7 +60,7 @@ class Numbers:
         self.by_chance = BY_CHANCE
         self.anew = IN_TORCH if exercise.kind is Kind.TORCH else ANEW
         judged = exercise.judged.read is None and all(map(_comparable, outcomes))
-        self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=_cost)
+        self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
         self.right = _spared([o for o in outcomes if o.status is Status.PASS])
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         astray = any(o.status in ENDED or not o.outputs for o in self.wrong)
@@ -106,7 +106,7 @@ class Numbers:
         others = tuple(one for one in self.kept if one[0] != section)
         most = _most(outcome)
         if self.kept:
-            most = min(most, max(ALWAYS, int(self.left / SHARE), int(2 * _cost(outcome))))
+            most = min(most, max(ALWAYS, int(self.left / SHARE), int(2 * cost(outcome))))
         how = Edited(section, text, outcome.case.seed, most, more=others)
         return self.answer.run(self.drawn.inputs(outcome.case), how)
 
@@ -163,16 +163,16 @@ def _spared(right: Sequence[Outcome]) -> list[Outcome]:
     """A few of the right cases: the quickest of each kind first, quick ones before slow ones."""
     kinds: dict[tuple, int] = {}
     order = []
-    for outcome in sorted(right, key=_cost):
+    for outcome in sorted(right, key=cost):
         case = outcome.case
         kind = (case.tags, "not causal" in case.name or "causal" not in case.name)
         kinds[kind] = kinds.get(kind, 0) + 1
-        order.append((kinds[kind], _cost(outcome), outcome))
+        order.append((kinds[kind], cost(outcome), outcome))
     first = [outcome for _, _, outcome in sorted(order, key=lambda one: one[:2])[:SPARED]]
-    return sorted(first, key=_cost)
+    return sorted(first, key=cost)
 
 
-def _cost(outcome: Outcome) -> float:
+def cost(outcome: Outcome) -> float:
     """Accesses to memory; in a Gluon kernel what its partitions do takes as long, each time."""
     seen = outcome.observation
     return float(seen.accesses + len(seen.timeline)) if seen is not None else 0.0
@@ -182,7 +182,7 @@ def _most(outcome: Outcome) -> int:
     """So many accesses an edited text may take; nobody knows how many one needs that ended early."""
     if outcome.status in ENDED:
         return STRAY
-    return max(AT_LEAST, int(MANY * _cost(outcome)))
+    return max(AT_LEAST, int(MANY * cost(outcome)))
 
 
 def _comparable(outcome: Outcome) -> bool:

@@ -14,13 +14,16 @@ from flashlearn.explaining.edits import Edit, edits_of
 from flashlearn.explaining.edits.bearing import suspects
 from flashlearn.explaining.edits.concerned import lines_concerned, lines_feeding
 from flashlearn.explaining.edits.likely import ordered
-from flashlearn.explaining.edits.mended import Formulas, Numbers
+from flashlearn.explaining.edits.mended import Formulas, Numbers, cost
 from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
 SECOND = 400.0
 """Work that the search for a second edit may take."""
+
+PROOF = 2 * SECOND
+"""No second one is looked for where it would take more than this to see that all wrong cases come right."""
 
 
 class Trial(Protocol):
@@ -110,7 +113,7 @@ def two_edits(
     `hints` are what `likely.ordered` may know of the lines.
     """
     best = max(halves, key=lambda half: half.reached, default=None)
-    if best is None:
+    if best is None or sum(map(cost, trial.wrong)) > PROOF:
         return None
     section, wrong, at = found[best.section], trial.wrong, best.section
     text = best.edit.applied(section.text)

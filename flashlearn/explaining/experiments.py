@@ -7,6 +7,7 @@ import math
 import torch
 
 from flashlearn.exercise import Case, Exercise, Kind
+from flashlearn.explaining.comparable import size
 from flashlearn.interpreter.nan_origin import Birth, Births
 from flashlearn.interpreter.unrounded import COMPUTED, HALF, ROUNDED
 from flashlearn.judging.cases import run_observed
@@ -76,7 +77,7 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     if exercise.kind is not Kind.KERNEL or not wrong:
         return None
     seen: list[Outcome] = []
-    wrong = sorted(wrong, key=lambda o: o.seconds)
+    wrong = sorted(wrong, key=size)
     for outcome in wrong:
         again = run_observed(exercise, answer, outcome.case, unrounded=True)
         if again.status is not Status.PASS:
@@ -134,7 +135,7 @@ def nan_born(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Findin
     suspects = [o for o in wrong if _not_finite(o)]
     if not suspects or len(suspects) < len(wrong):
         return None
-    for outcome in sorted(suspects, key=lambda o: o.seconds)[:3]:
+    for outcome in sorted(suspects, key=size)[:3]:
         birth = _birth(exercise, outcome, answer)
         if birth is None:
             return None
@@ -152,7 +153,7 @@ def _born_in_torch(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     if not suspects or len(suspects) < len(wrong) or exercise.judged.call is not None:
         return None
     seen = []
-    for outcome in sorted(suspects, key=lambda o: o.seconds)[:3]:
+    for outcome in sorted(suspects, key=size)[:3]:
         how = Called(exercise.judged.time_limit, births=True)
         evidence = answer.run(exercise.inputs(outcome.case, outcome.case.generator()), how)
         seen.append((*evidence.born, outcome))

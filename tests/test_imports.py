@@ -1,7 +1,7 @@
-"""Imports point one way, down an answer's way: `exercise` knows nothing, the command line knows all.
+"""Imports point one way: `exercise` imports nothing of the package, the command line may import everything.
 
-What only one lesson needs lies in its folder, what two lessons need in `lessons/shared`, and the grader
-knows no lesson.
+What only one lesson needs is in its folder, what two lessons need is in `lessons/shared`, and the grader
+imports no lesson.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import warnings
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,18 +37,12 @@ ORDER = (
     "classroom",
     "moved",
     "flashlearn",
-    "classroom",
     "cli",
     "__main__",
 )
 
 COURSE = {"lessons", "bench", "course", "classroom", "cli", "flashlearn", "__main__"}
 """What may know the lessons; all else is the grader."""
-
-NOT_THE_GRADER = {"lessons", "bench", "course", "classroom", "cli"}
-
-SAID_TWICE = {"text", "html", "__init__", "__main__"}
-"""Modules that both rooms that render have, and what Python itself names."""
 
 
 def modules() -> list[Path]:
@@ -196,34 +189,6 @@ def test_the_grader_knows_no_lesson():
     assert not knowing, "the grader serves every course: pass it what it needs"
 
 
-def in_the_grader() -> list[Path]:
-    return [path for path in modules() if unit(path) not in NOT_THE_GRADER]
-
-
-def twice(named: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
-    """The names that more than one file has, with the files."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for name, path in named:
-        found[name].append(relative(path))
-    return {name: files for name, files in found.items() if len(files) > 1}
-
-
-def test_no_two_files_of_the_grader_have_one_name():
-    again = twice((path.stem, path) for path in in_the_grader() if path.stem not in SAID_TWICE)
-    assert not again, f"who asks for one of them finds two: {again}"
-
-
-def test_no_two_classes_of_the_grader_have_one_name():
-    classes = (
-        (node.name, path)
-        for path in in_the_grader()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ClassDef)
-    )
-    again = twice(classes)
-    assert not again, f"say what tells them apart: {again}"
-
-
 def dotted(path: Path) -> str:
     """A file's name as a module: "flashlearn.report" for flashlearn/report/__init__.py."""
     parts = ("flashlearn", *path.relative_to(PACKAGE).with_suffix("").parts)
@@ -260,7 +225,7 @@ def import_graph() -> dict[str, set[str]]:
 
 
 def reached(start: str) -> set[str]:
-    """All modules that importing `start` imports; itself only if it lies on a circle."""
+    """All modules that importing `start` imports; itself only if it is part of a cycle."""
     graph, seen, todo = import_graph(), set(), [start]
     while todo:
         fresh = graph[todo.pop()] - seen
@@ -269,14 +234,14 @@ def reached(start: str) -> set[str]:
     return seen
 
 
-def test_imports_go_in_no_circle():
-    behind = {name: reached(name) for name in import_graph()}
-    circles = {
-        tuple(sorted(other for other in behind[name] if name in behind[other]))
-        for name in behind
-        if name in behind[name]
+def test_no_modules_import_each_other():
+    imported = {name: reached(name) for name in import_graph()}
+    cycles = {
+        tuple(sorted(other for other in imported[name] if name in imported[other]))
+        for name in imported
+        if name in imported[name]
     }
-    assert not circles, f"each of these imports all others of its line: {sorted(circles)}"
+    assert not cycles, f"these modules import each other: {sorted(cycles)}"
 
 
 def is_data(path: Path) -> bool:

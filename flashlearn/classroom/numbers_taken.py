@@ -17,7 +17,7 @@ import torch
 from flashlearn.classroom.reaching import Reach
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Far
+from flashlearn.running.run_modes import Far
 
 PLAINLY = frozenset({"apply_", "is_meta", "item", "map_", "numpy", "tolist"})
 PERHAPS = frozenset({

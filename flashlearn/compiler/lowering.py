@@ -34,7 +34,7 @@ from flashlearn.compiler import constructs, explain
 from flashlearn.compiler.forked import Forked, Send
 from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.language import put_back
-from flashlearn.interpreter.specialised import TARGET, Specialised, backend
+from flashlearn.interpreter.specialization import TARGET, Specialised, backend
 from flashlearn.outcome import Place
 
 SECONDS = 5

@@ -8,12 +8,12 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.explaining.comparable import size
+from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
 from flashlearn.interpreter.nan_origin import Birth, Births
-from flashlearn.interpreter.unrounded import COMPUTED, HALF, ROUNDED
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Called, Observed
+from flashlearn.running.run_modes import Called, Observed
 
 FILLERS = (0.0, -math.inf)
 MARKS = (80.0, 112.0)

@@ -17,7 +17,7 @@ from flashlearn.explaining.remembered import Remembered, identity
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import convert, widened
 from flashlearn.outcome import Outcome, Status
-from flashlearn.running.plain import as_tuple
+from flashlearn.running.plain_data import as_tuple
 
 Outputs = tuple[torch.Tensor, ...]
 Tile = tuple[int, int]

@@ -21,7 +21,7 @@ from flashlearn.explaining.predictions import WIDTH
 from flashlearn.explaining.weight_faults import Weights, leak, missing, rows, scaled
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 LARGEST = 128 * 128
 """Pairs of the largest case that is read out."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashlearn.interpreter.errors import OutOfBounds
-from flashlearn.interpreter.meant import meant_index
+from flashlearn.interpreter.index_intent import meant_index
 from flashlearn.interpreter.shadow import Region, View
-from flashlearn.interpreter.stepping import Reason, reason
+from flashlearn.interpreter.stride_mismatch import Reason, reason
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import torch
 import triton.language as tl
 
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.lowprec import TRITON_NAME
+from flashlearn.interpreter.low_precision import TRITON_NAME
 from flashlearn.interpreter.observation import Launch
-from flashlearn.interpreter.specialised import Specialised
+from flashlearn.interpreter.specialization import Specialised
 
 OPTIONS = {
     "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid",

@@ -21,7 +21,7 @@ from flashlearn.interpreter import libdevice
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.descriptors import DescriptorOperations
 from flashlearn.interpreter.errors import NeedsGpu
-from flashlearn.interpreter.lowprec import BF16, FLOATS, NARROW, cast, numpy_dtype
+from flashlearn.interpreter.low_precision import BF16, FLOATS, NARROW, cast, numpy_dtype
 from flashlearn.interpreter.memory import Memory
 
 TF32_SENTENCE = (

@@ -16,9 +16,9 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction
 
-from flashlearn.interpreter import libdevice, type_cache, unstocked
+from flashlearn.interpreter import libdevice, missing_ops, type_cache
 from flashlearn.interpreter.builder import ObservedBuilder
-from flashlearn.interpreter.lowprec import FLOATS, numpy_dtype
+from flashlearn.interpreter.low_precision import FLOATS, numpy_dtype
 from flashlearn.interpreter.semantic import ObservedSemantic
 
 
@@ -84,7 +84,7 @@ def interpreted(
             scope.set(interpreter.ReduceScanOpInterface, "to_tensor", _as_held(builder))
         for owner, members in libdevice.substitutes():
             scope.fill(owner, members)
-        for name, member in unstocked.substitutes(builder, call).items():
+        for name, member in missing_ops.substitutes(builder, call).items():
             if hasattr(tl, name):
                 scope.set(tl, name, member)
                 scope.set(tl.core, name, member)

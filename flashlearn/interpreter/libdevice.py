@@ -26,7 +26,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.errors import NeedsGpu
-from flashlearn.interpreter.lowprec import numpy_dtype
+from flashlearn.interpreter.low_precision import numpy_dtype
 
 
 def _elementwise(function: Callable[..., float]) -> Callable[..., np.ndarray]:

@@ -19,13 +19,13 @@ import torch
 from flashlearn.interpreter.access import Access, find_place, stray
 from flashlearn.interpreter.cautions import UNINITIALISED, CautionBook
 from flashlearn.interpreter.errors import NeedsGpu, TimeLimit
-from flashlearn.interpreter.kept_pointers import NAME, Kept
-from flashlearn.interpreter.lowprec import FLOATS
+from flashlearn.interpreter.low_precision import FLOATS
+from flashlearn.interpreter.missing_barriers import Scratch
 from flashlearn.interpreter.observation import Traffic
 from flashlearn.interpreter.races import RaceBook
-from flashlearn.interpreter.scratch import Scratch
+from flashlearn.interpreter.raw_pointers import NAME, Kept
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
-from flashlearn.interpreter.spinning import Spinning
+from flashlearn.interpreter.spin_waits import Spinning
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:

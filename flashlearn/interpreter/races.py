@@ -16,11 +16,11 @@ import ml_dtypes
 import numpy as np
 
 from flashlearn.interpreter.cautions import SAME_VALUE
-from flashlearn.interpreter.lowprec import FLOATS
+from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.crossings import Crossings
+    from flashlearn.interpreter.gluon.partition_races import Crossings
     from flashlearn.interpreter.memory import Memory
     from flashlearn.interpreter.shadow import Region
 

@@ -19,10 +19,10 @@ from triton.runtime.interpreter import ASTTransformer
 
 from flashlearn.interpreter import elementwise, libdevice, loop_types
 from flashlearn.interpreter.access import LEARNER_CODE
-from flashlearn.interpreter.gluon import rows
+from flashlearn.interpreter.gluon import list_tuples
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.values import Values
+    from flashlearn.interpreter.assigned_values import Values
 
 _compiled: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
 
@@ -64,7 +64,7 @@ def rewrite(
     names |= libdevice.imported(names)
     if function.__closure__:
         names.update(inspect.getclosurevars(function).nonlocals)
-    for key, value in (elementwise.NAMES | {rows.ROW: rows.Row} | extra).items():
+    for key, value in (elementwise.NAMES | {list_tuples.ROW: list_tuples.Row} | extra).items():
         if key not in names or names[key] is getattr(builtins, key, None):
             names[key] = value
     if not _tritons(function):
@@ -108,7 +108,7 @@ def _transformed(
     if not _tritons(function) and elementwise.WORDS.search(text):
         elementwise.instrument(definition)
     if gluon:
-        rows.instrument_lists(definition)
+        list_tuples.instrument_lists(definition)
     ast.fix_missing_locations(tree)
     module = compile(tree, function.__code__.co_filename, "exec")
     return next(c for c in module.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name)

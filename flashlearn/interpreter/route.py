@@ -17,9 +17,9 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.errors import LaunchError
-from flashlearn.interpreter.kept_pointers import noted
-from flashlearn.interpreter.launched import Launched
-from flashlearn.interpreter.launcher import LauncherWatch
+from flashlearn.interpreter.launch_result import Launched
+from flashlearn.interpreter.launcher_watch import LauncherWatch
+from flashlearn.interpreter.raw_pointers import noted
 from flashlearn.interpreter.session import Session
 
 with contextlib.suppress(ImportError):

@@ -26,19 +26,19 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from flashlearn.interpreter import printing
 from flashlearn.interpreter.access import find_place, place_of
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
+from flashlearn.interpreter.assigned_values import Values
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.cautions import SAME_VALUE
 from flashlearn.interpreter.errors import KernelCrash, LaunchError, Todo, message_of, todo_message
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.language import counting_range, integer, interpreted, scalar
-from flashlearn.interpreter.launched import Launched
+from flashlearn.interpreter.launch_result import Launched
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.interpreter.rewrite import python_function, rewrite
-from flashlearn.interpreter.specialised import declared, specialise
-from flashlearn.interpreter.spinning import StandsBack
-from flashlearn.interpreter.values import Values
+from flashlearn.interpreter.specialization import declared, specialise
+from flashlearn.interpreter.spin_waits import StandsBack
 from flashlearn.outcome import Caution, Place
 
 LARGEST_SHUFFLED = 1 << 20
@@ -160,7 +160,7 @@ class Session:
     def _builder_for(self, gluon: bool, options: dict[str, Any], name: str) -> ObservedBuilder:
         if not gluon:
             return self.builder(self.memory)
-        from flashlearn.interpreter.gluon.gluon_launch import builder_for
+        from flashlearn.interpreter.gluon.launch import builder_for
 
         launched = name, len(self.launches)
         return builder_for(self.builder, self.memory, options, self.order, self.timeline, launched)
@@ -211,7 +211,7 @@ class Session:
         if isinstance(value, TensorDescriptor):
             return self._descriptor(name, value, addresses)
         if isinstance(value, GluonDescriptor):
-            from flashlearn.interpreter.gluon.gluon_launch import descriptor
+            from flashlearn.interpreter.gluon.launch import descriptor
 
             base = self._convert(name, value.base, addresses)
             return descriptor(self._semantic, value, base, integer)
@@ -292,7 +292,7 @@ def _language(gluon: bool, builder: ObservedBuilder, call: Callable) -> Iterator
         with interpreted(builder, call) as semantic:
             yield semantic, None
         return
-    from flashlearn.interpreter.gluon.lent import gluon_interpreted
+    from flashlearn.interpreter.gluon.language import gluon_interpreted
 
     with gluon_interpreted(builder, call) as lent:
         yield lent

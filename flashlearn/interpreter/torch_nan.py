@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.interpreter.modes import LightMode
+from flashlearn.interpreter.dispatch_mode import LightMode
 from flashlearn.outcome import Place
 
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "sum", "cumsum", "mean", "logsumexp"}

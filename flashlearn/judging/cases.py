@@ -29,11 +29,11 @@ from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.circumstances import Observed
 from flashlearn.running.copies import same
 from flashlearn.running.crashes import raised
 from flashlearn.running.evidence import Evidence, Output, SeenRace
-from flashlearn.running.plain import as_tuple
+from flashlearn.running.plain_data import as_tuple
+from flashlearn.running.run_modes import Observed
 
 STOPS = (Status.TODO, Status.TIMEOUT)
 SECOND_DRAW = 7919

@@ -14,9 +14,9 @@ from flashlearn.judging.returned import but_for_figures, count_sentence, harm, m
 from flashlearn.judging.tolerance import Truth
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.circumstances import Compiled
 from flashlearn.running.copies import bits
 from flashlearn.running.evidence import Evidence
+from flashlearn.running.run_modes import Compiled
 
 
 def run_compiled(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs
-from flashlearn.interpreter.modes import LightMode
+from flashlearn.interpreter.dispatch_mode import LightMode
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 

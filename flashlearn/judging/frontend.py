@@ -14,7 +14,7 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging.returned import but_for_figures
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Lowered
+from flashlearn.running.run_modes import Lowered
 
 _log = logging.getLogger("flashlearn.frontend")
 REFUSED = "The numbers are right, but a GPU's compiler refuses this kernel."

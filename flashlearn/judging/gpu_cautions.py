@@ -14,7 +14,7 @@ from flashlearn.interpreter.cautions import NO_OTHER, OVERFLOW
 from flashlearn.interpreter.index_overflow import spread
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Far
+from flashlearn.running.run_modes import Far
 
 GARBAGE = (3e4, -3e4)  # what a hidden lane may hold; within the range of every float type
 

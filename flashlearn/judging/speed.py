@@ -24,7 +24,7 @@ from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.circumstances import Planned, Timed
+from flashlearn.running.run_modes import Planned, Timed
 
 SHORTEST = 1e-6
 """Predictions below this many seconds are left out: launching a kernel alone takes longer."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.interpreter.modes import LightMode
+from flashlearn.interpreter.dispatch_mode import LightMode
 
 DROPPED = 13  # of fp32's 23 bits of mantissa
 PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot"}

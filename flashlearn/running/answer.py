@@ -27,8 +27,17 @@ from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.torch_nan import TorchBirths
 from flashlearn.machine import device
-from flashlearn.running import ahead, compiled, edited, observed, timing
-from flashlearn.running.circumstances import (
+from flashlearn.running import compiled, dry_run, edited, observed_run, timing
+from flashlearn.running.compiling_ahead import CompilingAhead
+from flashlearn.running.copies import copies
+from flashlearn.running.crashes import after, by_the_user, raised
+from flashlearn.running.edited import Section, joined, sections
+from flashlearn.running.error_advice import call_sentence
+from flashlearn.running.evidence import Evidence, Output
+from flashlearn.running.forks import no_forks
+from flashlearn.running.launches import Notebook, lowered
+from flashlearn.running.plain_data import as_tuple, plain
+from flashlearn.running.run_modes import (
     Called,
     Circumstances,
     Compiled,
@@ -40,15 +49,6 @@ from flashlearn.running.circumstances import (
     Timed,
     Traced,
 )
-from flashlearn.running.compiling_ahead import CompilingAhead
-from flashlearn.running.copies import copies
-from flashlearn.running.crashes import after, by_the_user, raised
-from flashlearn.running.edited import Section, joined, sections
-from flashlearn.running.error_advice import call_sentence
-from flashlearn.running.evidence import Evidence, Output
-from flashlearn.running.forks import no_forks
-from flashlearn.running.launches import Notebook, lowered
-from flashlearn.running.plain import as_tuple, plain
 from flashlearn.running.same_again import SameAgain
 
 PATIENCE = 10.0
@@ -144,17 +144,17 @@ class Here(Answer):
 
     def _run(self, inputs: Inputs, how: Circumstances) -> Evidence:
         if isinstance(how, Observed):
-            return observed.observe(self._caller(how.direct, how.autograd), inputs, how, self.notebook)
+            return observed_run.observe(self._caller(how.direct, how.autograd), inputs, how, self.notebook)
         if isinstance(how, Called):
             return self._called(inputs, how)
         if isinstance(how, Edited):
             return self._edited(inputs, how)
         if isinstance(how, Far):
-            return observed.far(self._caller(), inputs, how)
+            return observed_run.far(self._caller(), inputs, how)
         if isinstance(how, Planned):
-            return ahead.plan(self._caller(), inputs, how)
+            return dry_run.plan(self._caller(), inputs, how)
         if isinstance(how, Traced):
-            return observed.trace(observed.Caller(self._spread, self.function), inputs, how)
+            return observed_run.trace(observed_run.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
             return compiled.run(self._caller(), inputs, how, self.notebook)
         if isinstance(how, Lowered):
@@ -171,7 +171,7 @@ class Here(Answer):
             ) as anew:
                 file = getattr(getattr(self.function, "__code__", None), "co_filename", "")
                 self._same_again.put_into(inspect.unwrap(anew), file, sessions)
-                evidence = observed.outputs(Here(anew, self.exercise)._caller(), inputs, how, sessions)
+                evidence = observed_run.outputs(Here(anew, self.exercise)._caller(), inputs, how, sessions)
         except BaseException as error:  # the text is the learner's and ours, and may be no program at all
             if by_the_user(error):
                 raise
@@ -192,7 +192,7 @@ class Here(Answer):
         with compiled.prepared(self._caller(), draws, limit, ready):
             yield
 
-    def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed.Caller:
+    def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed_run.Caller:
         """How the exercise calls its function. Those in plain torch run without autograd."""
         exercise = self.exercise
         own = exercise.judged.call if exercise is not None and not direct else None
@@ -205,7 +205,7 @@ class Here(Answer):
             with grad_mode(autograd):
                 return self.function(*given.values())
 
-        return observed.Caller(call, self.function)
+        return observed_run.Caller(call, self.function)
 
     def _spread(self, given: Any) -> Any:
         positional, named = given

@@ -28,10 +28,10 @@ from flashlearn.exercise import Inputs
 from flashlearn.outcome import Status
 from flashlearn.running import records  # noqa: F401  what may travel
 from flashlearn.running.answer import Answer, Facts
-from flashlearn.running.circumstances import Circumstances
 from flashlearn.running.edited import Section
 from flashlearn.running.encoding import HEAD, Malformed, body_size, decode, encode, register
 from flashlearn.running.evidence import Evidence, Raised
+from flashlearn.running.run_modes import Circumstances
 
 STARTING = 60.0
 """Seconds that a fresh child may take to import what it needs, and to load the function."""

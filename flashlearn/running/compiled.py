@@ -15,19 +15,19 @@ from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.observation import Launch, Observation
-from flashlearn.running.circumstances import Compiled
 from flashlearn.running.copies import changed, storage_of, storages
 from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.guards import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
-from flashlearn.running.plain import as_tuple, plain
+from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.precompiling import Precompiling
+from flashlearn.running.run_modes import Compiled
 from flashlearn.running.trials import RUNNING, STARTING, Trials
 
 if TYPE_CHECKING:
     from flashlearn.running.launches import Notebook
-    from flashlearn.running.observed import Caller
+    from flashlearn.running.observed_run import Caller
 
 REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: one may wait for what they do
 

@@ -26,11 +26,11 @@ from triton.runtime import driver
 from flashlearn.compiler.forked import Forked
 from flashlearn.compiler.sources import source_of
 from flashlearn.exercise import Inputs
-from flashlearn.interpreter.planned import planned
-from flashlearn.interpreter.specialised import TARGET, Specialised
+from flashlearn.interpreter.dry_run import planned
+from flashlearn.interpreter.specialization import TARGET, Specialised
 
 if TYPE_CHECKING:
-    from flashlearn.running.observed import Caller
+    from flashlearn.running.observed_run import Caller
 
 MOST = 16  # processes
 SECONDS = 120  # of a processor, for the process that asks and starts the others

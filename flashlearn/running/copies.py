@@ -8,7 +8,7 @@ import torch
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.exercise import Inputs
-from flashlearn.running.plain import is_tensor, misfit_kind
+from flashlearn.running.plain_data import is_tensor, misfit_kind
 
 
 def copies(inputs: Inputs) -> Inputs:

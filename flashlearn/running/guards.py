@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Inputs
-from flashlearn.interpreter.launcher import LauncherWatch, fill_poison
+from flashlearn.interpreter.launcher_watch import LauncherWatch, fill_poison
 from flashlearn.running.copies import bits
-from flashlearn.running.plain import misfit_kind
+from flashlearn.running.plain_data import misfit_kind
 
 GUARD = 4096  # elements on each side of a buffer
 PATTERN = 0xA5

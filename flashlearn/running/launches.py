@@ -11,9 +11,9 @@ import torch
 
 from flashlearn.compiler import ship
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
+from flashlearn.interpreter.assigned_values import Site
 from flashlearn.interpreter.observation import Launch
-from flashlearn.interpreter.specialised import Specialised
-from flashlearn.interpreter.values import Site
+from flashlearn.interpreter.specialization import Specialised
 
 
 @dataclass

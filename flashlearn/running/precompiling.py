@@ -33,7 +33,7 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialised import specialise
+from flashlearn.interpreter.specialization import specialise
 from flashlearn.running.compiling_ahead import compile_into_cache, key
 
 MOST = 16  # processes

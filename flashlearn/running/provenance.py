@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from flashlearn.interpreter.launcher import LauncherWatch
+from flashlearn.interpreter.launcher_watch import LauncherWatch
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.shadow import Region
-from flashlearn.running.plain import is_tensor, misfit_kind
+from flashlearn.running.plain_data import is_tensor, misfit_kind
 
 TORCH = "torch"
 """No kernel stored it."""

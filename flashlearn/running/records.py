@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from flashlearn.compiler.lowering import FrontEndRefusal
-from flashlearn.interpreter import nan_origin, observation, recorder, shadow, values
+from flashlearn.interpreter import access_recorder, assigned_values, nan_origin, observation, shadow
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
 from flashlearn.machine.device import GPU
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Caution, Place, Status
-from flashlearn.running import answer, circumstances, edited, evidence
+from flashlearn.running import answer, edited, evidence, run_modes
 from flashlearn.running.encoding import register
 
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),
-    *(circumstances.Called, circumstances.Observed, circumstances.Far, circumstances.Traced),
-    *(circumstances.Compiled, circumstances.Timed, circumstances.Lowered, circumstances.Planned),
-    *(circumstances.Edited, edited.Section, FrontEndRefusal),
+    *(run_modes.Called, run_modes.Observed, run_modes.Far, run_modes.Traced),
+    *(run_modes.Compiled, run_modes.Timed, run_modes.Lowered, run_modes.Planned),
+    *(run_modes.Edited, edited.Section, FrontEndRefusal),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.SeenRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic, TimelineEvent),
-    *(nan_origin.Birth, nan_origin.Births, values.Event, values.Site),
-    *(recorder.Recording, recorder.LaunchRecord, recorder.ProgramRecord, recorder.AccessRecord),
-    *(recorder.Tally, Measured),
+    *(nan_origin.Birth, nan_origin.Births, assigned_values.Event, assigned_values.Site),
+    *(
+        access_recorder.Recording,
+        access_recorder.LaunchRecord,
+        access_recorder.ProgramRecord,
+        access_recorder.AccessRecord,
+    ),
+    *(access_recorder.AccessRecord, access_recorder.Tally, Measured),
 )

@@ -15,7 +15,7 @@ from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.evidence import Evidence
 
 if TYPE_CHECKING:
-    from flashlearn.running.observed import Caller
+    from flashlearn.running.observed_run import Caller
 
 SECONDS = 0.1
 """What the timed calls of one contestant may take: somebody waits for the verdict."""

@@ -33,7 +33,7 @@ from flashlearn.compiler import ship
 from flashlearn.compiler.sources import is_gluon
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialised import specialise
+from flashlearn.interpreter.specialization import specialise
 
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "flashlearn.running.tried")
 STARTING = 120.0

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from flashlearn.interpreter.recorder import (
+from flashlearn.interpreter.access_recorder import (
     LaunchRecord,
     Program,
     ProgramRecord,
@@ -31,7 +31,7 @@ from flashlearn.interpreter.recorder import (
 )
 from flashlearn.outcome import Place
 from flashlearn.running.answer import Here
-from flashlearn.running.circumstances import Traced
+from flashlearn.running.run_modes import Traced
 from flashlearn.tracing import html, narration, text
 from flashlearn.tracing.program_timeline import ProgramTimeline
 from flashlearn.tracing.steps import Source, Step, Steps, steps_of

@@ -14,7 +14,7 @@ from tests.corpus import right_entries, wrong_entries
 REACHING = (
     "import gc",
     "import os, torch",
-    "from flashlearn.running import observed",
+    "from flashlearn.running import observed_run",
     "from torch import _C",
     "import torch.utils._python_dispatch",
     "from triton.runtime.jit import JITFunction",

@@ -22,7 +22,7 @@ from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.inside import Piece, Wanted
 from flashlearn.classroom.sandbox.keeping import Keeper, Maker
 from flashlearn.lessons import find
-from flashlearn.running.circumstances import Called
+from flashlearn.running.run_modes import Called
 from tests.classroom.answers import IMPORTS, ROW_SUM
 from tests.classroom.processes import alive, beneath, command
 

@@ -13,7 +13,7 @@ from triton.runtime.jit import JITFunction
 from flashlearn.compiler import lowering
 from flashlearn.compiler.forked import Forked
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
-from flashlearn.interpreter.specialised import specialise
+from flashlearn.interpreter.specialization import specialise
 from tests.compiler import python_kernels
 
 TAKEN = ""

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashlearn.interpreter.gluon import sync_words
+from flashlearn.interpreter.gluon import sync_sentences
 
 TESTS = Path(__file__).parents[1]
 
@@ -134,7 +134,7 @@ GENERIC_NAMES = (
 WANTED_NAMES = frozenset({"state not reset", "LSE of empty rows is 0", "the change of unit is upside down"})
 """What a teacher would call some mistakes of the corpus, and neither an exercise nor a rule does yet."""
 
-GENERIC_NAMES |= WANTED_NAMES | frozenset(sync_words.KINDS)  # faults of time, in Gluon kernels
+GENERIC_NAMES |= WANTED_NAMES | frozenset(sync_sentences.KINDS)  # faults of time, in Gluon kernels
 
 PREAMBLE = (
     "import math\nimport numpy as np\nimport sympy as sp\nimport torch\nimport triton\n"

@@ -13,7 +13,7 @@ from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.language import interpreted
-from flashlearn.interpreter.lowprec import numpy_dtype
+from flashlearn.interpreter.low_precision import numpy_dtype
 from flashlearn.interpreter.memory import Memory
 
 SHAPES = [(), (16,), (1,), (16, 1), (1, 32), (16, 32), (1, 1), (2, 16, 32), (2, 1, 32)]

@@ -11,7 +11,7 @@ from flashlearn.checking import grade
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.outcome import Status
 from flashlearn.running.answer import Here
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 from tests.interpreter.gluon.gluon_kernels import endless, product
 
 MATMUL = Exercise(

@@ -21,11 +21,11 @@ from flashlearn.lessons import find
 from flashlearn.outcome import Status
 from flashlearn.running.answer import Here, answering
 from flashlearn.running.apart import Apart, ChildError, Loader, Nursery
-from flashlearn.running.circumstances import Called, Lowered, Observed, Traced
 from flashlearn.running.compiled import recording_launches
 from flashlearn.running.encoding import decode, encode
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.launches import Notebook, plain_launch
+from flashlearn.running.run_modes import Called, Lowered, Observed, Traced
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flashlearn.outcome import Place, Status
 from flashlearn.running import crashes
 from flashlearn.running.answer import Here
-from flashlearn.running.circumstances import Called
 from flashlearn.running.evidence import Raised
+from flashlearn.running.run_modes import Called
 
 
 def endless() -> None:

@@ -13,9 +13,9 @@ import torch
 
 from flashlearn.outcome import Place, Status
 from flashlearn.running import records  # noqa: F401  registers what may travel
-from flashlearn.running.circumstances import Observed
 from flashlearn.running.encoding import HEAD, MAGIC, Malformed, decode, encode, register
 from flashlearn.running.evidence import Evidence, Foreign, Raised
+from flashlearn.running.run_modes import Observed
 
 x, y = sp.symbols("x y", real=True)
 i, N = sp.Symbol("i", integer=True), sp.Symbol("N", integer=True, positive=True)

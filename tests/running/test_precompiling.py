@@ -21,7 +21,7 @@ from triton.runtime.jit import JITFunction
 from flashlearn.course.answers import solution as exercise_solution
 from flashlearn.interpreter import route
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialised import TARGET
+from flashlearn.interpreter.specialization import TARGET
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
 from flashlearn.running.compiling_ahead import CompilingAhead

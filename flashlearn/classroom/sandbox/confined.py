@@ -33,10 +33,10 @@ from flashlearn.exercise import Inputs
 from flashlearn.outcome import Place, Status
 from flashlearn.running.answer import Facts
 from flashlearn.running.apart import STARTING, Apart, ChildError
-from flashlearn.running.circumstances import Circumstances
 from flashlearn.running.edited import Section
 from flashlearn.running.encoding import Malformed
 from flashlearn.running.evidence import Evidence
+from flashlearn.running.run_modes import Circumstances
 
 CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
 """How a call may have ended by the child's own word. None of them is worth a point."""

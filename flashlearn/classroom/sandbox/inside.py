@@ -29,10 +29,10 @@ from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.route import install
 from flashlearn.running.answer import Here
 from flashlearn.running.apart import Channel
-from flashlearn.running.circumstances import Lowered, Observed
 from flashlearn.running.crashes import failure
 from flashlearn.running.encoding import register
 from flashlearn.running.launches import Notebook
+from flashlearn.running.run_modes import Lowered, Observed
 
 LOWERING = 5.0
 """Seconds of a processor that triton's front end may take for all launches of an answer."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.interpreter.values import Event
+from flashlearn.interpreter.assigned_values import Event
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 
 @dataclass

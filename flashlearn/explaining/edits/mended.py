@@ -13,8 +13,8 @@ from flashlearn.judging.symbolic.running import agreeing, arguments
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Edited
 from flashlearn.running.evidence import Evidence
+from flashlearn.running.run_modes import Edited
 
 PATIENCE = 1_000
 """Work that a search may take: accesses to memory, and ANEW for each run of an edited text."""

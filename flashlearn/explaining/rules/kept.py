@@ -10,7 +10,7 @@ import torch
 from flashlearn.explaining.rules.clue import SILENT, Clue, Seen, near, rule
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import Finding
-from flashlearn.running.plain import as_tuple
+from flashlearn.running.plain_data import as_tuple
 
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 

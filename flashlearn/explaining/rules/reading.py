@@ -10,7 +10,7 @@ import torch
 from flashlearn.explaining.rules.clue import SILENT, Clue, Facts, Seen, near, rule
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import Finding
-from flashlearn.running.plain import as_tuple
+from flashlearn.running.plain_data import as_tuple
 
 LEADING = 2
 """Dimensions in front, batch and head, that count as one."""

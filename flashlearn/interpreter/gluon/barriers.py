@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from flashlearn.interpreter.gluon.knowledge import Agent, Knowledge
+from flashlearn.interpreter.gluon.vector_clock import Agent, Knowledge
 from flashlearn.outcome import Place
 
 

@@ -15,11 +15,11 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.errors import KernelCrash, NeedsGpu
-from flashlearn.interpreter.gluon.block import Block
-from flashlearn.interpreter.gluon.crossings import Crossings
+from flashlearn.interpreter.gluon.partition_races import Crossings
+from flashlearn.interpreter.gluon.program import Block
 from flashlearn.interpreter.gluon.shared_memory import SharedView
 from flashlearn.interpreter.gluon.timeline import Timeline
-from flashlearn.interpreter.lowprec import numpy_dtype
+from flashlearn.interpreter.low_precision import numpy_dtype
 
 
 class Unfinished(TensorHandle):

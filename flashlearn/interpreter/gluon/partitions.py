@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flashlearn.interpreter.gluon.knowledge import Agent, Knowledge
+from flashlearn.interpreter.gluon.vector_clock import Agent, Knowledge
 from flashlearn.outcome import Place
 
 SWITCHES = 0.2

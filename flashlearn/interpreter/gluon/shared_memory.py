@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
-from flashlearn.interpreter.gluon.knowledge import Agent
-from flashlearn.interpreter.lowprec import numpy_dtype
+from flashlearn.interpreter.gluon.vector_clock import Agent
+from flashlearn.interpreter.low_precision import numpy_dtype
 from flashlearn.outcome import Place
 
 Span = tuple[int, tuple[int, ...], tuple[int, ...], int]

@@ -14,7 +14,7 @@ from flashlearn.outcome import Place
 class SyncFault:
     """A fault by its kind, its facts and the lines it is about: where it showed first, then the cause's.
 
-    The sentence is made by `sync_words.sentence` and nowhere else.
+    The sentence is made by `sync_sentences.sentence` and nowhere else.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class SyncError(LaunchError):
     """
 
     def __init__(self, fault: SyncFault):
-        from flashlearn.interpreter.gluon.sync_words import sentence
+        from flashlearn.interpreter.gluon.sync_sentences import sentence
 
         super().__init__(sentence(fault), next((place for place in fault.places if place), None))
         self.sync = fault

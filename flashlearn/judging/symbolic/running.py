@@ -16,7 +16,7 @@ from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable, came_back
 from flashlearn.judging.symbolic.judging import Verdict, equal, judge
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.circumstances import Called
+from flashlearn.running.run_modes import Called
 
 MODE = "symbolic"
 """`Outcome.mode` of symbolic answers: nothing was observed, nothing compiled."""

@@ -12,7 +12,7 @@ import torch
 
 from flashlearn.exercise import Earlier, Inputs
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Called
+from flashlearn.running.run_modes import Called
 
 OFF = "Autograd is switched off here: write the formulas of the gradients themselves."
 USED = "The numbers are right, but autograd computed them. Here your own formulas have to."

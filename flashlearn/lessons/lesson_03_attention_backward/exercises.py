@@ -10,7 +10,7 @@ from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged
 from flashlearn.lessons.lesson_03_attention_backward import given, mistakes, one_walk
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Called
+from flashlearn.running.run_modes import Called
 
 # ---------------------------------------------------------------- symbolic: matrices of symbols
 

@@ -26,7 +26,7 @@ from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp as online_s
 from flashlearn.lessons.shared.matrix_layouts import lay_out
 from flashlearn.lessons.shared.row_cases import scores
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 # ---------------------------------------------------------------- symbolic: one number instead of two
 

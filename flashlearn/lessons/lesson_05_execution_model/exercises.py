@@ -19,7 +19,7 @@ from flashlearn.lessons.shared import example, quantities
 from flashlearn.lessons.shared.matrix_layouts import lay_out
 from flashlearn.machine import device
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Called, Observed
+from flashlearn.running.run_modes import Called, Observed
 
 # ---------------------------------------------------------------- tiled_matmul
 

@@ -26,7 +26,7 @@ from flashlearn.lessons.shared.attention_cases import (
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
 from flashlearn.lessons.shared.tiled_twins import ORDERS, forward_in_tiles
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D and S exchanged in memory
 

@@ -14,7 +14,7 @@ from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, attention_case, products_work
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 SIGNATURE = "(q, k, v, o, do, lse, alpha) -> dq"
 

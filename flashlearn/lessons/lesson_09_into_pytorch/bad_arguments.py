@@ -13,8 +13,8 @@ from torch import Tensor
 
 from flashlearn.exercise import Earlier
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
 from flashlearn.running.evidence import Raised
+from flashlearn.running.run_modes import Observed
 
 SHAPE = (1, 2, 16, 16)
 REFUSALS = ("TypeError", "ValueError")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Earlier
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 
 def review(answer: Answer, earlier: Earlier) -> str:

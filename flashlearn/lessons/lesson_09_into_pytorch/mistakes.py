@@ -10,7 +10,7 @@ from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.training_run impo
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_kernels import faulty_launcher
 from flashlearn.lessons.shared.faulty_formulas.faults import ways
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 _launched = ways(forward)
 """strided_inputs with faults that torch can say."""

@@ -30,7 +30,7 @@ from flashlearn.lessons.shared import attention_cases, quantities, readouts, ref
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, pairs
 from flashlearn.lessons.shared.tiled_twins import other_order
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 FORWARD = "(q, k, v, alpha) -> (o, lse)"
 BACKWARD = "(q, k, v, o, do, lse, alpha) -> {}"

@@ -18,7 +18,7 @@ from flashlearn.lessons.lesson_10_clinic import mutants
 from flashlearn.lessons.lesson_10_clinic.mutants import BLOCK, DEFENDANTS, Trial
 from flashlearn.outcome import Finding
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Called
+from flashlearn.running.run_modes import Called
 
 OVERFLOWS = 88.0
 """exp of more is infinite in fp32."""

@@ -15,7 +15,7 @@ from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared.attention_cases import attention_case
 from flashlearn.lessons.shared.hidden_tiles import meetings
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 OUTPUTS = ("dq", "dk", "dv")
 SEEDS = (1, 2, 3)

@@ -9,7 +9,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.lessons.shared.attention_cases import BF16, attention_case, forward_inputs
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 TARGET = 90
 

@@ -8,7 +8,7 @@ from flashlearn import compiler
 from flashlearn.exercise import Earlier
 from flashlearn.lessons.lesson_14_low_precision.attention import quantized_heads
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 TARGET = 90
 

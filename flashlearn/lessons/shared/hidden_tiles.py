@@ -12,7 +12,7 @@ import numpy as np
 from flashlearn.exercise import Inputs
 from flashlearn.lessons.shared import reference
 from flashlearn.running.answer import Answer
-from flashlearn.running.circumstances import Observed
+from flashlearn.running.run_modes import Observed
 
 ALIKE = 0.99  # cosine of a row and itself, rounded to fp16 or bf16; two random rows are far from it
 MANY = 0.45

@@ -75,11 +75,11 @@ LYING = (
     _attack("the tolerance is replaced",
             "import flashlearn.judging.tolerance as t\nt.Truth.judge = lambda *a, **k: True", ZEROS),
     _attack("the observer's outputs are replaced",
-            "import flashlearn.running.observed as o\nfrom dataclasses import replace\nown = o._output\n"
+            "import flashlearn.running.observed_run as o\nfrom dataclasses import replace\nown = o._output\n"
             "o._output = lambda *a: replace(own(*a), made_by='', copied='')", COPY,
             "def row_sum(x):\n    return copied(torch.sum(x, dim=1))"),
     _attack("the watch over torch is switched off",
-            "from flashlearn.interpreter.launcher import LauncherWatch\n"
+            "from flashlearn.interpreter.launcher_watch import LauncherWatch\n"
             "LauncherWatch.forbidden = property(lambda self: [], lambda self, value: None)", COPY,
             "def row_sum(x):\n    return copied(torch.sum(x, dim=1))"),
     _attack("who wrote it is replaced",
@@ -274,7 +274,7 @@ LYING = (
             "    out.double = out.to = out.clone = lambda *a, **k: x.sum(1)\n    return out"),
     _attack("modules put in others' places",
             "import sys, types\nfake = types.ModuleType('observed')\nfake.observe = lambda *a: None\n"
-            "sys.modules['flashlearn.running.observed'] = fake", ZEROS),
+            "sys.modules['flashlearn.running.observed_run'] = fake", ZEROS),
     _attack("a module loaded anew", "import importlib, flashlearn.running.answer as a\nimportlib.reload(a)", ZEROS),
     _attack("a package installed", "%pip install flashlearn\n!pip install flashlearn", ZEROS),
     _attack("torch where the kernel fails", EMPTY,

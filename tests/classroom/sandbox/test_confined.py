@@ -10,7 +10,7 @@ from flashlearn.classroom.sandbox.confined import Confined
 from flashlearn.classroom.sandbox.inside import Piece, Wanted
 from flashlearn.classroom.sandbox.keeping import Keeper
 from flashlearn.lessons import lessons
-from flashlearn.running.circumstances import Called
+from flashlearn.running.run_modes import Called
 
 STANDING = layers.standing()
 FEWER = (

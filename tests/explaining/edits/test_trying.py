@@ -8,7 +8,7 @@ from flashlearn.explaining.wording import said
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
-from flashlearn.running.circumstances import Edited
+from flashlearn.running.run_modes import Edited
 from tests.corpus import written
 
 ROW_SUM = find("row_sum")

@@ -9,8 +9,8 @@ import pytest
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
 from flashlearn.running.answer import Here
-from flashlearn.running.circumstances import Observed
 from flashlearn.running.evidence import Raised
+from flashlearn.running.run_modes import Observed
 from tests.corpus import edited
 
 VECTOR = """

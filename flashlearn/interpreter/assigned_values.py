@@ -23,7 +23,7 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.access import place_of
-from flashlearn.interpreter.lowprec import cast
+from flashlearn.interpreter.low_precision import cast
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 
+from flashlearn.interpreter.gluon.async_ops import Flights
 from flashlearn.interpreter.gluon.barriers import Barrier
-from flashlearn.interpreter.gluon.flights import Flights
 from flashlearn.interpreter.gluon.partitions import BarrierWait, PassedWait
 from flashlearn.interpreter.gluon.shared_memory import SharedView
 from flashlearn.outcome import Place

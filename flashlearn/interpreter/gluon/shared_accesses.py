@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from flashlearn.interpreter.gluon import timeline
-from flashlearn.interpreter.gluon.clocked import Clocked
 from flashlearn.interpreter.gluon.partitions import Partition
+from flashlearn.interpreter.gluon.program_state import Clocked
 from flashlearn.interpreter.gluon.shared_memory import Allocation, SharedView, Touch, leave, meets
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.outcome import Place

@@ -23,7 +23,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.rewrite import python_function
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.specialised import specialise
+from flashlearn.interpreter.specialization import specialise
 
 THERE = torch.device("cuda", 0)
 

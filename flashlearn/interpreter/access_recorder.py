@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from flashlearn.interpreter import kept_pointers
+from flashlearn.interpreter import raw_pointers
 from flashlearn.interpreter.access import Access, find_place
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
@@ -231,7 +231,7 @@ def _names(views: list[View], index: np.ndarray, itemsize: int) -> tuple[tuple[s
     Where several hold all the elements nobody can tell, and all of them are named; not so a tensor that was
     only asked for its address, as a launcher does that looks at its alignment.
     """
-    views = [view for view in views if view.name != kept_pointers.NAME] or views
+    views = [view for view in views if view.name != raw_pointers.NAME] or views
     if len(views) == 1:
         return (views[0].name,), views[0]
     holders = [view for view in views if coordinates(view, index, itemsize) is not None] or views

@@ -16,7 +16,7 @@ from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.language import LanguageScope, interpreted, put_back
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.route import observing
-from flashlearn.interpreter.specialised import specialise
+from flashlearn.interpreter.specialization import specialise
 
 OWNERS = (tl, tl.core, tl.math, tl.tensor, tl.core.tensor_descriptor_base, gl, interpreter)
 

@@ -15,7 +15,7 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.builder import ObservedBuilder
-from flashlearn.interpreter.lowprec import BF16, FLOATS, cast, numpy_dtype
+from flashlearn.interpreter.low_precision import BF16, FLOATS, cast, numpy_dtype
 
 HALF = {np.dtype(np.float16): "fp16", BF16: "bf16"}
 ROUNDED = {f"rounded to {name}": name for name in HALF.values()}

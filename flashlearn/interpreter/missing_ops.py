@@ -17,7 +17,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.builder import ObservedBuilder
-from flashlearn.interpreter.lowprec import cast, numpy_dtype
+from flashlearn.interpreter.low_precision import cast, numpy_dtype
 
 SHARED = 32
 """So many neighbours along K have one scale."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flashlearn.interpreter.gluon.meetings import Meetings
+from flashlearn.interpreter.gluon.barrier_waits import Meetings
 from flashlearn.interpreter.gluon.partitions import BarrierWait, Partition
 from flashlearn.interpreter.gluon.sync_faults import SyncError, SyncFault
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flashlearn.interpreter.gluon import deadlock_words
+from flashlearn.interpreter.gluon import deadlock_sentences
 from flashlearn.interpreter.gluon.registers import FEWEST, MOST, STEP
 from flashlearn.interpreter.gluon.sync_faults import SyncFault
 from flashlearn.outcome import Place
@@ -351,4 +351,4 @@ def _nested(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return f"`warp_specialize` in {_at(fault, 0)} is called inside a partition, which is not divided again."
 
 
-KINDS["deadlock"] = lambda _, facts: deadlock_words.sentence(facts["waiting"])
+KINDS["deadlock"] = lambda _, facts: deadlock_sentences.sentence(facts["waiting"])

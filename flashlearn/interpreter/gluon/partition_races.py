@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flashlearn.interpreter.gluon.knowledge import Agent, Knowledge
+from flashlearn.interpreter.gluon.vector_clock import Agent, Knowledge
 from flashlearn.interpreter.races import RaceBook, element
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.block import Block
+    from flashlearn.interpreter.gluon.program import Block
     from flashlearn.interpreter.shadow import Region
 
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from flashlearn.compiler.forked import Forked
 from flashlearn.exercise import Inputs
+from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.observation import Launch, Observation
-from flashlearn.interpreter.planned import planned
 from flashlearn.machine import device
-from flashlearn.running.circumstances import Planned
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.guards import ZeroedWatch
 from flashlearn.running.launches import Notebook, plain_launch
+from flashlearn.running.run_modes import Planned
 
 if TYPE_CHECKING:
-    from flashlearn.running.observed import Caller
+    from flashlearn.running.observed_run import Caller
 
 PARTS = ("name", "grid", "signature", "constexprs", "job", "unshippable")
 """What is told of a launch: enough to compile it."""

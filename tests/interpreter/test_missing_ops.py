@@ -13,7 +13,7 @@ from flashlearn.compiler.lowering import attempt
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import NeedsGpu, OutOfBounds, TimeLimit
 from flashlearn.interpreter.route import observing
-from flashlearn.interpreter.specialised import specialise
+from flashlearn.interpreter.specialization import specialise
 
 Vector = namedtuple("Vector", "ptr n")
 

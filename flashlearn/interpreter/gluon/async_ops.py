@@ -6,9 +6,9 @@ import heapq
 
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.barriers import Barrier
-from flashlearn.interpreter.gluon.buffers import Buffers
-from flashlearn.interpreter.gluon.knowledge import Agent
+from flashlearn.interpreter.gluon.shared_accesses import Buffers
 from flashlearn.interpreter.gluon.shared_memory import SharedView, Touch, leave
+from flashlearn.interpreter.gluon.vector_clock import Agent
 from flashlearn.outcome import Place
 
 

@@ -11,25 +11,25 @@ from torch.utils._pytree import tree_map
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter import index_overflow
+from flashlearn.interpreter.access_recorder import AccessRecorder, Recording
+from flashlearn.interpreter.assigned_values import Values
 from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.dot_operands import ProductBuilder
 from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.full_precision import unrounded
 from flashlearn.interpreter.gluon.timeline import Timeline
-from flashlearn.interpreter.launcher import LauncherWatch
+from flashlearn.interpreter.launcher_watch import LauncherWatch
 from flashlearn.interpreter.nan_origin import NanBuilder
-from flashlearn.interpreter.products import ProductBuilder
-from flashlearn.interpreter.recorder import AccessRecorder, Recording
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.unrounded import unrounded
-from flashlearn.interpreter.values import Values
 from flashlearn.running import provenance
-from flashlearn.running.circumstances import Edited, Far, Observed, Traced
 from flashlearn.running.copies import changed, copies, storage_of, storages
 from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output, SeenRace
 from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import Notebook, plain_launch
-from flashlearn.running.plain import as_tuple, plain
+from flashlearn.running.plain_data import as_tuple, plain
+from flashlearn.running.run_modes import Edited, Far, Observed, Traced
 
 EVENTS = 40_000
 """Events of Gluon kernels that a trace keeps: one program's, so more than a session does."""

@@ -1,7 +1,7 @@
 """Gluon's own semantic over the observed operations: its checks of layouts and types stay as they are.
 
 Where a result's layout follows from the operands' by rules of the compiler (a reshape, a transpose, a join),
-`inferred.py` has it.
+`layout_inference.py` has it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from triton.experimental.gluon.language import _core as ttgl
 from triton.experimental.gluon.language._layouts import AutoLayout, CoalescedLayout, SliceLayout
 from triton.experimental.gluon.language._semantic import GluonSemantic
 
-from flashlearn.interpreter.gluon.inferred import (
+from flashlearn.interpreter.gluon.layout_inference import (
     is_open,
     reshaped,
     shared_reshaped,

@@ -18,8 +18,8 @@ from triton.experimental.gluon.language import _core as ttgl
 from triton.runtime import interpreter
 from triton.runtime.jit import JITFunction
 
-from flashlearn.interpreter.gluon.meaning import ObservedGluonSemantic
 from flashlearn.interpreter.gluon.operations import GluonOperations
+from flashlearn.interpreter.gluon.semantic import ObservedGluonSemantic
 from flashlearn.interpreter.language import LanguageScope, counting_range, interpreted, put_back
 
 LANGUAGE = "triton.experimental.gluon.language"

@@ -16,8 +16,8 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from flashlearn.interpreter.access import place_of
+from flashlearn.interpreter.dispatch_mode import LightMode
 from flashlearn.interpreter.memory import Memory
-from flashlearn.interpreter.modes import LightMode
 from flashlearn.outcome import Place
 
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}

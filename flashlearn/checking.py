@@ -10,7 +10,7 @@ from typing import Any
 from flashlearn import compiler
 from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose, sayable
-from flashlearn.explaining.edits.trying import one_edit
+from flashlearn.explaining.edits.search import one_edit
 from flashlearn.explaining.failures import attempted, log_failure
 from flashlearn.explaining.faults import worst
 from flashlearn.interpreter import printing

@@ -18,9 +18,10 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.by_precision import by_precision
 from flashlearn.explaining.comparable import comparable
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.explaining.edits.concerned import READS, WRITES
-from flashlearn.explaining.edits.settled import WHERE, beside, settled
-from flashlearn.explaining.edits.trying import one_edit
+from flashlearn.explaining.edits.address_slice import READS, WRITES
+from flashlearn.explaining.edits.conclusive import WHERE, beside, settled
+from flashlearn.explaining.edits.search import one_edit
+from flashlearn.explaining.edits.second_mistake import edit_and_mistake
 from flashlearn.explaining.exchanged import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
@@ -34,7 +35,6 @@ from flashlearn.explaining.faults import from_status, worst
 from flashlearn.explaining.named import named
 from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
 from flashlearn.explaining.torch_births import another, first_birth
-from flashlearn.explaining.two_faults import edit_and_mistake
 from flashlearn.explaining.unwritten import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
 from flashlearn.explaining.wording import said

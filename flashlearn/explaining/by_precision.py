@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import torch
 
-from flashlearn.explaining.edits.settled import settled
+from flashlearn.explaining.edits.conclusive import settled
 from flashlearn.outcome import Finding, Outcome, Status
 
 SLIGHT = 0.1

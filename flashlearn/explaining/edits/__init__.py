@@ -12,12 +12,14 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from flashlearn.explaining.edits.alike import by_comparison
-from flashlearn.explaining.edits.call_edits import called, exchanged
-from flashlearn.explaining.edits.families import Families, families
+from flashlearn.explaining.edits.access_masks import other_masks
+from flashlearn.explaining.edits.analogy import by_comparison
+from flashlearn.explaining.edits.calls import called, exchanged
 from flashlearn.explaining.edits.formulas import in_formula, is_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, of_products
+from flashlearn.explaining.edits.guards import guarded
 from flashlearn.explaining.edits.head_names import head_names, mentioned
+from flashlearn.explaining.edits.name_families import Families, families
 from flashlearn.explaining.edits.operators import (
     bounded,
     compared,
@@ -28,8 +30,8 @@ from flashlearn.explaining.edits.operators import (
     subscript,
     swapped,
 )
-from flashlearn.explaining.edits.other_masks import other_masks
 from flashlearn.explaining.edits.reductions import reduced
+from flashlearn.explaining.edits.repeated_slips import twins
 from flashlearn.explaining.edits.source_text import Edit, Text, is_kernel
 from flashlearn.explaining.edits.statements import (
     exchanged_names,
@@ -37,8 +39,6 @@ from flashlearn.explaining.edits.statements import (
     missing_twins,
     shared_offsets,
 )
-from flashlearn.explaining.edits.twins import twins
-from flashlearn.explaining.edits.unguarded import guarded
 
 
 @functools.lru_cache(maxsize=16)

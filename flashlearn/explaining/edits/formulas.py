@@ -11,8 +11,8 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.call_edits import name_of
-from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.calls import name_of
+from flashlearn.explaining.edits.name_families import Families
 from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 SUMS = ast.Add | ast.Sub

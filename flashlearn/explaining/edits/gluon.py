@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from flashlearn.explaining.edits.call_edits import name_of
+from flashlearn.explaining.edits.calls import name_of
 from flashlearn.explaining.edits.source_text import Edit, Text
 
 PRODUCTS = ("warpgroup_mma",)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from flashlearn.explaining.edits.call_edits import LIBRARIES, name_of
-from flashlearn.explaining.edits.concerned import assignments, names_in
-from flashlearn.explaining.edits.families import POINTER
+from flashlearn.explaining.edits.address_slice import assignments, names_in
+from flashlearn.explaining.edits.calls import LIBRARIES, name_of
+from flashlearn.explaining.edits.name_families import POINTER
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 ROUND = 4

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.name_families import Families
 from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 COMPARED = {

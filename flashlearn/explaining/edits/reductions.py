@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.call_edits import name_of
-from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.calls import name_of
+from flashlearn.explaining.edits.name_families import Families
 from flashlearn.explaining.edits.source_text import Edit, Text
 
 HARMLESS = {"min": 'float("inf")', "max": 'float("-inf")', "sum": "0.0"}

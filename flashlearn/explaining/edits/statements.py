@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Set
 
-from flashlearn.explaining.edits.call_edits import name_of
-from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.calls import name_of
+from flashlearn.explaining.edits.name_families import Families
 from flashlearn.explaining.edits.reductions import guards_kept, thrown_away
 from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from flashlearn.explaining.edits import edits_of, likely
-from flashlearn.explaining.edits.mended import BY_CHANCE
-from flashlearn.explaining.edits.settled import SETTLED, WHERE
+from flashlearn.explaining.edits import edits_of, ranking
+from flashlearn.explaining.edits.conclusive import SETTLED, WHERE
+from flashlearn.explaining.edits.verification import BY_CHANCE
 from flashlearn.explaining.wording import KINDS, of_edits
 from flashlearn.running.edited import sections
 from tests.corpus import wrong_entries
@@ -91,10 +91,11 @@ def test_no_edit_is_made_twice():
 def test_every_kind_of_edit_has_its_odds_and_every_kind_that_is_spoken_of_exists():
     texts = [one.text for entry in wrong_entries()[::40] for one in sections(entry.function)]
     made_here = {edit.kind for text in (KERNEL, LAUNCHER, *texts) for edit in edits_of(text)}
-    assert made_here <= likely.ODDS.keys() and len(made_here) > 20
-    spoken_of = {*of_edits.STEPS, *of_edits.WITHOUT, *of_edits.INSTEAD, *BY_CHANCE, *likely.EVERYWHERE}
+    assert made_here <= ranking.ODDS.keys() and len(made_here) > 20
+    spoken_of = {*of_edits.STEPS, *of_edits.WITHOUT, *of_edits.INSTEAD, *BY_CHANCE, *ranking.EVERYWHERE}
     assert (
-        spoken_of | likely.STRAY.keys() | {k for t in likely.BY_TAG.values() for k in t} <= likely.ODDS.keys()
+        spoken_of | ranking.STRAY.keys() | {k for t in ranking.BY_TAG.values() for k in t}
+        <= ranking.ODDS.keys()
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.likely import ODDS
+from flashlearn.explaining.edits.ranking import ODDS
 
 KERNEL = """
 @triton.jit

@@ -8,7 +8,7 @@ import pytest
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.likely import ordered
+from flashlearn.explaining.edits.ranking import ordered
 from flashlearn.outcome import Outcome, OutputCheck, Status
 
 KERNEL = """

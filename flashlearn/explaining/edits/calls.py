@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from flashlearn.explaining.edits.families import Families
+from flashlearn.explaining.edits.name_families import Families
 from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
 
 INSTEAD = {

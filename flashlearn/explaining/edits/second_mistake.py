@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
-from flashlearn.explaining.edits.concerned import lines_concerned
-from flashlearn.explaining.edits.families import POINTER
-from flashlearn.explaining.edits.likely import ordered
-from flashlearn.explaining.edits.mended import Numbers
-from flashlearn.explaining.edits.trying import told
+from flashlearn.explaining.edits.address_slice import lines_concerned
+from flashlearn.explaining.edits.name_families import POINTER
+from flashlearn.explaining.edits.ranking import ordered
+from flashlearn.explaining.edits.search import told
+from flashlearn.explaining.edits.verification import Numbers
 from flashlearn.explaining.named import named
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer

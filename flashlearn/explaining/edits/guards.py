@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.call_edits import name_of
+from flashlearn.explaining.edits.calls import name_of
 from flashlearn.explaining.edits.source_text import Edit, Text
 
 EXPONENTIALS = ("exp", "exp2")

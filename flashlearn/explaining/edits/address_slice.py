@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flashlearn.explaining.edits.call_edits import name_of
+from flashlearn.explaining.edits.calls import name_of
 from flashlearn.explaining.edits.source_text import is_kernel
 from flashlearn.running.edited import Section
 

@@ -3,7 +3,7 @@
 import torch
 
 import flashlearn
-from flashlearn.explaining.edits.trying import one_edit
+from flashlearn.explaining.edits.search import one_edit
 from flashlearn.explaining.wording import said
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find

@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits import Edit, edits_of
-from flashlearn.explaining.edits.bearing import suspects
-from flashlearn.explaining.edits.concerned import lines_concerned, lines_feeding
-from flashlearn.explaining.edits.likely import ordered
-from flashlearn.explaining.edits.mended import Formulas, Numbers, cost
+from flashlearn.explaining.edits.address_slice import lines_concerned, lines_feeding
+from flashlearn.explaining.edits.output_slice import suspects
+from flashlearn.explaining.edits.ranking import ordered
+from flashlearn.explaining.edits.verification import Formulas, Numbers, cost
 from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
@@ -110,7 +110,7 @@ def two_edits(
 ) -> Finding | None:
     """The finding that a second edit mends what the first leaves wrong, in any of the functions.
 
-    `hints` are what `likely.ordered` may know of the lines.
+    `hints` are what `ranking.ordered` may know of the lines.
     """
     best = max(halves, key=lambda half: half.reached, default=None)
     if best is None or sum(map(cost, trial.wrong)) > PROOF:

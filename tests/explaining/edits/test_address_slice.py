@@ -1,6 +1,6 @@
 """Which lines bear on an access: its own, what its index is computed from, and the launch."""
 
-from flashlearn.explaining.edits.concerned import READS, WRITES, lines_concerned
+from flashlearn.explaining.edits.address_slice import READS, WRITES, lines_concerned
 from flashlearn.running.edited import Section
 
 KERNEL = """@triton.jit

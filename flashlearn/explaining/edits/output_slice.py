@@ -9,8 +9,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flashlearn.explaining.edits.call_edits import name_of
-from flashlearn.explaining.edits.concerned import WRITES, assignments, back, launches, names_in, text_lines
+from flashlearn.explaining.edits.address_slice import (
+    WRITES,
+    assignments,
+    back,
+    launches,
+    names_in,
+    text_lines,
+)
+from flashlearn.explaining.edits.calls import name_of
 from flashlearn.explaining.edits.source_text import is_kernel
 from flashlearn.outcome import Outcome
 from flashlearn.running.edited import Section

@@ -6,8 +6,8 @@ import torch
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.bearing import lines_of, suspects
 from flashlearn.explaining.edits.head_names import head_names
+from flashlearn.explaining.edits.output_slice import lines_of, suspects
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.edited import Section
 

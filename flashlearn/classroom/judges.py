@@ -34,7 +34,7 @@ from flashlearn.classroom.sandbox.inside import Piece, Trouble, Wanted
 from flashlearn.course.answers import earlier, solution
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.lessons import all_exercises, find, lessons
-from flashlearn.report.view import headline
+from flashlearn.report.verdict import headline
 from flashlearn.running.apart import Channel, ChildError
 from flashlearn.running.encoding import register
 

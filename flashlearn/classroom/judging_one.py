@@ -17,7 +17,7 @@ from flashlearn.course.answers import earlier
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report import Report
-from flashlearn.report.view import headline
+from flashlearn.report.verdict import headline
 
 VERDICTS = {
     Status.PASS: "pass",

@@ -15,7 +15,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
 from flashlearn.report import Report
-from flashlearn.report.waiting import Waiting
+from flashlearn.report.progress_line import Waiting
 from flashlearn.running.answer import Here
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashlearn import lessons
-from flashlearn.course.pages import recalled
+from flashlearn.course.pages import recall_page
 from flashlearn.course.reading import CourseError
 from flashlearn.lessons.shared.question import Question
 
@@ -40,12 +40,12 @@ class Recalled:
         )
 
     def __str__(self) -> str:
-        return recalled.text(self)
+        return recall_page.text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return recalled.html(self)
+        return recall_page.html(self)
 
 
 def recall(lesson: str, answers: Mapping[int, str] | None = None) -> Recalled:

@@ -7,9 +7,9 @@
     ✗ Out of bounds   softmax_forward   Softmax, one row per program
     ...
 
-`verdicts`, `view`, `support`, `line`, `case_table`, `measures`, `clock` and `budgets` decide what is said;
-`text`, `html`, `tilemap` and `tile_picture` how it looks. What a learner needs stands first; everything else
-is folded beneath it.
+`verdict`, `verdict_sentences`, `evidence`, `source`, `cases`, `traffic`, `times` and `budgets` decide what is
+said; `text`, `html`, `tilemap` and `tile_picture` how it looks. What a learner needs comes first; everything
+else is folded beneath it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 from flashlearn.exercise import Case, Exercise
 from flashlearn.explaining import wording  # noqa: F401  puts findings into words
 from flashlearn.outcome import Finding, Outcome, Status
-from flashlearn.report import display, dump, html, record, show, text, verdicts
-from flashlearn.report.dump import Dump
+from flashlearn.report import display, html, record, show, text, tile_values, verdict_sentences
 from flashlearn.report.show import ShownMap
-from flashlearn.report.small import Small, first_small
+from flashlearn.report.small_output import Small, first_small
+from flashlearn.report.tile_values import Dump
 from flashlearn.report.tilemap import TileMap, first_wrong
 
 if TYPE_CHECKING:
     from flashlearn.compiler import Budget
     from flashlearn.judging.speed import Timing
-    from flashlearn.report.waiting import Waiting
+    from flashlearn.report.progress_line import Waiting
 
 __all__ = ["Report"]
 
@@ -66,7 +66,7 @@ class Report:
     @cached_property
     def status(self) -> Status:
         """The first status that applies to any case; PASS if all cases that could run here passed."""
-        return verdicts.status_of(self.outcomes)
+        return verdict_sentences.status_of(self.outcomes)
 
     @property
     def passed(self) -> bool:
@@ -76,7 +76,7 @@ class Report:
     @cached_property
     def sentence(self) -> str:
         """The finding in one sentence."""
-        return verdicts.sentence_of(self)
+        return verdict_sentences.sentence_of(self)
 
     @cached_property
     def tiles(self) -> TileMap | None:
@@ -119,7 +119,7 @@ class Report:
 
         >>> report.dump(tile=(1, 0), output="dk", head=(0, 2))
         """
-        return dump.dump_tile(self, tile, output, case, head, block)
+        return tile_values.dump_tile(self, tile, output, case, head, block)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as data for JSON: no tensors, no pictures; numbers that are not finite are null."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashlearn.outcome import Place
-from flashlearn.report.clock import case_words
-from flashlearn.report.line import Where, where
-from flashlearn.report.measures import Table
+from flashlearn.report.source import Where, where
+from flashlearn.report.times import case_words
+from flashlearn.report.traffic import Table
 from flashlearn.report.units import byte_size
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flashlearn.report.dump import Chunk, Dump
+    from flashlearn.report.tile_values import Chunk, Dump
 
 
 def render_dump(dump: Dump) -> str:

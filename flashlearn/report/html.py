@@ -13,45 +13,45 @@ from markupsafe import Markup, escape
 from flashlearn.report import (
     allowance,
     budgets,
-    case_table,
-    clock,
+    cases,
     differences,
-    hover,
-    measures,
     text,
     tile_picture,
     tilemap,
-    view,
+    times,
+    tooltips,
+    traffic,
+    verdict,
 )
 from flashlearn.report.tilemap import TileMap
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
-    from flashlearn.report.dump import Dump
+    from flashlearn.report.tile_values import Dump
 
 SHORT = 6  # lines: so much is shown unfolded, where no line of code is
 
 
 def render(report: Report) -> str:
     """The card. Everything that comes from a learner is escaped by the template's autoescape."""
-    head, evidence = view.headline(report), view.evidence(report)
+    head, evidence = verdict.headline(report), verdict.evidence(report)
     alone = head.where is None and head.tone == "fail"  # then there is room on the screen
     lines = evidence.detail.count("\n") + bool(evidence.detail)
     return _template("card").render(
         head=head,
         evidence=evidence,
         open_evidence=alone and 0 < lines <= SHORT,
-        cases=case_table.cases(report),
+        cases=cases.cases(report),
         allowance=allowance.reason(report),
         small=report.small,
         open_small=alone and report.small is not None and len(report.small.chunks[0].rows) <= SHORT,
         marks=text.MARKS,
         tiles=_tiles(report) if report.small is None else None,
-        times=clock.times(report),
-        traffic=measures.traffic(report),
+        times=times.times(report),
+        traffic=traffic.traffic(report),
         compiled=budgets.compiled(report),
         differences=(differences.DIFFERENCES, differences.PAGE) if report.passed else None,
-        cautions=view.cautions(report),
+        cautions=verdict.cautions(report),
     )
 
 
@@ -95,5 +95,5 @@ def map_of(tiles: TileMap, image: bytes) -> dict[str, Any]:
         "caption": tiles.caption,
         "source": "data:image/png;base64," + base64.b64encode(image).decode(),
         "width": tile_picture.width(image),
-        "areas": hover.areas(tiles),
+        "areas": tooltips.areas(tiles),
     }

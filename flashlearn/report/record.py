@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from flashlearn.outcome import Caution, Finding, Outcome, OutputCheck, Place, Status
-from flashlearn.report import view
+from flashlearn.report import verdict
 from flashlearn.report.units import dtype_name
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def to_dict(report: Report) -> dict[str, Any]:
 
 def to_verdict(report: Report) -> dict[str, Any]:
     """What comes first; docs/check.schema.json describes it, as one of the `exercises`."""
-    head = view.headline(report)
+    head = verdict.headline(report)
     marked = next((line for line in head.where.lines if line.marked), None) if head.where else None
     return {
         "exercise": report.exercise.name,

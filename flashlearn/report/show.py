@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashlearn.report import html, text
-from flashlearn.report.select import find
+from flashlearn.report.selection import find
 from flashlearn.report.tilemap import TileMap, tile_map
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flashlearn.report import allowance, budgets, case_table, clock, differences, measures, tilemap, view
-from flashlearn.report.characters import characters
+from flashlearn.report import allowance, budgets, cases, differences, tilemap, times, traffic, verdict
+from flashlearn.report.character_map import characters
 from flashlearn.report.columns import side_by_side
-from flashlearn.report.line import Where
+from flashlearn.report.source import Where
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
-    from flashlearn.report.small import Small
+    from flashlearn.report.small_output import Small
 
 WIDTH = 100
 TONES = {"pass": "bold green", "fail": "bold red", "calm": "bold"}
@@ -57,7 +57,7 @@ def _written(parts: list[RenderableType], width: int, colour: bool) -> str:
 
 def _parts(report: Report) -> list[RenderableType]:
     """What a learner needs, and then everything else."""
-    head = view.headline(report)
+    head = verdict.headline(report)
     parts: list[RenderableType] = [Text(head.stale, "bold"), Text("")] if head.stale else []
     parts.append(_title(head))
     said = (head.sentence, *head.notes, head.figure, head.signature)
@@ -65,15 +65,15 @@ def _parts(report: Report) -> list[RenderableType]:
     parts += [_section("Where", head.where.title, *_source(head.where))] if head.where else []
     parts += [_section("Next", head.next_step)] if head.next_step else []
     parts += [_section("Hint", f"{head.hint.call}   {head.hint.words}")] if head.hint else []
-    parts += _evidence(view.evidence(report))
+    parts += _evidence(verdict.evidence(report))
     parts += _cases(report)
     parts += _errors(report)
     parts += _measures(report)
-    parts += [_note(note) for note in view.cautions(report)]
+    parts += [_note(note) for note in verdict.cautions(report)]
     return [*parts, *([Text(""), _indent(head.footer, QUIET)] if head.footer else [])]
 
 
-def _evidence(found: view.Grounds) -> list[RenderableType]:
+def _evidence(found: verdict.Grounds) -> list[RenderableType]:
     if not found:
         return []
     said = [Text(line) for line in (found.seen, found.support) if line]
@@ -93,12 +93,12 @@ def _small(shown: Small) -> RenderableType:
     return _section("Numbers", f"{shown.title}. {shown.summary}", *below)
 
 
-def _note(note: view.Note) -> RenderableType:
+def _note(note: verdict.Note) -> RenderableType:
     below = [Text(note.where.title), *_source(note.where)] if note.where else []
     return _section("Note", note.sentence, *below)
 
 
-def _title(head: view.Headline) -> Text:
+def _title(head: verdict.Headline) -> Text:
     title = Text.assemble((f"{head.glyph} {head.word}", TONES[head.tone]), "   ", (head.exercise, "bold"))
     if head.title:
         title.append(f"   {head.title}", QUIET)
@@ -135,7 +135,7 @@ def _source(where: Where) -> list[RenderableType]:
 
 
 def _cases(report: Report) -> list[RenderableType]:
-    table = case_table.cases(report)
+    table = cases.cases(report)
     if table is None:
         return []
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
@@ -166,7 +166,7 @@ def _cases(report: Report) -> list[RenderableType]:
     return [_section("Cases", f"{''.join(dot.glyph for dot in table.strip)}  {table.summary}", *below)]
 
 
-def _bar(row: case_table.CaseRow) -> str:
+def _bar(row: cases.CaseRow) -> str:
     if row.fill is None:
         return ""
     filled, half = round(row.fill * BAR), BAR // 2
@@ -182,11 +182,13 @@ def _map(tiles: tilemap.TileMap) -> RenderableType:
 
 def _measures(report: Report) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    times = clock.times(report)
-    if times is not None:
-        lines = [f"{bar.label:<20} {bar.words:>8}" for bar in times.bars]
-        parts.append(_section("Time", times.title, *(Text(line) for line in (*lines, *times.sentences))))
-    moved = measures.traffic(report)
+    measured = times.times(report)
+    if measured is not None:
+        lines = [f"{bar.label:<20} {bar.words:>8}" for bar in measured.bars]
+        parts.append(
+            _section("Time", measured.title, *(Text(line) for line in (*lines, *measured.sentences)))
+        )
+    moved = traffic.traffic(report)
     if moved is not None:
         parts.append(
             _section("Traffic", f"bytes between memory and the programs, case {moved[1]}", *_table(moved[0]))
@@ -210,7 +212,7 @@ def _measures(report: Report) -> list[RenderableType]:
     return parts
 
 
-def _table(table: measures.Table) -> list[RenderableType]:
+def _table(table: traffic.Table) -> list[RenderableType]:
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
     for name in table.head:
         label = name in LABELS

@@ -4,7 +4,8 @@
     >>> tiles.summary
     '81 of 960 elements are wrong, the worst at [1, 2, 10, 3] by 1000 times what is allowed (got …'
 
-`characters` draws it for a terminal, `picture` as a PNG, `hover` gives the numbers under the mouse.
+`character_map` draws it for a terminal, `tile_picture` as a PNG; `tooltips` gives the numbers under the
+mouse.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import torch
 
 from flashlearn.exercise import Case, Exercise
 from flashlearn.outcome import Outcome, OutputCheck, Status
-from flashlearn.report.heads import Causal, axes_of, causal_of, counted, others, split
-from flashlearn.report.summary import summary_of, unwritten_of
+from flashlearn.report.error_summary import summary_of, unwritten_of
+from flashlearn.report.panels import Causal, axes_of, causal_of, counted, others, split
 
 PANELS = 4  # small multiples at most
 

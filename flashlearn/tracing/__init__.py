@@ -6,7 +6,7 @@
     0.0
 
 The launcher runs on the CPU, observed, on copies of its inputs; nothing is checked and nothing recorded
-of a learner's progress. `geometry` and `steps` say what it touched, `narration` and `maps`
+of a learner's progress. `geometry` and `steps` say what it touched, `wording` and `tile_maps`
 how that reads and looks.
 """
 
@@ -32,7 +32,7 @@ from flashlearn.interpreter.access_recorder import (
 from flashlearn.outcome import Place
 from flashlearn.running.answer import Here
 from flashlearn.running.run_modes import Traced
-from flashlearn.tracing import html, narration, text
+from flashlearn.tracing import html, text, wording
 from flashlearn.tracing.program_timeline import ProgramTimeline
 from flashlearn.tracing.steps import Source, Step, Steps, steps_of
 
@@ -201,7 +201,7 @@ def _choose_launch(recording: Recording, launch: int | str | None) -> int:
 
 def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tuple[ProgramRecord, str]:
     count = math.prod(launch.grid)
-    grid = narration.programs(launch.grid)
+    grid = wording.programs(launch.grid)
     if count == 0:
         raise TraceError(f"{launch.kernel} was launched on the grid {grid}: it has no programs.")
     wanted = find_program(program, launch.grid)

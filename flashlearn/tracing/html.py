@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from flashlearn.report.units import plural
-from flashlearn.tracing import maps, narration
+from flashlearn.tracing import tile_maps, wording
 
 if TYPE_CHECKING:
     from flashlearn.tracing import Trace
@@ -40,27 +40,27 @@ def render(trace: Trace) -> str:
 
 
 def _page(trace: Trace, steps: tuple[Step, ...]) -> str:
-    drawn = maps.maps(trace, steps)
+    drawn = tile_maps.maps(trace, steps)
     data = json.dumps(_data(trace, steps), separators=(",", ":")).replace("<", "\\u003c")
     identity = "flt" + hashlib.sha256(data.encode()).hexdigest()[:12]
-    image = maps.svg(drawn, identity) if drawn else ""
+    image = tile_maps.svg(drawn, identity) if drawn else ""
     return _template().render(
         id=identity,
         kernel=trace.kernel,
-        headline=narration.headline(trace),
-        remarks=narration.remarks(trace) + _cut(trace, steps),
+        headline=wording.headline(trace),
+        remarks=wording.remarks(trace) + _cut(trace, steps),
         image=base64.b64encode(image.encode()).decode(),
         alt=_alt(steps),
         verbs=[
-            (narration.DONE[v], maps.COLOURS[v]) for v in narration.DOES if any(s.verb == v for s in steps)
+            (wording.DONE[v], tile_maps.COLOURS[v]) for v in wording.DOES if any(s.verb == v for s in steps)
         ],
         hatched=any(step.masked for step in steps),
         timeline=trace.timeline,
-        said=narration.timeline(trace.timeline) if trace.timeline else [],
-        waits=narration.waits(trace.timeline) if trace.timeline else [],
-        waits_head=narration.WAITS_HEAD,
-        rows=narration.table(trace),
-        head=narration.TABLE_HEAD,
+        said=wording.timeline(trace.timeline) if trace.timeline else [],
+        waits=wording.waits(trace.timeline) if trace.timeline else [],
+        waits_head=wording.WAITS_HEAD,
+        rows=wording.table(trace),
+        head=wording.TABLE_HEAD,
         count=math.prod(trace.grid),
         data=data,
     )
@@ -92,13 +92,11 @@ def _data(trace: Trace, steps: tuple[Step, ...]) -> dict[str, Any]:
         (
             numbers.get(step.function, -1),
             step.line,
-            once(narration.DOES[step.verb]),
+            once(wording.DOES[step.verb]),
             step.where,
             once(
                 ", ".join(
-                    filter(
-                        None, (narration.bytes_of(step), narration.masked_of(step), narration.scattered(step))
-                    )
+                    filter(None, (wording.bytes_of(step), wording.masked_of(step), wording.scattered(step)))
                 )
             ),
         )
@@ -124,12 +122,12 @@ def _cut(trace: Trace, steps: tuple[Step, ...]) -> list[str]:
         all_ = plural(len(trace.steps) + trace.left_out, "step")
         said.append(f"The picture shows the first {len(steps)} of {all_}; the table counts all of them.")
     slices = {(s.tensor, *(low for low, _ in s.tile.touched[:-2])) for s in steps if s.tile is not None}
-    if len(slices) > maps.MOST_MAPS:
-        said.append(f"The picture has room for the first {maps.MOST_MAPS} of {len(slices)} maps.")
+    if len(slices) > tile_maps.MOST_MAPS:
+        said.append(f"The picture has room for the first {tile_maps.MOST_MAPS} of {len(slices)} maps.")
     return said
 
 
 def _alt(steps: tuple[Step, ...]) -> str:
     """What the picture says, for those who do not see it."""
-    shown = "; ".join(f"{s.number} {narration.DOES[s.verb]} {s.where}" for s in steps[:12])
+    shown = "; ".join(f"{s.number} {wording.DOES[s.verb]} {s.where}" for s in steps[:12])
     return f"Tiles in the order of access: {shown}{' and so on' if len(steps) > 12 else ''}."

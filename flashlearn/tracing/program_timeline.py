@@ -15,8 +15,8 @@ from html import escape
 
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
 from flashlearn.tracing import timeline_svg
-from flashlearn.tracing.lanes import Scene, scene
-from flashlearn.tracing.waited import WaitedFor, count, sentences, waits
+from flashlearn.tracing.timeline_rows import Scene, scene
+from flashlearn.tracing.waits import WaitedFor, count, sentences, waits
 
 
 @dataclass(frozen=True, eq=False, repr=False)

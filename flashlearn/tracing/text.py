@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flashlearn.report.units import byte_size, plural
-from flashlearn.tracing import narration
+from flashlearn.tracing import wording
 
 if TYPE_CHECKING:
     from flashlearn.tracing import Trace
@@ -20,10 +20,10 @@ FIRST, LAST = 14, 6  # steps shown at either end of a long list
 
 def render(trace: Trace) -> str:
     """The trace as plain text."""
-    parts = [f"{trace.kernel}, {narration.headline(trace)}"]
-    parts += [textwrap.fill(remark, WIDTH) for remark in narration.remarks(trace)]
+    parts = [f"{trace.kernel}, {wording.headline(trace)}"]
+    parts += [textwrap.fill(remark, WIDTH) for remark in wording.remarks(trace)]
     if trace.timeline is not None:
-        parts.append("\n".join(textwrap.fill(said, WIDTH) for said in narration.timeline(trace.timeline)))
+        parts.append("\n".join(textwrap.fill(said, WIDTH) for said in wording.timeline(trace.timeline)))
     if trace.steps:
         parts.append("\n".join(_steps(trace.steps)))
     if trace.launch.tallies:
@@ -39,11 +39,11 @@ def _steps(steps: Sequence[Step]) -> list[str]:
         (
             str(step.number),
             str(step.line or "?"),
-            narration.DOES[step.verb],
-            step.where + (" (some)" if narration.scattered(step) else ""),
+            wording.DOES[step.verb],
+            step.where + (" (some)" if wording.scattered(step) else ""),
             byte_size(step.requested),
             byte_size(step.new),
-            narration.share(step.masked / step.lanes) if step.lanes else "0%",
+            wording.share(step.masked / step.lanes) if step.lanes else "0%",
         )
         for step in shown
     ]
@@ -62,16 +62,14 @@ def _lines(numbers: list[int]) -> str:
 
 def _totals(trace: Trace) -> list[str]:
     """The program's totals, and beneath them the launch's; one number column each."""
-    rows = narration.table(trace)
+    rows = wording.table(trace)
     count = math.prod(trace.grid)
-    own = columns(
-        [("this program", *narration.TABLE_HEAD[1:]), *(row[:6] for row in rows)], right=(2, 3, 4, 5)
-    )
+    own = columns([("this program", *wording.TABLE_HEAD[1:]), *(row[:6] for row in rows)], right=(2, 3, 4, 5))
     if count == 1:
         return own
     title = f"all {count} programs"
     all_ = columns(
-        [(title, *narration.TABLE_HEAD[1:]), *(row[:2] + row[6:] for row in rows)], right=(2, 3, 4, 5)
+        [(title, *wording.TABLE_HEAD[1:]), *(row[:2] + row[6:] for row in rows)], right=(2, 3, 4, 5)
     )
     return [*own, "", *all_]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from html import escape
 
-from flashlearn.tracing.lanes import COPIES, PRODUCTS, Box, Edge, Scene, index_of, ring_of
-from flashlearn.tracing.waited import count
+from flashlearn.tracing.timeline_rows import COPIES, PRODUCTS, Box, Edge, Scene, index_of, ring_of
+from flashlearn.tracing.waits import count
 
 GREY = "#797979"
 PALETTE = ("#3a78c9", "#b8602a", "#11857a", "#b6509a", "#6d7f1f", "#8067c8")  # as the lessons draw them

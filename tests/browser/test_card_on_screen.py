@@ -23,7 +23,7 @@ CELLS = {
     "tall": ("code", TALL),
     "below": ("markdown", "A long text. " * 400),
 }
-AT_ONCE = "import flashlearn.report.waiting as waiting\nwaiting.PATIENCE = 0.0"
+AT_ONCE = "import flashlearn.report.progress_line as waiting\nwaiting.PATIENCE = 0.0"
 
 HEAD = """() => {
     const panel = document.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();

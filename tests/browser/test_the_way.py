@@ -9,7 +9,7 @@ import pytest
 
 from flashlearn.cli.lab import SETTINGS
 from flashlearn.course.files import Course
-from flashlearn.course.pages import start
+from flashlearn.course.pages import start_page
 from flashlearn.course.progress import Progress
 from flashlearn.course.resetting import reset_exercise
 from flashlearn.course.standing import survey
@@ -61,8 +61,8 @@ def test_the_first_page_leads_to_the_first_lesson_and_its_first_line_to_the_next
 ):
     page = lab.page
     page.set_default_timeout(PATIENCE)
-    start.write(survey(course, Progress()))
-    page.goto(lab.address.replace("/lab?", f"/lab/tree/{start.NAME}?"))
+    start_page.write(survey(course, Progress()))
+    page.goto(lab.address.replace("/lab?", f"/lab/tree/{start_page.NAME}?"))
     page.wait_for_selector(".jp-MarkdownViewer .flashlearn-status")
     page.wait_for_function("() => window.jupyterapp")
     pictures(lab, ".flashlearn-status", artefacts, "start")

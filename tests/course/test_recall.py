@@ -11,7 +11,7 @@ import flashlearn
 from flashlearn.course import packaged
 from flashlearn.course.authoring.source import RECALL
 from flashlearn.course.files import CourseError
-from flashlearn.course.pages import recalled
+from flashlearn.course.pages import recall_page
 from flashlearn.course.recall import Recalled, lessons_that_ask
 from flashlearn.lessons.shared.question import Question, right, wrong
 
@@ -30,7 +30,7 @@ def shown(*chosen: str) -> tuple[str, str]:
 def test_what_is_not_answered_says_so_and_gives_nothing_away():
     for page in shown("", ""):
         assert "Not answered yet" in page and "(lesson 00, §1)" in page
-        assert not any(says in page for says in ("Count again", "As ever", "Not that one", *recalled.JOY))
+        assert not any(says in page for says in ("Count again", "As ever", "Not that one", *recall_page.JOY))
 
 
 def test_a_wrong_choice_is_answered_with_its_own_sentence_and_not_with_the_right_one():
@@ -41,7 +41,7 @@ def test_a_wrong_choice_is_answered_with_its_own_sentence_and_not_with_the_right
 
 def test_right_answers_are_a_joy():
     for page in shown("b", "a"):
-        assert sum(joy in page for joy in recalled.JOY) == 2
+        assert sum(joy in page for joy in recall_page.JOY) == 2
         assert "As ever." in page and re.search(r"2 of 2: \w+", page)
 
 

@@ -8,7 +8,7 @@ import pytest
 import flashlearn
 from flashlearn.course import packaged, reading
 from flashlearn.course.files import Course
-from flashlearn.course.pages import start
+from flashlearn.course.pages import start_page
 from flashlearn.course.pages.overview_html import prose
 from flashlearn.course.progress import Progress
 from flashlearn.course.standing import survey
@@ -82,22 +82,22 @@ def test_a_status_that_cannot_be_told_is_a_sentence_and_no_page(course):
 
 
 def test_the_first_page_holds_the_page_in_one_block_of_html(course):
-    page = start.write(survey(course, Progress())).read_text()
+    page = start_page.write(survey(course, Progress())).read_text()
     block = page[page.index('<div class="flashlearn-status"') :]
     assert "\n\n" not in block[: block.rindex("</div>")], "an empty line would end the block"
     assert "<style" not in block and "<script" not in block, "JupyterLab takes both away"
 
 
 def test_the_first_page_is_written_anew_but_never_over_a_learner_s_own_file(course, monkeypatch):
-    start.write(survey(course, Progress()))
+    start_page.write(survey(course, Progress()))
     Progress().attempt("program_ids", Status.PASS, 0.1)
-    path = start.write(survey(course, Progress()))
+    path = start_page.write(survey(course, Progress()))
     assert "1 of 3" in path.read_text()
     path.write_text("my notes")
-    assert start.write(survey(course, Progress())) is None and path.read_text() == "my notes"
+    assert start_page.write(survey(course, Progress())) is None and path.read_text() == "my notes"
     path.unlink()
     path.mkdir()
-    assert start.write(survey(course, Progress())) is None, "what cannot be written is gone without"
+    assert start_page.write(survey(course, Progress())) is None, "what cannot be written is gone without"
 
 
 @pytest.mark.parametrize("stem", packaged.sources())

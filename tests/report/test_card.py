@@ -16,7 +16,7 @@ from flashlearn.judging.speed import Timing
 from flashlearn.lessons import find
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Caution, Outcome, OutputCheck, Status
-from flashlearn.report import Report, allowance, differences, tile_picture, view
+from flashlearn.report import Report, allowance, differences, tile_picture, verdict
 from tests.report.test_report import ROWS, budgets, done, exercise, observation, report_of, words, wrong
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,7 +57,7 @@ def test_a_pass_has_one_figure_and_nothing_unfolded():
     shown, _ = folds(report._repr_html_())
     assert f"All {len(report.outcomes)} cases pass." in shown and "no kernel can do with less" in shown
     assert "<details open" not in report._repr_html_()
-    assert report.status is Status.PASS and "scaled_add" in view.headline(report).next_step
+    assert report.status is Status.PASS and "scaled_add" in verdict.headline(report).next_step
 
 
 def test_a_kernel_that_reads_bytes_twice_is_not_praised_for_moving_the_least():
@@ -67,7 +67,7 @@ def test_a_kernel_that_reads_bytes_twice_is_not_praised_for_moving_the_least():
     asked = replace(exercise(), timed=HowTimed(case=case))
     timing = Timing(case.name, False, bytes=1e6, least_bytes=1e6, predictions={"H100": 1e-5})
     report = Report(asked, (Outcome(ROWS, Status.PASS, observation=seen),), timing=timing)
-    assert view.headline(report).figure == "At best 10 µs on an H100 for 4096 × 64, fp32."
+    assert verdict.headline(report).figure == "At best 10 µs on an H100 for 4096 × 64, fp32."
 
 
 def test_each_case_is_a_dot_that_says_its_name_and_verdict():

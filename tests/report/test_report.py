@@ -26,8 +26,18 @@ from flashlearn.lessons import all_exercises
 from flashlearn.machine.ceilings import Ceilings
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status
-from flashlearn.report import Report, case_table, characters, display, support, tilemap, units, verdicts, view
-from flashlearn.report import line as place
+from flashlearn.report import (
+    Report,
+    cases,
+    character_map,
+    display,
+    evidence,
+    tilemap,
+    units,
+    verdict,
+    verdict_sentences,
+)
+from flashlearn.report import source as place
 
 ROOT = Path(__file__).parents[2]
 KERNEL = """\
@@ -189,7 +199,7 @@ def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     fault = Finding("out_of_bounds", {"seen": seen, "case": ROWS.name, "astray": "mask"})
     both = Finding("besides", parts=(fault, explained("no alpha", "Alpha is missing.")))
     besides = "Besides, the cases that do run are wrong: Alpha is missing."
-    assert support.two_voices(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
+    assert evidence.two_voices(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
 
 
@@ -208,7 +218,7 @@ def test_a_wrong_shape_is_said_once_and_beside_another_sentence_in_full(fault):
     check = OutputCheck("p", False, problem="p has the wrong shape", misfit=misfit)
     outcome = Outcome(ROWS, Status.WRONG, "What the case says.", outputs=(check,), fault=fault)
     facts = {"output": "p", "misfit": misfit, "case": "another", "outputs": ("p",)}
-    _, seen = support.two_voices(Finding("shape", facts), outcome)
+    _, seen = evidence.two_voices(Finding("shape", facts), outcome)
     assert seen == ("What the case says." if fault else "")
 
 
@@ -327,7 +337,7 @@ def test_the_text_map_marks_the_wrong_tile():
     writers = torch.arange(64)[:, None] // 32 * 3 + torch.arange(96)[None] // 32
     lines = [
         line.split("┃")[1]
-        for line in characters.characters(report_of_map(got, expected, writers=writers).tiles)[1:-1]
+        for line in character_map.characters(report_of_map(got, expected, writers=writers).tiles)[1:-1]
     ]
     right = "│".join(["·" * 16] * 3)
     assert lines == [right] * 8 + [""] + ["│".join(["·" * 16, "·" * 16, "▒" * 16])] * 8
@@ -344,7 +354,7 @@ def test_nan_and_never_written_are_told_apart_from_wrong():
     (panel,) = tiles.panels
     assert (int(panel.not_finite.sum()), int(panel.unwritten.sum())) == (1, 10)
     assert "11 of 40 elements are wrong" in tiles.summary
-    assert characters.characters(tiles)[1].strip() == "·····N····│··········│··········│??????????"
+    assert character_map.characters(tiles)[1].strip() == "·····N····│··········│··········│??????????"
 
 
 def test_elements_that_nobody_wrote_but_are_right_are_not_accused():
@@ -372,7 +382,7 @@ def test_outputs_of_any_shape_get_a_map_and_a_picture(shape):
     expected = torch.zeros(shape)
     report = report_of_map(expected + 1, expected, writers=torch.arange(expected.numel()).reshape(shape))
     assert report.picture.startswith(b"\x89PNG")
-    assert len(characters.characters(report.tiles)) <= 2 + 2 * characters.ROWS
+    assert len(character_map.characters(report.tiles)) <= 2 + 2 * character_map.ROWS
     assert max(map(len, str(report).splitlines())) <= 100
 
 
@@ -461,14 +471,14 @@ def test_a_time_whose_calls_stray_says_so_wherever_it_stands():
     assert "±" not in steady and "stray" not in steady
     report = report_of(Status.PASS, timing=against_softmax(0.05, 0.04, spread=0.12))
     assert "50 µs ± 6 %" in str(report) and "Where ± stands, single calls stray" in str(report)
-    assert view.headline(report).figure.endswith("; but single calls stray by more than 5 %.")
+    assert verdict.headline(report).figure.endswith("; but single calls stray by more than 5 %.")
 
 
 def test_the_best_grade_that_is_reached_stands_first_and_the_next_one_says_what_it_takes():
     grades = (Grade("bronze", 0.5, "flash"), Grade("silver", 1.0, "flash"), Grade("gold", 0.9, "cuDNN"))
     marks = tuple(Mark(grade, ratio) for grade, ratio in zip(grades, (1.1, 1.1, 0.7), strict=True))
     report = report_of(Status.PASS, timing=against_softmax(0.04, 0.06, marks=marks))
-    assert view.headline(report).figure.startswith("Silver: 1.5 times as fast as torch.softmax")
+    assert verdict.headline(report).figure.startswith("Silver: 1.5 times as fast as torch.softmax")
     said = " ".join(str(report).split())
     assert "Gold takes 0.9 times the speed of cuDNN; yours has 0.7 times." in said
 
@@ -652,9 +662,9 @@ def test_a_report_goes_through_json_and_back(odd_kind):
 def test_a_long_message_is_cut_and_told_in_full_below():
     message = "word " * 200 + "end"
     report = Report(exercise(), (Outcome(ROWS, Status.CRASHED, message),))
-    head = view.headline(report)
-    assert len(head.sentence) <= verdicts.LONGEST_SENTENCE
-    assert view.evidence(report).detail == message
+    head = verdict.headline(report)
+    assert len(head.sentence) <= verdict_sentences.LONGEST_SENTENCE
+    assert verdict.evidence(report).detail == message
 
 
 @pytest.mark.parametrize(
@@ -701,17 +711,17 @@ def test_elements_that_are_no_block_are_not_told_as_one():
 def test_a_row_of_symbolic_outputs_names_all_and_marks_the_wrong_ones():
     checks = (OutputCheck("registers", True, got="x"), OutputCheck("occupancy", False, got="y"))
     asked = exercise(kind=Kind.SYMBOLIC, outputs=("registers", "occupancy"))
-    failed = case_table.cases(Report(asked, (Outcome(ROWS, Status.WRONG, outputs=checks),) * 2))
+    failed = cases.cases(Report(asked, (Outcome(ROWS, Status.WRONG, outputs=checks),) * 2))
     assert [row.output.replace("\xa0", " ") for row in failed.shown] == ["✓ registers  ✗ occupancy"] * 2
     right = tuple(replace(check, ok=True) for check in checks)
-    passed = case_table.cases(Report(asked, (Outcome(ROWS, Status.PASS, outputs=right),) * 2))
+    passed = cases.cases(Report(asked, (Outcome(ROWS, Status.PASS, outputs=right),) * 2))
     assert [row.output.replace("\xa0", " ") for row in passed.shown] == ["✓ registers  ✓ occupancy"] * 2
 
 
 def test_a_case_that_says_what_it_found_shows_neither_sizes_nor_figures():
     asked = exercise(says=lambda case: "Mutant 1 survives.")
     outcome = Outcome(ROWS, Status.WRONG, "Mutant 1 survives.", outputs=(OutputCheck("p", False, 1.0, 0.0),))
-    table = case_table.cases(Report(asked, (outcome, outcome)))
+    table = cases.cases(Report(asked, (outcome, outcome)))
     assert not table.sizes
     assert not table.numbers
 
@@ -727,14 +737,14 @@ def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
     asked = exercise(kind=Kind.SYMBOLIC)
     assert (
         "by hand"
-        not in view.headline(
+        not in verdict.headline(
             Report(asked, (Outcome(ROWS, Status.WRONG, "2 values.", outputs=(check,)),))
         ).next_step
     )
     check = OutputCheck("p", False, got="x", expected="y")
     assert (
         "by hand"
-        in view.headline(Report(asked, (Outcome(ROWS, Status.WRONG, "No.", outputs=(check,)),))).next_step
+        in verdict.headline(Report(asked, (Outcome(ROWS, Status.WRONG, "No.", outputs=(check,)),))).next_step
     )
 
 
@@ -743,15 +753,15 @@ def test_a_share_that_the_sentence_tells_is_not_told_again():
     told = Finding("declared", facts, fits=2, of=3, called=("m",), partial=True)
     assert "2 of the 3 wrong cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
-    assert "fits" not in view.evidence(Report(exercise(), outcomes, told)).support
+    assert "fits" not in verdict.evidence(Report(exercise(), outcomes, told)).support
     silent = replace(told, facts={**facts, "scope": None})
-    assert "fits 2 of the 3 wrong cases" in view.evidence(Report(exercise(), outcomes, silent)).support
+    assert "fits 2 of the 3 wrong cases" in verdict.evidence(Report(exercise(), outcomes, silent)).support
 
 
 def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
     outcomes = (*report_of(Status.WRONG).outcomes, Outcome(ROWS, Status.PASS), Outcome(ROWS, Status.PASS))
     finding = explained("tail", "The tail is wrong.", fits=3, of=3)
-    said = view.evidence(Report(exercise(), outcomes, finding)).support
+    said = verdict.evidence(Report(exercise(), outcomes, finding)).support
     assert "2 of 3 cases pass" in said
     assert "fits all 3: where a case passes, the mistake does not show" in said
 

@@ -11,12 +11,12 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
-from flashlearn.report import Report, hover
-from flashlearn.report.characters import characters
+from flashlearn.report import Report, tooltips
+from flashlearn.report.character_map import characters
 from flashlearn.report.figures import figures
-from flashlearn.report.heads import Causal
 from flashlearn.report.layout import PIXELS, WIDTH, layout
-from flashlearn.report.select import NoSuchPart
+from flashlearn.report.panels import Causal
+from flashlearn.report.selection import NoSuchPart
 
 ALLOWED = 1e-3
 HEADS = {"B": 2, "H": 3, "S_q": 20, "S_k": 12, "D": 8}
@@ -131,7 +131,7 @@ def test_the_boxes_under_the_mouse_cover_each_panel_once_and_stay_in_the_picture
     tiles = wrong_in((1, 2, slice(10, 20)), (0, 0, slice(3, 7), slice(2, 5))).tiles
     plan = layout(tiles)
     canvas = np.zeros((round(PIXELS * plan.height), round(PIXELS * WIDTH)), int)
-    for area in hover.areas(tiles):
+    for area in tooltips.areas(tiles):
         left, top, width, height = area.box
         assert left >= 0 and top >= 0
         assert left + width <= canvas.shape[1] and top + height <= canvas.shape[0]
@@ -146,7 +146,7 @@ def test_a_box_tells_the_worst_element_of_its_range():
     expected, got = torch.zeros(64, 64), torch.full((64, 64), 0.01)
     got[37, 41] = 7.0
     tiles = report_on(judged("p", got, expected), sizes={"M": 64, "N": 64}).tiles
-    titles = [area.title for area in hover.areas(tiles)]
+    titles = [area.title for area in tooltips.areas(tiles)]
     (one,) = [title for title in titles if "got 7, expected 0" in title]
     spans = re.match(r"p\[(\d+)–(\d+), (\d+)–(\d+)\], worst at \[37, 41\]", one)
     top, bottom, left, right = map(int, spans.groups())

@@ -9,8 +9,8 @@ import pytest
 
 import flashlearn
 from flashlearn.lessons import find
-from flashlearn.report import surroundings, waiting
-from flashlearn.report.waiting import Waiting
+from flashlearn.report import progress_line, surroundings
+from flashlearn.report.progress_line import Waiting
 
 EXERCISE = find("row_sum")
 
@@ -63,7 +63,7 @@ def test_it_says_which_case_and_how_to_stop_and_leaves_nothing(monkeypatch):
         line.at(None)
         until(lambda: "looking for the mistake" in terminal.getvalue())
     assert EXERCISE.cases[2].name in terminal.getvalue() and "Ctrl-C" in terminal.getvalue()
-    assert terminal.getvalue().endswith(waiting.ERASE)
+    assert terminal.getvalue().endswith(progress_line.ERASE)
 
 
 def test_a_quick_check_shows_nothing_and_neither_does_a_notebook_that_is_executed_to_be_kept(
@@ -78,7 +78,7 @@ def test_a_quick_check_shows_nothing_and_neither_does_a_notebook_that_is_execute
 
 
 def test_a_demonstration_leaves_its_cell_the_same_outputs_however_long_it_takes(cell, monkeypatch):
-    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress_line, "PATIENCE", 0.0)
     with Waiting(EXERCISE, silent=True) as line:
         assert line.line is None and not line.watches
     flashlearn.check(EXERCISE.name, lambda *given: None, demo=True)

@@ -18,7 +18,7 @@ from flashlearn.kernels.gluon.specialised_matmul import specialised_matmul
 from flashlearn.kernels.gluon.tma_ring import tma_ring
 from flashlearn.kernels.gluon.wgmma_matmul import wgmma_matmul
 from flashlearn.lessons.lesson_13_hopper import pictures
-from flashlearn.tracing.lanes import COPIES, CROWDED, PRODUCTS, scene
+from flashlearn.tracing.timeline_rows import COPIES, CROWDED, PRODUCTS, scene
 from tests.interpreter.gluon.gluon_kernels import copy_tiles, described
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flashlearn.report import columns, html
-from flashlearn.report.blocks import Span, Tile, cuts_of, position_of
 from flashlearn.report.figures import figures
-from flashlearn.report.heads import lead_name, split
-from flashlearn.report.select import find, head_number
+from flashlearn.report.panels import lead_name, split
+from flashlearn.report.selection import find, head_number
+from flashlearn.report.tile_grid import Span, Tile, cuts_of, position_of
 from flashlearn.report.tilemap import Panel, TileMap, tile_map
 from flashlearn.report.units import number, plural, times
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Finding, Misfit, Outcome, Status
 from flashlearn.report.units import dtype_name
-from flashlearn.report.verdicts import LONGEST_SENTENCE, shortened, sizes_of
+from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened, sizes_of
 
 if TYPE_CHECKING:
     from flashlearn.report import Report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report.units import amount, byte_size, number
-from flashlearn.report.verdicts import principal
+from flashlearn.report.verdict_sentences import principal
 
 if TYPE_CHECKING:
     from flashlearn.interpreter.observation import Traffic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashlearn.outcome import Status
-from flashlearn.report.clock import SAME_TIME, at_best, timed
+from flashlearn.report.times import SAME_TIME, at_best, timed
 from flashlearn.report.units import byte_size, number
 
 if TYPE_CHECKING:

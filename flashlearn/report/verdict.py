@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Caution, Status
-from flashlearn.report.line import Where, where
-from flashlearn.report.pride import pride
-from flashlearn.report.support import in_full, support, two_voices
+from flashlearn.report.evidence import in_full, support, two_voices
+from flashlearn.report.highlight import pride
+from flashlearn.report.source import Where, where
 from flashlearn.report.units import duration, plural
-from flashlearn.report.verdicts import CALM, GLYPHS, next_step, principal, ran, sentence_of
+from flashlearn.report.verdict_sentences import CALM, GLYPHS, next_step, principal, ran, sentence_of
 
 if TYPE_CHECKING:
     from flashlearn.report import Report

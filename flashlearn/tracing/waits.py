@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
-from flashlearn.tracing.lanes import WAITS, partitions, ring_of
+from flashlearn.tracing.timeline_rows import WAITS, partitions, ring_of
 
 FOR = {"wgmma wait": "its products", "store wait": "its copies out", "copy wait": "its cp.async copies"}
 

@@ -13,7 +13,7 @@ import itertools
 
 import numpy as np
 
-from flashlearn.report.summary import NOT_FINITE, UNWRITTEN
+from flashlearn.report.error_summary import NOT_FINITE, UNWRITTEN
 from flashlearn.report.tilemap import Panel, TileMap, groups
 from flashlearn.report.units import plural
 

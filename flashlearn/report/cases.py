@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
-from flashlearn.report import dots
+from flashlearn.report import case_strip
 from flashlearn.report.units import dtype_name, number, plural
-from flashlearn.report.verdicts import GLYPHS, principal, ran, sizes_of
+from flashlearn.report.verdict_sentences import GLYPHS, principal, ran, sizes_of
 
 if TYPE_CHECKING:
     from flashlearn.report import Report
@@ -47,7 +47,7 @@ class CaseRow:
 class Cases:
     """A dot for each case; rows to show, rows to fold away, and which columns say anything."""
 
-    strip: tuple[dots.Dot, ...]
+    strip: tuple[case_strip.Dot, ...]
     summary: str
     shown: tuple[CaseRow, ...]
     folded: tuple[CaseRow, ...]
@@ -83,8 +83,8 @@ def cases(report: Report) -> Cases | None:
     if len(every) == 1 and not every[0].error and not every[0].note:
         return None  # one case without figures: the headline has said it
     return Cases(
-        strip=tuple(dots.dot_of(outcome) for outcome in outcomes),
-        summary=dots.summary(outcomes),
+        strip=tuple(case_strip.dot_of(outcome) for outcome in outcomes),
+        summary=case_strip.summary(outcomes),
         shown=rows[0],
         folded=rows[1],
         fold_title=_fold_title(folded),
@@ -154,9 +154,9 @@ def _row(outcome: Outcome, check: OutputCheck | None, said: set[tuple], name: st
     comparable = check is not None and _measured(check)
     ratio = ratio_of(check) if comparable else None
     return CaseRow(
-        tone=dots.tone_of(status),
+        tone=case_strip.tone_of(status),
         glyph=(GLYPHS.get(status, "✗")) if first else "",
-        word=dots.WORDS.get(status, status.value) if first else "",
+        word=case_strip.WORDS.get(status, status.value) if first else "",
         case=name,
         sizes=sizes_of(outcome.case) if first else "",
         dtype=dtype_name(outcome.case.dtype) if first else "",

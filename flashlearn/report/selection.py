@@ -9,7 +9,7 @@ import numpy as np
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck
-from flashlearn.report.heads import Split
+from flashlearn.report.panels import Split
 from flashlearn.report.tilemap import comparable
 
 if TYPE_CHECKING:

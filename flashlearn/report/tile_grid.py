@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from flashlearn.report.select import NoSuchPart
+from flashlearn.report.selection import NoSuchPart
 from flashlearn.report.tilemap import Panel, TileMap, edges
 from flashlearn.report.units import plural
 

@@ -9,8 +9,8 @@ import torch
 
 from flashlearn.exercise import Case, Exercise
 from flashlearn.outcome import Outcome, OutputCheck, Status
-from flashlearn.report.dump import Chunk, chunks_of, legend_of
-from flashlearn.report.heads import split
+from flashlearn.report.panels import split
+from flashlearn.report.tile_values import Chunk, chunks_of, legend_of
 from flashlearn.report.tilemap import Panel, TileMap, comparable, tile_map
 
 MOST = 32  # numbers

@@ -13,6 +13,7 @@ from flashlearn.explaining import diagnose, sayable
 from flashlearn.explaining.edits.search import one_edit
 from flashlearn.explaining.failures import attempted, log_failure
 from flashlearn.explaining.faults import worst
+from flashlearn.explaining.symbolic import name_mistake
 from flashlearn.interpreter import printing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
@@ -89,7 +90,7 @@ def _judge(
 def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:
     """What is wrong, where that can be said; the verdict is decided before, and without it."""
     if exercise.kind is Kind.SYMBOLIC:
-        finding = attempted(exercise, "symbolic", symbolic.name_mistake, exercise, outcomes)
+        finding = attempted(exercise, "symbolic", name_mistake, exercise, outcomes)
         if finding is None and worst(outcomes) is Status.WRONG:
             finding = attempted(exercise, "edit of a formula", one_edit, exercise, answer, outcomes)
         return sayable(exercise, finding)

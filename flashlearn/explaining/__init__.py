@@ -15,14 +15,14 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.by_precision import by_precision
-from flashlearn.explaining.comparable import comparable
+from flashlearn.explaining.comparability import comparable
+from flashlearn.explaining.declared_mistakes import named
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.conclusive import WHERE, beside, settled
 from flashlearn.explaining.edits.search import one_edit
 from flashlearn.explaining.edits.second_mistake import edit_and_mistake
-from flashlearn.explaining.exchanged import named_where_exchanged
+from flashlearn.explaining.exchanged_outputs import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
     nan_born,
@@ -32,10 +32,10 @@ from flashlearn.explaining.experiments import (
 )
 from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
-from flashlearn.explaining.named import named
+from flashlearn.explaining.precision_split import by_precision
 from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
-from flashlearn.explaining.torch_births import another, first_birth
-from flashlearn.explaining.unwritten import named_where_written, partly_written
+from flashlearn.explaining.torch_nan_origins import another, first_birth
+from flashlearn.explaining.unwritten_elements import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
 from flashlearn.explaining.wording import said
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status

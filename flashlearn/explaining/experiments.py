@@ -7,7 +7,7 @@ import math
 import torch
 
 from flashlearn.exercise import Case, Exercise, Kind
-from flashlearn.explaining.comparable import size
+from flashlearn.explaining.comparability import size
 from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
 from flashlearn.interpreter.nan_origin import Birth, Births
 from flashlearn.judging.cases import run_observed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flashlearn.explaining.comparable import is_faint, is_right
-from flashlearn.explaining.fitting import Fit, distance, fit, visible
+from flashlearn.explaining.comparability import is_faint, is_right
+from flashlearn.explaining.matching import Fit, distance, fit, visible
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.outcome import Outcome
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from flashlearn.exercise import Exercise, Inputs, Mistake, Tiles
-from flashlearn.explaining.remembered import Remembered, identity
+from flashlearn.explaining.result_cache import Remembered, identity
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import convert, widened
 from flashlearn.outcome import Outcome, Status

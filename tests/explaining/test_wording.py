@@ -22,7 +22,7 @@ from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Outcome, Place, Status
 
 PACKAGE = Path(flashlearn.__file__).parent
-NAMING = ("naming.py", "predicted.py", "patterns.py", "stands_for.py", "misplaced.py")
+NAMING = ("patterns.py",)
 EXPLAINING = sorted(
     path for path in (PACKAGE / "explaining").rglob("*.py") if "wording" not in path.parts
 ) + [PACKAGE / "judging" / "symbolic" / name for name in NAMING]

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.declared_mistakes import named
 from flashlearn.explaining.edits import Edit, edits_of
 from flashlearn.explaining.edits.address_slice import lines_concerned
 from flashlearn.explaining.edits.name_families import POINTER
 from flashlearn.explaining.edits.ranking import ordered
 from flashlearn.explaining.edits.search import told
 from flashlearn.explaining.edits.verification import Numbers
-from flashlearn.explaining.named import named
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section

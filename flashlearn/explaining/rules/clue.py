@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.explaining.comparable import is_faint
+from flashlearn.explaining.comparability import is_faint
 from flashlearn.outcome import Finding, Outcome, OutputCheck
 
 SILENT = object()

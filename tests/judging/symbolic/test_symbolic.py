@@ -9,7 +9,8 @@ import sympy as sp
 import torch
 
 from flashlearn.exercise import Case, Kind, Mistake, declared
-from flashlearn.judging.symbolic import judge, name_mistake, proving, run_symbolic
+from flashlearn.explaining.symbolic import name_mistake
+from flashlearn.judging.symbolic import judge, proving, run_symbolic
 from flashlearn.outcome import Status
 
 x, y = sp.symbols("x y", real=True)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from flashlearn import check
-from flashlearn.explaining.torch_births import another, first_birth
+from flashlearn.explaining.torch_nan_origins import another, first_birth
 from flashlearn.interpreter.torch_nan import TorchBirths
 from tests.corpus import written
 

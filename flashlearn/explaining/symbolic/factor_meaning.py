@@ -8,9 +8,9 @@ from typing import Any
 
 import sympy as sp
 
+from flashlearn.explaining.symbolic.predictions import Fits
 from flashlearn.judging.symbolic.exact import same
 from flashlearn.judging.symbolic.patterns import CONSTANT, SYMBOL, Pattern
-from flashlearn.judging.symbolic.predicted import Fits
 from flashlearn.outcome import Outcome
 
 ROOT = sp.Rational(1, 2)

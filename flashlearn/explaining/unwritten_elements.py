@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.named import named
+from flashlearn.explaining.declared_mistakes import named
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status

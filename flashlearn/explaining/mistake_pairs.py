@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import torch
 
 from flashlearn.exercise import Mistake, joined
-from flashlearn.explaining.comparable import work
-from flashlearn.explaining.fitting import fit
+from flashlearn.explaining.comparability import work
+from flashlearn.explaining.matching import fit
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Outcome

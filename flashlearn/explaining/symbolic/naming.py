@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise
+from flashlearn.explaining.symbolic.exchanges import arguments_exchanged, outputs_exchanged
+from flashlearn.explaining.symbolic.factor_meaning import Seen, common, of_a_factor
+from flashlearn.explaining.symbolic.predictions import FITTING_SECONDS, Fits, declared, pair
 from flashlearn.judging.symbolic.judging import Verdict, equal, judge
-from flashlearn.judging.symbolic.misplaced import arguments_exchanged, outputs_exchanged
 from flashlearn.judging.symbolic.patterns import Pattern
-from flashlearn.judging.symbolic.predicted import FITTING_SECONDS, Fits, declared, pair
-from flashlearn.judging.symbolic.stands_for import Seen, common, of_a_factor
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 ENOUGH_CASES = 2

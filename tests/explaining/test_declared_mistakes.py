@@ -10,12 +10,12 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.explaining import diagnose
-from flashlearn.explaining.combined import Patience, combinations
-from flashlearn.explaining.comparable import comparable, is_faint
-from flashlearn.explaining.fitting import distance, fit
-from flashlearn.explaining.named import named
+from flashlearn.explaining.comparability import comparable, is_faint
+from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.matching import distance, fit
+from flashlearn.explaining.mistake_pairs import Patience, combinations
 from flashlearn.explaining.predictions import Predictions, sizes_in
-from flashlearn.explaining.remembered import Remembered, identity
+from flashlearn.explaining.result_cache import Remembered, identity
 from flashlearn.judging.cases import run
 from flashlearn.outcome import OutputCheck, Status
 

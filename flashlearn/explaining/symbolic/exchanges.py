@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
-from flashlearn.judging.symbolic.predicted import Fits
+from flashlearn.explaining.symbolic.predictions import Fits
 from flashlearn.outcome import Finding
 
 

@@ -15,11 +15,11 @@ from itertools import chain
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.choosing import SPECIFIC, between_them, finding, mostly, whole
-from flashlearn.explaining.combined import Patience, both_needed, combinations
-from flashlearn.explaining.comparable import comparable, is_unfit, size
+from flashlearn.explaining.comparability import comparable, is_unfit, size
 from flashlearn.explaining.explanations import Explanation, Question, explanation_of
+from flashlearn.explaining.mistake_pairs import Patience, both_needed, combinations
 from flashlearn.explaining.predictions import Candidate, Predictions
+from flashlearn.explaining.selection import SPECIFIC, between_them, finding, mostly, whole
 from flashlearn.outcome import Finding, Outcome, Status
 
 FEW = 4

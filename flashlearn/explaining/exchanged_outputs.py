@@ -8,7 +8,7 @@ from itertools import combinations
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.named import named
+from flashlearn.explaining.declared_mistakes import named
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 

@@ -3,7 +3,7 @@
 import torch
 
 from flashlearn.exercise import Case
-from flashlearn.explaining.by_precision import by_precision
+from flashlearn.explaining.precision_split import by_precision
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 

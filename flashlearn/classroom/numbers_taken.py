@@ -17,7 +17,7 @@ import torch
 from flashlearn.classroom.reaching import Reach
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Far
+from flashlearn.running.run_modes import Int32OverflowProbe
 
 PLAINLY = frozenset({"apply_", "is_meta", "item", "map_", "numpy", "tolist"})
 PERHAPS = frozenset({
@@ -77,7 +77,8 @@ def _counts(node: ast.AST) -> bool:
 def needs_values(exercise: Exercise, answer: Answer) -> bool:
     """Whether an answer fails where its tensors hold nothing."""
     case = exercise.cases[0]
-    return answer.run(without_values(exercise.inputs(case, case.generator())), Far()).raised is not None
+    inputs = without_values(exercise.inputs(case, case.generator()))
+    return answer.run(inputs, Int32OverflowProbe()).raised is not None
 
 
 def without_values(inputs: Inputs) -> Inputs:

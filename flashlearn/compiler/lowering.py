@@ -34,7 +34,7 @@ from flashlearn.compiler import constructs, explain
 from flashlearn.compiler.forked import Forked, Send
 from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.language import put_back
-from flashlearn.interpreter.specialization import TARGET, Specialised, backend
+from flashlearn.interpreter.specialization import TARGET, Specialization, backend
 from flashlearn.outcome import Place
 
 SECONDS = 5
@@ -71,7 +71,7 @@ class FrontEndRefusal:
 class Lowering:
     """The front end at work on several launches. To be closed, or used as a context manager."""
 
-    def __init__(self, launches: Sequence[Specialised]):
+    def __init__(self, launches: Sequence[Specialization]):
         self.launches = tuple(launches)
         self.forked: Forked | None = None
         self.reached = mmap.mmap(-1, REACHED)  # the line that the other process is at
@@ -164,7 +164,7 @@ def _say_where(reached: mmap.mmap) -> None:
     CodeGenerator.visit = noting
 
 
-def attempt(launch: Specialised) -> dict[str, Any]:
+def attempt(launch: Specialization) -> dict[str, Any]:
     """Nothing if the front end takes a launch; a "sentence" and the line if not; "internal" if it failed."""
     try:
         lower(launch)
@@ -179,7 +179,7 @@ def attempt(launch: Specialised) -> dict[str, Any]:
     return {}
 
 
-def lower(launch: Specialised) -> Any:
+def lower(launch: Specialization) -> Any:
     """The module in Triton's IR that a launch's source becomes. Raises what triton raises."""
     nvidia, target = backend(), GPUTarget("cuda", TARGET, 32)
     source = source_of(launch.kernel, launch.signature, launch.constexprs, launch.attributes)

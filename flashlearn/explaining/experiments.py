@@ -13,7 +13,7 @@ from flashlearn.interpreter.nan_origin import Birth, Births
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Called, Observed
+from flashlearn.running.run_modes import Observed, PlainCall
 
 FILLERS = (0.0, -math.inf)
 MARKS = (80.0, 112.0)
@@ -154,7 +154,7 @@ def _born_in_torch(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
         return None
     seen = []
     for outcome in sorted(suspects, key=size)[:3]:
-        how = Called(exercise.judged.time_limit, births=True)
+        how = PlainCall(exercise.judged.time_limit, births=True)
         evidence = answer.run(exercise.inputs(outcome.case, outcome.case.generator()), how)
         seen.append((*evidence.born, outcome))
     kind, place, outcome = seen[0]

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.interpreter.torch_nan import TorchBirths
+from flashlearn.interpreter.torch_nan import TorchNanOrigin
 
 UNLIKE = "zero times inf"
 """Born of a product. The other kinds stand for one another: a row that sees nothing has −∞ − (−∞), or 0/0."""
@@ -27,7 +27,7 @@ def first_birth(formula: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
     Nor is one told where numbers outgrew the format before: what becomes of ∞ depends on the order of the
     operations, which a kernel may choose.
     """
-    births = TorchBirths()
+    births = TorchNanOrigin()
     given = {name: x.clone() if isinstance(x, torch.Tensor) else x for name, x in inputs.items()}
     with torch.no_grad(), births:
         formula(**given)

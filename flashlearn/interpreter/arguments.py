@@ -12,7 +12,7 @@ import triton.language as tl
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.low_precision import TRITON_NAME
 from flashlearn.interpreter.observation import Launch
-from flashlearn.interpreter.specialization import Specialised
+from flashlearn.interpreter.specialization import Specialization
 
 OPTIONS = {
     "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid",
@@ -92,7 +92,7 @@ def describe_launch(
     values: dict,
     grid: tuple,
     options: dict,
-    specialised: Specialised | None = None,
+    specialised: Specialization | None = None,
 ) -> Launch:
     """What a compiler needs to know of the launch: types, constants, divisibility by 16.
 

@@ -29,7 +29,7 @@ TF32_SENTENCE = (
     "uses 10, three decimal digits. Here all 23 were used. That is its default; "
     'input_precision="ieee" multiplies in full fp32, and more slowly.'
 )
-NOBODY_S = "made up"  # an attribute of the mask that triton gives to an atomic without one
+IMPLICIT_MASK = "made up"  # an attribute of the mask that triton gives to an atomic without one
 SPECIAL = frozenset({np.exp, np.exp2, np.log, np.log2, np.sin, np.cos, np.sqrt})
 ADD = {_ir.ATOMIC_OP.ADD, _ir.ATOMIC_OP.FADD}
 COMBINE = {
@@ -195,7 +195,7 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
         return TensorHandle(np.full(ret_ty.shape, arg.data), arg.dtype.scalar, dict(arg.attr))
 
     def get_int1(self, value):
-        return TensorHandle(np.array([value], dtype=np.bool_), tl_core.int1, {NOBODY_S: True})
+        return TensorHandle(np.array([value], dtype=np.bool_), tl_core.int1, {IMPLICIT_MASK: True})
 
     def get_bf16(self, value):
         return TensorHandle(np.array([value], dtype=BF16), tl_core.bfloat16)
@@ -215,7 +215,7 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
 def _mask(handle) -> np.ndarray | None:
     """A mask as truth values; None where nobody wrote one (triton makes one up for an atomic)."""
     data = _data(handle)
-    if data is None or getattr(handle, "attr", {}).get(NOBODY_S):
+    if data is None or getattr(handle, "attr", {}).get(IMPLICIT_MASK):
         return None
     return data if data.dtype == np.bool_ else data != 0
 

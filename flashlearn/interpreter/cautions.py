@@ -16,7 +16,7 @@ NO_ALLOCATOR = "descriptors without an allocator"
 
 
 @dataclass
-class CautionBook:
+class CautionLog:
     """The cautions of a session, in the order in which they were first seen."""
 
     found: dict[tuple, Caution] = field(default_factory=dict)

@@ -35,7 +35,7 @@ ASKS_FOR_MEMORY = (
 
 
 @dataclass(frozen=True)
-class Described:
+class DescriptorHandle:
     """What a kernel's descriptor stands for: a pointer, a tensor's shape and strides, a block's shape."""
 
     base: TensorHandle
@@ -142,7 +142,7 @@ class DescriptorOperations:
             raise KernelCrash(said, self.memory.place())
         if self.memory.place() is not None and not _allocates():
             self.memory.cautions.add(NO_ALLOCATOR, ASKS_FOR_MEMORY, self.memory.place())
-        return Described(base, sizes, steps, block, padding)
+        return DescriptorHandle(base, sizes, steps, block, padding)
 
     def create_descriptor_load(self, described, offsets, *_rest):
         pointers, inside = self._block(described, offsets)
@@ -161,7 +161,7 @@ class DescriptorOperations:
         with self.memory.following(described=described):
             self.create_atomic_rmw(operation, pointers, value, inside, _ir.MEM_SEMANTIC.RELAXED, None)
 
-    def _block(self, described: Described, offsets: Sequence[TensorHandle]) -> tuple:
+    def _block(self, described: DescriptorHandle, offsets: Sequence[TensorHandle]) -> tuple:
         first = [int(np.asarray(offset.data).item()) for offset in offsets]
         size = described.element.primitive_bitwidth // 8
         if first[-1] * size % ALIGNED:

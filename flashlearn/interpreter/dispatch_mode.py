@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-class LightMode(TorchDispatchMode):
+class LightDispatchMode(TorchDispatchMode):
     """A TorchDispatchMode whose first operation does not import torch._dynamo (over a second)."""
 
     @classmethod

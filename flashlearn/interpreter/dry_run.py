@@ -23,7 +23,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.rewrite import python_function
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.specialization import specialise
+from flashlearn.interpreter.specialization import specialize
 
 THERE = torch.device("cuda", 0)
 
@@ -50,7 +50,7 @@ class _Plan(Session):
     def _launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         function = python_function(kernel)
         values, options = bind(function, args, kwargs, self.devices)
-        specialised = specialise(kernel, args, kwargs)
+        specialised = specialize(kernel, args, kwargs)
         shape = check_grid(grid, values)
         record = describe_launch(kernel, function, values, shape, options, specialised)
         self.launches.append(replace(record, specialised=specialised))

@@ -13,7 +13,7 @@ KNOWN = frozenset(
 """What a compiled kernel of triton's has."""
 
 
-class Launched:
+class LaunchResult:
     """Stands for the compiled kernel of a launch that ran interpreted.
 
     Raises NeedsGpu for what only a compiled kernel has.

@@ -16,7 +16,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from flashlearn.interpreter.access import place_of
-from flashlearn.interpreter.dispatch_mode import LightMode
+from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.interpreter.memory import Memory
 from flashlearn.outcome import Place
 
@@ -49,7 +49,7 @@ PUBLIC = {
 }  # fmt: skip
 
 
-class LauncherWatch(LightMode):
+class LauncherWatch(LightDispatchMode):
     """Follows the tensors of one call. `forbidden` lists (operation, place) of what was not allowed.
 
     `arithmetic` lists likewise what torch computed of the inputs' elements, which most exercises allow.

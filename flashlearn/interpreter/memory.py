@@ -17,19 +17,19 @@ import numpy as np
 import torch
 
 from flashlearn.interpreter.access import Access, find_place, stray
-from flashlearn.interpreter.cautions import UNINITIALISED, CautionBook
+from flashlearn.interpreter.cautions import UNINITIALISED, CautionLog
 from flashlearn.interpreter.errors import NeedsGpu, TimeLimit
 from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.missing_barriers import Scratch
 from flashlearn.interpreter.observation import Traffic
-from flashlearn.interpreter.races import RaceBook
-from flashlearn.interpreter.raw_pointers import NAME, Kept
+from flashlearn.interpreter.races import RaceDetector
+from flashlearn.interpreter.raw_pointers import NAME, RawPointers
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
-from flashlearn.interpreter.spin_waits import Spinning
+from flashlearn.interpreter.spin_waits import SpinWaits
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.descriptors import Described
+    from flashlearn.interpreter.descriptors import DescriptorHandle
 
 
 class Recorder(Protocol):
@@ -52,8 +52,8 @@ class Memory:
     regions: dict[int, Region] = field(default_factory=dict)
     by_storage: dict[int, Region] = field(default_factory=dict)
     traffic: dict[str, Traffic] = field(default_factory=dict)
-    races: RaceBook = field(default_factory=RaceBook)
-    cautions: CautionBook = field(default_factory=CautionBook)
+    races: RaceDetector = field(default_factory=RaceDetector)
+    cautions: CautionLog = field(default_factory=CautionLog)
     scratch: Scratch = field(default_factory=Scratch)
     undefined: float = math.nan
     undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
@@ -61,12 +61,12 @@ class Memory:
     program: tuple[int, int, int] = (0, 0, 0)
     active: list[Region] = field(default_factory=list)
     recorder: Recorder | None = None
-    turns: Spinning = field(default_factory=Spinning)
-    kept: Kept = field(default_factory=Kept)
+    turns: SpinWaits = field(default_factory=SpinWaits)
+    kept: RawPointers = field(default_factory=RawPointers)
     accesses: int = 0
     most: float = math.inf  # so many accesses, then TimeLimit
     checked: tuple[int, ...] | None = None  # while a block pointer is followed
-    described: Described | None = None  # while a descriptor is
+    described: DescriptorHandle | None = None  # while a descriptor is
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""
@@ -112,7 +112,9 @@ class Memory:
         self.races.begin_program(program, number)
 
     @contextmanager
-    def following(self, checked: tuple | None = None, described: Described | None = None) -> Iterator[None]:
+    def following(
+        self, checked: tuple | None = None, described: DescriptorHandle | None = None
+    ) -> Iterator[None]:
         """A block pointer is followed, with these dimensions in its boundary_check; or a descriptor."""
         self.checked, self.described = checked, described
         try:

@@ -20,7 +20,7 @@ from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.partition_races import Crossings
+    from flashlearn.interpreter.gluon.partition_races import PartitionRaces
     from flashlearn.interpreter.memory import Memory
     from flashlearn.interpreter.shadow import Region
 
@@ -45,7 +45,7 @@ class Race:
 
 
 @dataclass
-class RaceBook:
+class RaceDetector:
     """Numbers the segments and keeps what was found; one `Race` per line is enough.
 
     `owners[s]` is the program of segment s, `numbers[s]` its place in the grid; segment 0 is nobody's.
@@ -62,7 +62,7 @@ class RaceBook:
     released: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     visible: set[int] = field(default_factory=set)
     found: list[Race] = field(default_factory=list)
-    crossings: Crossings | None = None  # while a program of a Gluon kernel runs: its partitions' accesses
+    partitions: PartitionRaces | None = None  # while a program of a Gluon kernel runs
 
     def begin_launch(self) -> None:
         """Launches on one stream are ordered: what came before cannot race with what comes."""
@@ -90,8 +90,8 @@ class RaceBook:
 
     def synchronise(self, region: int, index: int) -> None:
         """A scalar atomic: acquire what was released here, release everything so far, start anew."""
-        if self.crossings is not None:
-            self.crossings.synchronise(region, index)
+        if self.partitions is not None:
+            self.partitions.synchronise(region, index)
         closed = self.released.setdefault((region, index), set())
         self.visible |= closed
         closed |= self.visible | set(range(self.program_start, self.segment + 1))
@@ -105,8 +105,8 @@ class RaceBook:
 
     def check_load(self, region: Region, units: np.ndarray, memory: Memory) -> None:
         """A plain read of what another program wrote."""
-        if self.crossings is not None:
-            self.crossings.load(region, units)
+        if self.partitions is not None:
+            self.partitions.load(region, units)
         if not region.written_in_launch:
             return
         for shadow in (region.writer, region.atomic):
@@ -119,8 +119,8 @@ class RaceBook:
         """A plain write over another program's write or under its read; or two lanes, one address."""
         self._check_lanes(region, index, values, memory)
         ratio = units.size // max(index.size, 1)
-        if self.crossings is not None:
-            self.crossings.store(region, units, lambda: np.repeat(~_agree(items[index], values), ratio))
+        if self.partitions is not None:
+            self.partitions.store(region, units, lambda: np.repeat(~_agree(items[index], values), ratio))
         for shadow in (region.writer, region.atomic, region.reader):
             conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
             if not conflict.any():
@@ -136,8 +136,8 @@ class RaceBook:
 
     def check_atomic(self, region: Region, units: np.ndarray, memory: Memory) -> None:
         """An atomic is ordered with atomics, not with plain accesses of others."""
-        if self.crossings is not None:
-            self.crossings.atomic(region, units)
+        if self.partitions is not None:
+            self.partitions.atomic(region, units)
         for shadow, verb in ((region.writer, "writes"), (region.reader, "reads")):
             conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
             if conflict.any():

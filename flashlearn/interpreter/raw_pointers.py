@@ -21,7 +21,7 @@ NAME = "a tensor kept as a pointer"
 
 
 @dataclass
-class Kept:
+class RawPointers:
     """The tensors whose addresses were asked for, each view once."""
 
     tensors: dict[tuple, torch.Tensor] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Kept:
 
 
 @contextlib.contextmanager
-def noted(kept: Kept, launching: Callable[[], bool]) -> Iterator[None]:
+def noted(kept: RawPointers, launching: Callable[[], bool]) -> Iterator[None]:
     """Note the tensors that are asked for their addresses inside the block, but not by a launch itself."""
     own = torch.Tensor.__dict__.get("data_ptr")
     asked = torch.Tensor.data_ptr

@@ -64,7 +64,7 @@ def rewrite(
     names |= libdevice.imported(names)
     if function.__closure__:
         names.update(inspect.getclosurevars(function).nonlocals)
-    for key, value in (elementwise.NAMES | {list_tuples.ROW: list_tuples.Row} | extra).items():
+    for key, value in (elementwise.NAMES | {list_tuples.ROW: list_tuples.ListTuple} | extra).items():
         if key not in names or names[key] is getattr(builtins, key, None):
             names[key] = value
     if not _tritons(function):

@@ -17,7 +17,7 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.errors import LaunchError
-from flashlearn.interpreter.launch_result import Launched
+from flashlearn.interpreter.launch_result import LaunchResult
 from flashlearn.interpreter.launcher_watch import LauncherWatch
 from flashlearn.interpreter.raw_pointers import noted
 from flashlearn.interpreter.session import Session
@@ -32,7 +32,7 @@ _originals: dict[tuple[type, str], Any] = {}
 
 def _run(self, *args, grid, warmup=False, **kwargs):
     if warmup:
-        return Launched(self)
+        return LaunchResult(self)
     session = _current[-1] if _current else Session()
     _running.append(session)
     try:

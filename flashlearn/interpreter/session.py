@@ -32,13 +32,13 @@ from flashlearn.interpreter.cautions import SAME_VALUE
 from flashlearn.interpreter.errors import KernelCrash, LaunchError, Todo, message_of, todo_message
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.language import counting_range, integer, interpreted, scalar
-from flashlearn.interpreter.launch_result import Launched
+from flashlearn.interpreter.launch_result import LaunchResult
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.interpreter.rewrite import python_function, rewrite
-from flashlearn.interpreter.specialization import declared, specialise
-from flashlearn.interpreter.spin_waits import StandsBack
+from flashlearn.interpreter.specialization import declared, specialize
+from flashlearn.interpreter.spin_waits import RunLater
 from flashlearn.outcome import Caution, Place
 
 LARGEST_SHUFFLED = 1 << 20
@@ -119,11 +119,11 @@ class Session:
 
     # launching
 
-    def launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> Launched:
+    def launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> LaunchResult:
         """Run `kernel[grid](*args, **kwargs)` program by program. Raises LaunchError, TimeLimit."""
         with ONE_AT_A_TIME:  # triton's language is patched while a launch runs, for all threads
             self._launch(kernel, grid, args, kwargs)
-        return Launched(kernel)
+        return LaunchResult(kernel)
 
     def _launch(self, kernel: Any, grid: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         if self.running:
@@ -136,7 +136,7 @@ class Session:
         values = {name: host.bring(value) for name, value in values.items()}
         tensors = [pair for name, value in values.items() for pair in _tensors(name, value)]
         addresses = self.memory.begin_launch(tensors)
-        specialised = specialise(kernel, args, kwargs) if self.specialises else None
+        specialised = specialize(kernel, args, kwargs) if self.specialises else None
         self._declared = declared(kernel) if self.specialises else {}
         record = describe_launch(kernel, function, values, shape, options, specialised)
         gluon = getattr(kernel, "is_gluon", bool)()
@@ -183,7 +183,7 @@ class Session:
             try:
                 self._builder.run_program(program, arguments)
                 turns.ended()
-            except StandsBack:
+            except RunLater:
                 before[number] = before.get(number, set()) | self.memory.races.own()
                 turns.stood_back(number)
             except LaunchError:

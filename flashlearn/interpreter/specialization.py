@@ -1,6 +1,6 @@
 """How triton would bind a launch's arguments on a GPU: types, constants, options, as its compiler gets them.
 
-    >>> bound = specialise(kernel, (x, 100), {"BLOCK": 64})
+    >>> bound = specialize(kernel, (x, 100), {"BLOCK": 64})
     >>> bound.signature                      # {"x_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
 
 Triton's own binder is asked, so that annotations, tuples, `do_not_specialize` and an argument of 1 mean here
@@ -28,7 +28,7 @@ _binders: dict[int, tuple[weakref.ref, Callable]] = {}
 
 
 @dataclass(frozen=True)
-class Specialised:
+class Specialization:
     """A launch as triton's compiler gets it; `key` is equal for launches that compile to one kernel.
 
     `constexprs` are by path: (2,) is the third argument, (2, 1) the second entry of a tuple there.
@@ -56,7 +56,7 @@ def backend() -> Any:
         return None
 
 
-def specialise(kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Specialised | None:
+def specialize(kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Specialization | None:
     """The launch `kernel[grid](*args, **kwargs)` as triton binds it; None where that cannot be known.
 
     Raises KernelCrash for arguments and options that triton refuses.
@@ -78,7 +78,7 @@ def specialise(kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Specialised 
         return None
     options, signature, constexprs, attributes = packed
     key = (id(kernel), repr(telling), repr(options))
-    return Specialised(kernel, signature, constexprs, attributes, options, key)
+    return Specialization(kernel, signature, constexprs, attributes, options, key)
 
 
 def declared(kernel: Any) -> dict[str, str]:

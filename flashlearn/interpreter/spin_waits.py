@@ -15,12 +15,12 @@ SPINS = 64
 """So many times in a row an element is asked before that counts as waiting."""
 
 
-class StandsBack(Exception):
+class RunLater(Exception):
     """Raised in a program that waits and has written nothing: it is to be begun again later."""
 
 
 @dataclass
-class Spinning:
+class SpinWaits:
     """Whose turn it is. `acted` says that the running program has written something."""
 
     queue: deque[int] = field(default_factory=deque)
@@ -55,5 +55,5 @@ class Spinning:
         if self._spins < SPINS or self._idle >= len(self.queue):
             return False
         if not self.acted:
-            raise StandsBack
+            raise RunLater
         return True

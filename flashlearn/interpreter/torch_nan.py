@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.interpreter.dispatch_mode import LightMode
+from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.outcome import Place
 
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "sum", "cumsum", "mean", "logsumexp"}
@@ -19,7 +19,7 @@ GROWING = {"exp", "exp_", "exp2", "exp2_", *PRODUCTS}
 QUOTIENTS = {"div", "div_"}
 
 
-class TorchBirths(LightMode):
+class TorchNanOrigin(LightDispatchMode):
     """How the first NaN came about: `kind` is None until there is one, `place` is a line of the `file`.
 
     The kinds are those of `nan_origin.Birth`, or "" for another. None is told where numbers outgrew the

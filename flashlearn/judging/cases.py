@@ -31,7 +31,7 @@ from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.copies import same
 from flashlearn.running.crashes import raised
-from flashlearn.running.evidence import Evidence, Output, SeenRace
+from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.plain_data import as_tuple
 from flashlearn.running.run_modes import Observed
 
@@ -228,7 +228,7 @@ def _read(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Evidence:
     return dataclasses.replace(evidence, returned=value, outputs=outputs)
 
 
-def _owner(exercise: Exercise, race: SeenRace) -> str:
+def _owner(exercise: Exercise, race: ObservedRace) -> str:
     """Whose memory it is: that of an output or an input, by name, or of neither: "scratch"."""
     if isinstance(race.owner, str):
         return race.owner

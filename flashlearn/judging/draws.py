@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs
-from flashlearn.interpreter.dispatch_mode import LightMode
+from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 
@@ -111,7 +111,7 @@ def on_device(given: Inputs, where: str) -> Inputs:
     return {n: v.to(where) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
 
 
-class _Elsewhere(LightMode):
+class _Elsewhere(LightDispatchMode):
     """Tensors made under it are made on another device. On "meta" there are no numbers: they read as 1."""
 
     def __init__(self, where: torch.device, generator: torch.Generator | None):

@@ -14,7 +14,7 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging.returned import but_for_figures
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Lowered
+from flashlearn.running.run_modes import FrontEndCheck
 
 _log = logging.getLogger("flashlearn.frontend")
 REFUSED = "The numbers are right, but a GPU's compiler refuses this kernel."
@@ -23,16 +23,16 @@ REFUSED = "The numbers are right, but a GPU's compiler refuses this kernel."
 def begin(exercise: Exercise, answer: Answer) -> None:
     """Have the front end begin with all that an answer in kernels has launched so far."""
     if exercise.kind is Kind.KERNEL:
-        _ask(answer, Lowered(wait=False))
+        _ask(answer, FrontEndCheck(wait=False))
 
 
 def decide(answer: Answer, outcomes: list[Outcome]) -> list[Outcome]:
     """The outcomes, with those that launched a kernel that the front end refuses made failures."""
-    refused = {refusal.variant: refusal for refusal in _ask(answer, Lowered())}
+    refused = {refusal.variant: refusal for refusal in _ask(answer, FrontEndCheck())}
     return [_judged(outcome, refused) for outcome in outcomes] if refused else outcomes
 
 
-def _ask(answer: Answer, how: Lowered) -> tuple[FrontEndRefusal, ...]:
+def _ask(answer: Answer, how: FrontEndCheck) -> tuple[FrontEndRefusal, ...]:
     """What is refused; nothing where the front end itself is at fault, which rejects no kernel."""
     try:
         return answer.run({}, how).refusals

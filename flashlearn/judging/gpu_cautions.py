@@ -14,7 +14,7 @@ from flashlearn.interpreter.cautions import NO_OTHER, OVERFLOW
 from flashlearn.interpreter.index_overflow import spread
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Far
+from flashlearn.running.run_modes import Int32OverflowProbe
 
 GARBAGE = (3e4, -3e4)  # what a hidden lane may hold; within the range of every float type
 
@@ -74,10 +74,10 @@ def real_sizes(exercise: Exercise, answer: Answer) -> Caution | None:
         return None
     case = exercise.cases[0]
     inputs = spread(exercise.inputs(case, case.generator()), dict(exercise.judged.real_sizes))
-    wrapped = answer.run(inputs, Far())
+    wrapped = answer.run(inputs, Int32OverflowProbe())
     if wrapped.raised is None or wrapped.raised.status is not Status.OUT_OF_BOUNDS or not wrapped.overflows:
         return None
-    if answer.run(inputs, Far(wide=True)).raised is not None:
+    if answer.run(inputs, Int32OverflowProbe(wide=True)).raised is not None:
         return None
     value, place = wrapped.overflows[0]
     words = ", ".join(f"{name} {size}" for name, size in exercise.judged.real_sizes.items())

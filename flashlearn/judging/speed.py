@@ -24,7 +24,7 @@ from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.run_modes import Planned, Timed
+from flashlearn.running.run_modes import DryRun, Timed
 
 SHORTEST = 1e-6
 """Predictions below this many seconds are left out: launching a kernel alone takes longer."""
@@ -156,7 +156,7 @@ def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
     if exercise.kind is not Kind.KERNEL or case is None:
         return []
     inputs = draws.inputs(exercise, case) if device.has_gpu() else draws.without_data(exercise, case)
-    observation = answer.run(inputs, Planned()).observation if inputs is not None else None
+    observation = answer.run(inputs, DryRun()).observation if inputs is not None else None
     return observation.launches if observation is not None else []
 
 

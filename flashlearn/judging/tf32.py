@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
-from flashlearn.interpreter.dispatch_mode import LightMode
+from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 
 DROPPED = 13  # of fp32's 23 bits of mantissa
 PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot"}
 
 
-class Tf32Products(LightMode):
+class Tf32Products(LightDispatchMode):
     """Within the block, fp32 operands of matrix products are cut to TF32; all else stays as it is."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

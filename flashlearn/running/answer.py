@@ -1,4 +1,4 @@
-"""THE SEAM: a learner's function, run under stated circumstances. Nothing else in the grader calls it.
+"""THE SEAM: a learner's function, run in a stated mode. Nothing else in the grader calls it.
 
     >>> answer = Here(softmax_forward, exercise)
     >>> evidence = answer.run(inputs, Observed(seed=3))
@@ -25,7 +25,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.torch_nan import TorchBirths
+from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
 from flashlearn.running import compiled, dry_run, edited, observed_run, timing
 from flashlearn.running.compiling_ahead import CompilingAhead
@@ -35,17 +35,17 @@ from flashlearn.running.edited import Section, joined, sections
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
-from flashlearn.running.launches import Notebook, lowered
+from flashlearn.running.launches import RunCache, front_end_refusals
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import (
-    Called,
-    Circumstances,
     Compiled,
+    DryRun,
     Edited,
-    Far,
-    Lowered,
+    FrontEndCheck,
+    Int32OverflowProbe,
     Observed,
-    Planned,
+    PlainCall,
+    RunMode,
     Timed,
     Traced,
 )
@@ -92,7 +92,7 @@ class Answer(abc.ABC):
         return joined(found) if (found := self.sections()) else None
 
     @abc.abstractmethod
-    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
+    def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
         """One call. What the function raises is in the evidence; only the user's interrupt comes through."""
 
     def compiling(self, draws: Sequence[Inputs]) -> AbstractContextManager[Any]:
@@ -111,7 +111,7 @@ class Here(Answer):
         self.function = function
         self.exercise = exercise
         self.elsewhere = self.taken = 0.0
-        self.notebook = Notebook()
+        self.cache = RunCache()
         self._sections: tuple[Section, ...] | None = None
         self._ahead: CompilingAhead | None = None
         self._same_again = SameAgain()
@@ -132,9 +132,9 @@ class Here(Answer):
                 self._sections = ()
         return self._sections
 
-    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
+    def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
         started, clock = time.perf_counter(), Clock()
-        evidence = self._run(inputs, circumstances)
+        evidence = self._run(inputs, mode)
         clock.tick()
         asleep = clock.slept if clock.knows_the_line else 0.0
         seconds = {"seconds": time.perf_counter() - started, "processor": clock.used(), "asleep": asleep}
@@ -142,26 +142,26 @@ class Here(Answer):
         ended = evidence.raised and after(evidence.raised, seconds["seconds"])
         return replace(evidence, raised=ended, **seconds)
 
-    def _run(self, inputs: Inputs, how: Circumstances) -> Evidence:
+    def _run(self, inputs: Inputs, how: RunMode) -> Evidence:
         if isinstance(how, Observed):
-            return observed_run.observe(self._caller(how.direct, how.autograd), inputs, how, self.notebook)
-        if isinstance(how, Called):
+            return observed_run.observe(self._caller(how.direct, how.autograd), inputs, how, self.cache)
+        if isinstance(how, PlainCall):
             return self._called(inputs, how)
         if isinstance(how, Edited):
             return self._edited(inputs, how)
-        if isinstance(how, Far):
+        if isinstance(how, Int32OverflowProbe):
             return observed_run.far(self._caller(), inputs, how)
-        if isinstance(how, Planned):
+        if isinstance(how, DryRun):
             return dry_run.plan(self._caller(), inputs, how)
         if isinstance(how, Traced):
             return observed_run.trace(observed_run.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
-            return compiled.run(self._caller(), inputs, how, self.notebook)
-        if isinstance(how, Lowered):
-            return Evidence(refusals=lowered(self.notebook, how.wait))
+            return compiled.run(self._caller(), inputs, how, self.cache)
+        if isinstance(how, FrontEndCheck):
+            return Evidence(refusals=front_end_refusals(self.cache, how.wait))
         if isinstance(how, Timed):
             return timing.contest(self.function, self._caller(), self.exercise, inputs)
-        raise TypeError(f"{how!r} are no circumstances")
+        raise TypeError(f"{how!r} is not a run mode")
 
     def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
         sessions: list[Session] = []
@@ -211,10 +211,10 @@ class Here(Answer):
         positional, named = given
         return self.function(*positional, **named)
 
-    def _called(self, inputs: Inputs, how: Called) -> Evidence:
+    def _called(self, inputs: Inputs, how: PlainCall) -> Evidence:
         kept: list[int] = []
         hooks = saved_tensors_hooks(_keeps(kept), _as_it_is) if how.saved else contextlib.nullcontext()
-        births = TorchBirths(getattr(getattr(self.function, "__code__", None), "co_filename", ""))
+        births = TorchNanOrigin(getattr(getattr(self.function, "__code__", None), "co_filename", ""))
         try:
             watched = births if how.births else contextlib.nullcontext()
             with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks(), watched:

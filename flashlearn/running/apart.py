@@ -31,7 +31,7 @@ from flashlearn.running.answer import Answer, Facts
 from flashlearn.running.edited import Section
 from flashlearn.running.encoding import HEAD, Malformed, body_size, decode, encode, register
 from flashlearn.running.evidence import Evidence, Raised
-from flashlearn.running.run_modes import Circumstances
+from flashlearn.running.run_modes import RunMode
 
 STARTING = 60.0
 """Seconds that a fresh child may take to import what it needs, and to load the function."""
@@ -158,10 +158,10 @@ class Apart(Answer):
         found = self._ask_gently("sections")
         return tuple(one for one in found or () if isinstance(one, Section))
 
-    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
-        limit = getattr(circumstances, "limit", STARTING)
+    def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
+        limit = getattr(mode, "limit", STARTING)
         try:
-            evidence = self._ask(PATIENCE * limit + 5.0, "run", inputs, circumstances)
+            evidence = self._ask(PATIENCE * limit + 5.0, "run", inputs, mode)
         except TimeoutError:
             self.close()
             return _ended("TimeLimit", Status.TIMEOUT, STUCK.format(limit=limit))

@@ -26,7 +26,7 @@ from flashlearn.running.run_modes import Compiled
 from flashlearn.running.trials import RUNNING, STARTING, Trials
 
 if TYPE_CHECKING:
-    from flashlearn.running.launches import Notebook
+    from flashlearn.running.launches import RunCache
     from flashlearn.running.observed_run import Caller
 
 REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: one may wait for what they do
@@ -64,7 +64,7 @@ def _rehearse(caller: Caller, inputs: Inputs, dry: AbstractContextManager[None],
         return
 
 
-def run(caller: Caller, inputs: Inputs, how: Compiled, notebook: Notebook) -> Evidence:
+def run(caller: Caller, inputs: Inputs, how: Compiled, cache: RunCache) -> Evidence:
     """One call in guarded memory."""
     watch = GuardedWatch()
     given = guarded(inputs, watch)
@@ -83,7 +83,7 @@ def run(caller: Caller, inputs: Inputs, how: Compiled, notebook: Notebook) -> Ev
     return Evidence(
         returned=tuple(output.value for output in outputs),
         outputs=outputs,
-        observation=Observation(launches=[plain_launch(launch, notebook) for launch in launches]),
+        observation=Observation(launches=[plain_launch(launch, cache) for launch in launches]),
         changed=changed(on_gpu, given),
     )
 

@@ -27,7 +27,7 @@ from flashlearn.compiler.forked import Forked
 from flashlearn.compiler.sources import source_of
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
-from flashlearn.interpreter.specialization import TARGET, Specialised
+from flashlearn.interpreter.specialization import TARGET, Specialization
 
 if TYPE_CHECKING:
     from flashlearn.running.observed_run import Caller
@@ -69,7 +69,7 @@ class CompilingAhead:
         self.close()
 
 
-def key(launch: Specialised) -> str:
+def key(launch: Specialization) -> str:
     """What is equal for launches that compile to one kernel, in this process and in one forked from it."""
     told = launch.signature, launch.constexprs, launch.attributes, launch.options
     return repr((id(launch.kernel), *told))
@@ -93,7 +93,7 @@ def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) 
         _one_ends(running, send)
 
 
-def _plan(caller: Caller, inputs: Inputs) -> list[Specialised]:
+def _plan(caller: Caller, inputs: Inputs) -> list[Specialization]:
     """What the launcher launches; nothing where it looks at data: the real run compiles that."""
     try:
         launches = planned(caller.call, dict(inputs), PLAN)
@@ -102,7 +102,7 @@ def _plan(caller: Caller, inputs: Inputs) -> list[Specialised]:
     return [one.specialised for one in launches if one.specialised is not None]
 
 
-def _start(launch: Specialised) -> int:
+def _start(launch: Specialization) -> int:
     """The number of a process that compiles the launch's kernel."""
     number = os.fork()
     if number == 0:

@@ -16,8 +16,8 @@ from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.machine import device
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.guards import ZeroedWatch
-from flashlearn.running.launches import Notebook, plain_launch
-from flashlearn.running.run_modes import Planned
+from flashlearn.running.launches import RunCache, plain_launch
+from flashlearn.running.run_modes import DryRun
 
 if TYPE_CHECKING:
     from flashlearn.running.observed_run import Caller
@@ -26,7 +26,7 @@ PARTS = ("name", "grid", "signature", "constexprs", "job", "unshippable")
 """What is told of a launch: enough to compile it."""
 
 
-def plan(caller: Caller, inputs: Inputs, how: Planned) -> Evidence:
+def plan(caller: Caller, inputs: Inputs, how: DryRun) -> Evidence:
     """The launches, as an observation; none where the launcher looks at data or raises."""
 
     if device.has_gpu():
@@ -39,14 +39,14 @@ def plan(caller: Caller, inputs: Inputs, how: Planned) -> Evidence:
     return Evidence()
 
 
-def _asked(caller: Caller, inputs: Inputs, how: Planned) -> Forked:
+def _asked(caller: Caller, inputs: Inputs, how: DryRun) -> Forked:
     return Forked(lambda send: send(_parts(caller, inputs, how)), seconds=int(how.limit) + 1)
 
 
-def _parts(caller: Caller, inputs: Inputs, how: Planned) -> list[dict[str, Any]]:
-    notebook = Notebook()
+def _parts(caller: Caller, inputs: Inputs, how: DryRun) -> list[dict[str, Any]]:
+    cache = RunCache()
     launches = planned(caller.call, dict(inputs), how.limit, fake=not device.has_gpu())
-    plain = [plain_launch(one, notebook) for one in launches]
+    plain = [plain_launch(one, cache) for one in launches]
     return [{part: getattr(one, part) for part in PARTS} for one in plain]
 
 

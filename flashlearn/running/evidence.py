@@ -39,7 +39,7 @@ class Raised:
 
 
 @dataclass(frozen=True)
-class SeenRace:
+class ObservedRace:
     """The first race of a call. `owner` is the input it happened in, an output's number, or "scratch"."""
 
     sentence: str
@@ -115,7 +115,7 @@ class Evidence:
     outputs: tuple[Output, ...] = ()
     raised: Raised | None = None
     observation: Observation | None = None
-    race: SeenRace | None = None
+    race: ObservedRace | None = None
     changed: tuple[str, ...] = ()
     forbidden: tuple[Action, ...] = ()
     arithmetic: tuple[Action, ...] = ()

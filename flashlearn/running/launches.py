@@ -13,11 +13,11 @@ from flashlearn.compiler import ship
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.assigned_values import Site
 from flashlearn.interpreter.observation import Launch
-from flashlearn.interpreter.specialization import Specialised
+from flashlearn.interpreter.specialization import Specialization
 
 
 @dataclass
-class Notebook:
+class RunCache:
     """What one run of an answer leaves for the next: sites of values, rewritten code, packed kernels.
 
     `variants` are the launches that compile to different kernels, in the order in which they were seen, and
@@ -29,27 +29,27 @@ class Notebook:
     compiled: dict[CodeType, CodeType] = field(default_factory=dict)
     jobs: dict[tuple, tuple[dict[str, Any] | None, str]] = field(default_factory=dict)
     kernels: list[Any] = field(default_factory=list)
-    variants: dict[tuple, Specialised] = field(default_factory=dict)
-    lowers: Callable[[list[Specialised]], Lowering] = Lowering
+    variants: dict[tuple, Specialization] = field(default_factory=dict)
+    lowers: Callable[[list[Specialization]], Lowering] = Lowering
     lowering: Lowering | None = None
     returned: dict[int, torch.UntypedStorage] = field(default_factory=dict)
 
 
-def plain_launch(launch: Launch, notebook: Notebook) -> Launch:
+def plain_launch(launch: Launch, cache: RunCache) -> Launch:
     """A launch without its kernel object: with the job that a compiler needs in place of it."""
     names = tuple(sorted(launch.signature.items()))
     key = (id(launch.kernel), names, repr(launch.constexprs), repr(launch.options), launch.divisible)
-    if key not in notebook.jobs:
-        notebook.kernels.append(launch.kernel)  # as long as it is held, no other gets its id
+    if key not in cache.jobs:
+        cache.kernels.append(launch.kernel)  # as long as it is held, no other gets its id
         try:
-            notebook.jobs[key] = (ship.pack(launch), "")
+            cache.jobs[key] = (ship.pack(launch), "")
         except ship.Unshippable as error:
-            notebook.jobs[key] = (None, str(error))
-    job, reason = notebook.jobs[key]
+            cache.jobs[key] = (None, str(error))
+    job, reason = cache.jobs[key]
     variant = -1
     if launch.specialised is not None:
-        notebook.variants.setdefault(launch.specialised.key, launch.specialised)
-        variant = list(notebook.variants).index(launch.specialised.key)
+        cache.variants.setdefault(launch.specialised.key, launch.specialised)
+        variant = list(cache.variants).index(launch.specialised.key)
     constants = {name: _constant(value) for name, value in launch.constexprs.items()}
     options = {name: _constant(value) for name, value in launch.options.items()}
     return replace(
@@ -64,13 +64,13 @@ def plain_launch(launch: Launch, notebook: Notebook) -> Launch:
     )
 
 
-def lowered(notebook: Notebook, wait: bool) -> tuple[FrontEndRefusal, ...]:
+def front_end_refusals(cache: RunCache, wait: bool) -> tuple[FrontEndRefusal, ...]:
     """Have triton's front end look at all launches so far; with `wait`, what it refuses of them."""
-    if notebook.lowering is None:
-        notebook.lowering = notebook.lowers(list(notebook.variants.values()))
+    if cache.lowering is None:
+        cache.lowering = cache.lowers(list(cache.variants.values()))
     if not wait:
         return ()
-    lowering, notebook.lowering = notebook.lowering, None
+    lowering, cache.lowering = cache.lowering, None
     with lowering:
         return lowering.refusals()
 

@@ -25,11 +25,11 @@ from flashlearn.interpreter.session import Session
 from flashlearn.running import provenance
 from flashlearn.running.copies import changed, copies, storage_of, storages
 from flashlearn.running.crashes import by_the_user, raised
-from flashlearn.running.evidence import Evidence, Output, SeenRace
+from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.forks import no_forks
-from flashlearn.running.launches import Notebook, plain_launch
+from flashlearn.running.launches import RunCache, plain_launch
 from flashlearn.running.plain_data import as_tuple, plain
-from flashlearn.running.run_modes import Edited, Far, Observed, Traced
+from flashlearn.running.run_modes import Edited, Int32OverflowProbe, Observed, Traced
 
 EVENTS = 40_000
 """Events of Gluon kernels that a trace keeps: one program's, so more than a session does."""
@@ -43,7 +43,7 @@ class Caller:
     function: Callable[..., Any]
 
 
-def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -> Evidence:
+def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> Evidence:
     """One call in the observed interpreter."""
     given = copies(inputs)
     session = watch = error = returned = None
@@ -54,17 +54,17 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, notebook: Notebook) -
             no_forks(),
         ):
             watch.given.update(storages(given))
-            _prepare(session, how, notebook)
+            _prepare(session, how, cache)
             returned = caller.call(given)
     except BaseException as caught:  # TimeLimit, SystemExit and whatever else a learner may raise
         if by_the_user(caught):
             raise
         error = caught
-    seen = _seen(session, notebook) | _asked_for(session, how) if session is not None else {}
+    seen = _seen(session, cache) | _asked_for(session, how) if session is not None else {}
     if error is not None:
         return Evidence(raised=raised(error, how.limit, caller.function), **seen)
-    outputs = tuple(_output(out, given, session, watch, notebook) for out in as_tuple(returned))
-    notebook.returned |= {storage_of(x): x.untyped_storage() for x in as_tuple(returned) if storage_of(x)}
+    outputs = tuple(_output(out, given, session, watch, cache) for out in as_tuple(returned))
+    cache.returned |= {storage_of(x): x.untyped_storage() for x in as_tuple(returned) if storage_of(x)}
     values = tuple(output.value for output in outputs)
     seen["observation"].unread.update(provenance.unread(given, session))
     return Evidence(
@@ -93,7 +93,7 @@ def outputs(caller: Caller, inputs: Inputs, how: Edited, sessions: list[Session]
     return Evidence(returned=(value := plain(returned)), outputs=tuple(map(Output, as_tuple(value))))
 
 
-def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
+def _prepare(session: Session, how: Observed, cache: RunCache) -> None:
     if how.births:
         session.builder = NanBuilder
     if how.unrounded:
@@ -101,7 +101,7 @@ def _prepare(session: Session, how: Observed, notebook: Notebook) -> None:
     if how.products:
         session.builder = ProductBuilder
     if how.values:
-        session.values = Values(session, how.instead, sites=notebook.sites, compiled=notebook.compiled)
+        session.values = Values(session, how.instead, sites=cache.sites, compiled=cache.compiled)
 
 
 def _asked_for(session: Session, how: Observed) -> dict[str, Any]:
@@ -115,13 +115,13 @@ def _asked_for(session: Session, how: Observed) -> dict[str, Any]:
     return found
 
 
-def _seen(session: Session, notebook: Notebook) -> dict[str, Any]:
+def _seen(session: Session, cache: RunCache) -> dict[str, Any]:
     observation = session.observation()
-    launches = [plain_launch(launch, notebook) for launch in observation.launches]
+    launches = [plain_launch(launch, cache) for launch in observation.launches]
     return {"observation": replace(observation, launches=launches)}
 
 
-def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, notebook: Notebook) -> Output:
+def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, cache: RunCache) -> Output:
     key = storage_of(out)
     if key is None:
         return Output(plain(out))
@@ -139,7 +139,7 @@ def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, not
         made_by=made,
         copied=copied,
         whole=whole,
-        kept=key in notebook.returned,
+        kept=key in cache.returned,
     )
 
 
@@ -150,17 +150,17 @@ def _like(returned: Any, values: tuple) -> Any:
     return list(values) if issubclass(type(returned), list) else values[0]
 
 
-def _race(session: Session, returned: Any, given: Inputs) -> SeenRace | None:
+def _race(session: Session, returned: Any, given: Inputs) -> ObservedRace | None:
     """The first race, and whose memory it is: an output's, by number, an input's, by name, or "scratch"."""
     if not session.memory.races.found:
         return None
     race = session.memory.races.found[0]
     results = {storage_of(out): number for number, out in enumerate(as_tuple(returned))}
     owner = {**results, **storages(given)}.get(race.storage, "scratch")
-    return SeenRace(race.sentence, race.place, race.fault, owner)
+    return ObservedRace(race.sentence, race.place, race.fault, owner)
 
 
-def far(caller: Caller, inputs: Inputs, how: Far) -> Evidence:
+def far(caller: Caller, inputs: Inputs, how: Int32OverflowProbe) -> Evidence:
     """A call with tensors that have no memory: does it leave them, and where did 32 bits not suffice?"""
     error, overflows = index_overflow.attempt(lambda: caller.call(dict(inputs)), how.wide, how.limit)
     ended = raised(error, how.limit, caller.function) if error is not None else None

@@ -33,7 +33,7 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialization import specialise
+from flashlearn.interpreter.specialization import specialize
 from flashlearn.running.compiling_ahead import compile_into_cache, key
 
 MOST = 16  # processes
@@ -139,7 +139,7 @@ class Precompiling:
 
     def _is_ready(self, kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> bool:
         given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-        bound = specialise(kernel, args, given)
+        bound = specialize(kernel, args, given)
         return bound is not None and key(bound) in self.ready
 
     def _submit(self, kernel: JITFunction, found: dict[str, Any]) -> None:

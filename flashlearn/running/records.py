@@ -13,10 +13,10 @@ from flashlearn.running.encoding import register
 
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),
-    *(run_modes.Called, run_modes.Observed, run_modes.Far, run_modes.Traced),
-    *(run_modes.Compiled, run_modes.Timed, run_modes.Lowered, run_modes.Planned),
+    *(run_modes.PlainCall, run_modes.Observed, run_modes.Int32OverflowProbe, run_modes.Traced),
+    *(run_modes.Compiled, run_modes.Timed, run_modes.FrontEndCheck, run_modes.DryRun),
     *(run_modes.Edited, edited.Section, FrontEndRefusal),
-    *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.SeenRace, evidence.Foreign),
+    *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.ObservedRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic, TimelineEvent),
     *(nan_origin.Birth, nan_origin.Births, assigned_values.Event, assigned_values.Site),
     *(

@@ -18,7 +18,7 @@ LIMIT = 20.0
 
 
 @dataclass(frozen=True)
-class Called:
+class PlainCall:
     """As it is: nothing is observed. `autograd` says whether it is on, or is left as it is with None.
 
     "inference" is torch's inference mode, in which it cannot be switched on again. With `saved` it is noted
@@ -41,8 +41,8 @@ class Observed:
     all of them or those that its lines compute, and the lines that would round are among the observation's
     warnings. With `values` every value that the kernels' names hold is kept, and `instead` are arrays to go
     on with in place of some of them, by number.
-    With `products` the operands of every `tl.dot` are kept. `autograd` is as for `Called`. With `direct` the
-    function is called plainly, whatever way of calling it its exercise has.
+    With `products` the operands of every `tl.dot` are kept. `autograd` is as for `PlainCall`. With `direct`
+    the function is called plainly, whatever way of calling it its exercise has.
     """
 
     seed: int | None = None
@@ -76,7 +76,7 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class Far:
+class Int32OverflowProbe:
     """With tensors that have no memory (device "meta"), the first and the last program of each launch.
 
     Addresses are computed and checked, nothing is loaded. With `wide` integer arguments have 64 bits.
@@ -87,7 +87,7 @@ class Far:
 
 
 @dataclass(frozen=True)
-class Planned:
+class DryRun:
     """On a GPU that need not be here: what it would launch. Nothing runs.
 
     Where there is none, inputs are tensors without memory (device "meta"), and say that they are on a GPU.
@@ -117,7 +117,7 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Lowered:
+class FrontEndCheck:
     """Not at all: triton's front end looks at the kernels that the runs so far have launched.
 
     It begins when first asked, in a process beside this one; with `wait` the evidence has what it refuses.
@@ -127,4 +127,6 @@ class Lowered:
     limit: float = LIMIT
 
 
-Circumstances = Called | Observed | Edited | Far | Planned | Traced | Compiled | Timed | Lowered
+RunMode = (
+    PlainCall | Observed | Edited | Int32OverflowProbe | DryRun | Traced | Compiled | Timed | FrontEndCheck
+)

@@ -33,7 +33,7 @@ from flashlearn.compiler import ship
 from flashlearn.compiler.sources import is_gluon
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialization import specialise
+from flashlearn.interpreter.specialization import specialize
 
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "flashlearn.running.tried")
 STARTING = 120.0
@@ -96,7 +96,7 @@ class Trials:
         kwargs.pop("warmup", None)
         values, options = bind(kernel.fn, args, kwargs)
         shape = check_grid(grid, values)
-        bound = specialise(kernel, args, kwargs)
+        bound = specialize(kernel, args, kwargs)
         launch = describe_launch(kernel, kernel.fn, values, shape, options, bound)
         try:
             job = ship.pack(launch)

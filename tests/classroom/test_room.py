@@ -22,7 +22,7 @@ from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.inside import Piece, Wanted
 from flashlearn.classroom.sandbox.keeping import Keeper, Maker
 from flashlearn.lessons import find
-from flashlearn.running.run_modes import Called
+from flashlearn.running.run_modes import PlainCall
 from tests.classroom.answers import IMPORTS, ROW_SUM
 from tests.classroom.processes import alive, beneath, command
 
@@ -83,7 +83,7 @@ def test_what_one_room_fills_no_other_lacks_and_a_rooms_end_is_its_childrens_alo
             for child in (one, other):
                 child.run_cells([Piece(1, FILLS)], {})
                 child.load(Wanted("filled", "torch"))
-            found = [child.run({"x": 1}, Called()).returned for child in (one, other)]
+            found = [child.run({"x": 1}, PlainCall()).returned for child in (one, other)]
             if layers.BUBBLEWRAP in keeper.walls or layers.NAMESPACES in keeper.walls:
                 assert found == [(8, "OSError")] * 2
             rooms[0].close()

@@ -13,7 +13,7 @@ from triton.runtime.jit import JITFunction
 from flashlearn.compiler import lowering
 from flashlearn.compiler.forked import Forked
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
-from flashlearn.interpreter.specialization import specialise
+from flashlearn.interpreter.specialization import specialize
 from tests.compiler import python_kernels
 
 TAKEN = ""
@@ -103,7 +103,7 @@ SAID = {
 
 def bound(name: str):
     kernel = getattr(python_kernels, name)
-    return specialise(kernel, (torch.ones(1024), torch.zeros(1024), 16), {"N": 16})
+    return specialize(kernel, (torch.ones(1024), torch.zeros(1024), 16), {"N": 16})
 
 
 @functools.cache
@@ -174,11 +174,11 @@ def test_a_forked_process_that_takes_too_long_is_ended():
 
 def test_launches_that_compile_to_one_kernel_have_one_key():
     kernel, x, y = python_kernels.returns_early, torch.ones(64), torch.zeros(64)
-    one, other = specialise(kernel, (x, y, 32), {"N": 16}), specialise(kernel, (x[1:], y, 7), {"N": 16})
+    one, other = specialize(kernel, (x, y, 32), {"N": 16}), specialize(kernel, (x[1:], y, 7), {"N": 16})
     assert one.key == other.key
     for arguments, options in (
         ((x, y, 1), {"N": 16}),
         ((x.half(), y, 32), {"N": 16}),
         ((x, y, 32), {"N": 32}),
     ):
-        assert specialise(kernel, arguments, options).key != one.key
+        assert specialize(kernel, arguments, options).key != one.key

@@ -7,7 +7,7 @@ import torch
 
 from flashlearn import check
 from flashlearn.explaining.torch_nan_origins import another, first_birth
-from flashlearn.interpreter.torch_nan import TorchBirths
+from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from tests.corpus import written
 
 INF = torch.tensor([float("inf"), 1.0])
@@ -51,7 +51,7 @@ def test_the_line_of_a_formula_where_its_nan_is_born_is_told():
 
 
 def test_a_mode_tells_the_innermost_line_of_its_file():
-    births = TorchBirths(__file__)
+    births = TorchNanOrigin(__file__)
     with births:
         INF - INF
     assert births.kind == "inf minus inf" and births.place.text.strip() == "INF - INF"

@@ -16,7 +16,7 @@ from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.language import LanguageScope, interpreted, put_back
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.route import observing
-from flashlearn.interpreter.specialization import specialise
+from flashlearn.interpreter.specialization import specialize
 
 OWNERS = (tl, tl.core, tl.math, tl.tensor, tl.core.tensor_descriptor_base, gl, interpreter)
 
@@ -108,7 +108,7 @@ def test_the_launch_after_one_that_was_never_left_runs_on_a_whole_language(call)
 
 
 def test_a_kernel_is_lowered_while_a_launch_s_language_is_lent():
-    launched = specialise(twice_kernel, (torch.ones(20), 20), {"BLOCK": 16})
+    launched = specialize(twice_kernel, (torch.ones(20), 20), {"BLOCK": 16})
     lent()
     with Lowering([launched]) as front_end:
         assert not front_end.refusals()

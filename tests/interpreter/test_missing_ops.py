@@ -13,7 +13,7 @@ from flashlearn.compiler.lowering import attempt
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import NeedsGpu, OutOfBounds, TimeLimit
 from flashlearn.interpreter.route import observing
-from flashlearn.interpreter.specialization import specialise
+from flashlearn.interpreter.specialization import specialize
 
 Vector = namedtuple("Vector", "ptr n")
 
@@ -150,7 +150,7 @@ def test_what_this_module_runs_is_what_triton_compiles():
         (follows_pointers, (pointers, y)),
     ]
     for kernel, arguments in launches:
-        assert attempt(specialise(kernel, arguments, {"N": 16})) == {}, kernel
+        assert attempt(specialize(kernel, arguments, {"N": 16})) == {}, kernel
 
 
 def test_inline_assembly_says_that_it_needs_a_gpu():

@@ -24,8 +24,8 @@ from flashlearn.running.apart import Apart, ChildError, Loader, Nursery
 from flashlearn.running.compiled import recording_launches
 from flashlearn.running.encoding import decode, encode
 from flashlearn.running.evidence import Foreign
-from flashlearn.running.launches import Notebook, plain_launch
-from flashlearn.running.run_modes import Called, Lowered, Observed, Traced
+from flashlearn.running.launches import RunCache, plain_launch
+from flashlearn.running.run_modes import FrontEndCheck, Observed, PlainCall, Traced
 
 ROOT = Path(__file__).parents[2]
 
@@ -148,7 +148,7 @@ def test_an_input_that_was_changed_and_given_back_is_noticed(answer):
 
 
 def test_what_is_no_data_is_said_as_such(answer):
-    generator, sparse, printer, record = answer("foreign_things").run(X, Called()).returned
+    generator, sparse, printer, record = answer("foreign_things").run(X, PlainCall()).returned
     assert isinstance(generator, Foreign) and generator.type == "generator" and generator.iterates
     assert sparse.text == "a sparse tensor" and printer.calls == "routine"
     assert torch.equal(record["x"][0], X["x"])
@@ -156,7 +156,7 @@ def test_what_is_no_data_is_said_as_such(answer):
 
 def test_expressions_are_returned_as_they_are(answer):
     x = sp.Symbol("x", positive=True)
-    assert answer("halves").run({"x": x}, Called()).returned == halves(x)
+    assert answer("halves").run({"x": x}, PlainCall()).returned == halves(x)
 
 
 def test_values_of_a_kernel_s_names_can_be_watched_and_replaced(answer):
@@ -213,7 +213,7 @@ def test_a_child_that_never_ends_is_stopped(nursery):
 
 def test_what_a_child_prints_is_no_answer(nursery):
     with apart("prints", nursery) as one:
-        assert torch.equal(one.run(X, Called()).returned, X["x"] + 1)
+        assert torch.equal(one.run(X, PlainCall()).returned, X["x"] + 1)
 
 
 def test_a_function_that_cannot_be_loaded_is_said_at_once(nursery):
@@ -235,10 +235,10 @@ def test_time_in_a_child_is_counted(nursery):
 
 
 def test_launches_that_are_compiled_can_be_sent_too():
-    notebook = Notebook()
+    cache = RunCache()
     with recording_launches() as launches, contextlib.suppress(Exception):
         twice(X["x"])  # without a GPU nothing runs, and the launch is recorded all the same
-    (launch,) = [plain_launch(one, notebook) for one in launches]
+    (launch,) = [plain_launch(one, cache) for one in launches]
     assert decode(encode(launch)) == launch and launch.job["functions"][0]["name"] == "twice_kernel"
 
 
@@ -250,7 +250,7 @@ def test_an_object_that_raises_at_every_look_is_still_said():
         def __repr__(self):
             raise RuntimeError("no")
 
-    (seen,) = Here(lambda x: (Awkward(),)).run(X, Called()).returned
+    (seen,) = Here(lambda x: (Awkward(),)).run(X, PlainCall()).returned
     assert isinstance(seen, Foreign) and seen.text.startswith("<")
 
 
@@ -296,6 +296,6 @@ FUNCTIONS["uses_a_dictionary"] = uses_a_dictionary
 def test_the_front_end_looks_at_what_was_launched_where_the_function_lives(answer):
     one = answer("uses_a_dictionary")
     (launch,) = one.run(X, Observed()).observation.launches
-    (refusal,) = one.run({}, Lowered()).refusals
+    (refusal,) = one.run({}, FrontEndCheck()).refusals
     assert refusal.variant == launch.variant == 0
     assert refusal.place.text.strip().startswith("held = {")

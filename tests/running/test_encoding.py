@@ -120,7 +120,7 @@ def test_evidence_arrives_whole_and_pickles():
         assert torch.equal(back.returned[0], torch.ones(2)) and back.raised == error
 
 
-def test_circumstances_arrive_with_the_arrays_that_replace_values():
+def test_a_run_mode_arrives_with_the_arrays_that_replace_values():
     how = there_and_back(Observed(seed=3, values=True, instead={7: np.ones((2, 2))}))
     assert how.seed == 3 and np.array_equal(how.instead[7], np.ones((2, 2)))
 

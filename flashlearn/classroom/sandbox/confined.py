@@ -36,7 +36,7 @@ from flashlearn.running.apart import STARTING, Apart, ChildError
 from flashlearn.running.edited import Section
 from flashlearn.running.encoding import Malformed
 from flashlearn.running.evidence import Evidence
-from flashlearn.running.run_modes import Circumstances
+from flashlearn.running.run_modes import RunMode
 
 CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
 """How a call may have ended by the child's own word. None of them is worth a point."""
@@ -98,14 +98,14 @@ class Confined(Apart):
             return ()
         return found if all(self._is_own(one) for one in found) else ()
 
-    def run(self, inputs: Inputs, circumstances: Circumstances) -> Evidence:
+    def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
         if self.ended:
-            return super().run(inputs, circumstances)
-        limit = getattr(circumstances, "limit", self.limits.call)
+            return super().run(inputs, mode)
+        limit = getattr(mode, "limit", self.limits.call)
         shorter = min(limit, self.limits.call) if limit <= Limits.call else limit
         if shorter != limit:
-            circumstances = dataclasses.replace(circumstances, limit=shorter)
-        evidence = super().run(inputs, circumstances)
+            mode = dataclasses.replace(mode, limit=shorter)
+        evidence = super().run(inputs, mode)
         return self._believed(evidence)
 
     def close(self) -> None:

@@ -31,8 +31,8 @@ from flashlearn.running.answer import Here
 from flashlearn.running.apart import Channel
 from flashlearn.running.crashes import failure
 from flashlearn.running.encoding import register
-from flashlearn.running.launches import Notebook
-from flashlearn.running.run_modes import Lowered, Observed
+from flashlearn.running.launches import RunCache
+from flashlearn.running.run_modes import FrontEndCheck, Observed
 
 LOWERING = 5.0
 """Seconds of a processor that triton's front end may take for all launches of an answer."""
@@ -144,7 +144,7 @@ class Session:
         module, _, name = wanted.call.partition(":")
         call = getattr(importlib.import_module(module), name) if module else None
         self.answer = Here(function, _Asked(Kind(wanted.kind), _Judged(call)))  # type: ignore[arg-type]
-        self.answer.notebook = Notebook(lowers=LoweringHere)
+        self.answer.notebook = RunCache(lowers=LoweringHere)
         return self.answer.facts()
 
     def _run(self, piece: Piece, seconds: float) -> Trouble | None:
@@ -194,7 +194,7 @@ def warm() -> None:
     first.cells([Piece(0, FIRST)], None, 60.0)
     if first.load(Wanted("doubled", "kernel")) is not None and first.answer is not None:
         first.answer.run({"x": torch.ones(4)}, Observed(seed=1))
-        first.answer.run({}, Lowered())
+        first.answer.run({}, FrontEndCheck())
 
 
 def serve(connection: socket.socket) -> None:

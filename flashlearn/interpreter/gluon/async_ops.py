@@ -6,13 +6,13 @@ import heapq
 
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.barriers import Barrier
-from flashlearn.interpreter.gluon.shared_accesses import Buffers
-from flashlearn.interpreter.gluon.shared_memory import SharedView, Touch, leave
+from flashlearn.interpreter.gluon.shared_memory import SharedAccess, SharedView, leave
+from flashlearn.interpreter.gluon.shared_memory_ops import SharedMemoryOps
 from flashlearn.interpreter.gluon.vector_clock import Agent
 from flashlearn.outcome import Place
 
 
-class Flights(Buffers):
+class AsyncOps(SharedMemoryOps):
     """Asynchronous operations; they end where they are waited for."""
 
     def barrier(self, view: SharedView, what: str) -> Barrier:
@@ -36,7 +36,9 @@ class Flights(Buffers):
         event = self.note("tma load", begin, end, place, issued=me.now, bytes=view.nbytes, **facts)
         me.now += 1
         phase = barrier.completed
-        touch = Touch("tma load", True, barrier.agent, phase + 1, me, place, view, barrier, phase, event)
+        touch = SharedAccess(
+            "tma load", True, barrier.agent, phase + 1, me, place, view, barrier, phase, event
+        )
         touch.when = self.moment()
         leave(touch)
         self.loads.append(touch)
@@ -64,7 +66,7 @@ class Flights(Buffers):
         self.check(view, "cp.async", True, place)
         group = me.issued.get("cp.async", 0) + 1
         issued = (me.agent, me.tick())
-        leave(Touch("cp.async", True, me.own("cp.async"), group, me, place, view, issued=issued))
+        leave(SharedAccess("cp.async", True, me.own("cp.async"), group, me, place, view, issued=issued))
         self.uncommitted[me.index] = self.uncommitted.get(me.index, 0) + view.nbytes
 
     def commit(self) -> None:
@@ -97,7 +99,9 @@ class Flights(Buffers):
         number = me.issue(what, (place, end, event))
         issued = (me.agent, me.tick())
         for view in views:
-            leave(Touch(what, writes, me.own(what), number, me, place, view, event=event, issued=issued))
+            leave(
+                SharedAccess(what, writes, me.own(what), number, me, place, view, event=event, issued=issued)
+            )
         return number
 
     def finish(self, what: str, outstanding: int) -> None:

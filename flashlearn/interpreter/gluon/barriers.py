@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from flashlearn.interpreter.gluon.vector_clock import Agent, Knowledge
+from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
 from flashlearn.outcome import Place
 
 
@@ -30,8 +30,8 @@ class Barrier:
     landed: int = 0
     completed_at: float = 0.0
     latest: float = 0.0
-    released: Knowledge = field(default_factory=Knowledge)
-    gathered: Knowledge = field(default_factory=Knowledge)
+    released: VectorClock = field(default_factory=VectorClock)
+    gathered: VectorClock = field(default_factory=VectorClock)
     arrivals: list[tuple[Any, Place | None, int, int]] = field(
         default_factory=list
     )  # all: who, where, which phase, counting how many

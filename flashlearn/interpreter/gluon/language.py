@@ -42,7 +42,7 @@ class Field(tl.constexpr):
         return getattr(self.value, name)
 
 
-class Lent:
+class GluonLanguage:
     """What is exchanged while a launch runs."""
 
     def __init__(self, call: Callable, semantic: Any):
@@ -95,13 +95,13 @@ def _keep(self: Any, name: str, value: Any) -> None:
 
 
 @contextlib.contextmanager
-def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tuple[Any, Lent]]:
+def gluon_interpreted(builder: GluonOperations, call: Callable) -> Iterator[tuple[Any, GluonLanguage]]:
     """Make Gluon's language run on `builder`; jitted helpers go to `call(function, args, kwargs)`."""
     builder.call = call
     put_back()
     operators = [] if _ASKS_FOR_THE_SEMANTIC else list(_builtins())
     with interpreted(builder, call, ObservedGluonSemantic) as semantic:
-        scope, lent = LanguageScope(), Lent(call, semantic)
+        scope, lent = LanguageScope(), GluonLanguage(call, semantic)
         try:
             for owner, name, member in operators:
                 if getattr(vars(owner)[name], "__name__", "") == "<lambda>":  # triton's own stand-in
@@ -131,7 +131,7 @@ def _builtins() -> Iterator[tuple[Any, str, Any]]:
                 yield owner, name, member
 
 
-def _lend(scope: LanguageScope, lent: Lent, semantic: Any) -> None:
+def _lend(scope: LanguageScope, lent: GluonLanguage, semantic: Any) -> None:
     special = _special(semantic)
     for module in MODULES:
         try:

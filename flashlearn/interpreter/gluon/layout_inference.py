@@ -1,8 +1,9 @@
 """Layouts of results: by rule where the rule is plain, else a stand-in that fits everything.
 
 A layout moves no value, so a wrong guess here could only refuse a right kernel. Where the compiler's
-inference is more than a rule (a reshape, a join), an `Inferred` layout stands for its answer, and comparisons
-let it pass: the compiler itself looks at every kernel that has passed, and refuses what does not fit.
+inference is more than a rule (a reshape, a join), an `InferredLayout` takes the place of its answer and
+equals every layout: the compiler itself looks at each kernel that has passed, and refuses what does not
+fit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from triton.experimental.gluon.language._layouts import (
 
 
 @dataclass(frozen=True)
-class Inferred(DistributedLayout):
+class InferredLayout(DistributedLayout):
     """What the compiler infers of a result of `rank` dimensions."""
 
     dimensions: int
@@ -42,7 +43,7 @@ def is_open(layout: Any) -> bool:
     """True if a layout is known to the compiler alone."""
     if isinstance(layout, SliceLayout):
         return is_open(layout.parent)
-    return isinstance(layout, Inferred)
+    return isinstance(layout, InferredLayout)
 
 
 def transposed(layout: Any, order: Sequence[int]) -> Any:
@@ -50,7 +51,7 @@ def transposed(layout: Any, order: Sequence[int]) -> Any:
     if isinstance(layout, AutoLayout | CoalescedLayout):
         return layout
     if not isinstance(layout, BlockedLayout) or layout.cga_layout:
-        return Inferred(len(order))
+        return InferredLayout(len(order))
     sizes = (layout.size_per_thread, layout.threads_per_warp, layout.warps_per_cta)
     moved = [[size[d] for d in order] for size in sizes]
     return BlockedLayout(*moved, [list(order).index(d) for d in layout.order])
@@ -58,7 +59,7 @@ def transposed(layout: Any, order: Sequence[int]) -> Any:
 
 def reshaped(layout: Any, rank: int) -> Any:
     """The layout of a tile in another shape, or joined with another, or split."""
-    return layout if isinstance(layout, AutoLayout | CoalescedLayout) else Inferred(rank)
+    return layout if isinstance(layout, AutoLayout | CoalescedLayout) else InferredLayout(rank)
 
 
 def shared_transposed(layout: Any, order: Sequence[int]) -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 ROW = "__fl_row"
 
 
-class Row(list):
+class ListTuple(list):
     """A list that a tuple can be added to."""
 
-    def __add__(self, other: Any) -> Row:
-        return Row([*self, *other])
+    def __add__(self, other: Any) -> ListTuple:
+        return ListTuple([*self, *other])
 
-    def __radd__(self, other: Any) -> Row:
-        return Row([*other, *self])
+    def __radd__(self, other: Any) -> ListTuple:
+        return ListTuple([*other, *self])
 
 
 class _Rows(ast.NodeTransformer):
@@ -27,6 +27,6 @@ class _Rows(ast.NodeTransformer):
 
 
 def instrument_lists(definition: ast.FunctionDef) -> None:
-    """Make each list of a kernel's body a `Row`, in place; new nodes have no lines yet."""
+    """Make each list of a kernel's body a `ListTuple`, in place; new nodes have no lines yet."""
     rows = _Rows()
     definition.body = [rows.visit(statement) for statement in definition.body]

@@ -1,7 +1,7 @@
 """What a `GluonOpBuilder` offers, in NumPy: the observed builder's operations, and those of shared memory.
 
 A tensor's handle is the interpreter's own; its layout is part of its type alone, since a layout moves no
-value. A shared memory descriptor's handle is a `SharedView`, a TMA descriptor's a `Described`.
+value. A shared memory descriptor's handle is a `SharedView`, a TMA descriptor's a `DescriptorHandle`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from flashlearn.interpreter.errors import KernelCrash, NeedsGpu
-from flashlearn.interpreter.gluon.partition_races import Crossings
-from flashlearn.interpreter.gluon.program import Block
+from flashlearn.interpreter.gluon.partition_races import PartitionRaces
+from flashlearn.interpreter.gluon.program import GluonProgram
 from flashlearn.interpreter.gluon.shared_memory import SharedView
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.low_precision import numpy_dtype
 
 
-class Unfinished(TensorHandle):
+class PendingHandle(TensorHandle):
     """The accumulator of a product that nobody has waited for: it has no values yet."""
 
     unfinished = True
@@ -45,8 +45,8 @@ class GluonOperations:
     order: random.Random | None = None
     warps = 4
     launch_number = 0
-    block: Block
-    crossings: Crossings
+    block: GluonProgram
+    races: PartitionRaces
     call: Callable
 
     def run_program(self, program: Callable, arguments: dict[str, Any]) -> None:
@@ -54,13 +54,13 @@ class GluonOperations:
         whose = self.launch_number, self.memory.program
         place, counters = self.memory.place, self.operations
         self.timeline.begin(*whose)
-        self.block = Block(self.kernel, self.warps, self.order, place, counters, self.timeline, whose)
-        self.crossings = self.memory.races.crossings = Crossings(self.block, self.memory.races)
+        self.block = GluonProgram(self.kernel, self.warps, self.order, place, counters, self.timeline, whose)
+        self.races = self.memory.races.partitions = PartitionRaces(self.block, self.memory.races)
         try:
             program(**arguments)
             self.block.close()
         finally:
-            self.memory.races.crossings = None
+            self.memory.races.partitions = None
             self.block.baton.abandon()
 
     # types: a layout stays what it is in Python
@@ -214,9 +214,9 @@ class GluonOperations:
                 "A copy to all programs of a cluster needs a GPU to be judged.", self.memory.place()
             )
         self._fits(described, view)
-        self.crossings.until = self.block.load(view, barrier)
+        self.races.until = self.block.load(view, barrier)
         values = self.create_descriptor_load(described, coordinates)
-        self.crossings.until = None
+        self.races.until = None
         view.array[...] = values.data.reshape(view.array.shape)
 
     def create_async_tma_copy_local_to_global(self, described, coordinates, view):
@@ -270,7 +270,7 @@ class GluonOperations:
         block = self.block
         shared = [operand for operand in (a, b) if isinstance(operand, SharedView)]
         left, right = self._operand(a), self._operand(b)
-        before = acc.value if isinstance(acc, Unfinished) else acc.data
+        before = acc.value if isinstance(acc, PendingHandle) else acc.data
         if not _true(use_acc):
             before = np.zeros_like(before)
         *_, m, k = left.data.shape
@@ -283,14 +283,14 @@ class GluonOperations:
             return out
         place = self.memory.place()
         misuse = lambda: block.fail("product not waited for", self.memory.place(), place)  # noqa: E731
-        return Unfinished(out.data, out.dtype, number, misuse)
+        return PendingHandle(out.data, out.dtype, number, misuse)
 
     def create_warpgroup_mma_wait(self, handles, outstanding):
         block = self.block
         block.finish("wgmma", int(outstanding))
         done = block.me.done.get("wgmma", 0)
         return [
-            TensorHandle(h.value, h.dtype) if isinstance(h, Unfinished) and h.number <= done else h
+            TensorHandle(h.value, h.dtype) if isinstance(h, PendingHandle) and h.number <= done else h
             for h in handles
         ]
 

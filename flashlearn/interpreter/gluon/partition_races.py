@@ -1,10 +1,10 @@
 """Global memory between the partitions of one program: does whoever touches an element know who did before?
 
-Inside `warp_specialize` each access gets a segment of its own in the `RaceBook`, so that a tensor's shadows
-name the access that touched an element last. Two partitions race if one of them writes what the other
-touched, and neither had to wait for the other in between. An asynchronous access counts as over when it was
-asked for, or when its barrier says so: told is only what nothing orders. Writing the value that is there
-already is harmless, as between programs.
+Inside `warp_specialize` each access gets a segment of its own in the `RaceDetector`, so that a tensor's
+shadows name the access that touched an element last. Two partitions race if one of them writes what the
+other touched, and neither had to wait for the other in between. An asynchronous access counts as over when
+it was asked for, or when its barrier says so: told is only what nothing orders. Writing the value that is
+there already is harmless, as between programs.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flashlearn.interpreter.gluon.vector_clock import Agent, Knowledge
-from flashlearn.interpreter.races import RaceBook, element
+from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
+from flashlearn.interpreter.races import RaceDetector, element
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.program import Block
+    from flashlearn.interpreter.gluon.program import GluonProgram
     from flashlearn.interpreter.shadow import Region
 
 
 @dataclass(frozen=True)
-class Crossing:
+class PartitionAccess:
     """An access of global memory: by whom, what, where; over at its partition's epoch, or at `until`.
 
     `idle` is a write of what was there already, which no reader sees.
@@ -40,14 +40,14 @@ class Crossing:
 
 
 @dataclass
-class Crossings:
+class PartitionRaces:
     """What the partitions of `block` did to global memory, by segment. `until` ends the copy under way."""
 
-    block: Block
-    races: RaceBook
+    block: GluonProgram
+    races: RaceDetector
     until: tuple[Agent, int] | None = None
-    noted: dict[int, Crossing] = field(default_factory=dict)
-    released: dict[tuple[int, int], Knowledge] = field(default_factory=dict)
+    noted: dict[int, PartitionAccess] = field(default_factory=dict)
+    released: dict[tuple[int, int], VectorClock] = field(default_factory=dict)
 
     def load(self, region: Region, units: np.ndarray) -> None:
         """A read. Raises SyncError."""
@@ -67,7 +67,7 @@ class Crossings:
 
     def synchronise(self, region: int, index: int) -> None:
         """A scalar atomic: it may be a lock or a flag, which orders what came before with what comes."""
-        known, here = self.block.me.known, self.released.setdefault((region, index), Knowledge())
+        known, here = self.block.me.known, self.released.setdefault((region, index), VectorClock())
         known.take(here)
         here.take(known)
 
@@ -78,7 +78,7 @@ class Crossings:
             races.new_segment()
         if block.apart:
             me = block.me
-            self.noted[races.segment] = Crossing(me, me.tick(), what, block.place(), self.until, idle)
+            self.noted[races.segment] = PartitionAccess(me, me.tick(), what, block.place(), self.until, idle)
         return block.apart
 
     def _meet(
@@ -104,7 +104,7 @@ class Crossings:
                         other=earlier.partition.name, did=earlier.what,
                     )  # fmt: skip
 
-    def _known(self, earlier: Crossing) -> bool:
+    def _known(self, earlier: PartitionAccess) -> bool:
         me = self.block.me
         if earlier.partition is me or me.known.knows(earlier.partition.agent, earlier.epoch):
             return True

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flashlearn.interpreter.gluon.vector_clock import Agent, Knowledge
+from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
 from flashlearn.outcome import Place
 
 SWITCHES = 0.2
@@ -22,7 +22,7 @@ SWITCHES = 0.2
 PATIENCE = 5.0  # seconds for a thread that was told to end
 
 
-class Abandoned(BaseException):
+class PartitionAbandoned(BaseException):
     """Raised in a partition whose kernel has ended; not an Exception, so that nothing swallows it."""
 
 
@@ -52,7 +52,7 @@ class Partition:
     index: int
     name: str
     warps: int
-    known: Knowledge = field(default_factory=Knowledge)
+    known: VectorClock = field(default_factory=VectorClock)
     now: float = 0.0
     waiting: BarrierWait | None = None
     ended: bool = False
@@ -101,7 +101,7 @@ class Partition:
         return self.records.get(what, [])[self.done.get(what, 0) :]
 
 
-class Baton:
+class PartitionScheduler:
     """Who runs. `land` lets the next asynchronous operation come to its end; False if there is none."""
 
     def __init__(self, first: Partition, order: random.Random | None, land: Callable[[], bool],
@@ -117,7 +117,7 @@ class Baton:
     def rest(self) -> None:
         """A place where another partition may come first."""
         if self.over:
-            raise Abandoned
+            raise PartitionAbandoned
         if len(self.partitions) > 1 and self.order is not None and self.order.random() < SWITCHES:
             others = [p for p in self._ready() if p is not self.current]
             if others:
@@ -168,7 +168,7 @@ class Baton:
             failure, self.failure = self.failure, None
             raise failure
         if self.over:
-            raise Abandoned
+            raise PartitionAbandoned
 
     # fork and join
 
@@ -190,7 +190,7 @@ class Baton:
             following = self._following()
             if following is None:
                 raise self.deadlock([p for p in self.partitions if p.waiting is not None])
-        except Abandoned:
+        except PartitionAbandoned:
             return
         except BaseException as error:
             me.ended, self.failure = True, error
@@ -214,4 +214,4 @@ class Baton:
 
 def _raise_in(thread: threading.Thread) -> None:
     identity = ctypes.c_ulong(thread.ident or 0)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(Abandoned))
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(PartitionAbandoned))

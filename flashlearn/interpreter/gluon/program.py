@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flashlearn.interpreter.gluon.barrier_waits import Meetings
+from flashlearn.interpreter.gluon.barrier_ops import BarrierOps
 from flashlearn.interpreter.gluon.partitions import BarrierWait, Partition
 from flashlearn.interpreter.gluon.sync_faults import SyncError, SyncFault
 
 
-class Block(Meetings):
+class GluonProgram(BarrierOps):
     """A program: forked into partitions, joined, and at its end."""
 
-    def specialise(
+    def specialize(
         self, first: Callable[[], Any], name: str, workers: list[tuple[str, int, Callable]]
     ) -> Any:
         """Run the default partition here and the workers beside it; what the default partition returns."""

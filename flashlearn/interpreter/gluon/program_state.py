@@ -8,14 +8,14 @@ from typing import Any
 
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.barriers import Barrier
-from flashlearn.interpreter.gluon.partitions import Baton, Partition
-from flashlearn.interpreter.gluon.shared_memory import Touch
+from flashlearn.interpreter.gluon.partitions import Partition, PartitionScheduler
+from flashlearn.interpreter.gluon.shared_memory import SharedAccess
 from flashlearn.interpreter.gluon.sync_faults import SyncError, SyncFault
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.outcome import Place
 
 
-class Clocked:
+class ProgramState:
     """The state of a program. `place` tells the learner's line, `counters` what has been computed so far."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Clocked:
         whose: tuple[int, tuple[int, int, int]],
     ):
         first = Partition(0, name, warps)
-        self.baton = Baton(first, order, self.land, self.deadlock)
+        self.baton = PartitionScheduler(first, order, self.land, self.deadlock)
         self.place, self.counters, self.timeline = place, counters, line
         self.launch, self.program = whose
         self.apart = False  # True between a fork and its join
@@ -38,8 +38,8 @@ class Clocked:
         self.barriers: dict[tuple[int, int], Barrier] = {}
         self.made = 0
         self.uncommitted: dict[int, int] = {}  # bytes of cp.async, by partition
-        self.loads: list[Touch] = []  # all copies by TMA into shared memory
-        self.flying: list[tuple[float, int, Barrier, Touch]] = []
+        self.loads: list[SharedAccess] = []  # all copies by TMA into shared memory
+        self.flying: list[tuple[float, int, Barrier, SharedAccess]] = []
         self.ready_at = {"tensor core": 0.0, "copies": 0.0}
         self._counted = dict(counters)
 

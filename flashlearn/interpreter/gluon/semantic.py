@@ -117,7 +117,7 @@ class ObservedGluonSemantic(GluonSemantic):
             (_name(f), warps, functools.partial(self._run, f, args))
             for (f, args), warps in zip(workers, worker_num_warps, strict=True)
         ]
-        return block.specialise(functools.partial(self._run, first, first_args), _name(first), run)
+        return block.specialize(functools.partial(self._run, first, first_args), _name(first), run)
 
     def _run(self, function: Any, args: Any) -> Any:
         return self.builder.call(function, tuple(args), {})

@@ -1,8 +1,8 @@
 """A program's shared memory: allocations, views of them, and who touched which bytes last.
 
-Every access leaves a `Touch`: what it did, where, and when it is over, as an agent's epoch. A later access of
-the same bytes must know that epoch, if one of the two writes. Swizzles change where in memory an element
-lies, not which element it is; here elements lie in the order of their indices.
+Every access leaves a `SharedAccess`: what it did, where, and when it is over, as an agent's epoch. A later
+access of the same bytes must know that epoch, if one of the two writes. Swizzles change where in memory an
+element lies, not which element it is; here elements lie in the order of their indices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNDEFINED = 0xFF
 
 
 @dataclass
-class Touch:
+class SharedAccess:
     """An access of a view: `what` it was, who asked for it, where; it is over at `epoch` of `agent`.
 
     `barrier` and `phase` say what completes a copy; `event` is its number in the timeline.
@@ -55,7 +55,7 @@ class Allocation:
     place: Place | None
     data: np.ndarray
     written: np.ndarray
-    touches: list[Touch] = field(default_factory=list)
+    touches: list[SharedAccess] = field(default_factory=list)
     apart: dict[tuple[Span, Span], bool] = field(default_factory=dict)
 
     @classmethod
@@ -170,12 +170,12 @@ def _reach(span: Span) -> tuple[int, int]:
     return offset, offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + size
 
 
-def meets(view: SharedView, writes: bool) -> list[Touch]:
+def meets(view: SharedView, writes: bool) -> list[SharedAccess]:
     """The accesses so far that touch a byte of `view`, where one of the two writes."""
     return [t for t in view.allocation.touches if (writes or t.writes) and t.view.overlaps(view)]
 
 
-def leave(touch: Touch) -> None:
+def leave(touch: SharedAccess) -> None:
     """Keep an access; what it makes superfluous goes: what a write covers, the same agent's earlier read."""
     touches = touch.view.allocation.touches
     if touch.writes:

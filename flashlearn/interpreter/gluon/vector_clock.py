@@ -22,17 +22,17 @@ def join(into: Clock, other: Clock) -> None:
 
 
 @dataclass
-class Knowledge:
+class VectorClock:
     """What has happened before (`seen`), and what of it the asynchronous proxy sees (`fenced`)."""
 
     seen: Clock = field(default_factory=dict)
     fenced: Clock = field(default_factory=dict)
 
-    def copy(self) -> Knowledge:
+    def copy(self) -> VectorClock:
         """A snapshot."""
-        return Knowledge(dict(self.seen), dict(self.fenced))
+        return VectorClock(dict(self.seen), dict(self.fenced))
 
-    def take(self, other: Knowledge) -> None:
+    def take(self, other: VectorClock) -> None:
         """Learn all that `other` knows."""
         join(self.seen, other.seen)
         join(self.fenced, other.fenced)

@@ -16,7 +16,7 @@ from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable, came_back
 from flashlearn.judging.symbolic.judging import Verdict, equal, judge
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.run_modes import Called
+from flashlearn.running.run_modes import PlainCall
 
 MODE = "symbolic"
 """`Outcome.mode` of symbolic answers: nothing was observed, nothing compiled."""
@@ -41,7 +41,7 @@ def run_case(exercise: Exercise, answer: Answer | Callable[..., Any], case: Case
     unfit = _unfit(exercise, answer, given)
     if unfit:
         return _outcome(case, Status.CRASHED, started, unfit, like=but_for_figures(unfit))
-    evidence = answer.run(given, Called(exercise.judged.time_limit))
+    evidence = answer.run(given, PlainCall(exercise.judged.time_limit))
     if evidence.raised is not None:
         error = evidence.raised
         more = {"place": error.place, "fault": error.fault, "like": but_for_figures(error.sentence)}

@@ -12,7 +12,7 @@ import torch
 
 from flashlearn.exercise import Earlier, Inputs
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Called
+from flashlearn.running.run_modes import PlainCall
 
 OFF = "Autograd is switched off here: write the formulas of the gradients themselves."
 USED = "The numbers are right, but autograd computed them. Here your own formulas have to."
@@ -37,7 +37,7 @@ def review_on(inputs: Callable[[], Inputs]) -> Callable[[Answer, Earlier], str]:
     """
 
     def review(answer: Answer, earlier: Earlier) -> str:
-        evidence = answer.run(inputs(), Called(autograd=False, saved=True))
+        evidence = answer.run(inputs(), PlainCall(autograd=False, saved=True))
         return USED if evidence.saved or evidence.raised is not None else ""
 
     return review

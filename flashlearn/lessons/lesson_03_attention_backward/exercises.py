@@ -10,7 +10,7 @@ from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged
 from flashlearn.lessons.lesson_03_attention_backward import given, mistakes, one_walk
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Called
+from flashlearn.running.run_modes import PlainCall
 
 # ---------------------------------------------------------------- symbolic: matrices of symbols
 
@@ -193,7 +193,7 @@ def differentiates(answer: Answer, earlier: Earlier) -> str:
     """A sentence if the answer leaves the work to autograd, which inference mode rules out."""
     case = attention_backward.cases[0]
     inputs = attention_backward.inputs(case, case.generator())
-    if answer.run(inputs, Called(autograd="inference")).raised is None:
+    if answer.run(inputs, PlainCall(autograd="inference")).raised is None:
         return ""
     return (
         "The numbers are right, but autograd computed them. Here the formulas have to: dV, dP, "

@@ -19,7 +19,7 @@ from flashlearn.lessons.shared import example, quantities
 from flashlearn.lessons.shared.matrix_layouts import lay_out
 from flashlearn.machine import device
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Called, Observed
+from flashlearn.running.run_modes import Observed, PlainCall
 
 # ---------------------------------------------------------------- tiled_matmul
 
@@ -189,7 +189,7 @@ def traffic_review(answer: Answer, earlier: Earlier) -> str:
         if found is None:
             continue
         counted, sizes = found
-        predicted = answer.run(sizes, Called()).completed().returned
+        predicted = answer.run(sizes, PlainCall()).completed().returned
         if predicted != counted:
             shape = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             return (
@@ -302,7 +302,7 @@ def budget_review(answer: Answer, earlier: Earlier) -> str:
             numbers = (*shape, 2, buffers_of(made, stages), warps, made.registers)
             given = (*map(sp.Integer, numbers), gpu)
             named = dict(zip((*BUDGET_ARGUMENTS, "gpu"), given, strict=True))
-            predicted = answer.run(named, Called()).completed().returned
+            predicted = answer.run(named, PlainCall()).completed().returned
             if _agree(block_budget(*given), made, warps, gpu) and not _agree(predicted, made, warps, gpu):
                 return (
                     f"For {'×'.join(map(str, shape))} in fp16 with {warps} warps on an {gpu.name} the "

@@ -18,7 +18,7 @@ from flashlearn.lessons.lesson_10_clinic import mutants
 from flashlearn.lessons.lesson_10_clinic.mutants import BLOCK, DEFENDANTS, Trial
 from flashlearn.outcome import Finding
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Called
+from flashlearn.running.run_modes import PlainCall
 
 OVERFLOWS = 88.0
 """exp of more is infinite in fp32."""
@@ -229,5 +229,5 @@ def _trials(answer: Answer) -> list[Trial]:
     """The learner's suite once more, for its trials."""
     first = mutants.draw(32, 32)
     given = dict(zip(("q", "k", "v", "do", "alpha"), first[:5], strict=True))
-    suite = answer.run(given, Called()).completed().returned
+    suite = answer.run(given, PlainCall()).completed().returned
     return [] if isinstance(suite, Tensor) else mutants.checked(suite)

@@ -10,7 +10,7 @@ from flashlearn.classroom.sandbox.confined import Confined
 from flashlearn.classroom.sandbox.inside import Piece, Wanted
 from flashlearn.classroom.sandbox.keeping import Keeper
 from flashlearn.lessons import lessons
-from flashlearn.running.run_modes import Called
+from flashlearn.running.run_modes import PlainCall
 
 STANDING = layers.standing()
 FEWER = (
@@ -47,7 +47,7 @@ def test_fewer_walls_hold_too(without: tuple[str, ...]):
     with Keeper(walls) as keeper, keeper.room() as room, Confined(room) as child:
         assert child.run_cells([Piece(1, TRIES)], {}) == []
         assert child.load(Wanted("twice", "torch"))
-        assert child.run({"x": 21}, Called()).returned == (42, ())
+        assert child.run({"x": 21}, PlainCall()).returned == (42, ())
 
 
 @pytest.mark.parametrize("lesson", lessons())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 
-from flashlearn.interpreter.gluon.async_ops import Flights
+from flashlearn.interpreter.gluon.async_ops import AsyncOps
 from flashlearn.interpreter.gluon.barriers import Barrier
 from flashlearn.interpreter.gluon.partitions import BarrierWait, PassedWait
 from flashlearn.interpreter.gluon.shared_memory import SharedView
 from flashlearn.outcome import Place
 
 
-class Meetings(Flights):
+class BarrierOps(AsyncOps):
     """What partitions do with barriers."""
 
     def make(self, view: SharedView, count: int) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.partitions import Partition
-from flashlearn.interpreter.gluon.program_state import Clocked
-from flashlearn.interpreter.gluon.shared_memory import Allocation, SharedView, Touch, leave, meets
+from flashlearn.interpreter.gluon.program_state import ProgramState
+from flashlearn.interpreter.gluon.shared_memory import Allocation, SharedAccess, SharedView, leave, meets
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.outcome import Place
 
@@ -17,7 +17,7 @@ ASYNCHRONOUS = ("wgmma", "tma load", "tma store")
 ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)\s*(?::[^=]*)?=[^=]")
 
 
-class Buffers(Clocked):
+class SharedMemoryOps(ProgramState):
     """Allocations, and the loads and stores of a partition's own."""
 
     def allocate(self, size: int) -> Allocation:
@@ -55,7 +55,7 @@ class Buffers(Clocked):
 
     def _touch(self, view: SharedView, what: str, writes: bool, place: Place | None) -> None:
         me = self.me
-        leave(Touch(what, writes, me.agent, me.tick(), me, place, view))
+        leave(SharedAccess(what, writes, me.agent, me.tick(), me, place, view))
 
     def check(self, view: SharedView, what: str, writes: bool, place: Place | None) -> None:
         """An access is about to begin: what it meets must be over, and what it reads be there."""
@@ -84,7 +84,9 @@ class Buffers(Clocked):
                 index=index, count=count,
             )  # fmt: skip
 
-    def _unordered(self, earlier: Touch, view: SharedView, what: str, writes: bool, place) -> SyncError:
+    def _unordered(
+        self, earlier: SharedAccess, view: SharedView, what: str, writes: bool, place
+    ) -> SyncError:
         """The fault of meeting an access that is not known to be over."""
         me, barrier = self.me, earlier.barrier
         facts = {"what": what, "buffer": view.name, "other": earlier.partition.name, "did": earlier.what}

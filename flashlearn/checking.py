@@ -21,7 +21,7 @@ from flashlearn.judging.cases import run
 from flashlearn.machine import device
 from flashlearn.machine.garbage import young_only
 from flashlearn.machine.threads import one_thread
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, Status, untyped
 from flashlearn.report import Report
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.evidence import Interrupted, Raised
@@ -77,12 +77,12 @@ def _judge(
             return [*outcomes, _interrupted(exercise, error.raised)], None
         except Exception as error:  # a review decides: one that fails has said neither yes nor no
             log_failure(exercise, "review")
-            return [*outcomes, undecided := _undecided(exercise, error)], Finding(
+            return [*outcomes, undecided := _undecided(exercise, error)], untyped(
                 "undecided", {"seen": undecided.message, "case": undecided.case.name}
             )
         if sentence:
             outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
-            return outcomes, Finding("review", {"seen": sentence, "case": exercise.cases[0].name})
+            return outcomes, untyped("review", {"seen": sentence, "case": exercise.cases[0].name})
     with printing.muted():  # the experiments run the kernel again, which has printed what it prints
         return outcomes, attempted(exercise, "explaining", _explained, exercise, outcomes, answer)
 

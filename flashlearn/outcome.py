@@ -6,8 +6,8 @@ import enum
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     import torch
@@ -151,12 +151,12 @@ class Outcome:
         return self.observation.launches if self.observation is not None else self.launched
 
 
-class Said(NamedTuple):
+class Wording(NamedTuple):
     """What a learner reads: what happened, and what to look at or do next.
 
-    `quotes` tells what a case has said itself already, where the sentence says it again: the case by its
-    name, or an output and its misfit. `more` is what the sentence adds to that; None where it says the same
-    in words of its own, and may stand for both.
+    `quotes` is what a case has already said itself, where the sentence repeats it: the case by its name, or
+    an output and its misfit. `more` is what the sentence adds to that; None where it says the same in words
+    of its own, and may replace both.
     """
 
     sentence: str
@@ -165,31 +165,96 @@ class Said(NamedTuple):
     more: str | None = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The diagnosis as data: its kind, what is known of this one, and where it shows.
+class FindingKind:
+    """One kind of finding. Subclasses are frozen dataclasses: their fields are the facts of one finding.
 
-    What is said of it is made from `kind`, `facts` and `parts` by flashlearn.explaining.wording, and nowhere
-    else. `parts` are the findings that it combines: then `kind` says how. `called` are the mistakes' names
-    where the kind's own is none: one mistake may show in several ways. `fits` of `of` cases that are wrong
-    are explained; it is `partial` if it leaves something open and says so.
+    All of them are in flashlearn/explaining/findings. The class attributes below are traits, on which the
+    search for the mistake and the report decide; each is False, or empty, unless a subclass says otherwise.
     """
 
-    kind: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    place: Place | None = None
-    fits: int = 0
-    of: int = 0
+    name: ClassVar[str]
+    """The name of the kind, and of its findings unless `names` says otherwise."""
+
     called: tuple[str, ...] = ()
+    """The names of the mistakes, where they are not the kind's own: a mistake may show in several ways."""
+
     parts: tuple[Finding, ...] = ()
-    partial: bool = False
+    """The findings that this one combines."""
+
+    conclusive: bool = False
+    """It says what was done, and not only what came of it: no edit is looked for that would say more."""
+
+    vague: ClassVar[bool] = False
+    """It says where to look, by what the wrong elements have in common."""
+
+    locates: ClassVar[bool] = False
+    """It says where to look: an edit that makes everything right replaces it."""
+
+    follows: ClassVar[bool] = False
+    """An edit that may be reported after a finding that says what came of the mistake."""
+
+    about_form: ClassVar[bool] = False
+    """It is about outputs that cannot be compared with what is expected."""
+
+    about_input: ClassVar[bool] = False
+    """Its sentence is about an input, and does not name the output."""
+
+    illustrations: ClassVar[tuple[str, ...]] = ()
+    """Fields that illustrate: findings that differ in nothing else say the same."""
+
+    memory_fault: ClassVar[bool] = False
+    """An access out of bounds, or two that race, without the index that is wrong."""
+
+    misplaced: ClassVar[str] = ""
+    """Accesses that go to a wrong place, or do not reach far enough: "all", "stores" or "loads"."""
+
+    knows_lines: ClassVar[bool] = False
+    """It names the lines itself: where the values depart first says nothing more."""
+
+    beyond_cases: ClassVar[bool] = False
+    """Every case passes: something else about the answer is wrong, or could not be decided."""
+
+    adds_to_outcome: ClassVar[bool] = False
+    """It does not explain what was seen in the case, and is reported after that."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the mistakes that it is about, each once."""
         if self.called or not self.parts:
-            return self.called or (self.kind,)
+            return self.called or (self.name,)
         return tuple(dict.fromkeys(name for part in self.parts for name in part.names))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in NO_FACTS}
+
+    def wording(self) -> Wording:
+        """The sentence and the next step."""
+        raise NotImplementedError
+
+
+NO_FACTS = ("parts", "called")
+"""Fields of kinds that are no facts: findings have them by these names."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The diagnosis: its kind with what is known of this one, and where it shows.
+
+    `fits` of `of` wrong cases are explained; it is `partial` if it leaves something open and says so.
+    """
+
+    kind: FindingKind
+    place: Place | None = None
+    fits: int = 0
+    of: int = 0
+    partial: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the mistakes that it is about, each once."""
+        return self.kind.names
 
     @property
     def mistake(self) -> str:
@@ -197,25 +262,83 @@ class Finding:
         return " + ".join(self.names)
 
     @property
-    def said(self) -> Said:
+    def parts(self) -> tuple[Finding, ...]:
+        """The findings that it combines."""
+        return self.kind.parts
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known, by name."""
+        return self.kind.facts
+
+    @property
+    def conclusive(self) -> bool:
+        """True if the mistake is named, and nothing is left open."""
+        return self.kind.conclusive and not self.partial
+
+    @property
+    def wording(self) -> Wording:
         """Its sentence and its next step, as the learner reads them."""
-        (words,) = _words
-        return words(self)
+        return self.kind.wording()
 
     @property
     def sentence(self) -> str:
         """What happened."""
-        return self.said.sentence
+        return self.wording.sentence
 
     @property
     def next_step(self) -> str:
         """What to look at, or to do; empty where there is nothing to add."""
-        return self.said.next_step
+        return self.wording.next_step
 
 
-_words: list[Callable[[Finding], Said]] = []
+@dataclass(frozen=True)
+class StringKind(FindingKind):
+    """A kind that is not a class yet."""
+
+    name: str  # type: ignore[misc]
+    known: Mapping[str, Any] = field(default_factory=dict)
+    called: tuple[str, ...] = ()
+    parts: tuple[Finding, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts by name."""
+        return dict(self.known)
+
+    @property
+    def beyond_cases(self) -> bool:  # type: ignore[override]
+        """See FindingKind."""
+        return self.name in ("review", "undecided")
+
+    def wording(self) -> Wording:
+        """The words of its function."""
+        (words,) = _words
+        return words(self)
 
 
-def words_are_made_by(words: Callable[[Finding], Said]) -> None:
-    """Who puts findings into words: flashlearn.explaining.wording says so when it is imported."""
+def untyped(
+    kind: str,
+    facts: Mapping[str, Any] | None = None,
+    place: Place | None = None,
+    fits: int = 0,
+    of: int = 0,
+    called: tuple[str, ...] = (),
+    parts: tuple[Finding, ...] = (),
+    partial: bool = False,
+) -> Finding:
+    """A finding of a kind that is not a class yet."""
+    return Finding(StringKind(kind, facts or {}, called, parts), place, fits, of, partial)
+
+
+def refacted(finding: Finding, facts: Mapping[str, Any], called: tuple[str, ...] = ()) -> Finding:
+    """A finding of a kind that is not a class yet, with other facts."""
+    return replace(finding, kind=replace(finding.kind, known=facts, called=called))
+
+
+_words: list[Callable[[StringKind], Wording]] = []
+
+
+def words_are_made_by(words: Callable[[StringKind], Wording]) -> None:
+    """Who puts kinds that are not classes yet into words."""
     _words[:] = [words]

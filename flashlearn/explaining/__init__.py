@@ -38,7 +38,7 @@ from flashlearn.explaining.torch_nan_origins import another, first_birth
 from flashlearn.explaining.unwritten_elements import named_where_written, partly_written
 from flashlearn.explaining.weights import weights_finding
 from flashlearn.explaining.wording import said
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, StringKind, untyped
 from flashlearn.running.answer import Answer, answering
 
 LAUNCHERS = ("launcher", "changed input", "returned input", "stale answer")
@@ -81,7 +81,7 @@ def diagnose(
     if worst(outcomes) is not Status.WRONG:
         finding = attempted(exercise, "status", from_status, exercise, outcomes)
         finding = finding and _besides(exercise, finding, outcomes)
-        if finding is not None and finding.kind in ASTRAY and answer is not None:
+        if finding is not None and finding.kind.name in ASTRAY and answer is not None:
             finding = _mended(exercise, finding, outcomes, answer)
     else:
         finding = _of_numbers(exercise, outcomes, answer)
@@ -120,7 +120,7 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     elif _by_nan_alone(exercise, finding, wrong):
         edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes)
         finding = edit if edit is not None and edit.facts.get("edit") not in OF_ABSENCE else finding
-    if finding is None or finding.kind in WHERE:
+    if finding is None or finding.kind.name in WHERE:
         finding = attempted(exercise, "by precision", _by_precision, exercise, outcomes, answer) or finding
     return finding
 
@@ -155,7 +155,7 @@ def _unless_born_elsewhere(
     if not _by_nan_alone(exercise, finding, wrong):
         return finding
     birth = attempted(exercise, "birth of a NaN", nan_born, exercise, wrong, answer)
-    if birth is None or birth.kind != "birth":
+    if birth is None or birth.kind.name != "birth":
         return finding
     case = next(o.case for o in wrong if o.case.name == birth.facts["case"])
     inputs = exercise.inputs(case, case.generator())
@@ -180,9 +180,9 @@ def _mended(
     """The finding with the one edit that mends everything, if there is one."""
     line = finding.place.line if finding is not None and finding.place is not None else None
     astray = _accesses(finding) if finding is not None else ()
-    born = finding is not None and finding.kind == "birth"
+    born = finding is not None and finding.kind.name == "birth"
     edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line, astray, born)
-    if edit is None and finding is not None and finding.kind in ASTRAY:
+    if edit is None and finding is not None and finding.kind.name in ASTRAY:
         two = (exercise, answer, outcomes, line, astray)
         edit = attempted(exercise, "edit and mistake", edit_and_mistake, *two)
     return beside(finding, edit) if edit is not None else finding
@@ -190,7 +190,7 @@ def _mended(
 
 def _accesses(finding: Finding) -> Sequence[str]:
     """The accesses that a finding is about, where it says that they went astray, or not far enough."""
-    kinds = {finding.kind, *(part.kind for part in finding.parts)}
+    kinds = {finding.kind.name, *(part.kind.name for part in finding.parts)}
     if kinds & {"out_of_bounds", "race", "besides"}:
         return (*READS, *WRITES)
     if "never written" in kinds:
@@ -202,23 +202,18 @@ def _with_line(
     exercise: Exercise, finding: Finding | None, outcomes: list[Outcome], answer: Answer
 ) -> Finding | None:
     """The finding with the statement that departs first, where one is sure; or that alone."""
-    if finding is not None and (finding.place is not None or finding.kind == ROUNDED or about_form(finding)):
+    if finding is not None and (
+        finding.place is not None or finding.kind.name == ROUNDED or about_form(finding)
+    ):
         return finding
     departed = attempted(exercise, "first divergence", first_divergence, exercise, answer, outcomes)
     if departed is None or finding is None:
         return departed or finding
     if finding.mistake in VAGUE:
-        return replace(
-            departed, kind="departure and place", facts={}, called=departed.names, parts=(departed, finding)
-        )
-    return replace(
-        finding,
-        kind="with its line",
-        facts={},
-        place=departed.place,
-        called=finding.names,
-        parts=(finding, departed),
-    )
+        both = StringKind("departure and place", called=departed.names, parts=(departed, finding))
+        return replace(departed, kind=both)
+    both = StringKind("with its line", called=finding.names, parts=(finding, departed))
+    return replace(finding, kind=both, place=departed.place)
 
 
 def _launcher(wrong: list[Outcome]) -> Finding | None:
@@ -228,10 +223,10 @@ def _launcher(wrong: list[Outcome]) -> Finding | None:
         untouched = kind == "returned input" and all(_nobody_s(check) for check in outcome.outputs)
         if kind in LAUNCHERS and (untouched or all(check.ok for check in outcome.outputs)):
             alike = next(o for o in wrong if o.fault == outcome.fault)
-            return Finding(kind, {"seen": outcome.message, "case": alike.case.name})
+            return untyped(kind, {"seen": outcome.message, "case": alike.case.name})
     stale = next((o for o in wrong if o.fault[:1] == ("stale answer",)), None)
     if stale is not None and len(wrong) == 1:
-        return Finding("stale answer", {"seen": stale.message, "case": stale.case.name})
+        return untyped("stale answer", {"seen": stale.message, "case": stale.case.name})
     return None
 
 
@@ -257,7 +252,7 @@ def _besides(exercise: Exercise, finding: Finding, outcomes: list[Outcome]) -> F
     if also is None or also.fits < MOSTLY * also.of:
         return finding  # a stray address may well make cases wrong in which it happens to stay inside
     both = (finding, also)
-    return Finding("besides", {}, finding.place, finding.fits, finding.of, parts=both, partial=True)
+    return untyped("besides", {}, finding.place, finding.fits, finding.of, parts=both, partial=True)
 
 
 def _named_besides(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
@@ -302,4 +297,4 @@ def _both(told: dict[str, Finding], clues: dict[str, list[Clue]]) -> Finding:
     if not others and not silent:
         return first
     parts = (first, *others)
-    return Finding("outputs", {"silent": silent}, first.place, first.fits, first.of, (), parts, bool(silent))
+    return untyped("outputs", {"silent": silent}, first.place, first.fits, first.of, (), parts, bool(silent))

@@ -10,7 +10,7 @@ import torch
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.declared_mistakes import named
 from flashlearn.judging.tolerance import largest_error
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, untyped
 
 
 def named_where_exchanged(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
@@ -33,15 +33,15 @@ def _spoilt(outcome: Outcome, turned: Outcome) -> bool:
 
 def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], turned: list[Outcome]) -> Finding | None:
     each = [
-        Finding("outputs exchanged", {"output": a, "other": b, "outputs": exercise.outputs})
+        untyped("outputs exchanged", {"output": a, "other": b, "outputs": exercise.outputs})
         for a, b in (pair, pair[::-1])
     ]
     if all(outcome.status is Status.PASS for outcome in turned):
-        return Finding("outputs", {"silent": ()}, parts=tuple(each))
+        return untyped("outputs", {"silent": ()}, parts=tuple(each))
     told = named(exercise, turned, at_once=False)
-    if told is None or told.kind != "declared" or told.facts["scope"] is not None:
+    if told is None or told.kind.name != "declared" or told.facts["scope"] is not None:
         return None
-    return Finding("at once", {"scope": None}, fits=told.fits, of=told.of, parts=(each[0], told))
+    return untyped("at once", {"scope": None}, fits=told.fits, of=told.of, parts=(each[0], told))
 
 
 def _turned(outcome: Outcome, one: str, other: str) -> Outcome | None:

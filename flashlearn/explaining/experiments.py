@@ -11,7 +11,7 @@ from flashlearn.explaining.comparability import size
 from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
 from flashlearn.interpreter.nan_origin import Birth, Births
 from flashlearn.judging.cases import run_observed
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status, untyped
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed, PlainCall
 
@@ -32,7 +32,7 @@ def nothing_launched(exercise: Exercise, wrong: list[Outcome], answer: Answer) -
     case = wrong[0].case
     if not all(_comes_back(exercise, answer, case, mark) for mark in MARKS):
         return None
-    return Finding("nothing launched", {"case": case.name}, None, len(wrong), len(wrong))
+    return untyped("nothing launched", {"case": case.name}, None, len(wrong), len(wrong))
 
 
 def _comes_back(exercise: Exercise, answer: Answer, case: Case, mark: float) -> bool:
@@ -52,7 +52,7 @@ def undefined_lanes(exercise: Exercise, wrong: list[Outcome], answer: Answer) ->
     for value in FILLERS:
         if _all_pass(exercise, answer, wrong, undefined=value):
             facts = {"tensor": name, "other": value}
-            return Finding("masked load without other", facts, place, len(wrong), len(wrong))
+            return untyped("masked load without other", facts, place, len(wrong), len(wrong))
     return None
 
 
@@ -62,7 +62,7 @@ def fresh_memory(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Fi
     if not wrong or len(suspects) < len(wrong) or not _all_pass(exercise, answer, wrong, fresh=0.0):
         return None
     bad = next((c.name for c in wrong[0].outputs if not c.ok), None)
-    return Finding("uninitialised memory", {"output": bad}, None, len(wrong), len(wrong))
+    return untyped("uninitialised memory", {"output": bad}, None, len(wrong), len(wrong))
 
 
 def _all_pass(exercise: Exercise, answer: Answer, outcomes: list[Outcome], **how: float) -> bool:
@@ -95,7 +95,7 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     place = found[0].place if len(lines) == 1 else None
     if not full and (place := _rounds(exercise, wrong, seen, answer)) is not None:
         facts |= {"lines": (place.line,), "name": _summed(exercise, wrong[0].case, place.line, answer)}
-    return Finding("rounded inside", facts, place, len(wrong), len(wrong), ("precision",))
+    return untyped("rounded inside", facts, place, len(wrong), len(wrong), ("precision",))
 
 
 def _rounds(exercise: Exercise, wrong: list[Outcome], seen: list[Outcome], answer: Answer) -> Place | None:
@@ -208,7 +208,7 @@ def _born_finding(
     }
     if birth.kind in MEMORY:
         facts |= {"tensor": birth.tensor}
-        return Finding(
+        return untyped(
             "undefined numbers", {"what": birth.kind, **facts}, birth.place, cases, cases, (birth.kind,)
         )
     kind, grown = birth.kind, None
@@ -219,4 +219,4 @@ def _born_finding(
             grown = first
     name = "overflow" if kind in ("inf over inf", "overflow") and overflows else kind
     facts |= {"birth": kind, "overflowed": grown is not None, "where": grown.place if grown else None}
-    return Finding("birth", facts, birth.place, cases, cases, (name,))
+    return untyped("birth", facts, birth.place, cases, cases, (name,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flashlearn.exercise import Exercise, Mistake
 from flashlearn.judging.cases import run_observed
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, Status, untyped
 
 SYNCHRONISATION = "synchronisation"
 """What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
@@ -32,11 +32,11 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
                     "next_step": mistake.next_step,
                     "both": of_time,
                 }
-                return Finding("declared fault", facts, outcome.place, fits, fits, (name,))
+                return untyped("declared fault", facts, outcome.place, fits, fits, (name,))
     if status is Status.OUT_OF_BOUNDS:
         seen |= {"astray": _astray(outcome.fault)}
     kind = (outcome.fault[1],) if outcome.fault[:1] == (SYNCHRONISATION,) else ()
-    return Finding(status.name.lower(), seen, outcome.place, called=kind)
+    return untyped(status.name.lower(), seen, outcome.place, called=kind)
 
 
 def _astray(fault: tuple) -> str:

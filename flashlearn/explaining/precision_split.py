@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 
 from flashlearn.explaining.edits.conclusive import settled
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, Status, untyped
 
 SLIGHT = 0.1
 """Errors up to this share of the largest number may come of rounding to half precision."""
@@ -37,11 +37,11 @@ def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Fi
     if first is None:
         return None
     if second is None:
-        return Finding("in fp32", {}, first.place, len(full), len(wrong), first.names, (first,), partial=True)
+        return untyped("in fp32", {}, first.place, len(full), len(wrong), first.names, (first,), partial=True)
     if second.names == first.names:
         return None  # then it would have been told of all cases, if it held
     both = (*first.names, *second.names)
-    return Finding("by precision", {}, first.place, len(wrong), len(wrong), both, (first, second))
+    return untyped("by precision", {}, first.place, len(wrong), len(wrong), both, (first, second))
 
 
 def _slight(outcome: Outcome) -> bool:

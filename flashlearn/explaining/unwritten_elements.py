@@ -10,7 +10,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining.declared_mistakes import named
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import largest_error
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, untyped
 
 
 def partly_written(outcomes: list[Outcome]) -> bool:
@@ -40,7 +40,7 @@ def named_where_written(exercise: Exercise, outcomes: list[Outcome]) -> Finding 
         "total": writers.numel(),
     }
     called = ("never written", *found.names)
-    return Finding(
+    return untyped(
         "partly written", facts, None, found.fits, found.of, called, (found,), partial=found.partial
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from flashlearn.outcome import Finding, Outcome
+from flashlearn.outcome import Finding, Outcome, untyped
 
 LEAST = 1e-4
 """Smaller weights prove nothing in half precision."""
@@ -68,13 +68,13 @@ def leak(w: Weights, outcome: Outcome) -> Finding | None:
     if not bool(leaking[~blind].any()):
         count, keys = int(leaking.any(1).sum()), (j, int(leaking[i].nonzero()[-1]))
         facts = {"case": case, "count": count, "total": len(blind), "first": i, "keys": keys}
-        return Finding("weights of queries that see nothing", facts, called=LEAK)
+        return untyped("weights of queries that see nothing", facts, called=LEAK)
     last = int(w.visible[i].nonzero()[-1]) if bool(w.visible[i].any()) else None
     facts = {"case": case, "pair": (i, j), "last": last}
     block = _diagonal_tiles(w, leaking)
     if block:
-        return Finding("diagonal tiles taken whole", {**facts, "block": block}, called=LEAK)
-    return Finding("future gets weight", {**facts, "pairs": int(leaking.sum())}, called=LEAK)
+        return untyped("diagonal tiles taken whole", {**facts, "block": block}, called=LEAK)
+    return untyped("future gets weight", {**facts, "pairs": int(leaking.sum())}, called=LEAK)
 
 
 def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
@@ -113,14 +113,14 @@ def missing(w: Weights, outcome: Outcome) -> Finding | None:
     told = telling.any(0).nonzero().flatten()
     facts = {"case": case, "loop": w.scans == "keys", "counted": _counted(outcome)}
     if whole and first > 0 and w.tile_at(first) and bool(columns[told][told >= first].all()):
-        return Finding("last keys get no weight", {"first": first, **facts}, called=LAST)
+        return untyped("last keys get no weight", {"first": first, **facts}, called=LAST)
     if whole and w.tile_at(last + 1) and bool(columns[told][told <= last].all()):
-        return Finding("first keys get no weight", {"last": last, **facts}, called=FIRST)
+        return untyped("first keys get no weight", {"last": last, **facts}, called=FIRST)
     rows = missing.any(1)
     if bool((missing == (telling & rows[:, None])).all()):
         return _missing_rows(w, telling, rows, case)
     if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
-        return Finding("diagonal tiles", {"pair": (i, j), "case": case})
+        return untyped("diagonal tiles", {"pair": (i, j), "case": case})
     return None
 
 
@@ -137,10 +137,10 @@ def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Findi
     loop = w.scans == "queries"
     if w.tile_at(first) and bool(rows[told][told >= first].all()):
         facts = {"first": first, "case": case, "loop": loop}
-        return Finding("last queries give no weight", facts, called=LAST)
+        return untyped("last queries give no weight", facts, called=LAST)
     if w.tile_at(last + 1) and bool(rows[told][told <= last].all()):
         facts = {"last": last, "case": case, "loop": loop}
-        return Finding("first queries give no weight", facts, called=FIRST)
+        return untyped("first queries give no weight", facts, called=FIRST)
     return None
 
 
@@ -177,7 +177,7 @@ def rows(w: Weights, outcome: Outcome) -> Finding | None:
         if high - low < slack * high and abs(high - 1) > slack:
             return None  # one factor for everything: the constant's own rule says it better
         facts = {"case": outcome.case.name, "factors": (low, high), "recomputed": w.recomputed}
-        return Finding("rows of P off by a factor", facts, called=("rows do not sum to 1",))
+        return untyped("rows of P off by a factor", facts, called=("rows do not sum to 1",))
     return _tiles_of_rows(w, ratio, telling, slack, outcome)
 
 
@@ -201,8 +201,8 @@ def _tiles_of_rows(
             continue
         facts = {"block": size, "case": outcome.case.name}
         if _counted_twice(parts, slack):
-            return Finding("tiles counted twice", facts)
-        return Finding("not rescaled", facts) if _grows_with_the_maximum(w, ratio, telling, size) else None
+            return untyped("tiles counted twice", facts)
+        return untyped("not rescaled", facts) if _grows_with_the_maximum(w, ratio, telling, size) else None
     return None
 
 
@@ -253,11 +253,11 @@ def scaled(w: Weights, outcome: Outcome) -> Finding | None:
         return None
     facts = {"case": outcome.case.name, "factor": slope, "meaning": _meaning(slope, outcome)}
     if _is_power(w, slope):
-        return Finding("P to a power", {**facts, "recomputed": w.recomputed}, called=("constant factor",))
+        return untyped("P to a power", {**facts, "recomputed": w.recomputed}, called=("constant factor",))
     seen = w.visible.any(1)
     if bool(((w.got[seen].sum(1) - 1).abs() < 0.02 + 50 * w.noise).all()):
-        return Finding("scores times a number", facts, called=("constant factor",))
-    return Finding("exponent times a number", facts, called=("constant factor",))
+        return untyped("scores times a number", facts, called=("constant factor",))
+    return untyped("exponent times a number", facts, called=("constant factor",))
 
 
 def _is_power(w: Weights, power: float) -> bool:

@@ -197,7 +197,7 @@ def _unsaid(sentence: str, about: tuple, said: set[tuple]) -> str:
 
 def _told_above(report: Report) -> set[tuple]:
     """What the cases of which the headline speaks have said themselves."""
-    quoted = report.finding.said.quotes if report.finding is not None else ""
+    quoted = report.finding.wording.quotes if report.finding is not None else ""
     spoken = [o for o in (principal(report), *report.outcomes) if o is not None]
     chosen = [o for i, o in enumerate(spoken) if i == 0 or o.case.name == quoted]
     return {about for outcome in chosen for about in _says(report, outcome)}

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def two_voices(finding: Finding, outcome: Outcome | None) -> tuple[str, str]:
     """The explanation, and what was seen, where the explanation is more than what was seen."""
-    said, seen = finding.said, shortened(outcome.message) if outcome else ""
+    said, seen = finding.wording, shortened(outcome.message) if outcome else ""
     quoted = outcome is not None and said.quotes in (outcome.case.name, _misfit(outcome))
     if not seen or not quoted or said.more is None:
         return said.sentence, "" if quoted else seen
-    if finding.kind == "besides":
+    if finding.kind.name == "besides":
         return seen, said.more  # no explanation of what was seen: it comes after it
     return (said.more, seen) if said.more else (seen, "")
 
@@ -40,7 +40,7 @@ def in_full(message: str) -> str:
 def support(report: Report, outcome: Outcome | None) -> str:
     """Which case this is about, how many pass, and how well the explanation fits."""
     total, passed = len(report.outcomes), sum(o.status is Status.PASS for o in report.outcomes)
-    if outcome is None or (report.finding is not None and report.finding.kind in ("review", "undecided")):
+    if outcome is None or (report.finding is not None and report.finding.kind.beyond_cases):
         return ""
     if total == 1:
         sizes = "" if report.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)

@@ -124,7 +124,7 @@ def _caution(caution: Caution) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
-        "kind": finding.kind,
+        "kind": finding.kind.name,
         "mistake": finding.mistake,
         "sentence": finding.sentence,
         "next_step": finding.next_step,

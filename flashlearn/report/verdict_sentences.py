@@ -54,7 +54,7 @@ def principal(report: Report) -> Outcome | None:
 
 def ran(report: Report) -> tuple[Outcome, ...]:
     """The outcomes that are cases. A review's complaint is the last one, after all of them, and is none."""
-    reviewed = report.finding is not None and report.finding.kind in ("review", "undecided")
+    reviewed = report.finding is not None and report.finding.kind.beyond_cases
     return report.outcomes[:-1] if reviewed else report.outcomes
 
 

@@ -22,7 +22,7 @@ def fills_with(value):
 
 
 def test_memory_that_nobody_writes_is_told_as_a_launch_that_is_missing():
-    assert check(ADD, returns_fresh_memory).finding.kind == "nothing launched"
+    assert check(ADD, returns_fresh_memory).finding.kind.name == "nothing launched"
 
 
 def test_an_answer_whose_number_happens_to_be_a_mark_is_not_fresh_memory():
@@ -58,7 +58,7 @@ def bias_gradient(half):
 
 def test_a_sum_kept_in_half_precision_is_told_by_its_name_and_line():
     report = check("bias_gradient", bias_gradient(half=True))
-    assert report.finding.kind == "rounded inside"
+    assert report.finding.kind.name == "rounded inside"
     assert "total +=" in report.finding.place.text
     assert "`total` is kept in half precision" in str(report)
 

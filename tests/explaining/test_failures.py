@@ -22,7 +22,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining import PLACES, SURE
 from flashlearn.explaining import failures as failures_of
 from flashlearn.lessons import find
-from flashlearn.outcome import Finding, Status
+from flashlearn.outcome import Status, untyped
 from flashlearn.report import Report
 
 
@@ -127,9 +127,9 @@ def test_the_other_stages_go_on(monkeypatch):
 
 
 def test_a_finding_that_cannot_be_put_into_words_is_told_by_its_parts_or_not_at_all():
-    nonsense, sign = Finding("no such kind"), Finding("sign", {"output": "m"})
+    nonsense, sign = untyped("no such kind"), untyped("sign", {"output": "m"})
     assert explaining.sayable(ROW_SUM, nonsense) is None
-    assert explaining.sayable(ROW_SUM, replace(nonsense, parts=(nonsense, sign))) == sign
+    assert explaining.sayable(ROW_SUM, untyped("no such kind", parts=(nonsense, sign))) == sign
     assert failures.kept()[-1].stage == "words"
 
 

@@ -16,16 +16,16 @@ from flashlearn.interpreter.access import _where
 from flashlearn.interpreter.shadow import View
 from flashlearn.judging.returned import wrong_sentence
 from flashlearn.lessons import find
-from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status, untyped
 
 
 def sentence(*told: Finding) -> str:
     """What is said of several outputs."""
-    return Finding("outputs", {"silent": ()}, parts=told).sentence
+    return untyped("outputs", {"silent": ()}, parts=told).sentence
 
 
 def factor(output: str, factor: float) -> Finding:
-    return Finding("constant factor", {"output": output, "factor": factor})
+    return untyped("constant factor", {"output": output, "factor": factor})
 
 
 def test_a_sentence_that_holds_for_two_outputs_is_said_once():
@@ -45,7 +45,7 @@ def test_figures_that_read_alike_are_the_same_to_a_reader():
 def test_what_was_never_read_is_listed_once_for_two_outputs():
     q, v = Unread("q", 0, 16, 55, 56, 640), Unread("v", 0, 16, 55, 56, 640)
     told = [
-        Finding("never read", {"output": output, "example": Example("c", unread)})
+        untyped("never read", {"output": output, "example": Example("c", unread)})
         for output, unread in (("o", (q, v)), ("lse", (q,)))
     ]
     assert sentence(*told).endswith("Never read in case c: q[16:], v[16:]. The same holds for lse.")
@@ -53,7 +53,7 @@ def test_what_was_never_read_is_listed_once_for_two_outputs():
 
 def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():
     q, k, again = (
-        Finding("some heads never read", {"output": output, "tensor": tensor})
+        untyped("some heads never read", {"output": output, "tensor": tensor})
         for output, tensor in (("o", "q"), ("lse", "k"), ("m", "k"))
     )
     assert sentence(q, k, again) == "q is read for some heads only. k is read for some heads only."
@@ -63,7 +63,7 @@ def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():
 def test_a_number_that_has_a_name_is_the_same_however_exactly_it_was_found():
     meaning = Meaning("alpha")
     told = [
-        Finding("constant factor", {"output": output, "factor": number, "meaning": meaning})
+        untyped("constant factor", {"output": output, "factor": number, "meaning": meaning})
         for output, number in (("dk", 0.125), ("dv", 0.1251))
     ]
     assert sentence(*told).endswith("The same holds for dv.")
@@ -71,7 +71,7 @@ def test_a_number_that_has_a_name_is_the_same_however_exactly_it_was_found():
 
 def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
     told = [
-        Finding(
+        untyped(
             "shape",
             {"output": o, "misfit": Misfit("shape", (1, 2), (4, 2)), "case": case, "outputs": ("dq", "dk")},
         )
@@ -81,7 +81,7 @@ def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
 
 
 def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
-    told = Finding("outputs", {"silent": ("lse",)}, parts=(factor("o", 2.0),)).sentence
+    told = untyped("outputs", {"silent": ("lse",)}, parts=(factor("o", 2.0),)).sentence
     assert told.endswith("everywhere. lse is wrong too; this alone does not explain it.")
 
 

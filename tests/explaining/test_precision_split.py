@@ -4,7 +4,7 @@ import torch
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.precision_split import by_precision
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Outcome, OutputCheck, Status, untyped
 
 
 def off_by(error):
@@ -28,9 +28,9 @@ def knows(**by_case):
     return explain
 
 
-SIGN = Finding("sign", {"output": "o"}, fits=1, of=1)
-ROUNDED = Finding("rounded inside", {"cases": 1}, fits=1, of=1)
-VAGUE = Finding("some programs", {}, fits=1, of=1)
+SIGN = untyped("sign", {"output": "o"}, fits=1, of=1)
+ROUNDED = untyped("rounded inside", {"cases": 1}, fits=1, of=1)
+VAGUE = untyped("some programs", {}, fits=1, of=1)
 
 
 def test_each_precision_may_have_a_mistake_of_its_own():
@@ -44,7 +44,7 @@ def test_what_explains_fp32_alone_is_told_with_how_many_cases_it_fits():
 
 
 def test_an_edit_is_sought_for_fp32_where_half_precision_is_explained():
-    edit = Finding("one edit", {}, fits=1, of=1)
+    edit = untyped("one edit", {}, fits=1, of=1)
     assert by_precision([RIGHT, FULL, HALF], knows(half=ROUNDED), knows(full=edit)).parts == (edit, ROUNDED)
     assert by_precision([RIGHT, FULL, HALF], knows(), knows(full=edit)) is None
 

@@ -19,7 +19,7 @@ from flashlearn.judging.cases import run
 from flashlearn.judging.symbolic.clauses import CLAUSES
 from flashlearn.kernels import softmax
 from flashlearn.lessons import find
-from flashlearn.outcome import Finding, Outcome, Place, Status
+from flashlearn.outcome import Outcome, Place, Status, untyped
 
 PACKAGE = Path(flashlearn.__file__).parent
 NAMING = ("patterns.py",)
@@ -32,7 +32,11 @@ def findings() -> Iterator[tuple[str, ast.Call]]:
     """Every call that makes a finding (or changes one's kind), and where it stands."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Finding", "rule"):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "untyped",
+                "StringKind",
+                "rule",
+            ):
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
 
 
@@ -64,7 +68,7 @@ def test_every_kind_that_has_words_is_made():
 @pytest.mark.parametrize("status", [s for s in Status if s not in (Status.WRONG, Status.PASS)])
 def test_every_status_that_ends_a_check_has_words(status):
     facts = {"astray": "mask"} if status is Status.OUT_OF_BOUNDS else {}
-    said = wording.said(Finding(status.name.lower(), {"seen": "It stopped.", "case": "odd", **facts}))
+    said = wording.said(untyped(status.name.lower(), {"seen": "It stopped.", "case": "odd", **facts}))
     assert (said.sentence, said.quotes) == ("It stopped.", "odd")
 
 
@@ -121,13 +125,13 @@ def test_what_finds_mistakes_reads_no_sentence_of_a_finding(path):
 
 
 FOUND = (
-    Finding("constant factor", {"output": "dq", "factor": 2.0, "meaning": rules.factors.Meaning("2")}),
-    Finding("shape", {"output": "o", "misfit": None, "case": "a", "outputs": ("o",)}, Place("f", 3, "x")),
-    Finding("besides", {}, fits=1, of=2, parts=(Finding("race", {"seen": "Two."}), Finding("sign"))),
+    untyped("constant factor", {"output": "dq", "factor": 2.0, "meaning": rules.factors.Meaning("2")}),
+    untyped("shape", {"output": "o", "misfit": None, "case": "a", "outputs": ("o",)}, Place("f", 3, "x")),
+    untyped("besides", {}, fits=1, of=2, parts=(untyped("race", {"seen": "Two."}), untyped("sign"))),
 )
 
 
-@pytest.mark.parametrize("finding", FOUND, ids=lambda finding: finding.kind)
+@pytest.mark.parametrize("finding", FOUND, ids=lambda finding: finding.kind.name)
 def test_a_finding_survives_pickling(finding):
     assert pickle.loads(pickle.dumps(finding)) == finding
 
@@ -151,9 +155,13 @@ def test_the_finding_and_the_outcomes_of_a_check_survive_pickling():
 
 
 def test_names_of_what_is_combined_are_said_once_each():
-    parts = (Finding("sign", {"output": "dq"}), Finding("sign", {"output": "dk"}), Finding("transposed"))
-    assert Finding("outputs", parts=parts).mistake == "sign + transposed"
-    assert Finding("with its line", parts=parts, called=("sign",)).mistake == "sign"
+    parts = (
+        untyped("sign", {"output": "dq"}),
+        untyped("sign", {"output": "dk"}),
+        untyped("transposed"),
+    )
+    assert untyped("outputs", parts=parts).mistake == "sign + transposed"
+    assert untyped("with its line", parts=parts, called=("sign",)).mistake == "sign"
 
 
 def test_the_same_kind_is_not_put_into_words_twice():

@@ -25,7 +25,7 @@ from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.machine.ceilings import Ceilings
 from flashlearn.machine.stopwatch import Measured
-from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status
+from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status, refacted, untyped
 from flashlearn.report import (
     Report,
     cases,
@@ -174,13 +174,13 @@ def test_cases_that_need_a_gpu_do_not_spoil_a_pass_and_are_named():
 
 def explained(name: str, sentence: str, next_step: str = "", **more) -> Finding:
     """A finding in an exercise's own words."""
-    return Finding("explained", {"sentence": sentence, "next_step": next_step}, called=(name,), **more)
+    return untyped("explained", {"sentence": sentence, "next_step": next_step}, called=(name,), **more)
 
 
 @pytest.fixture
 def odd_kind(monkeypatch) -> str:
     """A kind of finding whose facts may be anything."""
-    monkeypatch.setitem(wording.KINDS, "odd", lambda **_: wording.Said("Something."))
+    monkeypatch.setitem(wording.KINDS, "odd", lambda **_: wording.Wording("Something."))
     return "odd"
 
 
@@ -196,8 +196,8 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
 
 def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
-    fault = Finding("out_of_bounds", {"seen": seen, "case": ROWS.name, "astray": "mask"})
-    both = Finding("besides", parts=(fault, explained("no alpha", "Alpha is missing.")))
+    fault = untyped("out_of_bounds", {"seen": seen, "case": ROWS.name, "astray": "mask"})
+    both = untyped("besides", parts=(fault, explained("no alpha", "Alpha is missing.")))
     besides = "Besides, the cases that do run are wrong: Alpha is missing."
     assert evidence.two_voices(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
@@ -207,7 +207,7 @@ def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():
     seen = "Program (0, 0, 0) reads x[5]."
     outcome = Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)
     declared = {"seen": seen, "case": ROWS.name, "sentence": "There is no mask.", "next_step": ""}
-    report = Report(exercise(), (outcome,), Finding("declared fault", declared, called=("no mask",)))
+    report = Report(exercise(), (outcome,), untyped("declared fault", declared, called=("no mask",)))
     assert str(report).count(seen) == 1
     assert "There is no mask." in str(report)
 
@@ -218,7 +218,7 @@ def test_a_wrong_shape_is_said_once_and_beside_another_sentence_in_full(fault):
     check = OutputCheck("p", False, problem="p has the wrong shape", misfit=misfit)
     outcome = Outcome(ROWS, Status.WRONG, "What the case says.", outputs=(check,), fault=fault)
     facts = {"output": "p", "misfit": misfit, "case": "another", "outputs": ("p",)}
-    _, seen = evidence.two_voices(Finding("shape", facts), outcome)
+    _, seen = evidence.two_voices(untyped("shape", facts), outcome)
     assert seen == ("What the case says." if fault else "")
 
 
@@ -646,7 +646,7 @@ def test_a_report_goes_through_json_and_back(odd_kind):
         outputs=(wrong(torch.full((7, 37), float("nan")), torch.zeros(7, 37)),),
         observation=observation(),
     )
-    finding = Finding(odd_kind, {"factor": torch.tensor(2.0), "where": torch.ones(3), "others": (2, {3})})
+    finding = untyped(odd_kind, {"factor": torch.tensor(2.0), "where": torch.ones(3), "others": (2, {3})})
     timing = Timing("n", False, predictions={"H100": 1e-5})
     report = Report(exercise(), (outcome,), finding, timing, done(*budgets()))
     record = report.to_dict()
@@ -750,11 +750,11 @@ def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
 
 def test_a_share_that_the_sentence_tells_is_not_told_again():
     facts = {"sentence": "A mask is missing.", "next_step": "", "scope": Scope("part", share=(2, 3))}
-    told = Finding("declared", facts, fits=2, of=3, called=("m",), partial=True)
+    told = untyped("declared", facts, fits=2, of=3, called=("m",), partial=True)
     assert "2 of the 3 wrong cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
     assert "fits" not in verdict.evidence(Report(exercise(), outcomes, told)).support
-    silent = replace(told, facts={**facts, "scope": None})
+    silent = refacted(told, {**facts, "scope": None}, ("m",))
     assert "fits 2 of the 3 wrong cases" in verdict.evidence(Report(exercise(), outcomes, silent)).support
 
 
@@ -768,7 +768,7 @@ def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
 
 def test_dataclasses_in_a_findings_facts_become_plain_data(odd_kind):
     facts = {"unread": [Place("cell.py", 3, "x"), units], "check": OutputCheck("p", True)}
-    finding = Finding(odd_kind, facts)
+    finding = untyped(odd_kind, facts)
     record = replace(report_of(Status.WRONG), finding=finding).to_dict()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert record["finding"]["facts"]["check"]["name"] == "p"

@@ -18,7 +18,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining.divergence.facts import facts_of, facts_of_padding
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.search import first_departure
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, Status, untyped
 from flashlearn.running.answer import Answer, answering
 
 BUDGET = 0.6  # seconds of this thread's own time
@@ -43,9 +43,9 @@ def first_divergence(
         found = first_departure(replay, quantities)
         if found is not None and found.padded is not None:
             place = found.padded.event.place
-            return Finding("padding counts", facts_of_padding(found), place, called=("first divergence",))
+            return untyped("padding counts", facts_of_padding(found), place, called=("first divergence",))
         if found is not None:
-            return Finding("first divergence", facts_of(found, quantities), found.reading.event.place)
+            return untyped("first divergence", facts_of(found, quantities), found.reading.event.place)
     return None
 
 

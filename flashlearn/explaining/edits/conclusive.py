@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.rules import VAGUE
-from flashlearn.outcome import Finding
+from flashlearn.outcome import Finding, untyped
 
 SETTLED = frozenset(
     {
@@ -37,21 +37,21 @@ def settled(finding: Finding | None) -> bool:
     """True if the mistake is named: nothing is left open, in none of its parts."""
     if finding is None or finding.partial:
         return False
-    if finding.kind == "with its line":
+    if finding.kind.name == "with its line":
         return settled(finding.parts[0])
-    if finding.kind in ("each output", "outputs"):
+    if finding.kind.name in ("each output", "outputs"):
         return all(map(settled, finding.parts))
-    return finding.kind in SETTLED
+    return finding.kind.name in SETTLED
 
 
 def beside(finding: Finding | None, edit: Finding) -> Finding:
     """The edit alone, or after a finding that says what came of the mistake."""
-    if finding is not None and finding.kind == "besides":
+    if finding is not None and finding.kind.name == "besides":
         return beside(finding.parts[0], edit)
-    if finding is None or finding.partial or edit.kind not in AFTER:
+    if finding is None or finding.partial or edit.kind.name not in AFTER:
         return edit
-    if finding.kind == "with its line":
+    if finding.kind.name == "with its line":
         return beside(finding.parts[0], edit)
-    if finding.kind in WHERE or any(part.kind in WHERE for part in finding.parts):
+    if finding.kind.name in WHERE or any(part.kind.name in WHERE for part in finding.parts):
         return edit
-    return Finding("and one edit", {}, edit.place, edit.fits, edit.of, finding.names, (finding, edit))
+    return untyped("and one edit", {}, edit.place, edit.fits, edit.of, finding.names, (finding, edit))

@@ -15,7 +15,7 @@ from flashlearn.explaining.edits.address_slice import lines_concerned, lines_fee
 from flashlearn.explaining.edits.output_slice import suspects
 from flashlearn.explaining.edits.ranking import ordered
 from flashlearn.explaining.edits.verification import Formulas, Numbers, cost
-from flashlearn.outcome import Finding, Outcome, Place
+from flashlearn.outcome import Finding, Outcome, Place, untyped
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
@@ -90,7 +90,7 @@ def one_edit(
     if len(alone) < max(2, len(trial.bad)):
         return two_edits(trial, found, halves, outcomes, hints)
     parts = tuple(told(trial.wrong, found[i], edit, name) for name, i, edit in alone)
-    return Finding("each output", parts=parts, fits=len(trial.wrong), of=len(trial.wrong))
+    return untyped("each output", parts=parts, fits=len(trial.wrong), of=len(trial.wrong))
 
 
 class Half(NamedTuple):
@@ -131,7 +131,7 @@ def two_edits(
         if trial.mended(i, edit.applied(texts[i])) == trial.bad:
             parts = (told(wrong, section, best.edit), told(wrong, found[i], edit))
             facts = {"reached": best.reached, "cases": len(wrong)}
-            return Finding("two edits", facts, parts[0].place, len(wrong), len(wrong), ("one edit",), parts)
+            return untyped("two edits", facts, parts[0].place, len(wrong), len(wrong), ("one edit",), parts)
     return None
 
 
@@ -141,4 +141,4 @@ def told(wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "
     also = tuple(section.line + one - 1 for one in edit.also)
     facts = {"edit": edit.kind, "line": line, "old": edit.old, "new": edit.new, "cases": count, "also": also}
     place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
-    return Finding("one edit", {**facts, "output": output}, place, count, count)
+    return untyped("one edit", {**facts, "output": output}, place, count, count)

@@ -17,7 +17,7 @@ from flashlearn.explaining.edits.name_families import POINTER
 from flashlearn.explaining.edits.ranking import ordered
 from flashlearn.explaining.edits.search import told
 from flashlearn.explaining.edits.verification import Numbers
-from flashlearn.outcome import Finding, Outcome
+from flashlearn.outcome import Finding, Outcome, untyped
 from flashlearn.running.answer import Answer
 from flashlearn.running.edited import Section
 
@@ -105,4 +105,4 @@ def _second_edit(
 
 
 def _both(edit: Finding, mistake: Finding, count: int) -> Finding:
-    return Finding("edit and mistake", {}, edit.place, count, count, mistake.names, (edit, mistake))
+    return untyped("edit and mistake", {}, edit.place, count, count, mistake.names, (edit, mistake))

@@ -102,4 +102,4 @@ def _holds(rule: Rule, clues: Sequence[Clue]) -> list[tuple[Clue, Finding]]:
 def about_form(finding: Finding) -> bool:
     """True for a finding about outputs that cannot be compared, and about nothing else."""
     kinds = {rule.kind for rule in RULES if rule.form}
-    return all(part.kind in kinds for part in finding.parts or (finding,))
+    return all(part.kind.name in kinds for part in finding.parts or (finding,))

@@ -12,7 +12,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.explaining.comparability import is_faint
-from flashlearn.outcome import Finding, Outcome, OutputCheck
+from flashlearn.outcome import Finding, Outcome, OutputCheck, untyped
 
 SILENT = object()
 """What a rule answers where it could not tell, whether it holds or not: too few numbers, say."""
@@ -106,7 +106,7 @@ class Rule:
         seen = self.look(clue)
         if seen is None and is_faint(clue.check):
             return SILENT  # rounding speaks there, neither for the rule nor against it
-        return Finding(self.kind, seen) if isinstance(seen, dict) else seen
+        return untyped(self.kind, seen) if isinstance(seen, dict) else seen
 
 
 def rule(kind: str, **how: Any) -> Callable[[Callable[[Clue], Seen]], Rule]:

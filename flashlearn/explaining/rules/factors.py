@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flashlearn.explaining.rules.clue import Clue
-from flashlearn.outcome import Finding
+from flashlearn.outcome import Finding, refacted
 
 CONSTANTS = {"ln 2 = 0.693": math.log(2), "log2 e = 1.443": 1 / math.log(2), "2": 2.0, "1/2": 0.5, "−1": -1.0}
 CLOSE = 2e-3
@@ -44,7 +44,7 @@ def _with_meaning(
     more: dict[str, Any] = {"meaning": meaning_of(clues, values)}
     if more["meaning"] is None and not all(math.isclose(v, values[0], rel_tol=CLOSE) for v in values):
         more["span"] = (min(values), max(values))
-    return replace(findings[0], facts={**findings[0].facts, **more})
+    return refacted(findings[0], {**findings[0].facts, **more})
 
 
 def _meaning(clues: Sequence[Clue], values: Sequence[float]) -> Meaning | None:

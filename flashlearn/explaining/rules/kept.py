@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 
 from flashlearn.explaining.rules.clue import SILENT, Clue, Seen, near, rule
 from flashlearn.judging.tolerance import convert
-from flashlearn.outcome import Finding
+from flashlearn.outcome import Finding, refacted
 from flashlearn.running.plain_data import as_tuple
 
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -27,7 +26,7 @@ def agreed(clues: Sequence[Clue], findings: Sequence[Finding]) -> Finding | None
         return None
     facts = {key: value for key, value in findings[0].facts.items() if key != "readings"}
     left_out = findings[0].facts["readings"][name]
-    return replace(findings[0], facts={**facts, "part": name, "left_out": left_out}, called=(name,))
+    return refacted(findings[0], {**facts, "part": name, "left_out": left_out}, (name,))
 
 
 @rule("kept part", agree=agreed)

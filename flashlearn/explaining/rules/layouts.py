@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 
 from flashlearn.explaining.rules.clue import SILENT, Clue, Seen, near, rule
-from flashlearn.outcome import Finding
+from flashlearn.outcome import Finding, refacted
 
 
 def agreed(clues: Sequence[Clue], findings: Sequence[Finding]) -> Finding | None:
@@ -20,7 +19,7 @@ def agreed(clues: Sequence[Clue], findings: Sequence[Finding]) -> Finding | None
     tensor = output[1:] if output[1:] in common else min(common)
     own = f"strides of {tensor} used for {output}"
     called = (own,) if own in clues[0].exercise.explained.mistakes else ()
-    return replace(findings[0], facts={"output": output, "tensor": tensor}, called=called)
+    return refacted(findings[0], {"output": output, "tensor": tensor}, called)
 
 
 @rule("stored with other strides", agree=agreed)

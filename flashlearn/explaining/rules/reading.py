@@ -9,7 +9,7 @@ import torch
 
 from flashlearn.explaining.rules.clue import SILENT, Clue, Facts, Seen, near, rule
 from flashlearn.judging.tolerance import convert
-from flashlearn.outcome import Finding
+from flashlearn.outcome import Finding, untyped
 from flashlearn.running.plain_data import as_tuple
 
 LEADING = 2
@@ -92,13 +92,13 @@ def _told(name: str, parts: list[Unread], clues: Sequence[Clue], all_names: set[
     example = Example(clues[0].outcome.case.name, (parts[0],))
     facts = {"output": clues[0].name, "tensor": name, "example": example}
     if all(p.axis == HEADS for p in parts):
-        return Finding("some heads never read", facts, called=("permuted heads",))
+        return untyped("some heads never read", facts, called=("permuted heads",))
     if any(p.axis < 0 for p in parts):
         return None
     if all(p.last == p.length - 1 for p in parts):
         return _suffix(facts, parts, clues, all_names)
     if all(p.first == 0 for p in parts):
-        return Finding("first part never read", facts, called=("first tile missing",))
+        return untyped("first part never read", facts, called=("first tile missing",))
     return None
 
 
@@ -108,7 +108,7 @@ def _suffix(facts: Facts, parts: list[Unread], clues: Sequence[Clue], all_names:
     if other:
         ends = (f"loop over {other}", "loop end without S_k − S_q")
         called = (*(n for n in declared if n in ends), "last tile missing")[:1]
-        return Finding("read up to another length", {**facts, "length": other}, called=called)
+        return untyped("read up to another length", {**facts, "length": other}, called=called)
     tile = max(p.first for p in parts)
     stays = all(p.first in (0, tile) for p in parts) and tile and not tile & (tile - 1)
     if stays and any(p.length - p.first > tile for p in parts):
@@ -117,8 +117,8 @@ def _suffix(facts: Facts, parts: list[Unread], clues: Sequence[Clue], all_names:
         own = (f"{_symbol(name)}'s pointer is not advanced",) if alone else ()
         called = (*(n for n in (*own, *FIRST_TILE) if n in declared), "only the first tile")[:1]
         more = {"tile": tile, "longest": longest, "alone": alone}
-        return Finding("only first tile read", {**facts, **more}, called=called)
-    return Finding("end never read", facts, called=("last tile missing",))
+        return untyped("only first tile read", {**facts, **more}, called=called)
+    return untyped("end never read", facts, called=("last tile missing",))
 
 
 def _symbol(name: str) -> str:

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.explaining.symbolic.predictions import Fits
-from flashlearn.outcome import Finding
+from flashlearn.outcome import Finding, untyped
 
 
 def outputs_exchanged(fits: Fits) -> Finding | None:
@@ -23,7 +23,7 @@ def outputs_exchanged(fits: Fits) -> Finding | None:
         crossed = ((first.expected, second.got), (second.expected, first.got))
         if not all(fits.equal(e, g, outcome) for e, g in crossed):
             return None
-    return Finding("swapped", {"outputs": outputs})
+    return untyped("swapped", {"outputs": outputs})
 
 
 def arguments_exchanged(fits: Fits) -> Finding | None:
@@ -32,7 +32,7 @@ def arguments_exchanged(fits: Fits) -> Finding | None:
     if len(found) != 1:
         return None
     count = len(fits.outcomes)
-    return Finding("arguments exchanged", {"arguments": found[0]}, None, count, count)
+    return untyped("arguments exchanged", {"arguments": found[0]}, None, count, count)
 
 
 def _exchanged(fits: Fits, one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from flashlearn.explaining.symbolic.factor_meaning import Seen, common, of_a_fac
 from flashlearn.explaining.symbolic.predictions import FITTING_SECONDS, Fits, declared, pair
 from flashlearn.judging.symbolic.judging import Verdict, equal, judge
 from flashlearn.judging.symbolic.patterns import Pattern
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, refacted, untyped
 
 ENOUGH_CASES = 2
 """Wrong cases that a mistake must explain to be named beside a crash in the others."""
@@ -47,9 +47,9 @@ def _besides(table: Fits, outcomes: Sequence[Outcome]) -> Finding | None:
     if len(fitting) != 1:
         return None
     first = crashed[0]
-    fault = Finding("crashed", {"seen": first.message, "case": first.case.name}, first.place)
+    fault = untyped("crashed", {"seen": first.message, "case": first.case.name}, first.place)
     parts = (fault, declared(table.exercise, fitting[0], len(table.outcomes)))
-    return Finding("besides", {}, first.place, len(wrong), len(wrong), parts=parts, partial=True)
+    return untyped("besides", {}, first.place, len(wrong), len(wrong), parts=parts, partial=True)
 
 
 def _by_output(table: Fits) -> Finding | None:
@@ -65,16 +65,20 @@ def _by_output(table: Fits) -> Finding | None:
         own = _own(table, name) or _finding(table, name)
         if own is not None:
             output = name if len(table.exercise.outputs) > 1 else None
-            named = own if own.kind == "declared" else replace(own, facts={**own.facts, "output": output})
+            named = (
+                own
+                if own.kind.name == "declared"
+                else refacted(own, {**own.facts, "output": output}, own.kind.called)
+            )
             told[name] = replace(named, fits=cases, of=cases)
     if len(told) == len(wrong):
         found = tuple(told.values())
-        return found[0] if len(found) == 1 else Finding("each output", {}, None, cases, cases, (), found)
-    sure = {name: finding for name, finding in told.items() if finding.kind == "declared"}
+        return found[0] if len(found) == 1 else untyped("each output", {}, None, cases, cases, (), found)
+    sure = {name: finding for name, finding in told.items() if finding.kind.name == "declared"}
     silent = tuple(name for name in wrong if name not in sure)
     if len(sure) != 1:
         return None
-    return Finding("outputs", {"silent": silent}, parts=tuple(sure.values()), partial=True)
+    return untyped("outputs", {"silent": silent}, parts=tuple(sure.values()), partial=True)
 
 
 def _own(table: Fits, output: str) -> Finding | None:
@@ -127,13 +131,13 @@ def _of_factors(table: Fits, seen: Sequence[Seen]) -> Finding | None:
 
 def _pattern(pattern: Pattern, case: str) -> Finding:
     """The finding about a pattern; the verdict on `case` has said it, if that is named."""
-    return Finding("pattern", {"pattern": pattern, "case": case}, called=(pattern.name,))
+    return untyped("pattern", {"pattern": pattern, "case": case}, called=(pattern.name,))
 
 
 def _not_compared(verdict: Verdict, outcome: Outcome) -> Finding:
     """The finding about an answer whose form is wrong: the verdict has said how."""
     facts = {"rule": verdict.rule, "seen": verdict.sentence, "case": outcome.case.name}
-    return Finding("not compared", facts, called=(verdict.rule,))
+    return untyped("not compared", facts, called=(verdict.rule,))
 
 
 def _negated(check: OutputCheck, given: Mapping) -> bool:

@@ -17,7 +17,7 @@ import sympy as sp
 from flashlearn.exercise import Exercise, joined
 from flashlearn.judging.symbolic.judging import equal
 from flashlearn.judging.symbolic.running import by_name, copies
-from flashlearn.outcome import Finding, Outcome
+from flashlearn.outcome import Finding, Outcome, untyped
 
 FITTING_SECONDS = 4.0
 MOST_SECONDS = 1.0
@@ -133,14 +133,14 @@ def pair(fits: Fits) -> Finding | None:
         return None
     count = len(fits.outcomes)
     parts = tuple(declared(fits.exercise, name, count) for name in next(iter(found)))
-    return Finding("at once", {"scope": None}, None, count, count, parts=parts)
+    return untyped("at once", {"scope": None}, None, count, count, parts=parts)
 
 
 def declared(exercise: Exercise, name: str, count: int) -> Finding:
     """The finding that a mistake of the exercise explains all of so many cases."""
     mistake = exercise.explained.mistakes[name]
     facts = {"sentence": mistake.sentence, "next_step": mistake.next_step}
-    return Finding("declared", facts, None, count, count, called=(name,))
+    return untyped("declared", facts, None, count, count, called=(name,))
 
 
 def _in_one_formula(fits: Fits) -> set[tuple[str, str]]:

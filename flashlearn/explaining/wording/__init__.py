@@ -1,6 +1,6 @@
 """What would be said here: the sentence and the next step of a finding, made from its kind and its facts.
 
->>> said(Finding("sign", {"output": "dq"})).sentence
+>>> said(untyped("sign", {"output": "dq"})).sentence
 'dq has the right size and the opposite sign.'
 
 Each kind has one function in the module of its family, which takes the facts by name (and a combination its
@@ -21,11 +21,11 @@ from flashlearn.explaining.wording import (
     of_symbolic,
     of_weights,
 )
-from flashlearn.explaining.wording.kinds import KINDS, Said, said
+from flashlearn.explaining.wording.kinds import KINDS, Wording, said
 
 __all__ = [
     "KINDS",
-    "Said",
+    "Wording",
     "of_combinations",
     "of_divergence",
     "of_edits",

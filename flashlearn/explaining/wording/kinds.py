@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flashlearn.outcome import Finding, Said, words_are_made_by
+from flashlearn.outcome import Finding, StringKind, Wording, words_are_made_by
 
-KINDS: dict[str, Callable[..., Said]] = {}
+KINDS: dict[str, Callable[..., Wording]] = {}
 """A function of the facts, and of `parts` where there are some, for each kind."""
 
 
-def kind(name: str) -> Callable[[Callable[..., Said]], Callable[..., Said]]:
+def kind(name: str) -> Callable[[Callable[..., Wording]], Callable[..., Wording]]:
     """Declare the decorated function as the words for a kind. Raises ValueError for a second one."""
 
-    def declare(words: Callable[..., Said]) -> Callable[..., Said]:
+    def declare(words: Callable[..., Wording]) -> Callable[..., Wording]:
         if name in KINDS:
             raise ValueError(f"two functions put {name!r} into words")
         KINDS[name] = words
@@ -22,12 +22,16 @@ def kind(name: str) -> Callable[[Callable[..., Said]], Callable[..., Said]]:
     return declare
 
 
-def said(finding: Finding) -> Said:
+def said(finding: Finding) -> Wording:
     """The words for a finding. Raises KeyError for a kind that has none."""
-    return KINDS[finding.kind](**finding.facts, **({"parts": finding.parts} if finding.parts else {}))
+    return finding.wording
 
 
-words_are_made_by(said)
+def _words(kind: StringKind) -> Wording:
+    return KINDS[kind.name](**kind.facts, **({"parts": kind.parts} if kind.parts else {}))
+
+
+words_are_made_by(_words)
 
 
 def joined(*sentences: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.divergence.facts import Instead
-from flashlearn.explaining.wording.kinds import Said, joined, kind
+from flashlearn.explaining.wording.kinds import Wording, joined, kind
 
 Tile = tuple[int, ...]
 
@@ -19,7 +19,7 @@ def first_divergence(
     rows: tuple[int, int] | None,
     agrees: tuple[str, ...],
     instead: Instead | None,
-) -> Said:
+) -> Wording:
     """One or two sentences about a statement whose value is wrong, though what it was made of is right."""
     where = f"in tile {_shown(tile)}, line {line}, {_subject(name, stored)}"
     listed = _listed(agrees, "" if stored else name)
@@ -32,17 +32,17 @@ def first_divergence(
     elif instead is not None and instead.kind == "multiple":
         what = f"{instead.ratio:.4g} times {meant}{though}"
     sentence = f"{start}{where} is {what}."
-    return Said(
+    return Wording(
         joined(sentence[0].upper() + sentence[1:], _instead(instead) if instead is not None else ""),
         f"Compare this line with what {quantity} is made of.",
     )
 
 
 @kind("padding counts")
-def padding_counts(name: str, line: int, tile: Tile, total: str, total_line: int) -> Said:
+def padding_counts(name: str, line: int, tile: Tile, total: str, total_line: int) -> Wording:
     """Right numbers, and beyond them something that a later sum counts; with nothing there all is right."""
     into = f"`{total}` in line {total_line}" if total else f"the sum in line {total_line}"
-    return Said(
+    return Wording(
         f"`{name}`, made in line {line}, is right for what exists; but what it holds beyond that counts in "
         f"{into}, in tile {_shown(tile)}.",
         "What must the padding hold so that it adds nothing: 0 in a sum, −∞ in front of a maximum or an "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flashlearn.explaining.wording.kinds import Said, joined, kind, said
+from flashlearn.explaining.wording.kinds import Wording, joined, kind, said
 from flashlearn.outcome import Finding
 
 LONGEST = 64
@@ -110,13 +110,13 @@ INSTEAD = {
 @kind("one edit")
 def one_edit(
     edit: str, line: int, old: str, new: str, cases: int, output: str, also: Sequence[int] = ()
-) -> Said:
+) -> Wording:
     """An edit that was tried, and mends everything, or all that is wrong with one output."""
     few = {1: "the wrong case comes", 2: "both wrong cases come"}
     what = few.get(cases, f"all {cases} wrong cases come")
     mended = f"{output} comes" if output else what
     end = f" out right{' everywhere' if output else ''}."
-    return Said(f"{_start(edit, line, old, new, also)}, {mended}{end}", STEPS.get(edit, WHY))
+    return Wording(f"{_start(edit, line, old, new, also)}, {mended}{end}", STEPS.get(edit, WHY))
 
 
 def _start(edit: str, line: int, old: str, new: str, also: Sequence[int]) -> str:
@@ -130,14 +130,14 @@ def _start(edit: str, line: int, old: str, new: str, also: Sequence[int]) -> str
 
 
 @kind("two edits")
-def two_edits(parts: tuple[Finding, ...], reached: int, cases: int) -> Said:
+def two_edits(parts: tuple[Finding, ...], reached: int, cases: int) -> Wording:
     """Two edits, of which the first mends some of the wrong cases, and both all of them."""
     first, second = (
         _start(**{k: part.facts[k] for k in ("edit", "line", "old", "new", "also")}) for part in parts
     )
     verb = "comes" if reached == 1 else "come"
     steps = joined(*dict.fromkeys(STEPS.get(part.facts["edit"], WHY) for part in parts))
-    return Said(
+    return Wording(
         f"Two things at once. {first}, {reached} of the {cases} wrong cases {verb} out right. "
         f"{second} as well, all of them do.",
         steps,
@@ -145,22 +145,22 @@ def two_edits(parts: tuple[Finding, ...], reached: int, cases: int) -> Said:
 
 
 @kind("edit and mistake")
-def edit_and_mistake(parts: tuple[Finding, ...]) -> Said:
+def edit_and_mistake(parts: tuple[Finding, ...]) -> Wording:
     """An edit after which every case comes to its end, and the mistake that is wrong then."""
     edit, mistake = parts
     put = _start(**{k: edit.facts[k] for k in ("edit", "line", "old", "new", "also")})
     other = said(mistake)
-    return Said(
+    return Wording(
         f"{put}, every case comes to its end. What is wrong then is a second mistake: {other.sentence}",
         joined(STEPS.get(edit.facts["edit"], WHY), other.next_step),
     )
 
 
 @kind("and one edit")
-def and_one_edit(parts: tuple[Finding, ...]) -> Said:
+def and_one_edit(parts: tuple[Finding, ...]) -> Wording:
     """What came of the mistake, and the edit that mends it."""
     finding, edit = map(said, parts)
-    return Said(joined(finding.sentence, edit.sentence), edit.next_step)
+    return Wording(joined(finding.sentence, edit.sentence), edit.next_step)
 
 
 def _both(old: str, new: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from flashlearn.explaining.wording.kinds import Said, joined, kind
+from flashlearn.explaining.wording.kinds import Wording, joined, kind
 
 ASTRAY = {
     "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
@@ -49,8 +49,8 @@ STEPS = {
 
 
 def _quoting(step: str):
-    def quoting(seen: str, case: str = "") -> Said:
-        return Said(seen, step, case)
+    def quoting(seen: str, case: str = "") -> Wording:
+        return Wording(seen, step, case)
 
     return quoting
 
@@ -60,9 +60,9 @@ for _name, _step in STEPS.items():
 
 
 @kind("nothing launched")
-def nothing_launched(case: str) -> Said:
+def nothing_launched(case: str) -> Wording:
     """A launcher that launches no kernel."""
-    return Said(
+    return Wording(
         "No kernel is launched: what comes back is memory that nobody has written.",
         "Launch the kernel as `kernel[grid](…)`, with a program for each part of the output.",
         case,
@@ -70,23 +70,23 @@ def nothing_launched(case: str) -> Said:
 
 
 @kind("out_of_bounds")
-def out_of_bounds(seen: str, astray: str, case: str = "") -> Said:
+def out_of_bounds(seen: str, astray: str, case: str = "") -> Wording:
     """An access outside every tensor."""
-    return Said(seen, ASTRAY[astray], case)
+    return Wording(seen, ASTRAY[astray], case)
 
 
 @kind("declared fault")
-def declared_fault(seen: str, sentence: str, next_step: str, case: str = "", both: bool = False) -> Said:
+def declared_fault(seen: str, sentence: str, next_step: str, case: str = "", both: bool = False) -> Wording:
     """A kernel that the exercise declares goes wrong just so; with `both`, its reason is not enough."""
     whole = joined(seen, sentence)
-    return Said(whole, next_step, case, whole if both else sentence)
+    return Wording(whole, next_step, case, whole if both else sentence)
 
 
 @kind("masked load without other")
-def masked_load(tensor: str, other: float) -> Said:
+def masked_load(tensor: str, other: float) -> Wording:
     """`other` is a value of the hidden lanes with which every case is right."""
     value = '-float("inf")' if other == -math.inf else str(other)
-    return Said(
+    return Wording(
         f"{tensor} is loaded under a mask without other=, and the result depends on the lanes that the mask "
         "hides. What they hold is undefined; here they were NaN, on a GPU they may be anything.",
         f"Say with other= what the hidden lanes hold; with other={value} every case is right.",
@@ -94,9 +94,9 @@ def masked_load(tensor: str, other: float) -> Said:
 
 
 @kind("uninitialised memory")
-def uninitialised_memory(output: str | None) -> Said:
+def uninitialised_memory(output: str | None) -> Wording:
     """Memory from torch.empty that is taken for zeros."""
-    return Said(
+    return Wording(
         f"{output or 'The output'} depends on memory that nobody has written: the launcher takes it from "
         "torch.empty, which holds whatever was there before, and it is read or added to. With memory that "
         "happens to be zero every case is right.",

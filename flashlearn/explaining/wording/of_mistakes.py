@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.scope import Scope
-from flashlearn.explaining.wording.kinds import Said, joined, kind
+from flashlearn.explaining.wording.kinds import Wording, joined, kind
 
 TAGS = {
     "ragged": "sizes that are not whole blocks",
@@ -20,15 +20,15 @@ TAGS = {
 
 
 @kind("declared")
-def declared(sentence: str, next_step: str, scope: Scope | None = None) -> Said:
+def declared(sentence: str, next_step: str, scope: Scope | None = None) -> Wording:
     """A mistake in the exercise's words."""
-    return Said(joined(sentence, where(scope)), next_step)
+    return Wording(joined(sentence, where(scope)), next_step)
 
 
 @kind("explained")
-def explained(sentence: str, next_step: str = "") -> Said:
+def explained(sentence: str, next_step: str = "") -> Wording:
     """What an exercise says itself of an answer to it."""
-    return Said(sentence, next_step)
+    return Wording(sentence, next_step)
 
 
 def where(scope: Scope | None) -> str:

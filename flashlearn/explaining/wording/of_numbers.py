@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.rules.factors import Meaning
-from flashlearn.explaining.wording.kinds import Said, kind
+from flashlearn.explaining.wording.kinds import Wording, kind
 from flashlearn.judging.tolerance import misfit_words
 from flashlearn.outcome import Misfit
 
@@ -14,7 +14,7 @@ Span = tuple[float, float]
 def shape(
     output: str, misfit: Misfit, case: str, outputs: tuple[str, ...], another: bool = False,
     by_autograd: bool = False,
-) -> Said:  # fmt: skip
+) -> Wording:  # fmt: skip
     """A wrong shape, dtype or type; `another` says that the shape is that of another output.
 
     With `by_autograd` all outputs but the first are gradients, which autograd hands back.
@@ -33,7 +33,7 @@ def shape(
     elif misfit.what == "shape":
         step = f"{_of_dimensions(misfit)} {step}".strip()
     seen = f"{output} {misfit_words(misfit)}"
-    return Said(f"{seen} (case {case}).", step, (output, misfit), None)
+    return Wording(f"{seen} (case {case}).", step, (output, misfit), None)
 
 
 def _of_dimensions(misfit: Misfit) -> str:
@@ -55,37 +55,37 @@ def _within(few: tuple[int, ...], many: tuple[int, ...]) -> bool:
 
 
 @kind("outputs exchanged")
-def outputs_exchanged(output: str, other: str, outputs: tuple[str, ...]) -> Said:
+def outputs_exchanged(output: str, other: str, outputs: tuple[str, ...]) -> Wording:
     """Another output's right numbers."""
     step = f"Return {', '.join(outputs)} in this order; look at the stores, too."
-    return Said(f"{output} holds what belongs into {other}.", step)
+    return Wording(f"{output} holds what belongs into {other}.", step)
 
 
 @kind("zero everywhere")
-def zero(output: str) -> Said:
+def zero(output: str) -> Wording:
     """Nothing but zeros."""
     step = "Follow it back from the store: where does it begin at 0, and which line should add to it?"
-    return Said(f"Every element of {output} is 0.", step)
+    return Wording(f"Every element of {output} is 0.", step)
 
 
 @kind("sign")
-def sign(output: str) -> Said:
+def sign(output: str) -> Wording:
     """The right numbers with the other sign."""
     step = "Where does the formula have a minus? Follow it from the loads to the store."
-    return Said(f"{output} has the right size and the opposite sign.", step)
+    return Wording(f"{output} has the right size and the opposite sign.", step)
 
 
 @kind("transposed")
-def transposed(output: str) -> Said:
+def transposed(output: str) -> Wording:
     """The right matrix, rows and columns exchanged."""
     step = "Which of the two indices counts rows? Compare the last product and the store with the formula."
-    return Said(f"{output} is the transpose of the right answer.", step)
+    return Wording(f"{output} is the transpose of the right answer.", step)
 
 
 @kind("stored with other strides")
-def stored_with_other_strides(output: str, tensor: str) -> Said:
+def stored_with_other_strides(output: str, tensor: str) -> Wording:
     """The right numbers, at the places of another tensor's layout."""
-    return Said(
+    return Wording(
         f"{output} holds the right numbers, each where the strides of {tensor} put it: the store uses "
         f"{tensor}'s strides.",
         f"{output} is a tensor of its own, allocated in the launcher: address it with its own strides.",
@@ -95,27 +95,27 @@ def stored_with_other_strides(output: str, tensor: str) -> Said:
 @kind("constant factor")
 def constant_factor(
     output: str, factor: float, meaning: Meaning | None = None, span: Span | None = None
-) -> Said:
+) -> Wording:
     """The right answer times one number, which has a meaning, or changes from case to case."""
     sentence = f"{output} is {factor:.4g} times the right answer, everywhere."
     if meaning is not None:
         sentence = f"{output} is {_called(meaning)} times the right answer, everywhere."
     elif span is not None:
         sentence = _changing(output, "times the right answer", span)
-    return Said(sentence, "Which factor of the formula is missing, or is there once too often?")
+    return Wording(sentence, "Which factor of the formula is missing, or is there once too often?")
 
 
 @kind("added constant")
 def added_constant(
     output: str, constant: float, meaning: Meaning | None = None, span: Span | None = None
-) -> Said:
+) -> Wording:
     """The right answer plus one number."""
     sentence = f"{output} is the right answer plus {constant:.4g}, everywhere."
     if meaning is not None:
         sentence = f"{output} is the right answer plus {_called(meaning)}, everywhere."
     elif span is not None:
         sentence = _changing(output, "more than the right answer", span)
-    return Said(sentence, "Which term of the formula is missing, or is there once too often?")
+    return Wording(sentence, "Which term of the formula is missing, or is there once too often?")
 
 
 def _changing(output: str, how: str, span: Span) -> str:
@@ -132,15 +132,15 @@ def _called(meaning: Meaning) -> str:
 
 
 @kind("rows do not sum to 1")
-def rows_do_not_sum_to_1(output: str, case: str, factors: Span, sums: Span | None) -> Said:
+def rows_do_not_sum_to_1(output: str, case: str, factors: Span, sums: Span | None) -> Wording:
     """Each row times a factor of its own; `sums` of rows that should sum to 1."""
     if sums is not None:
-        return Said(
+        return Wording(
             f"The rows of {output} sum to {sums[0]:.3g} … {sums[1]:.3g} (case {case}), not to 1; within a "
             "row the shares are right. So the number that a row is divided by is wrong.",
             "Which elements does the sum of a row see?",
         )
-    return Said(
+    return Wording(
         f"Each row of {output} is the right one times a factor of its own, {factors[0]:.3g} to "
         f"{factors[1]:.3g} (case {case}): a number that belongs to the whole row is wrong, and everything "
         "else is right.",
@@ -149,7 +149,7 @@ def rows_do_not_sum_to_1(output: str, case: str, factors: Span, sums: Span | Non
 
 
 @kind("permuted heads")
-def permuted_heads(output: str, owners: tuple[int, ...]) -> Said:
+def permuted_heads(output: str, owners: tuple[int, ...]) -> Wording:
     """`owners` are the heads whose right numbers each head holds."""
     if len(set(owners)) == 1:
         sentence = f"Every head of {output} holds the numbers of head {owners[0]} of {len(owners)}."
@@ -157,14 +157,14 @@ def permuted_heads(output: str, owners: tuple[int, ...]) -> Said:
         last, held = len(owners) - 1, list(owners)
         sentence = f"The heads of {output} are in another order: head 0 to {last} hold {held}."
     step = "How does the kernel get from its program id to batch and head, and with which strides?"
-    return Said(sentence, step)
+    return Wording(sentence, step)
 
 
 @kind("shifted")
-def shifted(output: str, what: str, by: int) -> Said:
+def shifted(output: str, what: str, by: int) -> Wording:
     """The right elements, rows or columns, some places further on."""
     origin = f"i − {by}" if by > 0 else f"i + {-by}"
-    return Said(
+    return Wording(
         f"{output} holds the right {what}s in the wrong place: {what} i holds {origin}.",
         "Compare the indices of the loads with those of the store.",
     )
@@ -173,9 +173,9 @@ def shifted(output: str, what: str, by: int) -> Said:
 @kind("written twice")
 def written_twice(
     output: str, case: str, count: int, total: int, times: float, first: tuple[int, ...]
-) -> Said:
+) -> Wording:
     """Right where it is right, and a whole multiple elsewhere."""
-    return Said(
+    return Wording(
         f"{count} of {total} elements of {output} hold {times:.0f} times the right number in case {case}, "
         f"the first at {list(first)}; the others are right. The same share was added {times:.0f} times "
         "there.",
@@ -184,7 +184,7 @@ def written_twice(
 
 
 @kind("precision")
-def precision(output: str, error: float, allowed: float, rms_ratio: float | None, added: str = "") -> Said:
+def precision(output: str, error: float, allowed: float, rms_ratio: float | None, added: str = "") -> Wording:
     """Close, but too coarse; with an `rms_ratio` where each number is close enough, and all are not.
 
     `added` is a tensor of half precision to which programs add.
@@ -193,12 +193,12 @@ def precision(output: str, error: float, allowed: float, rms_ratio: float | None
     if rms_ratio is not None:
         how = f"its rms error is {rms_ratio:.2f} times what a sum carried in fp32 may have"
     if added:
-        return Said(
+        return Wording(
             f"{output} is close but too coarse: {how}. Programs add to `{added}` atomically, and it is kept "
             "in half precision: each addition is rounded.",
             "Let the launcher hand over fp32 memory to add to, and convert it once when all is done.",
         )
-    return Said(
+    return Wording(
         f"{output} is close but too coarse: {how}. Some number is rounded on its way there.",
         "What leaves fp32 before the end: a sum, or a factor that is multiplied and cast back to the inputs' "
         "dtype?",

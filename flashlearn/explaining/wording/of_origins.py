@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashlearn.explaining.wording.kinds import Said, kind
+from flashlearn.explaining.wording.kinds import Wording, kind
 from flashlearn.outcome import Place
 
 BIRTHS = {
@@ -62,30 +62,30 @@ UNDEFINED = {
 @kind("birth")
 def birth(
     birth: str, overflowed: bool, where: Place | None, case: str, output: str, count: int, total: int
-) -> Said:
+) -> Wording:
     """A number that is none is made of numbers; its infinity may have `overflowed` before, and `where`."""
     what, step = BIRTHS[birth]
     reach = _reach(case, output, count, total)
     if birth in INFINITE:
-        return Said(f"Here {what}. {reach}", step)
+        return Wording(f"Here {what}. {reach}", step)
     source = ""
     if overflowed:
         line = f"in line {where.line} (`{where.text.strip()}`) " if where is not None else ""
         source = f" The infinity comes from a number that {line}became too large for its format."
-    return Said(f"The first NaN is born here: {what}.{source} {reach}", step)
+    return Wording(f"The first NaN is born here: {what}.{source} {reach}", step)
 
 
 @kind("undefined numbers")
-def undefined_numbers(what: str, tensor: str, case: str, output: str, count: int, total: int) -> Said:
+def undefined_numbers(what: str, tensor: str, case: str, output: str, count: int, total: int) -> Wording:
     """Numbers of a tensor that were never defined."""
     sentence, step = UNDEFINED[what]
-    return Said(f"{tensor} {sentence} {_reach(case, output, count, total)}", step)
+    return Wording(f"{tensor} {sentence} {_reach(case, output, count, total)}", step)
 
 
 @kind("rounded inside")
 def rounded_inside(
     half: tuple[str, ...], lines: tuple[int, ...], count: int, full: int, name: str | None = None
-) -> Said:
+) -> Wording:
     """Every wrong case is right once nothing inside is rounded to half precision; `full` of them are fp32.
 
     With a `name`, empty or not, the rounding of one line alone is to blame; it is that of a sum in it.
@@ -96,7 +96,7 @@ def rounded_inside(
     if name is not None:
         return _in_one_line(lines[0], name, mended)
     if not full:
-        return Said(
+        return Wording(
             "Too much is rounded to half precision on the way: with fp32's digits kept inside the kernel, "
             f"{mended}.",
             "Which values are computed in the inputs' own dtype? Convert to tl.float32 after loading, keep "
@@ -104,7 +104,7 @@ def rounded_inside(
         )
     where = f" in {_lines(lines)}" if lines else ""
     to = " and ".join(half) or "half precision"
-    return Said(
+    return Wording(
         f"Inside the kernel numbers are rounded to {to}{where}, also where the inputs are fp32. With their "
         f"digits kept, {mended}.",
         "A fixed half-precision type fits half-precision inputs alone: convert to the dtype of the tile that "
@@ -112,14 +112,14 @@ def rounded_inside(
     )
 
 
-def _in_one_line(line: int, name: str, mended: str) -> Said:
+def _in_one_line(line: int, name: str, mended: str) -> Wording:
     if name:
-        return Said(
+        return Wording(
             f"`{name}` is kept in half precision: line {line} rounds it each time. With fp32's digits in "
             f"that line alone, {mended}.",
             "Keep a sum in fp32, and add to it what has fp32's digits: half precision begins at the store.",
         )
-    return Said(
+    return Wording(
         f"Line {line} rounds what it computes to half precision. With fp32's digits there alone, {mended}.",
         "Compute in tl.float32 what goes through this line; a tile is cast for a tl.dot alone, and in front "
         "of the store.",

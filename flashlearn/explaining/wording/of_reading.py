@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.rules.reading import ANYWHERE, HEADS, Example, Unread
-from flashlearn.explaining.wording.kinds import Said, joined, kind
+from flashlearn.explaining.wording.kinds import Wording, joined, kind
 
 LAST_BLOCK = "Where does the loop end? triton.cdiv counts the last, incomplete block too."
 KEPT = {
@@ -37,52 +37,54 @@ def _where(example: Example | None) -> str:
 
 
 @kind("never read")
-def never_read(output: str, example: Example | None = None) -> Said:
+def never_read(output: str, example: Example | None = None) -> Wording:
     """Input that no program loads, although the output depends on it."""
     step = "Compare the addresses of these loads with the tensor's shape, and with where the loop ends."
-    return Said(joined(f"No program ever reads all that {output} depends on.", _where(example)), step)
+    return Wording(joined(f"No program ever reads all that {output} depends on.", _where(example)), step)
 
 
 @kind("some heads never read")
-def some_heads_never_read(output: str, tensor: str, example: Example | None = None) -> Said:
+def some_heads_never_read(output: str, tensor: str, example: Example | None = None) -> Wording:
     """Whole heads that no program loads."""
     step = f"Which strides does the pointer of {tensor} take for batch and head?"
-    return Said(joined(f"{tensor} is read for some heads only.", _where(example)), step)
+    return Wording(joined(f"{tensor} is read for some heads only.", _where(example)), step)
 
 
 @kind("first part never read")
-def first_part_never_read(output: str, tensor: str, example: Example | None = None) -> Said:
+def first_part_never_read(output: str, tensor: str, example: Example | None = None) -> Wording:
     """A loop that starts too late."""
     sentence = f"The first part of {tensor} is never read, and {output} depends on it."
-    return Said(joined(sentence, _where(example)), "Where does the loop start?")
+    return Wording(joined(sentence, _where(example)), "Where does the loop start?")
 
 
 @kind("end never read")
-def end_never_read(output: str, tensor: str, example: Example | None = None) -> Said:
+def end_never_read(output: str, tensor: str, example: Example | None = None) -> Wording:
     """A loop that ends too early."""
     sentence = f"The end of {tensor} is never read, and {output} depends on it."
-    return Said(joined(sentence, _where(example)), LAST_BLOCK)
+    return Wording(joined(sentence, _where(example)), LAST_BLOCK)
 
 
 @kind("read up to another length")
-def read_up_to_another_length(output: str, tensor: str, length: str, example: Example | None = None) -> Said:
+def read_up_to_another_length(
+    output: str, tensor: str, length: str, example: Example | None = None
+) -> Wording:
     """A loop that ends at the `length` of something else."""
     sentence = f"{tensor} is read up to {length}, not to its own end: the loop ends at the other length."
-    return Said(joined(sentence, _where(example)), "Whose length is it that the loop counts to?")
+    return Wording(joined(sentence, _where(example)), "Whose length is it that the loop counts to?")
 
 
 @kind("only first tile read")
 def only_first_tile_read(
     output: str, tensor: str, tile: int, longest: int, example: Example | None = None, alone: bool = False
-) -> Said:
+) -> Wording:
     """A pointer that stays where it is; `alone` if those of other inputs move."""
     sentence = f"Of {tensor} only the first tile is ever read, {tile} of up to {longest}."
     others = "The other inputs are read to the end: this pointer alone stays where it is." if alone else ""
     step = f"What moves the pointer of {tensor} from one step to the next?"
-    return Said(joined(sentence, _where(example), others), step)
+    return Wording(joined(sentence, _where(example), others), step)
 
 
 @kind("kept part")
-def kept_part(output: str, case: str, part: str, left_out: str) -> Said:
+def kept_part(output: str, case: str, part: str, left_out: str) -> Wording:
     """The right answer for a part of an input: a slice was `left_out`."""
-    return Said(f"{output} is what comes out if {left_out} is taken for zero (case {case}).", KEPT[part])
+    return Wording(f"{output} is what comes out if {left_out} is taken for zero (case {case}).", KEPT[part])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashlearn.explaining.wording.kinds import Said, kind
+from flashlearn.explaining.wording.kinds import Wording, kind
 from flashlearn.judging.symbolic import spelling
 from flashlearn.judging.symbolic.clauses import clause
 from flashlearn.judging.symbolic.patterns import Pattern
@@ -36,33 +36,33 @@ RULES = {
 
 
 @kind("pattern")
-def pattern(pattern: Pattern, output: str | None, case: str = "") -> Said:
+def pattern(pattern: Pattern, output: str | None, case: str = "") -> Wording:
     """Something that holds of the error everywhere; `output` is None where there is but one.
 
     The verdict on `case`, the first, has said the same with an example; of several outputs it names one.
     """
     sentence = f"{_of(output)}{spelling.capital(clause(pattern))}."
-    return Said(sentence, PATTERNS[pattern.name].format(**pattern.facts), "" if output else case)
+    return Wording(sentence, PATTERNS[pattern.name].format(**pattern.facts), "" if output else case)
 
 
 @kind("not compared")
-def not_compared(rule: str, seen: str, output: str | None, case: str = "") -> Said:
+def not_compared(rule: str, seen: str, output: str | None, case: str = "") -> Wording:
     """The form of the answer is wrong: the verdict has said how."""
-    return Said(f"{_of(output)}{spelling.capital(seen)}", RULES.get(rule, ""), "" if output else case)
+    return Wording(f"{_of(output)}{spelling.capital(seen)}", RULES.get(rule, ""), "" if output else case)
 
 
 @kind("swapped")
-def swapped(outputs: tuple[str, str]) -> Said:
+def swapped(outputs: tuple[str, str]) -> Wording:
     """Two outputs in each other's place."""
     a, b = outputs
-    return Said(f"{a} and {b} are in each other's place.", f"Return {a}, {b} in this order.")
+    return Wording(f"{a} and {b} are in each other's place.", f"Return {a}, {b} in this order.")
 
 
 @kind("arguments exchanged")
-def arguments_exchanged(arguments: tuple[str, str]) -> Said:
+def arguments_exchanged(arguments: tuple[str, str]) -> Wording:
     """Two arguments taken for each other."""
     a, b = arguments
-    return Said(
+    return Wording(
         f"Your answer has {a} and {b} in each other's place: with the two exchanged, it is right.",
         f"Follow {a} through your function, line by line: where does it stand for {b}?",
     )

@@ -91,7 +91,7 @@ def test_the_learner_s_namespace_stays_as_it_was():
 def test_a_check_tells_of_it():
     function = written(slipped("s_ptr + row", "s_ptr + row * stride_row"))
     report = flashlearn.check("row_sum", function, demo=True)
-    assert report.finding.kind == "and one edit"
+    assert report.finding.kind.name == "and one edit"
     assert "row * stride_row" in report.sentence and "come out right" in report.sentence
 
 
@@ -102,7 +102,7 @@ def softmax_jacobian(p):
     return sp.Matrix(K, K, lambda k, j: p[k] * (1 - p[k]) if k == j else -p[k] * p[j]) + sp.eye(K)
 """
     report = flashlearn.check("softmax_jacobian", written(text), demo=True)
-    assert report.finding.kind == "one edit"
+    assert report.finding.kind.name == "one edit"
     assert report.finding.fits == report.finding.of == len(report.outcomes)
 
 
@@ -141,7 +141,7 @@ def test_two_slips_are_told_with_the_edits_that_mend_both():
     exercise, function = find("bias_gradient"), written(COLUMN_SUMS)
     answer = Here(function, exercise)
     finding = one_edit(exercise, answer, run(exercise, answer))
-    assert finding.kind == "two edits" and finding.facts["reached"] < finding.facts["cases"]
+    assert finding.kind.name == "two edits" and finding.facts["reached"] < finding.facts["cases"]
     assert finding.parts[0].facts["new"] == "tl.float32" and "+=" in finding.parts[1].facts["new"]
     assert "as well, all of them do" in said(finding).sentence
 
@@ -149,7 +149,9 @@ def test_two_slips_are_told_with_the_edits_that_mend_both():
 def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
     text = slipped("cols * stride_column", "cols").replace("other=0.0", "other=1.0")
     report = flashlearn.check("row_sum", written(text), demo=True)
-    assert report.finding.kind == "and one edit" and report.finding.parts[1].kind == "edit and mistake"
+    assert (
+        report.finding.kind.name == "and one edit" and report.finding.parts[1].kind.name == "edit and mistake"
+    )
     assert "`cols * stride_column`" in report.sentence and "second mistake" in report.sentence
 
 
@@ -178,7 +180,7 @@ def scaled_add(a, x, y):
 def test_two_slips_may_lie_in_two_functions():
     report = flashlearn.check("scaled_add", written(IN_TWO_FUNCTIONS), demo=True)
     (_, two) = report.finding.parts
-    assert two.kind == "two edits" and {part.place.function for part in two.parts} == {
+    assert two.kind.name == "two edits" and {part.place.function for part in two.parts} == {
         "scaled_add",
         "add_kernel",
     }

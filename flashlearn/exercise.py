@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from flashlearn.outcome import Status
+
 Inputs = dict[str, Any]
 """Arguments of a launcher by parameter name, in the order of its signature."""
 
@@ -87,7 +89,7 @@ class Mistake:
     next_step: str = ""
     wrong: Callable[..., Any] | None = None
     launcher: Callable[..., Any] | None = None
-    status: str = "WRONG"
+    status: Status = Status.WRONG
     also: tuple[Callable[..., Any], ...] = ()
 
 
@@ -233,7 +235,6 @@ class Exercise:
     timed: HowTimed = field(default_factory=HowTimed)
     points: int = 1
     solution: str = ""
-    hints: tuple[str, str, str] = ("", "", "")
 
     @property
     def reference(self) -> Callable[..., Any]:

@@ -18,8 +18,8 @@ PACKAGE = Path(__file__).parent.parent / "flashlearn"
 
 # Each may import those before it, and itself. "flashlearn" is what the package itself exports.
 ORDER = (
-    "exercise",
     "outcome",
+    "exercise",
     "quantity",
     "machine",
     "interpreter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -52,7 +53,7 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
     """
     mistake = exercise.explained.mistakes[name]
     if mistake.launcher is not None:
-        return mistake.launcher
+        return inspect.unwrap(mistake.launcher)
 
     def handed_in(*values: Any) -> Any:
         inputs = dict(zip(exercise.parameters(), values, strict=True))

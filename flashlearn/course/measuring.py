@@ -66,7 +66,7 @@ def margins(exercises: list[Exercise]) -> Table:
             (
                 (max(_ratios(check(exercise.name, as_learner(exercise, name), demo=True)), default=0.0), name)
                 for name, mistake in exercise.explained.mistakes.items()
-                if mistake.status == Status.WRONG.name
+                if mistake.status is Status.WRONG
             ),
             default=(float("nan"), "none"),
         )

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashlearn.course import neighbours
-from flashlearn.course.reading import SOURCE, CourseError, Lesson, read_source
+from flashlearn.course.reading import SOURCE, CourseError, Lesson, read_hints, read_source
 
 if TYPE_CHECKING:
     from flashlearn.course.authoring.source import LessonSource
+    from flashlearn.exercise import Exercise
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parent
@@ -49,6 +50,18 @@ def sources() -> dict[str, Path]:
         for folder in folders
         if (folder / SOURCE).is_file()
     }
+
+
+def hints(exercise: Exercise) -> tuple[str, ...]:
+    """The hints of an exercise, from its lesson's source. Raises CourseError if the package lacks them."""
+    path = next((path for stem, path in sources().items() if stem.startswith(f"{exercise.lesson}_")), None)
+    try:
+        found = read_hints(path, exercise.name) if path is not None else ()
+    except OSError:
+        found = ()
+    if not found:
+        raise CourseError(f"The hints for {exercise.name} cannot be read: install flashlearn again.")
+    return found
 
 
 def notebook(stem: str, solved: bool) -> bytes:

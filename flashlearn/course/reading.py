@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,9 +25,14 @@ PROMISE = "**Afterwards you can**"
 """What stands before the list of what a lesson is for."""
 
 LEVELS = ("warm-up", "core", "stretch")
-"""What an exercise can be. The heading above its cell says it: "### Exercise 2: `row_sum` · core"."""
+"""What an exercise can be. The heading above its cell says it: "### Exercise: `row_sum` · core"."""
+
+HINTS = 3
+"""How many hints an exercise has: the concept, the shape of the answer, nearly the line."""
 
 _EXERCISE = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
+_HINT = re.compile(r"# HINT:\s*(.*)$")
+_HINT_CONTINUED = re.compile(r"#  +(\S.*)$")
 _LEVEL = re.compile(rf"^#{{2,4}} .* · ({'|'.join(LEVELS)})$", re.MULTILINE)
 _TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 
@@ -67,6 +72,33 @@ def read_source(path: Path, stem: str) -> Lesson:
     before = re.split(r'^%%.*\bexercise="\w+".*$', prose, flags=re.MULTILINE)
     exercises = tuple(_EXERCISE.findall(text))
     return Lesson(stem, title[1].strip() if title else stem, exercises, _levels(before[:-1]))
+
+
+def read_hints(path: Path, exercise: str) -> tuple[str, ...]:
+    """The hints of an exercise in the source at `path`; none where it has no cell there. Raises OSError."""
+    _, marker, rest = path.read_text(encoding="utf-8").partition(f'exercise="{exercise}"')
+    cell = rest.partition("\n# %%")[0]
+    return split_hints(cell.splitlines())[0] if marker else ()
+
+
+def split_hints(lines: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
+    """The hints among the lines of a cell, and the indices of its other lines.
+
+    A hint begins in a line `# HINT: text` and goes on in comment lines that are indented, `#     text`.
+    """
+    hints: list[str] = []
+    others: list[int] = []
+    continues = False
+    for index, line in enumerate(lines):
+        if match := _HINT.match(line):
+            hints.append(match[1])
+            continues = True
+        elif continues and (match := _HINT_CONTINUED.match(line)):
+            hints[-1] += f" {match[1]}"
+        else:
+            others.append(index)
+            continues = False
+    return tuple(hint.strip() for hint in hints), others
 
 
 def read_notebook(path: Path) -> Lesson:

@@ -135,7 +135,7 @@ def _read(exercise: Exercise) -> Solution:
         exercise.name,
         exercise.title,
         code=_EMPTY.sub("", _STUB.sub("", cells[at].solved)),
-        hints=tuple(hint.strip() for hint in exercise.hints),
+        hints=cells[at].hints,
         notice=notice[1] if notice else "",
         section=next(reversed(_SECTION.findall(before)), ""),
         lesson=exercise.lesson,

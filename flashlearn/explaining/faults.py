@@ -22,7 +22,7 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
     outcome = next(o for o in outcomes if o.status is status)
     seen = {"seen": outcome.message, "case": outcome.case.name}
     for name, mistake in exercise.explained.mistakes.items():
-        if mistake.launcher is not None and mistake.status == status.name:
+        if mistake.launcher is not None and mistake.status is status:
             fits = _same_faults(exercise, mistake, outcomes)
             if fits:
                 of_time = outcome.fault[:1] == (SYNCHRONISATION,)

@@ -17,7 +17,7 @@ from flashlearn.explaining.comparability import work
 from flashlearn.explaining.matching import fit
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
 from flashlearn.judging.tolerance import largest_error
-from flashlearn.outcome import Outcome
+from flashlearn.outcome import Outcome, Status
 
 ENOUGH, NOT_A_NUMBER = 16, 4
 """Numbers that each of two mistakes must change, for the other alone not to be the explanation. What
@@ -148,7 +148,7 @@ def _visible_formulas(
     if not all(isinstance(c.got, torch.Tensor) for c in probe.outputs):
         return
     for name, mistake in mistakes.items():
-        if mistake.wrong is None or mistake.status != "WRONG":
+        if mistake.wrong is None or mistake.status is not Status.WRONG:
             continue
         for formula in mistake.also if ways else (mistake.wrong,):
             candidate = Candidate((name,), formula)

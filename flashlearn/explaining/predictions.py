@@ -129,7 +129,7 @@ class Predictions:
         yield from self._made_by(self.exercise.explained.catalogue)
 
     def _made_by(self, mistakes: Mapping[str, Mistake]) -> Iterator[Candidate]:
-        wrong = {name: m for name, m in mistakes.items() if m.status == Status.WRONG.name}
+        wrong = {name: m for name, m in mistakes.items() if m.status is Status.WRONG}
         for name, mistake in wrong.items():
             if mistake.wrong is not None:
                 for formula in (mistake.wrong, *mistake.also):

@@ -1,7 +1,8 @@
 """The lessons of the course, a folder each. Exercises are found, not registered.
 
-An exercise is any module-level `Exercise` of a module `lesson_NN_title.exercises`. What only one lesson needs
-lies in its folder, what two lessons need in `shared`.
+An exercise is a file: `lesson_NN_title/row_sum.py` holds `row_sum = Exercise(...)`, its mistakes and its
+faulty variants. The order of a lesson's exercises is that of their cells in its `notebook.py`. What only one
+lesson needs lies in its folder, what two lessons need in `shared`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,12 @@ import difflib
 import functools
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 from flashlearn.exercise import Exercise
+
+_CELL = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
 
 
 class UnknownExercise(LookupError):
@@ -24,13 +29,33 @@ class UnknownExercise(LookupError):
 
 @functools.cache
 def all_exercises() -> dict[str, Exercise]:
-    """Every exercise by name, in the order of the lessons and of their declaration."""
+    """Every exercise by name, in the order of the lessons and of their cells."""
     found: dict[str, Exercise] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")):
-        for value in vars(importlib.import_module(f"{__name__}.{module}.exercises")).values():
-            if isinstance(value, Exercise):
-                found[value.name] = value
+    for lesson in sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")):
+        folder = Path(__path__[0]) / lesson
+        cells = _CELL.findall((folder / "notebook.py").read_text(encoding="utf-8"))
+        declared = {
+            value.name: value
+            for name in sorted(_declaring(folder))
+            for value in vars(importlib.import_module(f"{__name__}.{lesson}.{name}")).values()
+            if isinstance(value, Exercise)
+        }
+        without_cell = [name for name in declared if name not in cells]
+        found |= {name: declared[name] for name in [*cells, *without_cell] if name in declared}
     return found
+
+
+def _declaring(folder: Path) -> set[str]:
+    """The modules of a lesson's folder in which an exercise is declared: they assign to their own name.
+
+    Only these are imported: pictures and other modules of a lesson cost a check nothing.
+    """
+    files = {path.stem: path for path in folder.glob("*.py") if path.stem not in ("notebook", "__init__")}
+    return {
+        name
+        for name, path in files.items()
+        if name == "exercises" or re.search(rf"^{name} = ", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
 
 
 def find(name: str) -> Exercise:

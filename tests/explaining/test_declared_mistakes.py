@@ -52,7 +52,6 @@ EXERCISE = Exercise(
     explained=HowExplained(
         mistakes={name: mistake(name) for name in ("not doubled", "rows not added", "tall like all")},
     ),
-    hints=("", "", ""),
 )
 
 

@@ -30,7 +30,6 @@ EXERCISE = Exercise(
     judged=HowJudged(
         reference=square,
     ),
-    hints=("", "", ""),
 )
 
 

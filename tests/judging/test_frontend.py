@@ -29,7 +29,6 @@ DOUBLED = Exercise(
     ),
     judged=HowJudged(reference=lambda x: 2 * x),
     solution="",
-    hints=(),
 )
 
 

@@ -31,7 +31,6 @@ MATMUL = Exercise(
     ),
     judged=HowJudged(reference=lambda a, b: a @ b),
     solution="",
-    hints=(),
 )
 
 

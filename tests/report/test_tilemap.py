@@ -41,7 +41,6 @@ def exercise(outputs: tuple[str, ...] = ("o",), causal: bool = False) -> Exercis
             reference=reference,
             causal=causal,
         ),
-        hints=("", "", ""),
     )
 
 

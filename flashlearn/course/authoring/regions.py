@@ -7,12 +7,18 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from flashlearn.course.reading import HINTS, split_hints
+
 BEGIN = re.compile(r"(\s*)### BEGIN SOLUTION\s*$")
 END = re.compile(r"\s*### END SOLUTION\s*$")
 STUB = re.compile(r"\s*# STUB:(?: (.*)|\s*)$")
 INCLUDE = re.compile(r"(\s*)# INCLUDE:\s*(\S+?):(\w+)\s*$")
-FORMS = "write `### BEGIN SOLUTION`, `### END SOLUTION`, `# STUB: a line` or `# INCLUDE: file.py:name`"
-ALMOST = re.compile(r"\s*#+\s*(BEGIN SOLUTION|END SOLUTION|STUB|INCLUDE)\b")
+FORMS = (
+    "write `### BEGIN SOLUTION`, `### END SOLUTION`, `# STUB: a line`, `# HINT: a hint` or "
+    "`# INCLUDE: file.py:name`"
+)
+ALMOST = re.compile(r"\s*#+\s*(BEGIN SOLUTION|END SOLUTION|STUB|HINT|INCLUDE)\b")
+HEADING = re.compile(r"(#{2,4} Exercise)( \d+)?(:.*)$")
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,18 @@ def _definition(text: str, name: str) -> tuple[int, int]:
         end += 1  # comments that close a body, an END SOLUTION among them, are no part of the syntax tree
         last = end if lines[end - 1].strip() else last
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]), last
+
+
+def hints_of(
+    place: Line, name: str, lines: list[Line], problems: list[Problem]
+) -> tuple[tuple[str, ...], list[Line]]:
+    """The hints of a cell, and its other lines; only an exercise's cell has hints, HINTS of them if any."""
+    hints, rest = split_hints([line.text for line in lines])
+    if hints and not name:
+        problems.append(place.problem("HINT outside an exercise's cell: no exercise gives it"))
+    elif hints and len(hints) != HINTS:
+        problems.append(place.problem(f"{name} has {len(hints)} hints instead of {HINTS}"))
+    return hints, [lines[index] for index in rest]
 
 
 def stub_of(lines: list[Line], problems: list[Problem]) -> tuple[list[str], list[Line]]:

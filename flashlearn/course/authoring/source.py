@@ -1,6 +1,8 @@
 """A lesson's one source, `lesson_NN_title/notebook.py`, read into cells for both notebooks.
 
     # %% exercise="row_sum"                      a cell whose id becomes ex-row_sum
+    # HINT: One program per row.                 three of them; a hint goes on in lines that are
+    #     indented like this one
     def row_sum(x):
         ### BEGIN SOLUTION
         # STUB: raise NotImplementedError("TODO row_sum: …")
@@ -10,6 +12,8 @@
 The learner's notebook gets the STUB lines instead of the region; the solved one keeps the region
 with its markers. A line `# INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel` stands for that
 function's source, decorators included; outside an exercise's cell it is shown finished, without markers.
+HINT lines are in neither notebook: `flashlearn.hint` reads them from the source. The exercises' headings,
+`### Exercise: ...`, are numbered in the order of the source if there are several.
 
 A cell with the tag "recall", questions about earlier lessons, may have a region too: the solved notebook
 answers them, without markers.
@@ -49,6 +53,7 @@ class Cell:
     stub: str
     place: Line
     exercise: str = ""
+    hints: tuple[str, ...] = ()
 
     @property
     def solved(self) -> str:
@@ -91,7 +96,9 @@ def read_lesson(path: Path, root: Path) -> LessonSource:
     """Read a source; everything wrong with it is in `problems`, nothing is raised but OSError."""
     problems: list[Problem] = []
     seen: Counter[str] = Counter()
-    cells = [_finish(raw, root, seen, problems) for raw in _split(path, root, problems)]
+    raw_cells = _split(path, root, problems)
+    _number_exercises(raw_cells, problems)
+    cells = [_finish(raw, root, seen, problems) for raw in raw_cells]
     first: dict[str, Cell] = {}
     for cell in cells:
         if cell.exercise and cell.exercise in first:
@@ -154,13 +161,30 @@ def _magic_or_as_written(parsed: str, written: str) -> str:
     return parsed if parsed == written or parsed.lstrip().startswith(("%", "!")) else written
 
 
+def _number_exercises(cells: list[_Raw], problems: list[Problem]) -> None:
+    """Number the headings of the exercises from 1, in the order of the source; not if there is only one."""
+    prose = [cell for cell in cells if cell.kind == "markdown"]
+    headings = [line for cell in prose for line in cell.lines if regions.HEADING.match(line.text)]
+    written = [line for line in headings if regions.HEADING.match(line.text)[2]]
+    problems += [line.problem("exercises are numbered by build: write `### Exercise: …`") for line in written]
+    if len(headings) < 2:
+        return
+    number = 1
+    for cell in prose:
+        for index, line in enumerate(cell.lines):
+            if match := regions.HEADING.match(line.text):
+                cell.lines[index] = replace(line, text=f"{match[1]} {number}{match[3]}")
+                number += 1
+
+
 def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) -> Cell:
     """Expand, take the regions out, judge, and name one cell."""
     exercise = raw.metadata.get("exercise", "")
     recalls = RECALL in raw.metadata.get("tags", ())
-    lines, stub = raw.lines, text_of(raw.lines)
+    lines, stub, hints = raw.lines, text_of(raw.lines), ()
     if raw.kind == "code":
-        lines = [line for one in raw.lines for line in regions.expand(one, root, problems)]
+        hints, lines = regions.hints_of(raw.place, exercise, raw.lines, problems)
+        lines = [line for one in lines for line in regions.expand(one, root, problems)]
         lines = [replace(line, text=FOR_TOOLS.sub("", line.text)) for line in lines]
         if not exercise:
             lines = [line for line in lines if not (line.included and regions.is_marking(line.text))]
@@ -183,6 +207,7 @@ def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) 
         stub=stub,
         place=raw.place,
         exercise=exercise,
+        hints=hints,
     )
 
 

@@ -66,16 +66,6 @@ program_ids = Exercise(
         mistakes=mistakes.PROGRAM_IDS,
     ),
     solution="flashlearn.kernels.tour:program_ids",
-    hints=(
-        "A program knows one thing that tells it apart: its number. Program $p$ owns `BLOCK` consecutive "
-        "elements, the first of which is `p * BLOCK`. The last program may own fewer than `BLOCK`, so "
-        "the store needs a mask.",
-        "`tl.arange(0, BLOCK)` has shape `[BLOCK]`. Adding `pid * BLOCK` keeps the shape and gives "
-        "element numbers; comparing those with `n` gives the mask, `[BLOCK]` too. The value to store is "
-        "a single number, and Triton broadcasts it over the lanes.",
-        "`offsets = pid * BLOCK + tl.arange(0, BLOCK)`, and then `tl.store(ids_ptr + offsets, pid, "
-        "mask=offsets < n)`. One line is left for you: where `pid` comes from.",
-    ),
 )
 
 
@@ -162,17 +152,6 @@ row_sum = Exercise(
         case=_case("16384 × 4096", rows=16384, columns=4096, gpu=True, seed=12),
     ),
     solution="flashlearn.kernels.tour:row_sum",
-    hints=(
-        "One program per row: the program's number is the row's number. It loads the whole row as one "
-        "block. Since a block's length is a power of two, some lanes have no column. What must they hold "
-        "so that they do not change a sum?",
-        "`j = tl.arange(0, BLOCK)` are the columns, shape `[BLOCK]`, and $x_{ij}$ lies at `x_ptr + i * "
-        "stride_row + j * stride_column`. `tl.sum(…, axis=0)` turns `[BLOCK]` into one number, which "
-        "goes to `s_ptr + i`. Convert to fp32 before the sum.",
-        "`x = tl.load(x_ptr + i * stride_row + j * stride_column, mask=j < columns, other=…)`, then the sum "
-        "of `x.to(tl.float32)`, then one `tl.store` without a mask: a program writes exactly one element. "
-        "What stands in place of the dots adds nothing.",
-    ),
 )
 
 
@@ -226,16 +205,4 @@ scaled_add = Exercise(
         case=_case("2²⁵ elements", n=2**25, gpu=True, seed=11),
     ),
     solution="flashlearn.kernels.tour:scaled_add",
-    hints=(
-        "Cut the vectors into blocks of `BLOCK` elements, one program each, and round the number of "
-        "programs up. Every program does four things with its block: find the addresses, load x and y, "
-        "compute, store.",
-        "Offsets and mask have shape `[BLOCK]`, as in `program_ids`. `x[i]` lies at `x_ptr + i * "
-        "stride_x`, `y[i]` at `y_ptr + i * stride_y`. Both loads and the store take the mask. The "
-        "launcher needs `torch.empty(n, dtype=…, device=…)`, the grid `(triton.cdiv(n, BLOCK),)`, and "
-        "the strides, `x.stride(0)` and `y.stride(0)`.",
-        "`x = tl.load(x_ptr + offsets * stride_x, mask=offsets < n).to(tl.float32)`, y likewise with its own "
-        "stride, and one store of the sum under the same mask: `z` is contiguous. The launch is "
-        "`scaled_add_kernel[grid](…, BLOCK=BLOCK)`, with the kernel's other arguments in their order.",
-    ),
 )

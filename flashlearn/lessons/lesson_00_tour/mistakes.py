@@ -11,6 +11,7 @@ from torch import Tensor
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_00_tour import faulty_kernels as broken
 from flashlearn.lessons.lesson_00_tour import reference
+from flashlearn.outcome import Status
 
 
 def _elements(x: Tensor, block: int) -> Tensor:
@@ -32,7 +33,7 @@ PROGRAM_IDS = {
         sentence="The last program writes past the end of ids: its block is longer than what is left.",
         next_step="Give tl.store a mask that is true for the lanes whose element exists: offsets < n.",
         launcher=broken.ids_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "same block for all": Mistake(
         sentence=(
@@ -41,7 +42,7 @@ PROGRAM_IDS = {
         ),
         next_step="Program p begins at p * BLOCK: add that to tl.arange(0, BLOCK).",
         launcher=broken.ids_without_offset,
-        status="RACE",
+        status=Status.RACE,
     ),
     "tail without a program": Mistake(
         sentence="The ragged tail was never written: it belongs to no program; n // block rounds down.",
@@ -100,13 +101,13 @@ ROW_SUM = {
         ),
         next_step="Load under mask=j < columns, and say with other= what the remaining lanes hold.",
         launcher=broken.sum_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "one column too many": Mistake(
         sentence="The mask lets columns through that are not there: they are counted from 0 to columns − 1.",
         next_step="A lane takes part if its column is below `columns`: compare with that, and with <.",
         launcher=broken.sum_one_column_too_many,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "rows taken as packed": Mistake(
         sentence=(
@@ -114,7 +115,7 @@ ROW_SUM = {
         ),
         next_step="x[i, j] lies at x_ptr + i * stride_row + j * stride_column, whatever the view.",
         launcher=broken.sum_of_packed_rows,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "padding is −inf": Mistake(
         sentence="Rows shorter than their block sum to −inf: the padded lanes were loaded as −inf.",
@@ -130,7 +131,7 @@ ROW_SUM = {
         sentence="The strides have changed places: program i walks along column i instead of row i.",
         next_step="The row's number goes with stride_row, the lanes with stride_column.",
         launcher=broken.sum_of_swapped_strides,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "summed in half precision": Mistake(
         sentence="The sum was accumulated in half precision: each addition is rounded to 11 bits.",
@@ -144,13 +145,13 @@ SCALED_ADD = {
         sentence="A load without a mask: the last program's block reaches beyond the vectors.",
         next_step="Build the mask once, offsets < n, and give it to both loads and to the store.",
         launcher=broken.add_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "store without mask": Mistake(
         sentence="The loads are masked but the store is not: it writes beyond the end of z.",
         next_step="tl.store takes the same mask as the loads.",
         launcher=broken.add_without_store_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "strides ignored": Mistake(
         sentence=(
@@ -161,7 +162,7 @@ SCALED_ADD = {
             "the copy)."
         ),
         launcher=broken.add_with_unit_strides,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "same block for all": Mistake(
         sentence=(

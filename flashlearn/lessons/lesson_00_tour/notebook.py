@@ -329,7 +329,7 @@ pictures.sliding_programs()
 #
 # </details>
 #
-# ### Exercise 1: `program_ids` · warm-up
+# ### Exercise: `program_ids` · warm-up
 #
 # Fill a vector so that every element holds the number of the program that owns it. For 10 elements in
 # blocks of 4 that is
@@ -346,6 +346,14 @@ pictures.sliding_programs()
 # Run the cell and the check below it **before** you change anything.
 
 # %% exercise="program_ids"
+# HINT: A program knows one thing that tells it apart: its number. Program $p$ owns `BLOCK` consecutive
+#     elements, the first of which is `p * BLOCK`. The last program may own fewer than `BLOCK`, so the store
+#     needs a mask.
+# HINT: `tl.arange(0, BLOCK)` has shape `[BLOCK]`. Adding `pid * BLOCK` keeps the shape and gives element
+#     numbers; comparing those with `n` gives the mask, `[BLOCK]` too. The value to store is a single number,
+#     and Triton broadcasts it over the lanes.
+# HINT: `offsets = pid * BLOCK + tl.arange(0, BLOCK)`, and then `tl.store(ids_ptr + offsets, pid, mask=offsets
+#     < n)`. One line is left for you: where `pid` comes from.
 # INCLUDE: flashlearn/kernels/tour.py:program_ids_kernel
 
 
@@ -631,7 +639,7 @@ for dtype, start in ((torch.float16, 2048), (torch.bfloat16, 256)):
 # </details>
 
 # %% [markdown]
-# ### Exercise 2: `row_sum` · core
+# ### Exercise: `row_sum` · core
 #
 # For a matrix `x` with `rows` rows and `columns` columns, compute $s_i = \sum_j x_{ij}$: one program per
 # row, the whole row in one block. The launcher is given. What it asks of your kernel:
@@ -645,6 +653,15 @@ for dtype, start in ((torch.float16, 2048), (torch.bfloat16, 256)):
 # the other lanes hold …, because ….
 
 # %% exercise="row_sum"
+# HINT: One program per row: the program's number is the row's number. It loads the whole row as one block.
+#     Since a block's length is a power of two, some lanes have no column. What must they hold so that they do
+#     not change a sum?
+# HINT: `j = tl.arange(0, BLOCK)` are the columns, shape `[BLOCK]`, and $x_{ij}$ lies at `x_ptr + i *
+#     stride_row + j * stride_column`. `tl.sum(…, axis=0)` turns `[BLOCK]` into one number, which goes to
+#     `s_ptr + i`. Convert to fp32 before the sum.
+# HINT: `x = tl.load(x_ptr + i * stride_row + j * stride_column, mask=j < columns, other=…)`, then the sum of
+#     `x.to(tl.float32)`, then one `tl.store` without a mask: a program writes exactly one element. What
+#     stands in place of the dots adds nothing.
 # INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel
 
 
@@ -665,7 +682,7 @@ flashlearn.check("row_sum", row_sum)
 # %% [markdown]
 # ## 7 · The whole thing
 #
-# ### Exercise 3: `scaled_add` · stretch
+# ### Exercise: `scaled_add` · stretch
 #
 # $z = a \cdot x + y$ for two vectors, the operation that since 1979 numerical libraries have called
 # *axpy*. You have seen it done carelessly at the top of this lesson. Now write it well, kernel and
@@ -684,6 +701,15 @@ flashlearn.check("row_sum", row_sum)
 #   launches, and returns `z`. `x` and `y` stay as they are.
 
 # %% exercise="scaled_add"
+# HINT: Cut the vectors into blocks of `BLOCK` elements, one program each, and round the number of programs
+#     up. Every program does four things with its block: find the addresses, load x and y, compute, store.
+# HINT: Offsets and mask have shape `[BLOCK]`, as in `program_ids`. `x[i]` lies at `x_ptr + i * stride_x`,
+#     `y[i]` at `y_ptr + i * stride_y`. Both loads and the store take the mask. The launcher needs
+#     `torch.empty(n, dtype=…, device=…)`, the grid `(triton.cdiv(n, BLOCK),)`, and the strides, `x.stride(0)`
+#     and `y.stride(0)`.
+# HINT: `x = tl.load(x_ptr + offsets * stride_x, mask=offsets < n).to(tl.float32)`, y likewise with its own
+#     stride, and one store of the sum under the same mask: `z` is contiguous. The launch is
+#     `scaled_add_kernel[grid](…, BLOCK=BLOCK)`, with the kernel's other arguments in their order.
 # INCLUDE: flashlearn/kernels/tour.py:scaled_add_kernel
 
 

@@ -89,16 +89,6 @@ matmul_jacobian = Exercise(
     explained=HowExplained(
         mistakes=mistakes.JACOBIAN,
     ),
-    hints=(
-        "Row $i$ of $Y$ is row $i$ of $X$ times $W$, and no other row of $X$ takes part. So cut $J$ into "
-        "$M \\times M$ blocks, one for each pair of a row of $Y$ and a row of $X$. Which blocks are zero, "
-        "and what do the others have in common?",
-        "A block that is not zero has the $N$ outputs of a row of $Y$ as its rows and the $K$ inputs of a "
-        "row of $X$ as its columns: entry $(j, l)$ is $\\partial Y_{ij} / \\partial X_{il} = W_{lj}$. "
-        "`sp.diag(A, B, …)` puts matrices on a diagonal, and `[A] * 3` is a list of three of them.",
-        "`sp.diag(*[…] * X.rows)`: the same block for every row of X. Which block? Its rows are outputs, its "
-        "columns inputs, so it has $N$ rows and $K$ columns.",
-    ),
 )
 
 matmul_vjp = Exercise(
@@ -115,15 +105,6 @@ matmul_vjp = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.VJP,
-    ),
-    hints=(
-        "Read the two sums that sympy found as matrix products. In $\\sum_j dY_{aj} W_{bj}$ the summed index "
-        "stands last in both factors; a matrix product wants it last in the first factor and first in the "
-        "second.",
-        "dX is $M \\times K$ and made of dY ($M \\times N$) and W ($K \\times N$); dW is $K \\times N$ and "
-        "made of X ($M \\times K$) and dY. In each product one factor has to be transposed: `.T`.",
-        "dY stands first in one product and last in the other: `dY * …` is dX and `… * dY` is dW. Each gap "
-        "holds one factor, transposed, and only one of the two has a shape that fits.",
     ),
 )
 
@@ -191,15 +172,6 @@ linear_backward = Exercise(
     explained=HowExplained(
         mistakes=mistakes.LINEAR,
     ),
-    hints=(
-        "It is `matmul_vjp` with tensors. What is new are the leading dimensions: x may be $[B, M, K]$, and "
-        "w serves all $B \\cdot M$ rows. What happens to the gradient of something that is used that often?",
-        "`dy @ w.mT` works for any number of leading dimensions (`.mT` transposes the last two). For dw turn "
-        "x and dy into matrices of $B \\cdot M$ rows first: `t.flatten(0, -2)` does that for 2 dimensions "
-        "and for 3.",
-        "`dx = dy @ w.mT`. For dw, write `rows_of_x = x.flatten(0, -2)` and the same for dy: these two are "
-        "the $X$ and the $dY$ of `matmul_vjp`.",
-    ),
 )
 
 # ---------------------------------------------------------------- symbolic: rows and a bias
@@ -225,16 +197,6 @@ reduce_and_broadcast_vjp = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.CENTRE,
-    ),
-    hints=(
-        "Go backwards, one operation at a time. Y is a sum of three terms, and each gets all of dY. The "
-        "first is X itself. The second went X → sum of a row → times −1/N → handed to the whole row. The "
-        "third is b, handed to all rows.",
-        "Backwards, a sum hands out and a handing out sums. The second term: sum dY along each row (that is "
-        "$[M, 1]$), multiply by −1/N, hand the number to the whole row ($[M, N]$). Then add the two "
-        "gradients of X. `dY * sp.ones(N, 1)` sums rows, `v * sp.ones(1, N)` hands a column out.",
-        "`row_means = dY * sp.ones(dY.cols, 1) / dY.cols` has one number for each row. Hand it to the whole "
-        "row and subtract it from dY: that is dX. For db put the ones on the other side of dY.",
     ),
 )
 
@@ -336,16 +298,4 @@ bias_gradient = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.bias_gradient:bias_gradient",
-    hints=(
-        "Give each program a block of columns and let it walk from the top of the matrix to the bottom, a "
-        "tile of `BLOCK_M` rows at a time. A vector of `BLOCK_N` running sums travels with it. What must the "
-        "lanes below the last row hold?",
-        "`db = tl.zeros([BLOCK_N], tl.float32)` before the loop; inside it `i` of shape `[BLOCK_M]`, a "
-        "pointer block and a mask of shape `[BLOCK_M, BLOCK_N]` made of `i[:, None]` and `j[None, :]`, and "
-        "`tl.sum(…, axis=0)`, which turns `[BLOCK_M, BLOCK_N]` into `[BLOCK_N]`. The store comes after the "
-        "loop, under `j < N`.",
-        "`for start in range(0, M, BLOCK_M):` then `i = start + tl.arange(0, BLOCK_M)`, and `dy = tl.load("
-        "dy_ptr + i[:, None] * dy_row + j[None, :] * dy_col, …)` under the mask `(i < M)[:, None] & "
-        "(j < N)[None, :]`. What is left is to add this tile's column sums to `db`, in fp32, and the store.",
-    ),
 )

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_01_gradients import faulty_kernels as broken
-from flashlearn.lessons.shared.faulty_formulas.faults import made
+from flashlearn.lessons.shared.faulty_formulas.faults import with_faults
 from flashlearn.lessons.shared.faulty_formulas.sums import column_sums
+from flashlearn.outcome import Status
 
 
 def _numbered(outputs_by_column: bool, inputs_by_column: bool):
@@ -193,7 +194,7 @@ LINEAR = {
         "Write the shapes under the factors: dx [M, K] from dy [M, N] and w [K, N]; dw [K, N] from x [M, K] "
         "and dy. One of the two is transposed in each product.",
         launcher=_untransposed,
-        status="CRASHED",
+        status=Status.CRASHED,
     ),
     "dw transposed": Mistake(
         "Your dw is dyᵀ x, [N, K]: the layout of torch.nn.Linear's weight. Here w is [K, N], and dw has the "
@@ -233,56 +234,56 @@ COLUMN_SUMS = {
         "The load masks the columns and not the rows: the last tile reaches below the last row.",
         "The mask of a tile has two factors: (i < M)[:, None] & (j < N)[None, :].",
         launcher=broken.rows_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "strides swapped": Mistake(
         "The strides have changed places: the program walks along rows where it should walk down columns.",
         "dy[i, j] lies at dy_ptr + i * dy_row + j * dy_col, whatever the view.",
         launcher=broken.strides_swapped,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "the first tile only": Mistake(
         "Only the first BLOCK_M rows are added up. A batch has more rows than a tile.",
         "Loop over the rows, start = 0, BLOCK_M, 2 · BLOCK_M, … below M, and add each tile's sums.",
-        **made(column_sums, "first tile only"),
+        **with_faults(column_sums, "first tile only"),
     ),
     "the last, short tile left out": Mistake(
         "The rows of the last tile are missing from the sum: the loop ends too early.",
         "range(0, M, BLOCK_M) includes the last tile, short or full.",
-        **made(column_sums, "ragged tile left out", also=("last tile left out",)),
+        **with_faults(column_sums, "ragged tile left out", also=("last tile left out",)),
     ),
     "the first tile left out": Mistake(
         "The rows of the first tile are missing from the sum: the loop starts one tile late.",
         "range(0, M, BLOCK_M) starts with the first row.",
-        **made(column_sums, "first tile left out"),
+        **with_faults(column_sums, "first tile left out"),
     ),
     "tiles that overlap": Mistake(
         "Rows are counted more than once: a tile has more rows than the loop moves on by.",
         "Two numbers have to agree, the step of range and the number of rows in i. Both are BLOCK_M.",
-        **made(column_sums, "tiles twice as high", also=("steps of one row",)),
+        **with_faults(column_sums, "tiles twice as high", also=("steps of one row",)),
     ),
     "mean instead of sum": Mistake(
         "You divided by the number of rows. The bias is added once in each row, so its gradients add up.",
         "If the loss is a mean, its 1/M is in dy already.",
-        **made(column_sums, "mean"),
+        **with_faults(column_sums, "mean"),
     ),
     "summed along the wrong axis": Mistake(
         "Each tile is summed along its rows. The tile is square, so the shapes fit, and the sums of rows "
         "land where the sums of columns belong.",
         "db[j] adds up over i: which axis of the tile is i, and which one has to go?",
-        **made(column_sums, "rows of the tile summed"),
+        **with_faults(column_sums, "rows of the tile summed"),
     ),
     "the last tile overwrites": Mistake(
         "db holds the sums of the last tile alone: each tile's sums replace those before.",
         "Add to the accumulator, db += tl.sum(…), and store once, after the loop.",
-        **made(column_sums, "last tile only"),
+        **with_faults(column_sums, "last tile only"),
     ),
     "load, add, store": Mistake(
         "Several programs add to the same columns of db, each with a load and a store of its own. What one "
         "adds between the other's load and store is lost.",
         "tl.atomic_add does the three in one step; or let one program own a column from top to bottom.",
         launcher=broken.load_then_store,
-        status="RACE",
+        status=Status.RACE,
     ),
     "uninitialised memory": Mistake(
         "The programs add onto memory that nobody set to zero: db starts with whatever was there.",

@@ -263,7 +263,7 @@ pictures.product_jacobian(M=2, K=3, N=4, by="X", labels=False)
 # The matrix is *block-diagonal*: one block for each row of $X$, and nothing outside. Rows of $X$ know nothing of each
 # other, so neither do their derivatives. What stands in the coloured squares is yours to find.
 #
-# ### Exercise 1: `matmul_jacobian` · warm-up
+# ### Exercise: `matmul_jacobian` · warm-up
 #
 # Write this matrix for any sizes. `X` is a sympy `Matrix` of shape $M \times K$, `W` one of shape $K \times N$; what
 # you return is $MN \times MK$, with rows and columns in row-major order.
@@ -277,6 +277,14 @@ pictures.product_jacobian(M=2, K=3, N=4, by="X", labels=False)
 
 
 # %% exercise="matmul_jacobian"
+# HINT: Row $i$ of $Y$ is row $i$ of $X$ times $W$, and no other row of $X$ takes part. So cut $J$ into $M
+#     \times M$ blocks, one for each pair of a row of $Y$ and a row of $X$. Which blocks are zero, and what do
+#     the others have in common?
+# HINT: A block that is not zero has the $N$ outputs of a row of $Y$ as its rows and the $K$ inputs of a row
+#     of $X$ as its columns: entry $(j, l)$ is $\partial Y_{ij} / \partial X_{il} = W_{lj}$. `sp.diag(A, B,
+#     …)` puts matrices on a diagonal, and `[A] * 3` is a list of three of them.
+# HINT: `sp.diag(*[…] * X.rows)`: the same block for every row of X. Which block? Its rows are outputs, its
+#     columns inputs, so it has $N$ rows and $K$ columns.
 def matmul_jacobian(X: sp.Matrix, W: sp.Matrix) -> sp.Matrix:
     """J[Y_ij, X_ab] = ∂Y_ij/∂X_ab of Y = X W, both row by row: [M, K], [K, N] → [M N, M K]."""
     ### BEGIN SOLUTION
@@ -443,7 +451,7 @@ print("dW[a, b] =", dW_ab)
 # The matrices of a petabyte have become sums over one index. Sums over one index are matrix products; read off which
 # ones.
 #
-# ### Exercise 2: `matmul_vjp` · core
+# ### Exercise: `matmul_vjp` · core
 #
 # Write both gradients as products of matrices. `X` is $M \times K$, `W` is $K \times N$, `dY` is $M \times N$, all
 # sympy matrices; return the pair `dX, dW`. `*` between matrices is the matrix product, `.T` transposes.
@@ -453,6 +461,12 @@ print("dW[a, b] =", dW_ab)
 
 
 # %% exercise="matmul_vjp"
+# HINT: Read the two sums that sympy found as matrix products. In $\sum_j dY_{aj} W_{bj}$ the summed index
+#     stands last in both factors; a matrix product wants it last in the first factor and first in the second.
+# HINT: dX is $M \times K$ and made of dY ($M \times N$) and W ($K \times N$); dW is $K \times N$ and made of
+#     X ($M \times K$) and dY. In each product one factor has to be transposed: `.T`.
+# HINT: dY stands first in one product and last in the other: `dY * …` is dX and `… * dY` is dW. Each gap
+#     holds one factor, transposed, and only one of the two has a shape that fits.
 def matmul_vjp(X: sp.Matrix, W: sp.Matrix, dY: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
     """dX [M, K] and dW [K, N] of Y = X W, from X [M, K], W [K, N] and dY [M, N]."""
     ### BEGIN SOLUTION
@@ -597,7 +611,7 @@ from_yours = torch.tensor(sp.Matrix(dK_transposed).T.evalf().tolist(), dtype=tor
 assert torch.allclose(leaf.grad, from_yours)
 
 # %% [markdown]
-# ### Exercise 3: `linear_backward` · core
+# ### Exercise: `linear_backward` · core
 #
 # Now with numbers: the backward pass of a linear layer $y = x\,w$ in plain torch, without autograd.
 #
@@ -614,6 +628,12 @@ assert torch.allclose(leaf.grad, from_yours)
 
 
 # %% exercise="linear_backward"
+# HINT: It is `matmul_vjp` with tensors. What is new are the leading dimensions: x may be $[B, M, K]$, and w
+#     serves all $B \cdot M$ rows. What happens to the gradient of something that is used that often?
+# HINT: `dy @ w.mT` works for any number of leading dimensions (`.mT` transposes the last two). For dw turn x
+#     and dy into matrices of $B \cdot M$ rows first: `t.flatten(0, -2)` does that for 2 dimensions and for 3.
+# HINT: `dx = dy @ w.mT`. For dw, write `rows_of_x = x.flatten(0, -2)` and the same for dy: these two are the
+#     $X$ and the $dY$ of `matmul_vjp`.
 def linear_backward(x: Tensor, w: Tensor, dy: Tensor) -> tuple[Tensor, Tensor]:
     """dx [..., M, K] and dw [K, N] of y = x w, from x [..., M, K], w [K, N] and dy [..., M, N]."""
     ### BEGIN SOLUTION
@@ -745,7 +765,7 @@ print("dX =             ", one_matrix.diff(Xm))
 assert one_matrix.diff(Xm) == by_first + by_second
 
 # %% [markdown]
-# ### Exercise 4: `reduce_and_broadcast_vjp` · stretch
+# ### Exercise: `reduce_and_broadcast_vjp` · stretch
 #
 # All rules at once, but for the product. From each row of $X$ its mean is subtracted, and a bias is added that all
 # rows share. (This is how layer normalisation begins.)
@@ -761,6 +781,14 @@ assert one_matrix.diff(Xm) == by_first + by_second
 
 
 # %% exercise="reduce_and_broadcast_vjp"
+# HINT: Go backwards, one operation at a time. Y is a sum of three terms, and each gets all of dY. The first
+#     is X itself. The second went X → sum of a row → times −1/N → handed to the whole row. The third is b,
+#     handed to all rows.
+# HINT: Backwards, a sum hands out and a handing out sums. The second term: sum dY along each row (that is
+#     $[M, 1]$), multiply by −1/N, hand the number to the whole row ($[M, N]$). Then add the two gradients of
+#     X. `dY * sp.ones(N, 1)` sums rows, `v * sp.ones(1, N)` hands a column out.
+# HINT: `row_means = dY * sp.ones(dY.cols, 1) / dY.cols` has one number for each row. Hand it to the whole row
+#     and subtract it from dY: that is dX. For db put the ones on the other side of dY.
 def reduce_and_broadcast_vjp(dY: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
     """dX [M, N] and db [1, N] of Y_ij = X_ij − mean of row i of X + b_j, from dY [M, N]."""
     ### BEGIN SOLUTION
@@ -849,7 +877,7 @@ pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
 # | $dY_{ij}$ | `dy` | `[BLOCK_M, BLOCK_N]` |
 # | $db_j$, the running sum | `db` | `[BLOCK_N]` |
 #
-# ### Exercise 5: `bias_gradient` · core
+# ### Exercise: `bias_gradient` · core
 #
 # Write the kernel. A launcher is given that fits the picture. What the check will ask of it:
 #
@@ -864,6 +892,16 @@ pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
 # `tl.atomic_add`, or let every program store its partial sums and add those up afterwards. All three can be right.
 
 # %% exercise="bias_gradient"
+# HINT: Give each program a block of columns and let it walk from the top of the matrix to the bottom, a tile
+#     of `BLOCK_M` rows at a time. A vector of `BLOCK_N` running sums travels with it. What must the lanes
+#     below the last row hold?
+# HINT: `db = tl.zeros([BLOCK_N], tl.float32)` before the loop; inside it `i` of shape `[BLOCK_M]`, a pointer
+#     block and a mask of shape `[BLOCK_M, BLOCK_N]` made of `i[:, None]` and `j[None, :]`, and `tl.sum(…,
+#     axis=0)`, which turns `[BLOCK_M, BLOCK_N]` into `[BLOCK_N]`. The store comes after the loop, under `j <
+#     N`.
+# HINT: `for start in range(0, M, BLOCK_M):` then `i = start + tl.arange(0, BLOCK_M)`, and `dy =
+#     tl.load(dy_ptr + i[:, None] * dy_row + j[None, :] * dy_col, …)` under the mask `(i < M)[:, None] & (j <
+#     N)[None, :]`. What is left is to add this tile's column sums to `db`, in fp32, and the store.
 # INCLUDE: flashlearn/kernels/bias_gradient.py:bias_gradient_kernel
 
 

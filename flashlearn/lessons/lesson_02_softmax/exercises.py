@@ -69,15 +69,6 @@ softmax_jacobian = Exercise(
     explained=HowExplained(
         mistakes=mistakes.JACOBIAN,
     ),
-    hints=(
-        "You have both entries already: $-p_k p_j$ where $k \\neq j$, and $p_k - p_k p_k$ where $k = j$. "
-        "Which part do the two cases share, and which part does the diagonal have in addition?",
-        "$J$ is a diagonal matrix minus an outer product, $N \\times N$ both. `sp.diag(*p)` builds the "
-        "first from a column's entries; for a column $p$, `p * p.T` is a matrix (and `p.T * p` is one "
-        "number).",
-        "`sp.diag(*p) - …`: what is taken away is $p_k p_j$ in row $k$, column $j$, on the diagonal and off "
-        "it. A column times a row has these entries.",
-    ),
 )
 
 softmax_vjp = Exercise(
@@ -95,15 +86,6 @@ softmax_vjp = Exercise(
     explained=HowExplained(
         mistakes=mistakes.VJP,
     ),
-    hints=(
-        "Multiply $J^\\top = \\mathrm{diag}(p) - p\\,p^\\top$ by $dp$, one term at a time, and read "
-        "$p\\,p^\\top dp$ from the right: which part of it is a single number?",
-        "`ds` is a column of $N$: each entry is $p_j$ times a difference, $dp_j$ minus one number that all "
-        "entries share. `p.dot(dp)` is such a number, `p.multiply_elementwise(...)` the product entry by "
-        "entry.",
-        "`p.multiply_elementwise(dp - …)`, where the dots stand for a column that holds the same number in "
-        "every entry: the mean of dp under p.",
-    ),
 )
 
 log_softmax_vjp = Exercise(
@@ -120,14 +102,6 @@ log_softmax_vjp = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.LOG_VJP,
-    ),
-    hints=(
-        "$\\ell_k = s_k - \\log Z$ is a difference, so differentiate its two terms apart. Which score is in "
-        "the first one, and which scores are in the second?",
-        "$\\partial \\log Z / \\partial s_j = p_j$, the same for every $k$. So $\\ell_k$ hands all of its "
-        "gradient to its own score, and takes $p_j$ times as much from every score $j$. Add up over $k$: "
-        "`sum(dlog)` is one number.",
-        "`dlog - …`: what is taken from score $j$ is its share $p_j$ of the sum of all entries of `dlog`.",
     ),
 )
 
@@ -261,18 +235,6 @@ softmax_forward = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.softmax:softmax_forward",
-    hints=(
-        "One program owns one row, and the whole row is in its block. Three passes over registers, none "
-        "over memory: the maximum, the sum of the exponentials of `s - m_i`, the division. Padded lanes "
-        "must change neither the maximum nor the sum.",
-        "Every line but two makes a block of `BLOCK` lanes; `m_i` and `l_i` are single numbers (`tl.max` "
-        "and `tl.sum` with `axis=0`). Row `i`, column `j` of `s` is at `s_ptr + i * s_row + j * s_col`; the "
-        'padding of a maximum is `-float("inf")`, and `exp` turns it into 0. Load and store need the '
-        "mask `j < N`.",
-        "The load: `s = tl.load(s_ptr + i * s_row + j * s_col, mask=j < N, other=…).to(tl.float32)`. Then "
-        "`e = tl.exp(s - tl.max(s, axis=0))`, and each share is its `e` over the sum of all of them. The "
-        "store goes to `p_ptr + i * p_row + j * p_col`, under the same mask.",
-    ),
 )
 
 softmax_backward = Exercise(
@@ -301,15 +263,4 @@ softmax_backward = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.softmax:softmax_backward",
-    hints=(
-        "One program owns one row of p and of dp. All entries of ds share one number, the mean of dp under "
-        "p: compute it once, then every lane can finish on its own. What must padded lanes hold so that "
-        "they add nothing to it?",
-        "Two loads with their own strides, `p_row, p_col` and `dp_row, dp_col`, under the mask `j < N`, "
-        "padding 0; a `tl.sum` over `axis=0` gives one number; `ds` is a block of `BLOCK` lanes, stored "
-        "under the mask.",
-        "After the loads (each with `.to(tl.float32)`): `inner = tl.sum(p * dp, axis=0)`, and every lane of "
-        "ds is its p times what its dp has beyond `inner`. Store at `ds_ptr + i * ds_row + j * ds_col` with "
-        "`mask=j < N`.",
-    ),
 )

@@ -10,8 +10,9 @@ import sympy as sp
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_02_softmax import faulty_kernels as broken
-from flashlearn.lessons.shared.faulty_formulas.faults import made
+from flashlearn.lessons.shared.faulty_formulas.faults import with_faults
 from flashlearn.lessons.shared.faulty_formulas.rows import softmax, softmax_vjp
+from flashlearn.outcome import Status
 
 
 def _by_entries(entry):
@@ -193,91 +194,91 @@ FORWARD = {
         "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, ∞/∞ is "
         "NaN, and exp(−200) is 0, so that a row far below zero becomes 0/0.",
         "Take the row's maximum first and exponentiate s − m_i: the largest exponential is then exp(0) = 1.",
-        **made(softmax, "no maximum"),
+        **with_faults(softmax, "no maximum"),
     ),
     "padding enters the sum": Mistake(
         "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum.",
         "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
-        **made(softmax, "zeros in whole rows", also=("zeros in the sum",)),
+        **with_faults(softmax, "zeros in whole rows", also=("zeros in the sum",)),
     ),
     "padding enters the maximum": Mistake(
         "What is subtracted from a row is never below 0, as if padded lanes took part in the maximum as "
         "scores of 0, or as if it started at 0. In a row far below zero all exponentials vanish.",
         "Start from -float('inf'), which loses against every score, and give it to padded lanes as other=.",
-        **made(softmax, "zeros in the maximum"),
+        **with_faults(softmax, "zeros in the maximum"),
     ),
     "divided by the sum so far": Mistake(
         "Each block of p is divided by the sum of the blocks up to its own: it was stored while the sum was "
         "still growing. Only the last block is right.",
         "Finish the loop that sums, then divide and store in a loop of its own.",
-        **made(softmax, "sum so far"),
+        **with_faults(softmax, "sum so far"),
     ),
     "the sum lacks the maximum": Mistake(
         "The numerators are exp(s − m_i), and the denominator is the sum of exp(s) as it is: each row sums "
         "to exp(−m_i).",
         "Both belong to the same unit: subtract m_i in the sum, too.",
-        **made(softmax, "sum without the maximum"),
+        **with_faults(softmax, "sum without the maximum"),
     ),
     "the sum of the last block": Mistake(
         "The denominator is the sum of the row's last block alone: each block replaces what was summed.",
         "Add: l_i += tl.sum(…), and start from 0.",
-        **made(softmax, "last tile only"),
+        **with_faults(softmax, "last tile only"),
     ),
     "the maximum of the last block": Mistake(
         "The maximum is that of the row's last block: each block replaces it. In exact arithmetic any number "
         "may be subtracted; in fp32 a score that is 89 larger overflows.",
         "m_i is the larger of m_i and the block's maximum.",
-        **made(softmax, "last tile's maximum"),
+        **with_faults(softmax, "last tile's maximum"),
     ),
     "l not rescaled": Mistake(
         "The sum is not rescaled when the running maximum moves: what the earlier blocks gave is still in "
         "units of exp(m_old).",
         "Multiply l_i by exp(m_i − m_new) before the block's sum is added.",
-        **made(softmax, "l not rescaled"),
+        **with_faults(softmax, "l not rescaled"),
     ),
     "logarithm of l forgotten": Mistake(
         "You stored exp(s − (m_i + l_i)). Dividing by l_i is subtracting log(l_i) in the exponent.",
         "The LSE is m_i + log(l_i).",
-        **made(softmax, "m + l"),
+        **with_faults(softmax, "m + l"),
     ),
     "normalised over columns": Mistake(
         "Each column sums to 1 where each row should: the sum ran over the rows of a column.",
         "One program owns one row: program i needs the elements s[i, 0], …, s[i, N − 1].",
-        **made(softmax, "over columns"),
+        **with_faults(softmax, "over columns"),
     ),
     "not divided by the sum": Mistake(
         "You stored exp(s − m_i): the largest entry of each row is exactly 1, and rows do not sum to 1.",
         "Divide by l_i, the sum of the row's exponentials.",
-        **made(softmax, "not divided"),
+        **with_faults(softmax, "not divided"),
     ),
     "divided by the number of columns": Mistake(
         "p is the exponential divided by N, the number of columns: that is a mean's denominator.",
         "Divide by l_i, the sum of the row's exponentials.",
-        **made(softmax, "divided by N"),
+        **with_faults(softmax, "divided by N"),
     ),
     "powers of two": Mistake(
         "You computed 2^(s − m_i): tl.exp2 needs its argument multiplied by log2(e).",
         "Use tl.exp, or tl.exp2((s - m_i) * 1.4426950408889634).",
-        **made(softmax, "powers of two"),
+        **with_faults(softmax, "powers of two"),
     ),
     "logarithm of the softmax": Mistake(
         "You stored s − m_i − log(l_i), the logarithm of the softmax.",
         "The task asks for the probabilities themselves: exp(s − m_i) / l_i.",
-        **made(softmax, "logarithm"),
+        **with_faults(softmax, "logarithm"),
     ),
     "load without a mask": Mistake(
         "The load touches all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",
         "Pass mask=j < N to the load, and an other= that adds nothing.",
         launcher=broken.forward_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "strides of s used for p": Mistake(
         "The store uses the strides of s. p is a new, contiguous tensor: where s is a slice or a transposed "
         "view, the strides differ.",
         "Address p with p_row and p_col.",
         launcher=broken.forward_with_the_strides_of_s,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "sum in half precision": Mistake(
         "The exponentials are rounded to fp16 before they are summed and divided: 11 bits, where fp32 "
@@ -292,84 +293,84 @@ BACKWARD = {
     "⟨p, dp⟩ forgotten": Mistake(
         "You stored p · dp: what diag(p) contributes. The competition between the probabilities is missing.",
         "Subtract the row's inner product from dp before you multiply by p.",
-        **made(softmax_vjp, "no inner product"),
+        **with_faults(softmax_vjp, "no inner product"),
     ),
     "sum of dp, not weighted by p": Mistake(
         "You subtracted the plain sum of dp. The sum is weighted: Σ_j p_j dp_j.",
         "Sum the product p * dp, not dp.",
-        **made(softmax_vjp, "inner of dp alone"),
+        **with_faults(softmax_vjp, "inner of dp alone"),
     ),
     "plain mean of dp": Mistake(
         "You subtracted the plain mean of dp. The mean is taken under p: Σ_j p_j dp_j, with nothing to "
         "divide by.",
         "Sum the product p * dp; the weights p already sum to 1.",
-        **made(softmax_vjp, "inner of dp alone", "divided by N"),
+        **with_faults(softmax_vjp, "inner of dp alone", "divided by N"),
     ),
     "inner product divided by N": Mistake(
         "You divided ⟨p, dp⟩ by N. The weights p already sum to 1: the weighted sum is the mean.",
         "Leave the division out.",
-        **made(softmax_vjp, "divided by N"),
+        **with_faults(softmax_vjp, "divided by N"),
     ),
     "p in front forgotten": Mistake(
         "You stored dp − ⟨p, dp⟩, without the factor p in front.",
         "Both terms carry a p_j. Which of yours has none?",
-        **made(softmax_vjp, "no p in front"),
+        **with_faults(softmax_vjp, "no p in front"),
     ),
     "p on dp alone": Mistake(
         "You stored p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
         "Both terms carry a p_j. Which of yours has none?",
-        **made(softmax_vjp, "p on dp alone"),
+        **with_faults(softmax_vjp, "p on dp alone"),
     ),
     "only the diagonal of J": Mistake(
         "You stored p (1 − p) dp: the diagonal of J alone, as for a sigmoid.",
         "dp_k reaches ds_j for every k of the row: that is what the inner product carries.",
-        **made(softmax_vjp, "only the diagonal"),
+        **with_faults(softmax_vjp, "only the diagonal"),
     ),
     "plus ⟨p, dp⟩": Mistake(
         "You added ⟨p, dp⟩ where it must be subtracted.",
         "ds must sum to 0 over a row: add up what you stored.",
-        **made(softmax_vjp, "plus"),
+        **with_faults(softmax_vjp, "plus"),
     ),
     "the sign of ds": Mistake(
         "Every entry has the opposite sign: p (⟨p, dp⟩ − dp).",
         "A score whose dp is above the row's mean gets a positive ds.",
-        **made(softmax_vjp, "sign"),
+        **with_faults(softmax_vjp, "sign"),
     ),
     "p subtracted instead": Mistake(
         "You stored p · dp − p: that resembles p − y, the gradient of the cross-entropy through softmax, "
         "which belongs to that one loss.",
         "Subtract p times the row's inner product.",
-        **made(softmax_vjp, "p subtracted"),
+        **with_faults(softmax_vjp, "p subtracted"),
     ),
     "padding of −inf": Mistake(
         "The padding is −inf, as in the forward kernel. Here it enters a product: −inf · −inf is ∞, the "
         "inner product becomes infinite, and the row with it.",
         "Padding must add nothing to Σ p dp: other=0.0.",
-        **made(softmax_vjp, "padding of −inf", also=("−inf up to 16 too",)),
+        **with_faults(softmax_vjp, "padding of −inf", also=("−inf up to 16 too",)),
     ),
     "inner product of the last block": Mistake(
         "The inner product is that of the row's last block alone: each block replaces what was summed.",
         "Add: acc += p * dp, and start from 0.",
-        **made(softmax_vjp, "last tile only"),
+        **with_faults(softmax_vjp, "last tile only"),
     ),
     "inner product without the last block": Mistake(
         "The last block of the row is missing from the inner product: its loop ends too early.",
         "range(0, N, BLOCK) reaches the last, incomplete block, too.",
-        **made(softmax_vjp, "ragged tile left out", also=("last tile left out",)),
+        **with_faults(softmax_vjp, "ragged tile left out", also=("last tile left out",)),
     ),
     "load without a mask": Mistake(
         "The loads touch all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",
         "Pass mask=j < N and other=0.0 to both loads.",
         launcher=broken.backward_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "strides of p used for dp": Mistake(
         "Both loads use the strides of p. dp is a tensor of its own: autograd hands you whatever layout it "
         "has.",
         "Address dp with dp_row and dp_col.",
         launcher=broken.backward_with_one_stride_for_two,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "sum in half precision": Mistake(
         "The product and its sum are computed in half precision. Where dp has a large mean, dp − ⟨p, dp⟩ "

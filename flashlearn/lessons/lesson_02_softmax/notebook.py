@@ -240,7 +240,7 @@ J_hand = p3.jacobian(s3).subs(at_hand)
 J_hand
 
 # %% [markdown]
-# ### Exercise 1: `softmax_jacobian` · warm-up
+# ### Exercise: `softmax_jacobian` · warm-up
 #
 # You have every entry: one case from above, the other on your paper. Now write the whole matrix, for any $N$, in terms
 # of the shares alone: no scores, no exponentials.
@@ -255,6 +255,12 @@ J_hand
 
 
 # %% exercise="softmax_jacobian"
+# HINT: You have both entries already: $-p_k p_j$ where $k \neq j$, and $p_k - p_k p_k$ where $k = j$. Which
+#     part do the two cases share, and which part does the diagonal have in addition?
+# HINT: $J$ is a diagonal matrix minus an outer product, $N \times N$ both. `sp.diag(*p)` builds the first
+#     from a column's entries; for a column $p$, `p * p.T` is a matrix (and `p.T * p` is one number).
+# HINT: `sp.diag(*p) - …`: what is taken away is $p_k p_j$ in row $k$, column $j$, on the diagonal and off it.
+#     A column times a row has these entries.
 def softmax_jacobian(p: sp.Matrix) -> sp.Matrix:
     """J with J[k, j] = ∂p_k/∂s_j: a column [N, 1] → [N, N]."""
     ### BEGIN SOLUTION
@@ -537,7 +543,7 @@ ds_entry = sp.refine(sp.diff(loss, s[j]).doit(), j_in_row)
 ds_entry
 
 # %% [markdown]
-# ### Exercise 2: `softmax_vjp` · core
+# ### Exercise: `softmax_vjp` · core
 #
 # Read the two terms above: which parts of them are a $p_j$, and what is the sum in the second? Then write $ds$ in
 # terms of `p` and `dp`, two sympy columns of length $N$, **without building $J$**. (The result is checked, not the
@@ -549,6 +555,12 @@ ds_entry
 
 
 # %% exercise="softmax_vjp"
+# HINT: Multiply $J^\top = \mathrm{diag}(p) - p\,p^\top$ by $dp$, one term at a time, and read $p\,p^\top dp$
+#     from the right: which part of it is a single number?
+# HINT: `ds` is a column of $N$: each entry is $p_j$ times a difference, $dp_j$ minus one number that all
+#     entries share. `p.dot(dp)` is such a number, `p.multiply_elementwise(...)` the product entry by entry.
+# HINT: `p.multiply_elementwise(dp - …)`, where the dots stand for a column that holds the same number in
+#     every entry: the mean of dp under p.
 def softmax_vjp(p: sp.Matrix, dp: sp.Matrix) -> sp.Matrix:
     """ds = Jᵀ dp without J: two columns [N, 1] → a column [N, 1]."""
     ### BEGIN SOLUTION
@@ -627,7 +639,7 @@ one_hot = sp.Matrix([1 if i == y else 0 for i in range(3)])
 assert sp.Matrix(vjp(fractions, dp_cross_entropy)) == fractions - one_hot
 
 # %% [markdown]
-# ### Exercise 3: `log_softmax_vjp` · stretch
+# ### Exercise: `log_softmax_vjp` · stretch
 #
 # Such a loss divides by $p_y$ only to multiply by it again. So nobody computes it from the shares: one computes their
 # logarithms at once, $\ell_k = \log p_k = s_k - \log Z$. (torch calls this `log_softmax`.) Its gradient is simpler than
@@ -638,6 +650,12 @@ assert sp.Matrix(vjp(fractions, dp_cross_entropy)) == fractions - one_hot
 
 
 # %% exercise="log_softmax_vjp"
+# HINT: $\ell_k = s_k - \log Z$ is a difference, so differentiate its two terms apart. Which score is in the
+#     first one, and which scores are in the second?
+# HINT: $\partial \log Z / \partial s_j = p_j$, the same for every $k$. So $\ell_k$ hands all of its gradient
+#     to its own score, and takes $p_j$ times as much from every score $j$. Add up over $k$: `sum(dlog)` is
+#     one number.
+# HINT: `dlog - …`: what is taken from score $j$ is its share $p_j$ of the sum of all entries of `dlog`.
 def log_softmax_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
     """ds for l = log softmax(s), from p = softmax(s) and dlog = ∂L/∂l: two columns [N, 1] → a column [N, 1]."""
     ### BEGIN SOLUTION
@@ -736,7 +754,7 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 #
 # </details>
 #
-# ### Exercise 4: `softmax_forward` · core
+# ### Exercise: `softmax_forward` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -749,6 +767,15 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 # Useful pieces: `tl.max(x, axis=0)`, `tl.sum(x, axis=0)`, `tl.exp`, and `-float("inf")`.
 
 # %% exercise="softmax_forward"
+# HINT: One program owns one row, and the whole row is in its block. Three passes over registers, none over
+#     memory: the maximum, the sum of the exponentials of `s - m_i`, the division. Padded lanes must change
+#     neither the maximum nor the sum.
+# HINT: Every line but two makes a block of `BLOCK` lanes; `m_i` and `l_i` are single numbers (`tl.max` and
+#     `tl.sum` with `axis=0`). Row `i`, column `j` of `s` is at `s_ptr + i * s_row + j * s_col`; the padding
+#     of a maximum is `-float("inf")`, and `exp` turns it into 0. Load and store need the mask `j < N`.
+# HINT: The load: `s = tl.load(s_ptr + i * s_row + j * s_col, mask=j < N, other=…).to(tl.float32)`. Then `e =
+#     tl.exp(s - tl.max(s, axis=0))`, and each share is its `e` over the sum of all of them. The store goes to
+#     `p_ptr + i * p_row + j * p_col`, under the same mask.
 # INCLUDE: flashlearn/kernels/softmax.py:softmax_forward_kernel
 
 
@@ -795,13 +822,21 @@ flashlearn.check("softmax_forward", softmax_forward)
 # **Predict** what the padding must hold this time. Forward it was $-\infty$, which served a maximum and a sum of
 # exponentials. Now there is one reduction, $\sum_j p_{ij}\,dp_{ij}$. What does $-\infty$ do there?
 #
-# ### Exercise 5: `softmax_backward` · core
+# ### Exercise: `softmax_backward` · core
 #
 # Write the kernel; the launcher is given. `p` and `dp` are two tensors with strides of their own, either of which
 # may be a view; `ds` is a new tensor with its own. The two share a dtype, fp32, fp16 or bf16, and `ds` has it, too.
 # Compute in fp32 from the loads to the store. `p` may contain zeros.
 
 # %% exercise="softmax_backward"
+# HINT: One program owns one row of p and of dp. All entries of ds share one number, the mean of dp under p:
+#     compute it once, then every lane can finish on its own. What must padded lanes hold so that they add
+#     nothing to it?
+# HINT: Two loads with their own strides, `p_row, p_col` and `dp_row, dp_col`, under the mask `j < N`, padding
+#     0; a `tl.sum` over `axis=0` gives one number; `ds` is a block of `BLOCK` lanes, stored under the mask.
+# HINT: After the loads (each with `.to(tl.float32)`): `inner = tl.sum(p * dp, axis=0)`, and every lane of ds
+#     is its p times what its dp has beyond `inner`. Store at `ds_ptr + i * ds_row + j * ds_col` with `mask=j
+#     < N`.
 # INCLUDE: flashlearn/kernels/softmax.py:softmax_backward_kernel
 
 

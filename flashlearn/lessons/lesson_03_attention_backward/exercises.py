@@ -42,14 +42,6 @@ attention_dv_dp = Exercise(
     explained=HowExplained(
         mistakes=mistakes.DV_DP,
     ),
-    hints=(
-        "$O = P V$ has two factors. Each one's gradient is $dO$ multiplied by the *other* factor, "
-        "transposed, and it stays on its own side: $P$ stands on the left of $V$.",
-        "dV must be $[S_k, D]$, made of $P$, which is $[S_q, S_k]$, and $dO$, which is $[S_q, D]$: the "
-        "summed index is the query. dP must be $[S_q, S_k]$, made of $dO$ and $V$: the summed index is the "
-        "component.",
-        "`dv = p.T * do`. One product is left for you: `do` times something gives `dp`.",
-    ),
 )
 
 delta_identity = Exercise(
@@ -71,14 +63,6 @@ delta_identity = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.DELTA_IDENTITY,
-    ),
-    hints=(
-        "With the sum over $d$ outside, $dO_{id}$ does not depend on $j$ and can stand in front of the "
-        "inner sum. What is left inside, $\\sum_j P_{ij} V_{jd}$, has a name.",
-        "`o_id` is one `sp.Sum` over j with a free index `d`; `delta_i` is an `sp.Sum` over d of `dO[i, d] "
-        "* o_id`. A sympy sum includes its upper end: `(j, 0, S_k - 1)`.",
-        '`j = sp.Symbol("j", integer=True)` and `o_id = sp.Sum(P[i, j] * V[j, d], (j, 0, S_k - 1))`. One '
-        "more line of the same kind, over `(d, 0, D - 1)`.",
     ),
 )
 
@@ -102,15 +86,6 @@ lse_gradient = Exercise(
     explained=HowExplained(
         mistakes=mistakes.LSE,
     ),
-    hints=(
-        "A score reaches the loss by two paths, through $p$ and through LSE. Gradients of two paths add. "
-        "The first is lesson 02's formula; for the second you need $\\partial\\,\\mathrm{LSE} / \\partial "
-        "s_j$.",
-        "$\\partial\\,\\mathrm{LSE} / \\partial s_j = p_j$, so the second path contributes `dlse * p`, a "
-        "column. The first contributes `p.multiply_elementwise(...)` of a column.",
-        "The first path: `p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))`. Add the second "
-        "path's column to it.",
-    ),
 )
 
 attention_dq_dk = Exercise(
@@ -127,14 +102,6 @@ attention_dq_dk = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.DQ_DK,
-    ),
-    hints=(
-        "By the order rule, the left factor of $Q K^\\top$ gets $dS$ times the right factor transposed. "
-        "The right factor is $K^\\top$; its gradient is $Q^\\top dS$, and $dK$ is the transpose of that.",
-        "dQ is $[S_q, D]$ from $dS$, $[S_q, S_k]$, and $K$, $[S_k, D]$. dK is $[S_k, D]$ from $dS$ and $Q$, "
-        "$[S_q, D]$: the query is summed away, so $dS$ has to be turned. Where does alpha go?",
-        "`dq = alpha * ds * k`. One line is left for you: `dk`, with the query as the summed index, and "
-        "alpha.",
     ),
 )
 
@@ -174,16 +141,6 @@ dq_in_one_walk = Exercise(
         mistakes=mistakes.ONE_WALK,
     ),
     points=2,
-    hints=(
-        "$dQ_i = \\alpha \\sum_j P_{ij}\\,(dP_{ij} - \\delta_i)\\,K_j$. Multiply the bracket out: which of "
-        "the two sums needs $\\delta_i$, and where can it stand in that sum?",
-        "$\\delta_i$ does not depend on $j$, so it can wait in front of its sum until the walk is over. "
-        "Three sums are carried: $\\sum P\\,dP\\,K$ and $\\sum P K$, both $[S_q, D]$, and $\\sum P\\,dP$, "
-        "$[S_q, 1]$.",
-        "In the loop: `p = torch.exp(alpha * q @ k.T - lse[:, None])`, `worth = p * (do @ v.T)`, and three "
-        "sums of `worth @ k`, `p @ k` and `worth.sum(dim=1, keepdim=True)`. What you return is left for "
-        "you.",
-    ),
 )
 
 # ---------------------------------------------------------------- torch: the formulas
@@ -237,15 +194,6 @@ attention_backward = Exercise(
         mistakes=mistakes.BACKWARD,
     ),
     points=2,
-    hints=(
-        "Write the forward pass first, since the backward pass needs P. Then go back from the end: from O "
-        "= P V to dV and dP; through the softmax, row by row, to dS; from S = alpha Q Kᵀ to dQ and dK.",
-        "P, dP and dS are $[S_q, S_k]$. delta is one number per query: `(p * dp).sum(dim=-1, "
-        "keepdim=True)` is $[S_q, 1]$ and is subtracted from every column. dQ has Q's shape, dK and dV "
-        "have K's.",
-        "`p = torch.softmax(alpha * q @ k.T, dim=-1)`, `dv = p.T @ do`, `dp = do @ v.T`, `ds = p * (dp - "
-        "(p * dp).sum(dim=-1, keepdim=True))`, `dq = alpha * ds @ k`. One line is left for you.",
-    ),
 )
 
 # ---------------------------------------------------------------- the kernel
@@ -318,16 +266,4 @@ delta_preprocess = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.delta:delta_preprocess",
-    hints=(
-        "It is `row_sum` of lesson 00 with a product before the sum and four dimensions in the address: "
-        "one program owns BLOCK_S queries of one head. Which of its lanes do not exist, and what may they "
-        "hold?",
-        "`i[:, None]` is `[BLOCK_S, 1]` and `d[None, :]` is `[1, BLOCK_D]`; pointers and mask are "
-        "`[BLOCK_S, BLOCK_D]`. An element of o is at `b * o_b + h * o_h + i * o_s + d * o_d`, of do "
-        "likewise with its own strides. `tl.sum(..., axis=1)` leaves `[BLOCK_S]`, and delta's element is "
-        "`(b * H + h) * S + i`.",
-        "With `in_tile = (i < S)[:, None] & (d < D)[None, :]`: `o = tl.load(o_ptr + b * o_b + h * o_h + "
-        "i[:, None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`. Three lines are left "
-        "for you: do with its own strides, one sum, and one store under `i < S`.",
-    ),
 )

@@ -13,8 +13,9 @@ from torch import Tensor
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_03_attention_backward import faulty_kernels as broken
 from flashlearn.lessons.lesson_03_attention_backward import one_walk
-from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, made
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, with_faults
 from flashlearn.lessons.shared.faulty_formulas.sums import delta
+from flashlearn.outcome import Status
 
 # ---------------------------------------------------------------- symbolic
 
@@ -89,53 +90,53 @@ DELTA_IDENTITY = {
     "one term too many": Mistake(
         "Your sums have one term too many: a sympy sum includes its upper end.",
         "There are S_k keys, numbered 0 to S_k − 1: (j, 0, S_k - 1).",
-        **made(identity, "one more"),
+        **with_faults(identity, "one more"),
     ),
     "counted from one": Mistake(
         "Your sums run from 1 to the size. Here the first key is number 0, and so is the first component.",
         "Write (j, 0, S_k - 1) and (d, 0, D - 1).",
-        **made(identity, "from one"),
+        **with_faults(identity, "from one"),
     ),
     "indices of V exchanged": Mistake(
         "You took V[d, j]. V has one row per key: V[j, d].",
         "Read the shapes: P is [S_q, S_k] and V is [S_k, D], so the summed index j stands between them.",
-        **made(identity, "V turned"),
+        **with_faults(identity, "V turned"),
     ),
     "P forgotten in O": Mistake(
         "Your O_id is the plain sum of the values. Then delta is Σ_j dP_ij, not weighted by P.",
         "O_i is the mean of the values under P_i: each V_jd comes with its P_ij.",
-        **made(identity, "no P"),
+        **with_faults(identity, "no P"),
     ),
     "a sum of products taken apart": Mistake(
         "Your delta is (Σ_d dO_id)(Σ_d O_id): a product of two sums, where a sum of products is due.",
         "Both factors depend on d, so both stand inside the one sum over d.",
-        **made(identity, "taken apart"),
+        **with_faults(identity, "taken apart"),
     ),
     "dO inside O": Mistake(
         "Your O_id has dO_id in it: that is dO_id · O_id, the product that delta sums over d.",
         "dO_id does not depend on j: take it out of the sum over the keys. What is left inside?",
-        **made(identity, "dO in O", also=(("dO in O", "no dO outside"),)),
+        **with_faults(identity, "dO in O", also=(("dO in O", "no dO outside"),)),
     ),
     "dO forgotten in delta": Mistake(
         "Your delta is Σ_d O_id: the factor dO_id is missing.",
         "delta_i = Σ_j P_ij dP_ij, and dP_ij = Σ_d dO_id V_jd: where does dO_id go when the sums change "
         "places?",
-        **made(identity, "no dO outside"),
+        **with_faults(identity, "no dO outside"),
     ),
     "no sum over d": Mistake(
         "Your delta_i depends on d: it is one term, dO_id · O_id, of the sum over the components.",
         "A query has one delta. Which index has to be summed away?",
-        **made(identity, "no sum over d"),
+        **with_faults(identity, "no sum over d"),
     ),
     "indices of P exchanged": Mistake(
         "You took P[j, i]. P has one row per query: P[i, j].",
         "O_i is query i's mean of the values: its weights are row i of P.",
-        **made(identity, "P turned"),
+        **with_faults(identity, "P turned"),
     ),
     "indices of dO exchanged": Mistake(
         "You took dO[d, i]. dO has one row per query: dO[i, d].",
         "dO has the shape of O, [S_q, D]: which index counts queries?",
-        **made(identity, "dO turned"),
+        **with_faults(identity, "dO turned"),
     ),
 }
 
@@ -197,44 +198,44 @@ DQ_DK = {
     "alpha forgotten": Mistake(
         "Neither dQ nor dK has the factor alpha.",
         "S = alpha Q Kᵀ: move Q by a little, and S moves alpha times as much as Q Kᵀ.",
-        **made(dq_dk, "none in dQ", "none in dK"),
+        **with_faults(dq_dk, "none in dQ", "none in dK"),
     ),
     "alpha forgotten in dK": Mistake(
         "The factor alpha is missing in dK.",
         "S = (alpha Q) Kᵀ = Q (alpha K)ᵀ: alpha belongs to both factors alike.",
-        **made(dq_dk, "none in dK"),
+        **with_faults(dq_dk, "none in dK"),
     ),
     "alpha forgotten in dQ": Mistake(
         "The factor alpha is missing in dQ.",
         "S = (alpha Q) Kᵀ = Q (alpha K)ᵀ: alpha belongs to both factors alike.",
-        **made(dq_dk, "none in dQ"),
+        **with_faults(dq_dk, "none in dQ"),
     ),
     "alpha applied twice": Mistake(
         "Both have alpha squared: it was multiplied in twice.",
         "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Was it already in dS?",
-        **made(dq_dk, "twice in dQ", "twice in dK"),
+        **with_faults(dq_dk, "twice in dQ", "twice in dK"),
     ),
     "alpha twice in dK": Mistake(
         "dK has the factor alpha twice.",
         "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Is it in the Q or the dS that you "
         "multiply?",
-        **made(dq_dk, "twice in dK"),
+        **with_faults(dq_dk, "twice in dK"),
     ),
     "alpha twice in dQ": Mistake(
         "dQ has the factor alpha twice.",
         "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Is it in the K or the dS that you "
         "multiply?",
-        **made(dq_dk, "twice in dQ"),
+        **with_faults(dq_dk, "twice in dQ"),
     ),
     "dK transposed": Mistake(
         "Your dK is a multiple of Qᵀ dS: the gradient of Kᵀ, lying on its side. dK has the shape of K.",
         "S is Q times Kᵀ, so the rule for a product gives the gradient of Kᵀ. How does K's follow from it?",
-        **made(dq_dk, "dK turned"),
+        **with_faults(dq_dk, "dK turned"),
     ),
     "divided by alpha": Mistake(
         "You divided by alpha. The factor of the forward pass is the factor of the backward pass.",
         "The derivative of alpha · x by x is alpha, not 1/alpha.",
-        **made(dq_dk, "divided"),
+        **with_faults(dq_dk, "divided"),
     ),
 }
 
@@ -244,50 +245,50 @@ ONE_WALK = {
     "delta forgotten": Mistake(
         "You returned alpha Σ P dP K: what delta takes away is missing.",
         "dS = P ∘ (dP − delta). Multiply it out, and sum both parts in the same walk.",
-        **made(one_walk.dq, "no delta"),
+        **with_faults(one_walk.dq, "no delta"),
     ),
     "delta so far": Mistake(
         "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the "
         "last one.",
         "Take delta out of the sum over the keys: what remains beside it can be summed without knowing it.",
-        **made(one_walk.dq, "delta so far"),
+        **with_faults(one_walk.dq, "delta so far"),
     ),
     "delta of the tile alone": Mistake(
         "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
         "Sum P dP over all tiles, and subtract once, when the walk is over.",
-        **made(one_walk.dq, "delta of the tile"),
+        **with_faults(one_walk.dq, "delta of the tile"),
     ),
     "delta not multiplied in": Mistake(
         "You subtracted Σ P K as it is. It has to be multiplied by delta first.",
         "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
-        **made(one_walk.dq, "delta is 1"),
+        **with_faults(one_walk.dq, "delta is 1"),
     ),
     "a softmax of each tile": Mistake(
         "P is a softmax of each tile by itself: the weights of a query sum to 1 in every tile, and not over "
         "all keys.",
         "lse knows the whole row: P = exp(S − LSE), tile by tile.",
-        **made(one_walk.dq, "softmax of the tile"),
+        **with_faults(one_walk.dq, "softmax of the tile"),
     ),
     "only the last tile": Mistake(
         "dQ holds the last tile alone: each tile replaces what was summed.",
         "Add: start the three sums from zero before the loop.",
-        **made(one_walk.dq, "last tile only"),
+        **with_faults(one_walk.dq, "last tile only"),
     ),
     "tiles kept": Mistake(
         "dq is NaN wherever there is more than one tile: you kept tiles, and computed with them later. A "
         "tile is gone when the next one comes.",
         "What you need of a tile has to be added up while it is there.",
-        **made(one_walk.dq, "tiles kept"),
+        **with_faults(one_walk.dq, "tiles kept"),
     ),
     "alpha forgotten": Mistake(
         "dQ lacks the factor alpha. The scores have theirs.",
         "alpha stands in S once, so once in the derivative of S by Q.",
-        **made(one_walk.dq, "no alpha"),
+        **with_faults(one_walk.dq, "no alpha"),
     ),
     "scores without alpha": Mistake(
         "P is made of Q Kᵀ without alpha, though lse is that of alpha Q Kᵀ.",
         "P = exp(alpha Q Kᵀ − LSE).",
-        **made(one_walk.dq, "scores without alpha"),
+        **with_faults(one_walk.dq, "scores without alpha"),
     ),
 }
 
@@ -338,76 +339,76 @@ BACKWARD = {
     "delta forgotten": Mistake(
         "dS is P ∘ dP: delta is missing. dV never meets dS.",
         "Subtract each row's delta_i = Σ_j P_ij dP_ij. The test: every row of dS sums to zero.",
-        **made(backward, "no delta"),
+        **with_faults(backward, "no delta"),
     ),
     "delta without P": Mistake(
         "You subtracted the plain sum of each row of dP. delta is weighted: Σ_j P_ij dP_ij.",
         "Sum P * dP, not dP.",
-        **made(backward, "delta is the sum of dP"),
+        **with_faults(backward, "delta is the sum of dP"),
     ),
     "delta as a plain mean": Mistake(
         "You subtracted the plain mean of each row of dP. The mean is taken under P: Σ_j P_ij dP_ij.",
         "Sum P * dP, and divide by nothing.",
-        **made(backward, "delta is the mean of dP"),
+        **with_faults(backward, "delta is the mean of dP"),
     ),
     "delta over the queries": Mistake(
         "Your delta is summed over the queries, one number per key. There is one per query: a row of P is "
         "one distribution.",
         "Sum over the last dimension, with keepdim=True so that it is subtracted from its own row.",
-        **made(backward, "delta over the queries"),
+        **with_faults(backward, "delta over the queries"),
     ),
     "one delta for all queries": Mistake(
         "Your delta is one number for the whole matrix: the sum ran over all rows.",
         "Give the sum a dimension: .sum(dim=-1, keepdim=True).",
-        **made(backward, "one delta"),
+        **with_faults(backward, "one delta"),
     ),
     "P in front forgotten": Mistake(
         "dS is dP − delta, without the factor P in front.",
         "dS_ij = P_ij (dP_ij − delta_i): both terms of the softmax's Jacobian carry a P_ij.",
-        **made(backward, "no P in front"),
+        **with_faults(backward, "no P in front"),
     ),
     "alpha forgotten in dQ": Mistake(
-        "dQ lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dQ")
+        "dQ lacks the factor alpha.", ALPHA_IN_BOTH, **with_faults(backward, "no alpha in dQ")
     ),
     "alpha forgotten in dK": Mistake(
-        "dK lacks the factor alpha.", ALPHA_IN_BOTH, **made(backward, "no alpha in dK")
+        "dK lacks the factor alpha.", ALPHA_IN_BOTH, **with_faults(backward, "no alpha in dK")
     ),
     "alpha forgotten in both": Mistake(
         "dQ and dK both lack the factor alpha.",
         ALPHA_IN_BOTH,
-        **made(backward, "no alpha in dQ", "no alpha in dK"),
+        **with_faults(backward, "no alpha in dQ", "no alpha in dK"),
     ),
     "alpha applied twice": Mistake(
         "dQ and dK have alpha squared: it was multiplied into dS, and again into the products.",
         ALPHA_IN_BOTH,
-        **made(backward, "alpha twice"),
+        **with_faults(backward, "alpha twice"),
     ),
     "scores without alpha": Mistake(
         "P was computed from Q Kᵀ without alpha, so everything that uses P is off.",
         "S = alpha Q Kᵀ comes before the softmax; the same alpha comes back in dQ and dK.",
-        **made(backward, "scores without alpha"),
+        **with_faults(backward, "scores without alpha"),
     ),
     "softmax over the queries": Mistake(
         "The columns of P sum to one, where its rows should: the softmax ran over the queries.",
         "A query distributes its attention over the keys: torch.softmax(S, dim=-1).",
-        **made(backward, "softmax over the queries"),
+        **with_faults(backward, "softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
         "The exponentials are taken of the scores as they are: beyond 88.7 they are infinite in fp32, and "
         "∞/∞ is NaN.",
         "Use torch.softmax, or subtract each row's maximum first: it changes neither value nor gradient.",
-        **made(backward, "exp without maximum"),
+        **with_faults(backward, "exp without maximum"),
     ),
     "maximum before alpha": Mistake(
         "The maximum is taken before alpha comes in. With a negative alpha the largest Q Kᵀ is the smallest "
         "score: the exponents are positive, and overflow.",
         "Multiply by alpha first, then subtract the maximum.",
-        **made(backward, "maximum before alpha"),
+        **with_faults(backward, "maximum before alpha"),
     ),
     "P in place of dS in dK": Mistake(
         "Your dK is alpha Pᵀ Q: the probabilities stand where their scores' gradient dS belongs.",
         "dV is Pᵀ times a gradient; dK is dSᵀ times Q. They look alike, and one matrix differs.",
-        **made(backward, "P for dS"),
+        **with_faults(backward, "P for dS"),
     ),
 }
 
@@ -418,37 +419,37 @@ DELTA = {
     "mean over D": Mistake(
         "You stored the mean over the D components; delta is their sum.",
         "Leave the division by D out.",
-        **made(delta, "mean"),
+        **with_faults(delta, "mean"),
     ),
     "divided by √D": Mistake(
         "You scaled delta by 1/√D. alpha belongs to the scores, dQ and dK; delta has no scale.",
         "Store Σ_d dO_id O_id as it is.",
-        **made(delta, "scaled"),
+        **with_faults(delta, "scaled"),
     ),
     "o times itself": Mistake(
         "You stored Σ_d O_id O_id: both tiles were loaded from o.",
         "The second load needs do_ptr, with the strides of do.",
-        **made(delta, "o twice"),
+        **with_faults(delta, "o twice"),
     ),
     "do times itself": Mistake(
         "You stored Σ_d dO_id dO_id: both tiles were loaded from do.",
         "The first load needs o_ptr, with the strides of o.",
-        **made(delta, "do twice"),
+        **with_faults(delta, "do twice"),
     ),
     "a sum of products taken apart": Mistake(
         "You stored (Σ_d O_id)(Σ_d dO_id): a product of two sums, where a sum of products is due.",
         "Multiply the two tiles entry by entry, then sum once over axis=1.",
-        **made(delta, "taken apart"),
+        **with_faults(delta, "taken apart"),
     ),
     "the last components left out": Mistake(
         "The last chunk of the D components is missing from the sum: the loop ends too early.",
         "range(0, D, CHUNK) reaches the last chunk, whole or not; the mask guards what lies beyond D.",
-        **made(delta, "last tile left out", also=("ragged tile left out",)),
+        **with_faults(delta, "last tile left out", also=("ragged tile left out",)),
     ),
     "only the last components": Mistake(
         "delta holds the last chunk of the D components alone: each chunk replaces what was summed.",
         "Add: acc += o * do, and start from 0.",
-        **made(delta, "last tile only"),
+        **with_faults(delta, "last tile only"),
     ),
     "in half precision": Mistake(
         "The products and their sum are computed in half precision, though delta is fp32.",
@@ -465,24 +466,24 @@ DELTA = {
         "The loads touch all BLOCK_D columns: from D on, these are another query's numbers, or none at all.",
         "The mask has two parts: (i < S)[:, None] & (d < D)[None, :].",
         launcher=broken.without_mask_in_d,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "no mask in s": Mistake(
         "The loads touch all BLOCK_S rows: from S on, these are another head's queries, or none at all.",
         "The mask has two parts: (i < S)[:, None] & (d < D)[None, :].",
         launcher=broken.without_mask_in_s,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "strides of o used for do": Mistake(
         "Both loads use the strides of o. do comes from whatever follows attention, in that layout.",
         "Address do with do_b, do_h, do_s and do_d.",
         launcher=broken.strides_of_o_for_do,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "one delta for all heads": Mistake(
         "The store leaves the head out, so that all heads write to the first one's slots.",
         "delta is contiguous: head h of batch entry b begins at (b * H + h) * S.",
         launcher=broken.one_delta_for_all_heads,
-        status="RACE",
+        status=Status.RACE,
     ),
 }

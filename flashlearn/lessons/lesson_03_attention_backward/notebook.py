@@ -140,7 +140,7 @@ print("given to each key:", given.cpu().numpy().round(3), "  in all:", round(flo
 # names, and with three sizes that differ, so that there is only one order in which the factors fit. Take a pencil,
 # write the shape of each matrix under its name, and use the shape rule.
 #
-# ### Exercise 1: `attention_dv_dp` · warm-up
+# ### Exercise: `attention_dv_dp` · warm-up
 #
 # Return the pair $(dV, dP)$ of $O = P\,V$.
 #
@@ -149,6 +149,11 @@ print("given to each key:", given.cpu().numpy().round(3), "  in all:", round(flo
 
 
 # %% exercise="attention_dv_dp"
+# HINT: $O = P V$ has two factors. Each one's gradient is $dO$ multiplied by the *other* factor, transposed,
+#     and it stays on its own side: $P$ stands on the left of $V$.
+# HINT: dV must be $[S_k, D]$, made of $P$, which is $[S_q, S_k]$, and $dO$, which is $[S_q, D]$: the summed
+#     index is the query. dP must be $[S_q, S_k]$, made of $dO$ and $V$: the summed index is the component.
+# HINT: `dv = p.T * do`. One product is left for you: `do` times something gives `dp`.
 def attention_dv_dp(p: sp.Matrix, v: sp.Matrix, do: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
     """(dV, dP) of O = P V: [S_q, S_k], [S_k, D], [S_q, D] → [S_k, D], [S_q, S_k]."""
     ### BEGIN SOLUTION
@@ -266,7 +271,7 @@ pictures.two_sums(P[0].tolist(), dO[0].tolist(), V.tolist())
 # well. **Predict:** what is the sum of one column, $\sum_j P_{ij}\, dO_{id}\, V_{jd}$, if you take out what does not
 # depend on $j$?
 #
-# ### Exercise 2: `delta_identity` · core
+# ### Exercise: `delta_identity` · core
 #
 # Write the same sum in the other order, at any size. Return two expressions:
 #
@@ -280,6 +285,12 @@ pictures.two_sums(P[0].tolist(), dO[0].tolist(), V.tolist())
 
 
 # %% exercise="delta_identity"
+# HINT: With the sum over $d$ outside, $dO_{id}$ does not depend on $j$ and can stand in front of the inner
+#     sum. What is left inside, $\sum_j P_{ij} V_{jd}$, has a name.
+# HINT: `o_id` is one `sp.Sum` over j with a free index `d`; `delta_i` is an `sp.Sum` over d of `dO[i, d] *
+#     o_id`. A sympy sum includes its upper end: `(j, 0, S_k - 1)`.
+# HINT: `j = sp.Symbol("j", integer=True)` and `o_id = sp.Sum(P[i, j] * V[j, d], (j, 0, S_k - 1))`. One more
+#     line of the same kind, over `(d, 0, D - 1)`.
 def delta_identity(P, V, dO, i, d, S_k, D) -> tuple[sp.Expr, sp.Expr]:
     """(o_id, delta_i): a sum over j with a free d, and a sum over d."""
     ### BEGIN SOLUTION
@@ -343,7 +354,7 @@ lse_by_score
 # %% [markdown]
 # That is $p_j$: a score moves the logarithm of the total by its share of the total.
 #
-# ### Exercise 3: `lse_gradient` · core
+# ### Exercise: `lse_gradient` · core
 #
 # For one query, return $ds$ if the loss depends on $p$ *and* on LSE. `p` and `dp` are columns of $N$, as in
 # lesson 02, and `dlse` is one number, $\partial L / \partial\,\mathrm{LSE}$. Two paths lead from a score to the loss;
@@ -351,6 +362,12 @@ lse_by_score
 
 
 # %% exercise="lse_gradient"
+# HINT: A score reaches the loss by two paths, through $p$ and through LSE. Gradients of two paths add. The
+#     first is lesson 02's formula; for the second you need $\partial\,\mathrm{LSE} / \partial s_j$.
+# HINT: $\partial\,\mathrm{LSE} / \partial s_j = p_j$, so the second path contributes `dlse * p`, a column.
+#     The first contributes `p.multiply_elementwise(...)` of a column.
+# HINT: The first path: `p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))`. Add the second path's
+#     column to it.
 def lse_gradient(p: sp.Matrix, dp: sp.Matrix, dlse: sp.Expr) -> sp.Matrix:
     """ds of one query, by way of p and by way of LSE: two columns [N, 1] and a number → a column [N, 1]."""
     ### BEGIN SOLUTION
@@ -404,13 +421,18 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 # is as before. The right factor is $K^\top$, and what you want is the gradient of $K$. Take a pencil, name the shapes,
 # and write both.
 #
-# ### Exercise 4: `attention_dq_dk` · core
+# ### Exercise: `attention_dq_dk` · core
 #
 # Return the pair $(dQ, dK)$. `q` is $[S_q, D]$, `k` is $[S_k, D]$, `alpha` is a number, and `ds`, $[S_q, S_k]$, is the
 # gradient of $S = \alpha Q K^\top$, alpha included.
 
 
 # %% exercise="attention_dq_dk"
+# HINT: By the order rule, the left factor of $Q K^\top$ gets $dS$ times the right factor transposed. The
+#     right factor is $K^\top$; its gradient is $Q^\top dS$, and $dK$ is the transpose of that.
+# HINT: dQ is $[S_q, D]$ from $dS$, $[S_q, S_k]$, and $K$, $[S_k, D]$. dK is $[S_k, D]$ from $dS$ and $Q$,
+#     $[S_q, D]$: the query is summed away, so $dS$ has to be turned. Where does alpha go?
+# HINT: `dq = alpha * ds * k`. One line is left for you: `dk`, with the query as the summed index, and alpha.
 def attention_dq_dk(q: sp.Matrix, k: sp.Matrix, ds: sp.Matrix, alpha: sp.Expr) -> tuple[sp.Matrix, sp.Matrix]:
     """(dQ, dK) of S = alpha Q Kᵀ: [S_q, D], [S_k, D], [S_q, S_k], a number → [S_q, D], [S_k, D]."""
     ### BEGIN SOLUTION
@@ -510,7 +532,7 @@ assert sp.expand(dq_f - covariance) == 0
 # from many queries. It is tempting to say the same of $dQ_i$. But $dQ_i$ is a sum along *one* row, and a covariance can
 # be had in one walk over the data, as every pocket calculator does it.
 #
-# ### Exercise 5: `dq_in_one_walk` · stretch
+# ### Exercise: `dq_in_one_walk` · stretch
 #
 # Compute $dQ$ in torch without $\delta$ and without $O$. `tiles` is a walk over the keys and values, tile by tile:
 # `for k, v in tiles:` gives `[block, D]` of each, the last tile may be smaller, and each tile comes once. It is gone when
@@ -520,6 +542,12 @@ assert sp.expand(dq_f - covariance) == 0
 
 
 # %% exercise="dq_in_one_walk"
+# HINT: $dQ_i = \alpha \sum_j P_{ij}\,(dP_{ij} - \delta_i)\,K_j$. Multiply the bracket out: which of the two
+#     sums needs $\delta_i$, and where can it stand in that sum?
+# HINT: $\delta_i$ does not depend on $j$, so it can wait in front of its sum until the walk is over. Three
+#     sums are carried: $\sum P\,dP\,K$ and $\sum P K$, both $[S_q, D]$, and $\sum P\,dP$, $[S_q, 1]$.
+# HINT: In the loop: `p = torch.exp(alpha * q @ k.T - lse[:, None])`, `worth = p * (do @ v.T)`, and three sums
+#     of `worth @ k`, `p @ k` and `worth.sum(dim=1, keepdim=True)`. What you return is left for you.
 def dq_in_one_walk(q: Tensor, do: Tensor, lse: Tensor, tiles, alpha: float) -> Tensor:
     """dQ [S_q, D] from one walk over tiles (k, v) of the keys and values."""
     ### BEGIN SOLUTION
@@ -610,7 +638,7 @@ assert (
 # Five matrix products, one of them ($Q K^\top$) repeated from the forward pass, which has two: attention's backward
 # pass is counted as $2.5$ times its forward pass.
 #
-# ### Exercise 6: `attention_backward` · core
+# ### Exercise: `attention_backward` · core
 #
 # Write it in torch, formulas only: matrix products, `torch.softmax`, element-wise operations and sums, but no
 # autograd. All inputs are matrices, `q` and `do` of shape $[S_q, D]$, `k` and `v` of shape $[S_k, D]$, and `alpha`
@@ -618,6 +646,12 @@ assert (
 
 
 # %% exercise="attention_backward"
+# HINT: Write the forward pass first, since the backward pass needs P. Then go back from the end: from O = P V
+#     to dV and dP; through the softmax, row by row, to dS; from S = alpha Q Kᵀ to dQ and dK.
+# HINT: P, dP and dS are $[S_q, S_k]$. delta is one number per query: `(p * dp).sum(dim=-1, keepdim=True)` is
+#     $[S_q, 1]$ and is subtracted from every column. dQ has Q's shape, dK and dV have K's.
+# HINT: `p = torch.softmax(alpha * q @ k.T, dim=-1)`, `dv = p.T @ do`, `dp = do @ v.T`, `ds = p * (dp - (p *
+#     dp).sum(dim=-1, keepdim=True))`, `dq = alpha * ds @ k`. One line is left for you.
 def attention_backward(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -843,7 +877,7 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 #
 # </details>
 #
-# ### Exercise 7: `delta_preprocess` · core
+# ### Exercise: `delta_preprocess` · core
 #
 # Write the kernel; the launcher is given. What the check will ask of it:
 #
@@ -856,6 +890,14 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 # `tl.sum(x, axis=1)` sums each row of a tile.
 
 # %% exercise="delta_preprocess"
+# HINT: It is `row_sum` of lesson 00 with a product before the sum and four dimensions in the address: one
+#     program owns BLOCK_S queries of one head. Which of its lanes do not exist, and what may they hold?
+# HINT: `i[:, None]` is `[BLOCK_S, 1]` and `d[None, :]` is `[1, BLOCK_D]`; pointers and mask are `[BLOCK_S,
+#     BLOCK_D]`. An element of o is at `b * o_b + h * o_h + i * o_s + d * o_d`, of do likewise with its own
+#     strides. `tl.sum(..., axis=1)` leaves `[BLOCK_S]`, and delta's element is `(b * H + h) * S + i`.
+# HINT: With `in_tile = (i < S)[:, None] & (d < D)[None, :]`: `o = tl.load(o_ptr + b * o_b + h * o_h + i[:,
+#     None] * o_s + d[None, :] * o_d, mask=in_tile, other=0.0).to(tl.float32)`. Three lines are left for you:
+#     do with its own strides, one sum, and one store under `i < S`.
 # INCLUDE: flashlearn/kernels/delta.py:delta_preprocess_kernel
 
 

@@ -69,15 +69,6 @@ lse_identity = Exercise(
     explained=HowExplained(
         mistakes=mistakes.LSE_IDENTITY,
     ),
-    hints=(
-        "$l$ was summed after $m$ had been subtracted from every score, so every term of it is too small by "
-        "the factor $e^{m}$. What is $\\sum_j e^{s_j}$ in terms of $m$ and $l$, and what is its logarithm?",
-        "$\\sum_j e^{s_j} = e^{m}\\, l$, so `lse` is a sum of two terms. And "
-        "$p_j = e^{s_j} / e^{\\mathrm{LSE}}$ is a single exponential: "
-        "`s.applyfunc(lambda s_j: …)` applies it to each entry of the column.",
-        "`return lse, s.applyfunc(lambda s_j: sp.exp(s_j - lse))`. One line is left for you: `lse`, the "
-        "logarithm of a product of two factors.",
-    ),
 )
 
 # ---------------------------------------------------------------- merging two partial results
@@ -140,14 +131,6 @@ merge_partials = Exercise(
         mistakes=mistakes.MERGE,
     ),
     points=2,
-    hints=(
-        "$l_a$ is a sum of $e^{s - m_a}$ and $l_b$ one of $e^{s - m_b}$: they are counted in different units "
-        "and cannot be added yet. Which unit do you want, and what turns $e^{s - m_a}$ into it?",
-        "`m = sp.Max(m_a, m_b)`. Multiply what belongs to a by $e^{m_a - m}$ and what belongs to b by "
-        "$e^{m_b - m}$, the sum and the row of values alike.",
-        "`w_a, w_b = sp.exp(m_a - m), sp.exp(m_b - m)`, and `l` is `w_a * l_a + w_b * l_b`. What is left "
-        "for you is `acc`, which is in the same unit.",
-    ),
 )
 
 EMPTY_ROWS = {"a is empty": (0,), "b is empty": (1,), "both are empty": (0, 1)}
@@ -213,15 +196,6 @@ merge_partials_torch = Exercise(
     ),
     explained=HowExplained(
         mistakes=mistakes.MERGE_TORCH,
-    ),
-    hints=(
-        "The formula is the symbolic one; `torch.maximum` takes the place of `sp.Max`. Then look for the one "
-        "row that it cannot do: what is `m_a - m` where both parts are empty?",
-        "m and l have the shape [..., R] and acc has [..., R, D]: `w.unsqueeze(-1)` lets a weight multiply a "
-        "row of acc. For the exponents take a copy of m that holds 0 where m is −inf "
-        "(`torch.where(m == -math.inf, 0.0, m)`), and return m itself.",
-        "`shift = torch.where(m == -math.inf, 0.0, m)` and `w_a, w_b = (m_a - shift).exp(), (m_b - "
-        "shift).exp()`. The rest is your symbolic merge, with `w_a.unsqueeze(-1)` where acc is weighted.",
     ),
 )
 
@@ -433,18 +407,6 @@ online_logsumexp = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.logsumexp:online_logsumexp",
-    hints=(
-        "The loop carries two numbers, the maximum and the sum so far. For each block: the new maximum, then "
-        "the old sum brought to it, then the block's own sum. In which order, so that the old maximum is "
-        "still there when you need it? And what happens while everything seen so far is −inf?",
-        "`for start in range(0, N, BLOCK)` with `j = start + tl.arange(0, BLOCK)`; load under `j < N` with "
-        '`other=-float("inf")`; `m_new = tl.maximum(m_i, tl.max(x, axis=0))`. What is subtracted must be '
-        'finite: `shift = tl.where(m_new == -float("inf"), 0.0, m_new)`. After the loop, one store of one '
-        "number.",
-        "In the loop, after `shift`, the block's own sum is `tl.sum(tl.exp(x - shift), axis=0)`, and the "
-        "old sum comes to it as `l_i * tl.exp(m_i - shift)`; only then `m_i = m_new`. What to store after "
-        "the loop is exercise 1.",
-    ),
 )
 
 recompute_probabilities = Exercise(
@@ -472,14 +434,4 @@ recompute_probabilities = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.logsumexp:recompute_probabilities",
-    hints=(
-        "There is no reduction in this kernel: every element of P follows from its own element of S and from "
-        "its row's lse. What a program needs is a tile of S and BLOCK_M numbers.",
-        "`s` is a tile [BLOCK_M, BLOCK_N] at `i[:, None] * s_row + j[None, :] * s_col`, under a mask of both "
-        "`(i < M)[:, None]` and `(j < N)[None, :]`; `lse` is [BLOCK_M] at `i * lse_row` under `i < M`, and "
-        "`lse[:, None]` broadcasts it over the columns. Where lse is −inf, subtract 0 instead.",
-        '`shift = tl.where(lse == -float("inf"), 0.0, lse)`, broadcast with `shift[:, None]`. The '
-        "exponential is left for you; it is stored at `p_ptr + i[:, None] * p_row + j[None, :] * p_col` "
-        "under the tile's mask.",
-    ),
 )

@@ -17,8 +17,9 @@ from torch import Tensor
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_04_logsumexp import faulty_kernels as broken
 from flashlearn.lessons.shared import reference
-from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, made, tiled
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, tiled, with_faults
 from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp
+from flashlearn.outcome import Status
 
 # ---------------------------------------------------------------- one number instead of two
 
@@ -319,7 +320,7 @@ MERGE_TORCH = {
 
 
 def _scan(*faults: str, also: tuple[str, ...] = ()) -> dict:
-    return made(logsumexp, *faults, also=also)
+    return with_faults(logsumexp, *faults, also=also)
 
 
 ONLINE = {
@@ -418,7 +419,7 @@ ONLINE = {
         "row beyond the tensor.",
         "Pass mask=j < N to the load, and other=-float('inf').",
         launcher=broken.online_without_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
 }
 
@@ -488,34 +489,34 @@ RECOMPUTE = {
     "softmax of the tile": Mistake(
         "Each tile sums to 1 on its own. The row's sum is that of all its tiles, and lse already has it.",
         "No maximum and no sum here: exp(s − lse) is final.",
-        **made(_tilewise_softmax, "softmax of the tile", also=(("softmax of the tile", "after lse"),)),
+        **with_faults(_tilewise_softmax, "softmax of the tile", also=(("softmax of the tile", "after lse"),)),
     ),
     "lse taken by column": Mistake(
         "The kernel reads lse[j]: there is one per row, and where a tile has more columns than there are "
         "rows this reads beyond its end.",
         "lse belongs to rows: load it at i, and broadcast it with [:, None].",
         launcher=broken.recompute_with_lse_by_column,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "rows not masked": Mistake(
         "The mask is j < N alone: the last block of rows reaches beyond row M − 1.",
         "A tile has two masks: (i < M)[:, None] & (j < N)[None, :].",
         launcher=broken.recompute_without_row_mask,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "strides of s used for p": Mistake(
         "The store uses the strides of s. p is a new, contiguous tensor: where s is a slice or a transposed "
         "view, the strides differ.",
         "Address p with p_row and p_col.",
         launcher=broken.recompute_with_the_strides_of_s,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "stride of lse ignored": Mistake(
         "The kernel reads lse at lse_ptr + i. Where lse is a column of a wider tensor, row i is lse_row · i "
         "elements away.",
         "Address lse with lse_row.",
         launcher=broken.recompute_with_lse_one_apart,
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "lse in half precision": Mistake(
         "lse is rounded to the precision of s before it is subtracted. An absolute error in an exponent is a "

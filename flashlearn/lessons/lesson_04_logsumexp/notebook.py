@@ -99,7 +99,7 @@ for row, got, half, true in zip(rows.tolist(), naive.tolist(), halves.tolist(), 
 # is as harmless as a number can be. But it is the sum of something else. How do you get the LSE of the scores as they
 # were?
 #
-# ### Exercise 1: `lse_identity` · warm-up
+# ### Exercise: `lse_identity` · warm-up
 #
 # You are given a row `s` (a sympy column), a number `m`, and `l`, the sum of $e^{s_j - m}$. Return two things:
 #
@@ -111,6 +111,12 @@ for row, got, half, true in zip(rows.tolist(), naive.tolist(), halves.tolist(), 
 
 
 # %% exercise="lse_identity"
+# HINT: $l$ was summed after $m$ had been subtracted from every score, so every term of it is too small by the
+#     factor $e^{m}$. What is $\sum_j e^{s_j}$ in terms of $m$ and $l$, and what is its logarithm?
+# HINT: $\sum_j e^{s_j} = e^{m}\, l$, so `lse` is a sum of two terms. And $p_j = e^{s_j} / e^{\mathrm{LSE}}$
+#     is a single exponential: `s.applyfunc(lambda s_j: …)` applies it to each entry of the column.
+# HINT: `return lse, s.applyfunc(lambda s_j: sp.exp(s_j - lse))`. One line is left for you: `lse`, the
+#     logarithm of a product of two factors.
 def lse_identity(s: sp.Matrix, m: sp.Expr, l: sp.Expr) -> tuple[sp.Expr, sp.Matrix]:
     """(lse, p): the logarithm of Σ exp(s_j) from m and l = Σ exp(s_j − m), and softmax(s) from s and lse."""
     ### BEGIN SOLUTION
@@ -293,7 +299,7 @@ assert sp.simplify(sp.exp(s[k] - (m + sp.log(l))) - sp.exp(s[k] - m) / l) == 0
 # Division is left for the end. The triple $(m, l, \mathit{acc})$ is a *partial result*: everything that one has to
 # remember of a set of keys.
 #
-# ### Exercise 2: `merge_partials` · core
+# ### Exercise: `merge_partials` · core
 #
 # Write the merge. `m_a`, `l_a`, `m_b`, `l_b` are sympy expressions; `acc_a` and `acc_b` are rows, $1 \times D$. Return
 # `m, l, acc`, in units of $e^m$, with $m$ the larger of the two maxima (`sp.Max`).
@@ -303,6 +309,12 @@ assert sp.simplify(sp.exp(s[k] - (m + sp.log(l))) - sp.exp(s[k] - m) / l) == 0
 
 
 # %% exercise="merge_partials"
+# HINT: $l_a$ is a sum of $e^{s - m_a}$ and $l_b$ one of $e^{s - m_b}$: they are counted in different units
+#     and cannot be added yet. Which unit do you want, and what turns $e^{s - m_a}$ into it?
+# HINT: `m = sp.Max(m_a, m_b)`. Multiply what belongs to a by $e^{m_a - m}$ and what belongs to b by $e^{m_b -
+#     m}$, the sum and the row of values alike.
+# HINT: `w_a, w_b = sp.exp(m_a - m), sp.exp(m_b - m)`, and `l` is `w_a * l_a + w_b * l_b`. What is left for
+#     you is `acc`, which is in the same unit.
 def merge_partials(m_a, l_a, acc_a, m_b, l_b, acc_b):
     """(m, l, acc) of two disjoint sets of columns together; acc is a row [1, D]."""
     ### BEGIN SOLUTION
@@ -450,7 +462,7 @@ print("in torch      −inf − (−inf) =", float(torch.tensor(-math.inf) - tor
 #
 # </details>
 #
-# ### Exercise 3: `merge_partials_torch` · stretch
+# ### Exercise: `merge_partials_torch` · stretch
 #
 # The same merge for whole tensors: `m` and `l` of shape `[..., R]`, `acc` of shape `[..., R, D]`, fp32. Any row of
 # either part may be empty, in both at once too; then the result is empty, $(-\infty, 0, 0)$.
@@ -459,6 +471,13 @@ print("in torch      −inf − (−inf) =", float(torch.tensor(-math.inf) - tor
 
 
 # %% exercise="merge_partials_torch"
+# HINT: The formula is the symbolic one; `torch.maximum` takes the place of `sp.Max`. Then look for the one
+#     row that it cannot do: what is `m_a - m` where both parts are empty?
+# HINT: m and l have the shape [..., R] and acc has [..., R, D]: `w.unsqueeze(-1)` lets a weight multiply a
+#     row of acc. For the exponents take a copy of m that holds 0 where m is −inf (`torch.where(m ==
+#     -math.inf, 0.0, m)`), and return m itself.
+# HINT: `shift = torch.where(m == -math.inf, 0.0, m)` and `w_a, w_b = (m_a - shift).exp(), (m_b -
+#     shift).exp()`. The rest is your symbolic merge, with `w_a.unsqueeze(-1)` where acc is weighted.
 def merge_partials_torch(
     m_a: Tensor, l_a: Tensor, acc_a: Tensor, m_b: Tensor, l_b: Tensor, acc_b: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -554,7 +573,7 @@ for name, ((_, one_l), (_, other_l)) in pairs.items():
 # | $s_j$ of this block | `x` | `[BLOCK]` |
 # | $m_{\text{new}}$ | `m_new` | one number |
 #
-# ### Exercise 4: `online_logsumexp` · core
+# ### Exercise: `online_logsumexp` · core
 #
 # Write the loop; the launcher is given and sets `BLOCK`, so a row takes several blocks. What the check will ask:
 #
@@ -570,6 +589,15 @@ for name, ((_, one_l), (_, other_l)) in pairs.items():
 # and `tl.where(condition, x, y)`. The mathematics calls the row $s$; the kernel takes any rows, and calls them `x`.
 
 # %% exercise="online_logsumexp"
+# HINT: The loop carries two numbers, the maximum and the sum so far. For each block: the new maximum, then
+#     the old sum brought to it, then the block's own sum. In which order, so that the old maximum is still
+#     there when you need it? And what happens while everything seen so far is −inf?
+# HINT: `for start in range(0, N, BLOCK)` with `j = start + tl.arange(0, BLOCK)`; load under `j < N` with
+#     `other=-float("inf")`; `m_new = tl.maximum(m_i, tl.max(x, axis=0))`. What is subtracted must be finite:
+#     `shift = tl.where(m_new == -float("inf"), 0.0, m_new)`. After the loop, one store of one number.
+# HINT: In the loop, after `shift`, the block's own sum is `tl.sum(tl.exp(x - shift), axis=0)`, and the old
+#     sum comes to it as `l_i * tl.exp(m_i - shift)`; only then `m_i = m_new`. What to store after the loop is
+#     exercise 1.
 # INCLUDE: flashlearn/kernels/logsumexp.py:online_logsumexp_kernel
 
 
@@ -608,7 +636,7 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 # the row, in any order, in any program. In a backward pass it will be tiles of columns, where no program ever sees a
 # row.
 #
-# ### Exercise 5: `recompute_probabilities` · core
+# ### Exercise: `recompute_probabilities` · core
 #
 # Write the kernel; the launcher is given. Its grid has two dimensions, and program $(a, b, 0)$ owns the tile of rows
 # from $a \cdot$ `BLOCK_M` and columns from $b \cdot$ `BLOCK_N`.
@@ -620,6 +648,14 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 # - Where a row holds nothing but $-\infty$, `lse` is $-\infty$ and `p` is 0. A single $-\infty$ gets `p` = 0 too.
 
 # %% exercise="recompute_probabilities"
+# HINT: There is no reduction in this kernel: every element of P follows from its own element of S and from
+#     its row's lse. What a program needs is a tile of S and BLOCK_M numbers.
+# HINT: `s` is a tile [BLOCK_M, BLOCK_N] at `i[:, None] * s_row + j[None, :] * s_col`, under a mask of both
+#     `(i < M)[:, None]` and `(j < N)[None, :]`; `lse` is [BLOCK_M] at `i * lse_row` under `i < M`, and
+#     `lse[:, None]` broadcasts it over the columns. Where lse is −inf, subtract 0 instead.
+# HINT: `shift = tl.where(lse == -float("inf"), 0.0, lse)`, broadcast with `shift[:, None]`. The exponential
+#     is left for you; it is stored at `p_ptr + i[:, None] * p_row + j[None, :] * p_col` under the tile's
+#     mask.
 # INCLUDE: flashlearn/kernels/logsumexp.py:recompute_probabilities_kernel
 
 

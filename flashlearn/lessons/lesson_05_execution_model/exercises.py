@@ -128,19 +128,6 @@ tiled_matmul = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.matmul:tiled_matmul",
-    hints=(
-        "A program owns one tile of C, and keeps its sum in `acc` while it walks along K: in each step a "
-        "tile of A, a tile of B, one `tl.dot`. Any of the three dimensions may end inside a block: which "
-        "masks does each load need, and which the store?",
-        "`inner = start + tl.arange(0, BLOCK_K)` has shape `[BLOCK_K]`. The tile of A is `[BLOCK_M, "
-        "BLOCK_K]`: `rows[:, None]` and `inner[None, :]`, for addresses and mask alike; the tile of B is "
-        "`[BLOCK_K, BLOCK_N]`, from `inner[:, None]` and `columns[None, :]`. Padding must be 0 "
-        '(`other=0.0`). `tl.dot(a, b, input_precision="ieee")` gives `[BLOCK_M, BLOCK_N]` in fp32.',
-        "In the loop: `a = tl.load(a_ptr + rows[:, None] * a_row + inner[None, :] * a_col, mask=(rows < "
-        "M)[:, None] & (inner < K)[None, :], other=0.0)`. b is loaded likewise, from `inner` and `columns` "
-        'with `b_row, b_col`; then `acc += tl.dot(a, b, input_precision="ieee")`. The store, with its '
-        "two masks, is left for you.",
-    ),
 )
 
 # ---------------------------------------------------------------- matmul_traffic
@@ -222,15 +209,6 @@ matmul_traffic = Exercise(
         mistakes=mistakes.TRAFFIC,
     ),
     points=2,
-    hints=(
-        "Follow one matrix at a time. Which programs load row 0 of A, and how many are they? How often is "
-        "each element of A requested, over the whole grid? Ask the same of B, and of C.",
-        "The grid has ⌈M/B_M⌉ × ⌈N/B_N⌉ programs. All programs in one row of the grid load the same rows "
-        "of A; together they request A once per block of columns. A masked lane requests nothing, so edges "
-        "need no correction. `sp.ceiling(N / B_N)` rounds up.",
-        "A is asked for `M * K * sp.ceiling(N / B_N)` times an element. Add B and C, each by its own "
-        "count, and multiply by `e`.",
-    ),
 )
 
 # ---------------------------------------------------------------- budget
@@ -330,16 +308,4 @@ budget = Exercise(
         mistakes=mistakes.BUDGET,
     ),
     points=2,
-    hints=(
-        "Three separate questions. How many fp32 numbers has the tile of C, and how many threads share them? "
-        "How many elements have one tile of A and one of B, how many pairs are kept, how many bytes is that? "
-        "And: how many blocks fit into one multiprocessor, by each of four limits?",
-        "Threads: `32 * warps`. A block takes `registers` per thread, rounded up to a multiple of 8 "
-        "(`-(-registers // 8) * 8`), of `gpu.registers_per_sm`; `shared + 1024` of `gpu.shared_per_sm`; "
-        "`warps` of `gpu.warps_per_sm`; one of `gpu.blocks_per_sm`. Whole blocks only: `//`. The smallest "
-        "limit counts; occupancy is `blocks * warps / gpu.warps_per_sm`.",
-        "`accumulator = block_m * block_n / (32 * warps)`; `shared = buffers * (block_m + block_n) * "
-        "block_k * size`; one of the four limits is `gpu.registers_per_sm // (-(-registers // 8) * 8 * 32 * "
-        "warps)`. The other three, their `min`, and the fraction are left for you.",
-    ),
 )

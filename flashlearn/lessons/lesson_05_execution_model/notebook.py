@@ -432,7 +432,7 @@ assert slices[0] + slices[1] == Q * K_t
 sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q * K_t, evaluate=False)
 
 # %% [markdown]
-# ### Exercise 1: `tiled_matmul` · core
+# ### Exercise: `tiled_matmul` · core
 #
 # Write the kernel; the launcher is given. Its blocks, 32 × 64 × 16, are fixed for now. What the check will ask of it:
 #
@@ -449,6 +449,17 @@ sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q 
 # touching what is not its own? What must padding hold in the inner dimension?
 
 # %% exercise="tiled_matmul"
+# HINT: A program owns one tile of C, and keeps its sum in `acc` while it walks along K: in each step a tile
+#     of A, a tile of B, one `tl.dot`. Any of the three dimensions may end inside a block: which masks does
+#     each load need, and which the store?
+# HINT: `inner = start + tl.arange(0, BLOCK_K)` has shape `[BLOCK_K]`. The tile of A is `[BLOCK_M, BLOCK_K]`:
+#     `rows[:, None]` and `inner[None, :]`, for addresses and mask alike; the tile of B is `[BLOCK_K,
+#     BLOCK_N]`, from `inner[:, None]` and `columns[None, :]`. Padding must be 0 (`other=0.0`). `tl.dot(a, b,
+#     input_precision="ieee")` gives `[BLOCK_M, BLOCK_N]` in fp32.
+# HINT: In the loop: `a = tl.load(a_ptr + rows[:, None] * a_row + inner[None, :] * a_col, mask=(rows < M)[:,
+#     None] & (inner < K)[None, :], other=0.0)`. b is loaded likewise, from `inner` and `columns` with `b_row,
+#     b_col`; then `acc += tl.dot(a, b, input_precision="ieee")`. The store, with its two masks, is left for
+#     you.
 # INCLUDE: flashlearn/kernels/matmul.py:tiled_matmul_kernel
 
 
@@ -515,7 +526,7 @@ for name, left, right in (("in A's padding", stray_a, b_tile), ("in B's padding"
 #
 # What HBM moves in fact lies in between, and L2 decides where.
 #
-# ### Exercise 2: `matmul_traffic` · core
+# ### Exercise: `matmul_traffic` · core
 #
 # Give the *requested* bytes of your kernel as a formula in the sizes $M, N, K$, the blocks $B_M, B_N, B_K$, and $e$.
 # All are sympy symbols (or integers) and positive. Sizes need not be multiples of blocks; `sp.ceiling(x)` rounds up.
@@ -525,6 +536,13 @@ for name, left, right in (("in A's padding", stray_a, b_tile), ("in B's padding"
 
 
 # %% exercise="matmul_traffic"
+# HINT: Follow one matrix at a time. Which programs load row 0 of A, and how many are they? How often is each
+#     element of A requested, over the whole grid? Ask the same of B, and of C.
+# HINT: The grid has ⌈M/B_M⌉ × ⌈N/B_N⌉ programs. All programs in one row of the grid load the same rows of A;
+#     together they request A once per block of columns. A masked lane requests nothing, so edges need no
+#     correction. `sp.ceiling(N / B_N)` rounds up.
+# HINT: A is asked for `M * K * sp.ceiling(N / B_N)` times an element. Add B and C, each by its own count, and
+#     multiply by `e`.
 def matmul_traffic(M, N, K, B_M, B_N, B_K, e) -> sp.Expr:
     """Bytes that tiled_matmul requests, loads and stores of all programs together."""
     ### BEGIN SOLUTION
@@ -1084,7 +1102,7 @@ for stages in (1, 2, 3, 4):
 #
 # </details>
 #
-# ### Exercise 3: `budget` · stretch
+# ### Exercise: `budget` · stretch
 #
 # Write a function that says what a block shape costs, before anything is compiled. It gets plain integers:
 #
@@ -1104,6 +1122,16 @@ for stages in (1, 2, 3, 4):
 
 
 # %% exercise="budget"
+# HINT: Three separate questions. How many fp32 numbers has the tile of C, and how many threads share them?
+#     How many elements have one tile of A and one of B, how many pairs are kept, how many bytes is that? And:
+#     how many blocks fit into one multiprocessor, by each of four limits?
+# HINT: Threads: `32 * warps`. A block takes `registers` per thread, rounded up to a multiple of 8
+#     (`-(-registers // 8) * 8`), of `gpu.registers_per_sm`; `shared + 1024` of `gpu.shared_per_sm`; `warps`
+#     of `gpu.warps_per_sm`; one of `gpu.blocks_per_sm`. Whole blocks only: `//`. The smallest limit counts;
+#     occupancy is `blocks * warps / gpu.warps_per_sm`.
+# HINT: `accumulator = block_m * block_n / (32 * warps)`; `shared = buffers * (block_m + block_n) * block_k *
+#     size`; one of the four limits is `gpu.registers_per_sm // (-(-registers // 8) * 8 * 32 * warps)`. The
+#     other three, their `min`, and the fraction are left for you.
 def budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
     """(accumulator, shared, occupancy) of a block shape: registers per thread, bytes, a fraction."""
     ### BEGIN SOLUTION

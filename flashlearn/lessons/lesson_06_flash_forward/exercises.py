@@ -173,23 +173,6 @@ flash_forward = Exercise(
     ),
     points=4,
     solution="flashlearn.kernels.flash_forward:flash_forward",
-    hints=(
-        "The loop of section 2, with tiles in place of torch slices. Before the loop: q, and the state of a "
-        "row that has seen nothing, $(-\\infty, 0, 0)$. In the loop, in this order: load k and v, scores, "
-        "mask, new maximum, rescale, p, l_i, acc. After it: divide once, store O and LSE. Which of these "
-        "lines must know that a tile is not full?",
-        "Shapes: `q` (BLOCK_Q, BLOCK_D); `k` and `v` (BLOCK_K, BLOCK_D); `s` and `p` (BLOCK_Q, BLOCK_K); "
-        "`m_i`, `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row meets a tile as "
-        "`x[:, None]`. Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys "
-        'beyond `S_k` become `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`, and all '
-        "else is fp32.",
-        "Line by line: `s` is alpha times `tl.dot` of q and the transposed k, then −inf by `tl.where` in "
-        "the columns that are no keys. `m_new` is the larger of `m_i` and the maximum of s along axis 1. "
-        "`rescale` and `p` are two exponentials relative to `m_new`. `l_i` and `acc` are both multiplied by "
-        "`rescale` before they grow, by a row sum and by a second `tl.dot`; and the last line of the loop "
-        "remembers the maximum. After the loop O is divided by `l_i`, and LSE is a sum of two terms. Every "
-        '`tl.dot` gets `input_precision="ieee"`.',
-    ),
 )
 
 flash_forward_causal = Exercise(
@@ -222,19 +205,6 @@ flash_forward_causal = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.flash_forward:flash_forward_causal",
-    hints=(
-        "Start from your `flash_forward`. Four lines change: where the loop ends, which scores are masked, "
-        "what is subtracted where a row has seen nothing yet, and what is divided by where it never does. "
-        "Which key is the last that query i sees? And the last that the block's last query sees?",
-        "Query `rows` sees the keys `columns <= rows + S_k - S_q`: an array per row, compared as "
-        "`columns[None, :] <= (…)[:, None]`, together with `columns < S_k`. The loop's end is a number: one "
-        "more than the last key of the block's last query, `S_k` at most (and a negative end is an empty "
-        "loop). Where `m_new` is −inf subtract 0 instead; where `l_i` is 0 divide by 1.",
-        "The end is `tl.minimum` of S_k and of one more than the last key that query `(pid + 1) * BLOCK_Q - "
-        "1` sees. The mask is `columns < S_k` along the columns and the comparison of the second hint on "
-        "the whole tile, joined by `&`. Two `tl.where` are left: one makes a `shift` of `m_new` that is "
-        "never −inf and stands in both exponentials, the other one is in the division.",
-    ),
 )
 
 
@@ -326,14 +296,4 @@ flash_forward_either = Exercise(
     ),
     points=1,
     solution="flashlearn.lessons.lesson_06_flash_forward.either:flash_forward_either",
-    hints=(
-        "Put your two kernels side by side. Which lines differ, and which of the differences do no harm "
-        "where there is no mask? What does no harm may stay outside the flag, and is paid for by both then.",
-        "Start from the kernel without a mask. Where the loop ends is a number: give it one value before the "
-        "`if`, and another under it. The scores are masked twice: keys that do not exist in either case, "
-        "later keys under the flag. The guards are needed only by rows that see nothing.",
-        "`end = S_k`, and under `if IS_CAUSAL:` the `tl.minimum` of your causal kernel. In the loop the "
-        "same: a second `tl.where` on s, and `shift = m_new`, which the flag guards. After it a divisor that "
-        "is `l_i`, or, under the flag, 1 where `l_i` is 0. The launcher passes `IS_CAUSAL=causal`.",
-    ),
 )

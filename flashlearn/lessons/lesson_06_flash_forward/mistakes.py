@@ -12,10 +12,11 @@ from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_06_flash_forward import faulty_kernels as broken
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.named_mistakes.forward import forward
+from flashlearn.outcome import Status
 
 
 def kernels(causal: bool) -> dict[str, Mistake]:
@@ -32,7 +33,7 @@ def kernels(causal: bool) -> dict[str, Mistake]:
             "fp32 the kernel does not compile.",
             "Write p.to(v.dtype): it is right for whatever V holds.",
             launcher=broken.launcher("p in fp16", causal),
-            status="CRASHED",
+            status=Status.CRASHED,
         ),
         "l sums over the queries": Mistake(
             "l_i is a sum along the wrong axis of p: over the block's queries, for each key. The shapes fit "
@@ -51,20 +52,20 @@ def kernels(causal: bool) -> dict[str, Mistake]:
             "operand must be [BLOCK_D, BLOCK_K].",
             "tl.dot(q, tl.trans(k)), or load the tile with its two index vectors exchanged.",
             launcher=broken.launcher("k not transposed", causal),
-            status="CRASHED",
+            status=Status.CRASHED,
         ),
         "keys loaded without a mask": Mistake(
             "The last tile reaches beyond S_k, and for the last head beyond the tensor.",
             "Mask the load with columns < S_k (and d < D), with other=0.0.",
             launcher=broken.launcher("keys without a mask", causal),
-            status="OUT_OF_BOUNDS",
+            status=Status.OUT_OF_BOUNDS,
         ),
         "D is not masked": Mistake(
             "BLOCK_D is D rounded up to a power of two, 16 at least: the columns from D on belong to the "
             "next row, and in the last row to nobody.",
             "Every load and store of a tile needs d < D in its mask.",
             launcher=broken.launcher("D without a mask", causal),
-            status="OUT_OF_BOUNDS",
+            status=Status.OUT_OF_BOUNDS,
         ),
         "strides of q used for k": Mistake(
             "K is read with the strides of Q. They agree only if both have one layout and one length.",
@@ -75,7 +76,7 @@ def kernels(causal: bool) -> dict[str, Mistake]:
 
 
 FORWARD = {
-    **forward(ways(scan, causal=False)),
+    **forward(faulty_formula(scan, causal=False)),
     **kernels(causal=False),
     "the mask of keys lies along the queries": Mistake(
         "s is masked along the wrong axis: where the tile lacks a key, a query's row is set to −inf, and "
@@ -85,7 +86,7 @@ FORWARD = {
     ),
 }
 
-CAUSAL = {**causal_forward(ways(scan, causal=True)), **kernels(causal=True)}
+CAUSAL = {**causal_forward(faulty_formula(scan, causal=True)), **kernels(causal=True)}
 
 # ---------------------------------------------------------------- one kernel for both
 
@@ -105,7 +106,7 @@ def _whatever_the_flag(causal: bool) -> Callable[..., tuple[Tensor, Tensor]]:
     return attention
 
 
-_scan = ways(scan)
+_scan = faulty_formula(scan)
 EITHER = {
     name: mistake
     for name, mistake in causal_forward(_scan).items()

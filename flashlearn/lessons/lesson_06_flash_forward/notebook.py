@@ -486,7 +486,7 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 # %% [markdown]
 # ## 8 · The kernel
 #
-# ### Exercise 1: `flash_forward` · core
+# ### Exercise: `flash_forward` · core
 #
 # Everything is on the table. The launcher is given, and so are the kernel's first lines: they find the program's
 # head, move the five pointers to it, and name the block's queries `rows`, a tile's keys `keys` (counted from the
@@ -508,6 +508,20 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 # a padded row of `v`, `-float("inf")` in a padded column of `s`.
 
 # %% exercise="flash_forward"
+# HINT: The loop of section 2, with tiles in place of torch slices. Before the loop: q, and the state of a row
+#     that has seen nothing, $(-\infty, 0, 0)$. In the loop, in this order: load k and v, scores, mask, new
+#     maximum, rescale, p, l_i, acc. After it: divide once, store O and LSE. Which of these lines must know
+#     that a tile is not full?
+# HINT: Shapes: `q` (BLOCK_Q, BLOCK_D); `k` and `v` (BLOCK_K, BLOCK_D); `s` and `p` (BLOCK_Q, BLOCK_K); `m_i`,
+#     `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row meets a tile as `x[:, None]`.
+#     Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys beyond `S_k` become
+#     `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`, and all else is fp32.
+# HINT: Line by line: `s` is alpha times `tl.dot` of q and the transposed k, then −inf by `tl.where` in the
+#     columns that are no keys. `m_new` is the larger of `m_i` and the maximum of s along axis 1. `rescale`
+#     and `p` are two exponentials relative to `m_new`. `l_i` and `acc` are both multiplied by `rescale`
+#     before they grow, by a row sum and by a second `tl.dot`; and the last line of the loop remembers the
+#     maximum. After the loop O is divided by `l_i`, and LSE is a sum of two terms. Every `tl.dot` gets
+#     `input_precision="ieee"`.
 # INCLUDE: flashlearn/kernels/flash_forward.py:flash_forward_kernel
 
 
@@ -840,7 +854,7 @@ print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 # invisible one.
 
 # %% [markdown]
-# ### Exercise 2: `flash_forward_causal` · core
+# ### Exercise: `flash_forward_causal` · core
 #
 # The same kernel under a causal mask, bottom-right. Begin with your lines from exercise 1; four of them change. The
 # check asks for everything it asked before, and
@@ -850,6 +864,17 @@ print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 # - tiles that no query of the block sees are not visited: the result would be the same, and the check counts.
 
 # %% exercise="flash_forward_causal"
+# HINT: Start from your `flash_forward`. Four lines change: where the loop ends, which scores are masked, what
+#     is subtracted where a row has seen nothing yet, and what is divided by where it never does. Which key is
+#     the last that query i sees? And the last that the block's last query sees?
+# HINT: Query `rows` sees the keys `columns <= rows + S_k - S_q`: an array per row, compared as `columns[None,
+#     :] <= (…)[:, None]`, together with `columns < S_k`. The loop's end is a number: one more than the last
+#     key of the block's last query, `S_k` at most (and a negative end is an empty loop). Where `m_new` is
+#     −inf subtract 0 instead; where `l_i` is 0 divide by 1.
+# HINT: The end is `tl.minimum` of S_k and of one more than the last key that query `(pid + 1) * BLOCK_Q - 1`
+#     sees. The mask is `columns < S_k` along the columns and the comparison of the second hint on the whole
+#     tile, joined by `&`. Two `tl.where` are left: one makes a `shift` of `m_new` that is never −inf and
+#     stands in both exponentials, the other one is in the division.
 # INCLUDE: flashlearn/kernels/flash_forward.py:flash_forward_causal_kernel
 
 
@@ -993,7 +1018,7 @@ print("the causal variant has more instructions:", lines[True] > lines[False])
 #
 # </details>
 #
-# ### Exercise 3: `flash_forward_either` · stretch
+# ### Exercise: `flash_forward_either` · stretch
 #
 # Make your two kernels one. It has `IS_CAUSAL: tl.constexpr` among its arguments, and the launcher, which is given, passes
 # its own `causal` there. Do the two guards belong under the flag? (Lessons 12 and 15 build on such a kernel.)
@@ -1002,6 +1027,14 @@ print("the causal variant has more instructions:", lines[True] > lines[False])
 # flag must launch the same one.
 
 # %% exercise="flash_forward_either"
+# HINT: Put your two kernels side by side. Which lines differ, and which of the differences do no harm where
+#     there is no mask? What does no harm may stay outside the flag, and is paid for by both then.
+# HINT: Start from the kernel without a mask. Where the loop ends is a number: give it one value before the
+#     `if`, and another under it. The scores are masked twice: keys that do not exist in either case, later
+#     keys under the flag. The guards are needed only by rows that see nothing.
+# HINT: `end = S_k`, and under `if IS_CAUSAL:` the `tl.minimum` of your causal kernel. In the loop the same: a
+#     second `tl.where` on s, and `shift = m_new`, which the flag guards. After it a divisor that is `l_i`,
+#     or, under the flag, 1 where `l_i` is 0. The launcher passes `IS_CAUSAL=causal`.
 # INCLUDE: flashlearn/lessons/lesson_06_flash_forward/either.py:flash_forward_either_kernel
 
 

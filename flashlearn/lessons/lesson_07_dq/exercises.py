@@ -66,19 +66,6 @@ dq_kernel = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.flash_backward_dq:dq_kernel",
-    hints=(
-        "The parallel shape is the forward pass's: load this block's `q`, `do`, `lse` and `delta` once, and "
-        "let K and V come by. From a tile of K you rebuild $P$, from a tile of V you get $dP$, and both "
-        "together give $dS$, which meets the *same* tile of K once more.",
-        "Three products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K), `tl.dot` of a block of rows with a "
-        "transposed tile; the third adds a (BLOCK_Q, BLOCK_D) to `dq`. `lse` and `delta` are one number per "
-        "row: `[:, None]`. Padded keys get $s = -\\infty$. Cast `ds` to `k.dtype` for its product; "
-        "everything else stays fp32.",
-        "In the loop, after `k` and `v`: `s` as in the forward pass, with its mask; `p`, one exponential of "
-        "`s` less `lse_i`; `dp`, a product of `do` with a transposed tile; `ds`, which is P ∘ (dP − δ) with "
-        "one δ per row; and `dq` grows by the product of the cast `ds` with the tile that made `s`. After "
-        "the loop: alpha, and the store.",
-    ),
 )
 
 dq_kernel_causal = Exercise(
@@ -111,19 +98,6 @@ dq_kernel_causal = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.flash_backward_dq:dq_kernel_causal",
-    hints=(
-        "Three things change, and only three: which keys a score may see, where the loop ends, and what "
-        "becomes of a query that sees no key at all. The mathematics of $dS$ does not change: where $P$ is "
-        "0, so is $dS$.",
-        "Visible is `columns <= rows + S_k - S_q`. The last row of this block is "
-        "`(tl.program_id(0) + 1) * BLOCK_Q - 1`; one past the last key that it sees is the loop's end, at "
-        "most S_k (`tl.minimum`). A query that saw nothing has LSE $= -\\infty$: which other value would "
-        "make `exp(s - lse)` zero for every s?",
-        "Before the loop: one `tl.where` that puts +inf where `lse_i` is −inf, and the end, a `tl.minimum` "
-        "of S_k and of the forward pass's expression. In the loop `seen` has two parts, `in_keys` along the "
-        "columns and the comparison of columns with rows, and `s` is −inf where it does not hold. The other "
-        "lines stay as they are.",
-    ),
 )
 
 
@@ -181,14 +155,4 @@ dq_without_delta = Exercise(
     ),
     points=2,
     solution="flashlearn.lessons.lesson_07_dq.without_delta:dq_without_delta",
-    hints=(
-        "$\\delta_i$ is the same number for all keys of a row, so it may leave the sum over the keys. What "
-        "is left under the sum does not contain it, and can be added up before it is known.",
-        "Three sums that start at zero and grow in the loop: two of (BLOCK_Q, BLOCK_D), each a `tl.dot` of "
-        "a (BLOCK_Q, BLOCK_K) with the tile of keys, and one of (BLOCK_Q,), a `tl.sum` over `axis=1`. All "
-        "three in fp32. Padded keys get $s = -\\infty$.",
-        "`p` as in `dq_kernel`, then `p_dp`, which is p times the product of `do` with the transposed tile "
-        "of V. The cast `p_dp` meets `k`, the cast `p` meets `k`, and the row sums of `p_dp` are delta's "
-        "share. After the loop dq is alpha times the first sum less delta, as a column, times the second.",
-    ),
 )

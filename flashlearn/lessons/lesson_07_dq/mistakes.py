@@ -8,14 +8,15 @@ from __future__ import annotations
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_07_dq.faulty_kernels import faulty_dq
 from flashlearn.lessons.lesson_07_dq.without_delta import in_one_scan
-from flashlearn.lessons.shared.faulty_formulas.faults import made, ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula, with_faults
 from flashlearn.lessons.shared.faulty_formulas.gradients import dq_scan
 from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.named_mistakes.dq import dq
 from flashlearn.lessons.shared.named_mistakes.gradients import strides_of_q
+from flashlearn.outcome import Status
 
-formula = ways(dq_scan, causal=False)
-causal_formula = ways(dq_scan, causal=True)
+formula = faulty_formula(dq_scan, causal=False)
+causal_formula = faulty_formula(dq_scan, causal=True)
 
 
 def kernels(causal: bool) -> dict[str, Mistake]:
@@ -26,7 +27,7 @@ def kernels(causal: bool) -> dict[str, Mistake]:
             "The last tile of keys reaches beyond S_k, and for D below BLOCK_D its columns beyond D.",
             "mask=in_keys[:, None] & in_d[None, :], other=0.0 for K as for V.",
             launcher=faulty_dq("no mask", causal),
-            status="OUT_OF_BOUNDS",
+            status=Status.OUT_OF_BOUNDS,
         ),
     }
 
@@ -63,53 +64,53 @@ WITHOUT_DELTA = {
     "delta left out": Mistake(
         "dq is alpha Σ P dP K: what delta takes away is missing.",
         "Multiply P ∘ (dP − delta) K out. There is a second part, and both can be summed in the same loop.",
-        **made(in_one_scan, "no delta"),
+        **with_faults(in_one_scan, "no delta"),
     ),
     "delta so far": Mistake(
         "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the last "
         "one; with a single tile of keys the result is right.",
         "delta is one number per query, so it can stand outside the sum over the keys. What remains inside?",
-        **made(in_one_scan, "delta so far"),
+        **with_faults(in_one_scan, "delta so far"),
     ),
     "delta of the tile alone": Mistake(
         "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
         "Sum P dP over all tiles, and subtract once, after the loop.",
-        **made(in_one_scan, "delta of the tile"),
+        **with_faults(in_one_scan, "delta of the tile"),
     ),
     "delta not multiplied in": Mistake(
         "Σ P K was subtracted as it is. It has to be multiplied by delta first.",
         "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
-        **made(in_one_scan, "delta is 1"),
+        **with_faults(in_one_scan, "delta is 1"),
     ),
     "keys summed without P": Mistake(
         "delta was multiplied by the plain sum of the keys. Each key counts with the weight that the query "
         "gave to it.",
         "The second sum is Σ_j P_ij K_j, a product of p with the tile of keys.",
-        **made(in_one_scan, "keys not weighted"),
+        **with_faults(in_one_scan, "keys not weighted"),
     ),
     "only the last tile": Mistake(
         "dq holds the last tile of keys alone: each tile replaces what was summed before it.",
         "Add: the three sums start from zero before the loop, and grow in it.",
-        **made(in_one_scan, "last tile only"),
+        **with_faults(in_one_scan, "last tile only"),
     ),
     "the last, incomplete block of keys is left out": Mistake(
         "The loop covers only whole blocks of keys. The rest of each row is missing.",
         "range(0, S_k, BLOCK_K) takes the last block too; the mask handles the rest.",
-        **made(in_one_scan, "whole blocks only"),
+        **with_faults(in_one_scan, "whole blocks only"),
     ),
     "alpha is missing from dQ": Mistake(
         "dQ lacks the factor alpha: S = alpha Q Kᵀ, so the derivative by Q carries alpha once more.",
         "Multiply the difference by alpha, once, before the store.",
-        **made(in_one_scan, "no alpha"),
+        **with_faults(in_one_scan, "no alpha"),
     ),
     "alpha applied twice": Mistake(
         "dQ carries alpha twice.",
         "alpha belongs into s (to rebuild P) and once into dq.",
-        **made(in_one_scan, "alpha twice"),
+        **with_faults(in_one_scan, "alpha twice"),
     ),
     "sums in half precision": Mistake(
         "The sums over the keys are rounded to half precision after every tile; the errors add up.",
         "Start all three in tl.float32, and convert once, at the store.",
-        **made(in_one_scan, "sums in half"),
+        **with_faults(in_one_scan, "sums in half"),
     ),
 }

@@ -329,7 +329,7 @@ for lse_i in (3.0, -3.0, -120.0):
 #
 # </details>
 #
-# ### Exercise 1: `dq_kernel` · core
+# ### Exercise: `dq_kernel` · core
 #
 # Write the kernel; the launcher is given. It has called `delta_preprocess`, so `delta_ptr` points to $\delta$. What the
 # check will ask of it:
@@ -342,6 +342,17 @@ for lse_i in (3.0, -3.0, -120.0):
 # - $\alpha$ may be negative, and scores may be near $-120$.
 
 # %% exercise="dq_kernel"
+# HINT: The parallel shape is the forward pass's: load this block's `q`, `do`, `lse` and `delta` once, and let
+#     K and V come by. From a tile of K you rebuild $P$, from a tile of V you get $dP$, and both together give
+#     $dS$, which meets the *same* tile of K once more.
+# HINT: Three products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K), `tl.dot` of a block of rows with a
+#     transposed tile; the third adds a (BLOCK_Q, BLOCK_D) to `dq`. `lse` and `delta` are one number per row:
+#     `[:, None]`. Padded keys get $s = -\infty$. Cast `ds` to `k.dtype` for its product; everything else
+#     stays fp32.
+# HINT: In the loop, after `k` and `v`: `s` as in the forward pass, with its mask; `p`, one exponential of `s`
+#     less `lse_i`; `dp`, a product of `do` with a transposed tile; `ds`, which is P ∘ (dP − δ) with one δ per
+#     row; and `dq` grows by the product of the cast `ds` with the tile that made `s`. After the loop: alpha,
+#     and the store.
 # INCLUDE: flashlearn/kernels/flash_backward_dq.py:flash_dq_kernel
 
 
@@ -551,7 +562,7 @@ for name, s_one in (("masked", torch.tensor(-math.inf)), ("not masked", torch.te
 #
 # </details>
 #
-# ### Exercise 2: `dq_kernel_causal` · core
+# ### Exercise: `dq_kernel_causal` · core
 #
 # Your kernel once more, with three changes: the loop's end, the mask in `s`, and a guard. What the check will ask of it,
 # beyond exercise 1:
@@ -561,6 +572,15 @@ for name, s_one in (("masked", torch.tensor(-math.inf)), ("not masked", torch.te
 # - tiles without a visible pair are not multiplied (it counts).
 
 # %% exercise="dq_kernel_causal"
+# HINT: Three things change, and only three: which keys a score may see, where the loop ends, and what becomes
+#     of a query that sees no key at all. The mathematics of $dS$ does not change: where $P$ is 0, so is $dS$.
+# HINT: Visible is `columns <= rows + S_k - S_q`. The last row of this block is `(tl.program_id(0) + 1) *
+#     BLOCK_Q - 1`; one past the last key that it sees is the loop's end, at most S_k (`tl.minimum`). A query
+#     that saw nothing has LSE $= -\infty$: which other value would make `exp(s - lse)` zero for every s?
+# HINT: Before the loop: one `tl.where` that puts +inf where `lse_i` is −inf, and the end, a `tl.minimum` of
+#     S_k and of the forward pass's expression. In the loop `seen` has two parts, `in_keys` along the columns
+#     and the comparison of columns with rows, and `s` is −inf where it does not hold. The other lines stay as
+#     they are.
 # INCLUDE: flashlearn/kernels/flash_backward_dq.py:flash_dq_causal_kernel
 
 
@@ -609,7 +629,7 @@ for causal, (forward, backward) in enumerate(launchers.values()):
     print("equal to autograd's:", torch.allclose(mine, leaf.grad, atol=1e-6))
 
 # %% [markdown]
-# ### Exercise 3: `dq_without_delta` · stretch
+# ### Exercise: `dq_without_delta` · stretch
 #
 # Section 3 said that $\delta$ is a convenience. So do without: your kernel gets neither $\delta$ nor $O$. One scan, three
 # sums, put together after the loop. The launcher is given. The check asks for what it asked of `dq_kernel`, and
@@ -621,6 +641,14 @@ for causal, (forward, backward) in enumerate(launchers.values()):
 # fails it, however right it is. **Predict**, while you write, what is special about its inputs.
 
 # %% exercise="dq_without_delta"
+# HINT: $\delta_i$ is the same number for all keys of a row, so it may leave the sum over the keys. What is
+#     left under the sum does not contain it, and can be added up before it is known.
+# HINT: Three sums that start at zero and grow in the loop: two of (BLOCK_Q, BLOCK_D), each a `tl.dot` of a
+#     (BLOCK_Q, BLOCK_K) with the tile of keys, and one of (BLOCK_Q,), a `tl.sum` over `axis=1`. All three in
+#     fp32. Padded keys get $s = -\infty$.
+# HINT: `p` as in `dq_kernel`, then `p_dp`, which is p times the product of `do` with the transposed tile of
+#     V. The cast `p_dp` meets `k`, the cast `p` meets `k`, and the row sums of `p_dp` are delta's share.
+#     After the loop dq is alpha times the first sum less delta, as a column, times the second.
 # INCLUDE: flashlearn/lessons/lesson_07_dq/without_delta.py:dq_without_delta_kernel
 
 

@@ -64,17 +64,6 @@ dkv_kernel = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel",
-    hints=(
-        "Turn the forward pass by 90 degrees: load this block's `k` and `v` once, and let Q and dO come by, "
-        "with their `lse` and `delta`. Two sums grow over the queries, `dv` from $P$ and `dk` from $dS$.",
-        "Four products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K) as before; `dv` gets $P^\\top dO$ and "
-        "`dk` gets $dS^\\top Q$, both (BLOCK_K, BLOCK_D), so `tl.trans(...)` of the cast tile comes first. "
-        "A padded query must have $P = 0$: which `other=` for LSE makes `exp(s - lse)` zero?",
-        "In the loop: `q`, `do`, `lse_i` (with the filler that makes P zero) and `delta_i` of this tile of "
-        "queries; `s` and `p` as in lesson 07; `dv` grows by the transposed, cast `p` times one of the two "
-        "tiles; `dp` and `ds` as in lesson 07; `dk` grows by the transposed, cast `ds` times the other one. "
-        "After the loop alpha goes onto one of the two sums, and both are stored under `in_keys` and `in_d`.",
-    ),
 )
 
 dkv_kernel_causal = Exercise(
@@ -107,15 +96,4 @@ dkv_kernel_causal = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel_causal",
-    hints=(
-        "For dQ the mask cut the *end* off the loop. Here a program stands at its keys and looks at queries: "
-        "early queries do not see it. What does the mask cut off?",
-        "Query i sees key j where $j \\le i + S_k - S_q$, so key j is first seen by "
-        "$i = j - (S_k - S_q)$, or by query 0 if that is negative. Take the block's first key, and round "
-        "down to a multiple of BLOCK_Q. Queries that see nothing have LSE $= -\\infty$, and must add 0 to "
-        "both sums.",
-        "`first` is `tl.maximum` of 0 and of the query that first sees key `pid * BLOCK_K`; the range "
-        "starts at `first // BLOCK_Q * BLOCK_Q`. In the loop `lse_i` gets the guard of lesson 07, and `s` "
-        "is −inf where the comparison of columns with rows does not hold.",
-    ),
 )

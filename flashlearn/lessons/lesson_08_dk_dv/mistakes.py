@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_08_dk_dv.faulty_kernels import faulty_dkv
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan
 from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.named_mistakes.dkv import dkv
 from flashlearn.lessons.shared.named_mistakes.gradients import strides_of_q
+from flashlearn.outcome import Status
 
-formula = ways(dkv_scan, causal=False)
-causal_formula = ways(dkv_scan, causal=True)
+formula = faulty_formula(dkv_scan, causal=False)
+causal_formula = faulty_formula(dkv_scan, causal=True)
 
 
 def kernels(causal: bool) -> dict[str, Mistake]:
@@ -25,7 +26,7 @@ def kernels(causal: bool) -> dict[str, Mistake]:
             "The last tile of queries reaches beyond S_q, and for D below BLOCK_D its columns beyond D.",
             "mask=in_queries[:, None] & in_d[None, :], other=0.0 for dO as for Q.",
             launcher=faulty_dkv("no mask", causal),
-            status="OUT_OF_BOUNDS",
+            status=Status.OUT_OF_BOUNDS,
         ),
     }
 

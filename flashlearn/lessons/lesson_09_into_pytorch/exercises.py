@@ -154,20 +154,6 @@ strided_inputs = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.attention:strided_inputs",
-    hints=(
-        "Two parts that have nothing to do with each other. First look at the arguments, and raise before "
-        "anything is launched: number of dimensions, dtypes, devices, shapes, in this order, since each "
-        "question only makes sense if the one before it was answered. Then launch: whatever a view did to "
-        "the strides, `t.stride()` knows.",
-        "What may differ between q and k is S alone: k and v have the shape `(B, H, S_k, D)` with B, H and "
-        "D of q. The kernel wants sixteen strides, four each of q, k, v and o in this order; `*t.stride()` "
-        "writes four. o is `torch.empty((B, H, S_q, D), …)`: `empty_like(q)` would copy q's layout. "
-        "The grid is `(triton.cdiv(S_q, BLOCK), H, B)`.",
-        "The launch passes the five tensors, alpha, H, S_q, S_k, D, then four times `*t.stride()` in the "
-        "order q, k, v, o, then the three blocks by name, `BLOCK_D` with `triton.next_power_of_2` and at "
-        'least 16. A misfit reads like `raise ValueError(f"k has shape {found}, expected {wanted}")`: one '
-        "such line for each kind of misfit, the dtypes with TypeError.",
-    ),
 )
 
 # ---------------------------------------------------------------- flash_attention: an autograd.Function
@@ -298,19 +284,6 @@ flash_attention = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.attention:flash_attention",
-    hints=(
-        "Three small functions. `forward` calls one launcher and puts on `ctx` what the backward pass will "
-        "ask for; `backward` calls two launchers and returns as many values as `forward` had arguments "
-        "besides `ctx`; `flash_attention` settles alpha and calls `FlashAttention.apply`. Which of the two "
-        "sorts of kernels to call, causal or not, is the same question in both passes.",
-        "`ctx.save_for_backward` takes tensors, all in one call: q, k, v, o, lse; `ctx.saved_tensors` gives "
-        "them back in this order. What is no tensor is an attribute: `ctx.causal = causal`. A gradient that "
-        "does not exist is `None`.",
-        "`forward` chooses one of two launchers by `causal`, keeps five tensors and two attributes, and "
-        "returns o alone. `backward` unpacks the five, chooses again, calls two launchers with the same "
-        "seven arguments, and returns three gradients and a `None` for each of the other two arguments. In "
-        "`flash_attention` test alpha with `is None`; `apply` takes its arguments by position.",
-    ),
 )
 
 # ---------------------------------------------------------------- train_with_your_kernel
@@ -390,16 +363,4 @@ train_with_your_kernel = Exercise(
         mistakes=mistakes.TRAINING,
     ),
     points=2,
-    hints=(
-        "Every step does five things: a forward pass and the loss, the gradients cleared, the backward pass, "
-        "the optimiser's step, the loss noted. The model is `training.Transformer(size, start)`, and takes "
-        "your attention as its second argument: a function of q, k and v.",
-        "`batch[:, :-1]` is what the model reads, `batch[:, 1:]` what it is to predict. `F.cross_entropy` "
-        "wants logits of shape (B · S, characters) and targets of shape (B · S,): `.flatten(0, 1)` and "
-        "`.flatten()`. Note `loss.detach()`, and `torch.stack` the list in the end.",
-        "Attention is a `lambda q, k, v:` around `flash_attention` with `causal=True`. In the loop: the "
-        "model reads `batch[:, :-1]`; the loss compares the flattened logits with the flattened rest; the "
-        "optimiser clears its gradients, the loss goes backward, the optimiser steps; the list gets the "
-        "detached loss.",
-    ),
 )

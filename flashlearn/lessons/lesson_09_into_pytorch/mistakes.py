@@ -8,13 +8,14 @@ from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.autograd import K
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.strides import forward
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.training_run import training_run
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_kernels import faulty_launcher
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.outcome import Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
-_launched = ways(forward)
+_launched = faulty_formula(forward)
 """strided_inputs with faults that torch can say."""
-_called = ways(passes)
+_called = faulty_formula(passes)
 """flash_attention with faults that torch can say."""
 
 STRIDED = {
@@ -22,39 +23,39 @@ STRIDED = {
         "v is read with the strides of k. Both have one shape, and here different layouts.",
         "Sixteen strides go to the kernel: which four stand where v's belong?",
         launcher=faulty_launcher("v with k's"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "k and v read with q's strides": Mistake(
         "k and v are read with the strides of q.",
         "Each tensor brings its own: `*k.stride()`, `*v.stride()`.",
         launcher=faulty_launcher("k and v with q's"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "o written with q's strides": Mistake(
         "o is written with the strides of q, but o is a tensor of its own, with its own layout.",
         "Pass `*o.stride()` for o, whatever q looks like.",
         launcher=faulty_launcher("o with q's"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "the last stride taken to be 1": Mistake(
         "Neighbouring elements of a row are taken to lie side by side in memory: in your launch the last "
         "stride is 1, and not every case has it so.",
         "Pass the fourth stride as well: `*t.stride()` has all four.",
         launcher=faulty_launcher("last is 1"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "every tensor taken to be contiguous": Mistake(
         "q, k and v are read as if they were contiguous, with strides made from their shapes. A view's "
         "memory is laid out otherwise.",
         "Ask the tensor: `t.stride()`. A shape says nothing about strides.",
         launcher=faulty_launcher("as if contiguous"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "heads and batch exchanged": Mistake(
         "The strides of the batch and of the head have changed places.",
         "The kernel's order is batch, head, row, column: that of the dimensions, and of `t.stride()`.",
         launcher=faulty_launcher("heads before batch"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "alpha from the padded D": Mistake(
         "alpha is one over the root of BLOCK_D, the padded width. It should be that of D.",
@@ -227,7 +228,7 @@ ATTENTION = {
 # ---------------------------------------------------------------- training runs that go wrong
 
 
-_trained = ways(training_run)
+_trained = faulty_formula(training_run)
 
 TRAINING = {
     "the model sees the future": Mistake(

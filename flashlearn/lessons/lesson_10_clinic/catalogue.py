@@ -12,7 +12,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Faults, ways
+from flashlearn.lessons.shared.faulty_formulas.faults import Faults, faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan, dq_scan
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
@@ -47,10 +47,10 @@ def backward_of_one_head(
 def forward(causal: bool = False) -> dict[str, Mistake]:
     """Lesson 06's mistakes, as far as formulas say them."""
     declared = causal_forward if causal else shared_forward
-    return declared(ways(forward_of_one_head, causal=causal))
+    return declared(faulty_formula(forward_of_one_head, causal=causal))
 
 
 def backward(*outputs: str) -> dict[str, Mistake]:
     """Lesson 07's mistakes for a patient that returns dQ, lesson 08's for one that returns dK and dV."""
-    formula = ways(backward_of_one_head, outputs=outputs)
+    formula = faulty_formula(backward_of_one_head, outputs=outputs)
     return {**(dkv(formula) if "dk" in outputs else {}), **(dq(formula) if "dq" in outputs else {})}

@@ -169,7 +169,6 @@ def _patient(
     title: str,
     outputs: tuple[str, ...],
     mistakes: Mapping[str, Mistake],
-    hints: tuple[str, str, str],
     cases: tuple[Case, ...] = CASES,
     file: str = "backward_patients",
     **more: Any,
@@ -183,7 +182,7 @@ def _patient(
         "timing_case": TIMED,
         "solution": f"flashlearn.lessons.lesson_10_clinic.{file}:{name}",
     }
-    asked = {"name": name, "title": title, "outputs": outputs, "cases": cases, "hints": hints}
+    asked = {"name": name, "title": title, "outputs": outputs, "cases": cases}
     return declared(**{**ordinary, **asked, "mistakes": mistakes, **more})
 
 
@@ -257,14 +256,6 @@ clinic_1 = _backward(
     products=5,
     atomics=True,
     mistakes=mistakes_10.CLINIC_1,
-    hints=(
-        "It is a one-pass kernel: dQ, dK and dV come from the same `p` and the same `ds`. dQ and dV are "
-        "right. Cross out every line that they depend on.",
-        "Two lines are left, the one that adds to `dk` and the one that stores it. Divide the wrong dK by "
-        "the right one: which number is it, in every element?",
-        "$dK = \\alpha\\, dS^\\top Q$, and $dQ = \\alpha\\, dS\\, K$ has its alpha. One factor is missing, "
-        "and the last line that touches dk is the place for it.",
-    ),
 )
 
 clinic_2 = _backward(
@@ -274,14 +265,6 @@ clinic_2 = _backward(
     products=4,
     atomics=True,
     mistakes=mistakes_10.CLINIC_2,
-    hints=(
-        "A result that changes from run to run depends on who comes first. Who else writes the memory that "
-        "this program writes?",
-        "Programs (j, 0) and (j, 1) own the same block of keys. Both add their half to dK and to dV. "
-        "Compare how the two outputs are added to.",
-        "Load, add and store are three steps, and another program may come in between. `tl.atomic_add` is "
-        "one step, and dV uses it already. It takes the share, not the sum.",
-    ),
 )
 
 clinic_3 = _backward(
@@ -293,14 +276,6 @@ clinic_3 = _backward(
     cases=(*CASES, *LONG),
     mistakes=mistakes_10.CLINIC_3,
     review=shares_the_work,
-    hints=(
-        "All elements, every time, the same factor: nothing is lost and nothing is random. What is there "
-        "four times?",
-        "Four programs share each block of keys. Watch `rows` in programs (0, 0) and (0, 1): do they scan "
-        "different queries?",
-        "Part p takes the tiles p, p + PARTS, p + 2·PARTS, … A `range` can do that by its start and its "
-        "step, both counted in queries.",
-    ),
 )
 
 clinic_4 = _backward(
@@ -310,14 +285,6 @@ clinic_4 = _backward(
     products=4,
     cases=(*CASES, *LONG),
     mistakes=mistakes_10.CLINIC_4,
-    hints=(
-        "Only ragged lengths fail, and all keys are wrong, not only the last ones. So it is not the keys' "
-        "edge.",
-        "Row numbers beyond the last query are replaced by the last query's. Nothing is read out of bounds, "
-        "but what do those rows add to `dv` and `dk`?",
-        "Their P must be 0, and it is their row that says so, not their column: `tl.where` with a condition "
-        "on `rows`, brought to the shape of the tile.",
-    ),
 )
 
 clinic_5 = _forward(
@@ -333,28 +300,12 @@ clinic_5 = _forward(
     catalogue=catalogue.forward(causal=True),
     cases=(*SHARED, *GENTLE),
     mistakes=mistakes_10.CLINIC_5,
-    hints=(
-        "Divide the wrong O by the right one: one factor per query, the same for all its components. Which "
-        "of the running quantities is one number per query?",
-        "O = acc / l. A factor below 1 means that l is too large: something is counted in it that acc does "
-        "not hold. Read the order of the lines.",
-        "Both lines are right, and they stand in the wrong order: what is hidden must be gone before "
-        "anything is summed.",
-    ),
 )
 
 clinic_6 = _forward(
     6,
     "Right forward, garbage backward",
     mistakes=mistakes_10.CLINIC_6,
-    hints=(
-        "O is right, so s, p, l and acc are consistent with each other. LSE is one line. By which factor is "
-        "it wrong?",
-        "The factor is 1.4427 = log2 e. This kernel counts in powers of two: its `m_i` is a maximum of "
-        "$s \\log_2 e$, and its logarithm has base 2.",
-        "The sum $m + \\log_2 l$ is right, in base 2. Convert it once, as a whole, where LSE is stored: is "
-        "it a product or a quotient that brings a smaller number?",
-    ),
 )
 
 clinic_7 = _backward(
@@ -363,14 +314,6 @@ clinic_7 = _backward(
     (0,),
     products=3,
     mistakes=mistakes_10.CLINIC_7,
-    hints=(
-        "Its test passes because of its tolerance: 5e-3 against a dQ that is hardly larger. Compare with the "
-        "size of dQ instead, and then line by line with the twin.",
-        "s, p and dp agree with the twin, ds does not. A row of dS sums to zero: does it here? And which "
-        "loaded value is never used?",
-        "$dS = P \\circ (dP - \\delta)$: one number per row is subtracted from the tile `dp`, before p is "
-        "multiplied on.",
-    ),
 )
 
 clinic_8 = _forward(
@@ -378,26 +321,12 @@ clinic_8 = _forward(
     "Infinite for large values in fp16",
     cases=(*CASES, *LARGE_V),
     mistakes=mistakes_10.CLINIC_8,
-    hints=(
-        "O itself is about 10⁴ and fits into fp16, whose largest number is 65504. Something on the way to it "
-        "does not fit.",
-        "Before the division acc is about l · V, up to S_k times as large as O. Which dtype does acc have, "
-        "and which line decides it?",
-        "The line that creates `acc` takes its dtype from V. A sum is carried in fp32, whatever is summed.",
-    ),
 )
 
 clinic_9 = _forward(
     9,
     "Right for short sequences only",
     mistakes=mistakes_10.CLINIC_9,
-    hints=(
-        "LSE is right. Cross out everything that it depends on.",
-        "l is right, so `rescale` is. O = acc / l is wrong, so acc is. Compare the lines that update the two "
-        "sums.",
-        "When the maximum moves, what has been summed so far changes its unit. `l_i` is multiplied by a "
-        "factor there; `acc` has a row for each number of that factor.",
-    ),
 )
 
 clinic_10 = _backward(
@@ -407,13 +336,6 @@ clinic_10 = _backward(
     products=4,
     cases=(*CASES, attention_case(48, 80, 16, seed=13), attention_case(80, 48, 16, seed=14)),
     mistakes=mistakes_10.CLINIC_10,
-    hints=(
-        "It depends on nothing but whether S_q and S_k differ. Which lines use S_q, and which use S_k?",
-        "Inside the kernel every line uses the right one. So the kernel is told something else than it "
-        "thinks. Arguments go by position.",
-        "Read the kernel's parameters and the launch's arguments side by side, from `delta` on: at which "
-        "position do the names stop matching?",
-    ),
 )
 
 # ---------------------------------------------------------------- tests on trial
@@ -482,18 +404,6 @@ tests_on_trial = Exercise(
         explain=suites.verdict_on_suite,
     ),
     points=3,
-    hints=(
-        "A mutant survives if every trial satisfies what it takes for granted. List what the first trial "
-        "takes for granted: S_q = S_k, both multiples of 16, D = 16, alpha = 1/√D, no mask, contiguous, "
-        "values near 1.",
-        "One trial can break several assumptions: odd lengths, an odd D, an unusual alpha, `causal=True`, "
-        "and a transposed copy for k (`k.T.contiguous().T`). Take S_q > S_k in one trial and S_q < S_k in "
-        "another. Large values need trials of their own: they must not drown the rest, nor ask for more "
-        "digits than fp32 has.",
-        "Four trials are enough: one that breaks all assumptions on sizes, alpha, mask and layout at once, "
-        "with S_q < S_k; a causal one with S_q > S_k; the first one with scores around 100; the first one "
-        "with a very large do.",
-    ),
 )
 
 EVERY = (

@@ -14,6 +14,7 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic.mutants import Trial, draw
 from flashlearn.lessons.lesson_10_clinic.patients import sick, variant
 from flashlearn.lessons.shared import reference
+from flashlearn.outcome import Status
 
 DS = "ds = p * (dp - delta_i[:, None])"
 
@@ -63,7 +64,7 @@ CLINIC_2 = {
         "lost.",
         "dV is shared by the same two programs, and never loses anything: what does its line do differently?",
         launcher=sick("clinic_2"),
-        status="RACE",
+        status=Status.RACE,
     ),
     "what was there is added again": Mistake(
         "The addition is atomic now, and it adds too much: what was read is in memory already, and is added "
@@ -73,7 +74,7 @@ CLINIC_2 = {
             "clinic_2",
             (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_add")),
         ),
-        status="RACE",
+        status=Status.RACE,
     ),
     "exchanged, not added": _wrong_cure(
         "clinic_2",
@@ -476,7 +477,7 @@ CLINIC_10 = {
         "The message names a tensor, an index and a bound. Which length does the kernel believe this tensor "
         "to have?",
         launcher=sick("clinic_10"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "the smaller of both": _wrong_cure(
         "clinic_10",
@@ -488,21 +489,21 @@ CLINIC_10 = {
         "The larger length for both is too much for one of them.",
         "The kernel has two bounds because there are two lengths.",
         launcher=variant("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, max(S_q, S_k), max(S_q, S_k), D=D")),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "the number of queries for both": Mistake(
         "The kernel is told the number of queries twice: where there are fewer keys, it reads beyond them, "
         "and where there are more, the last ones are never written.",
         "The kernel has two bounds because there are two lengths.",
         launcher=variant("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "the number of keys for both": Mistake(
         "The kernel is told the number of keys twice: where there are fewer queries, it reads beyond them, "
         "and where there are more, the last ones are left out.",
         "The kernel has two bounds because there are two lengths.",
         launcher=variant("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
     "the grid is swapped too": Mistake(
         "Now the grid counts blocks of queries, though a program owns a block of keys.",
@@ -510,7 +511,7 @@ CLINIC_10 = {
         launcher=variant(
             "clinic_10", ("grid = (triton.cdiv(S_k, BLOCK),)", "grid = (triton.cdiv(S_q, BLOCK),)")
         ),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
 }
 

@@ -301,6 +301,12 @@ examine("clinic_1", instruments.patient("clinic_1"), given)
 # Use the dependency argument. (One pass: here it holds.)
 
 # %% exercise="clinic_1"
+# HINT: It is a one-pass kernel: dQ, dK and dV come from the same `p` and the same `ds`. dQ and dV are right.
+#     Cross out every line that they depend on.
+# HINT: Two lines are left, the one that adds to `dk` and the one that stores it. Divide the wrong dK by the
+#     right one: which number is it, in every element?
+# HINT: $dK = \alpha\, dS^\top Q$, and $dQ = \alpha\, dS\, K$ has its alpha. One factor is missing, and the
+#     last line that touches dk is the place for it.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_1_kernel
 
 
@@ -343,6 +349,12 @@ examine("clinic_2", instruments.patient("clinic_2"), instruments.inputs("clinic_
 # program has touched which address, and says when two of them are not ordered.
 
 # %% exercise="clinic_2"
+# HINT: A result that changes from run to run depends on who comes first. Who else writes the memory that this
+#     program writes?
+# HINT: Programs (j, 0) and (j, 1) own the same block of keys. Both add their half to dK and to dV. Compare
+#     how the two outputs are added to.
+# HINT: Load, add and store are three steps, and another program may come in between. `tl.atomic_add` is one
+#     step, and dV uses it already. It takes the share, not the sum.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_2_kernel
 
 
@@ -402,6 +414,12 @@ for program in ((0, 0), (0, 1)):
 # Dividing the results would hide it. The check counts products, too: together the programs of a block do the work of one.
 
 # %% exercise="clinic_3"
+# HINT: All elements, every time, the same factor: nothing is lost and nothing is random. What is there four
+#     times?
+# HINT: Four programs share each block of keys. Watch `rows` in programs (0, 0) and (0, 1): do they scan
+#     different queries?
+# HINT: Part p takes the tiles p, p + PARTS, p + 2·PARTS, … A `range` can do that by its start and its step,
+#     both counted in queries.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_3_kernel
 
 
@@ -450,6 +468,11 @@ print(seen[0]["p"][:7, :4].numpy().round(3))
 instruments.line_by_line(seen[0], instruments.twin(instruments.example()).tile(0, 0))
 
 # %% exercise="clinic_4"
+# HINT: Only ragged lengths fail, and all keys are wrong, not only the last ones. So it is not the keys' edge.
+# HINT: Row numbers beyond the last query are replaced by the last query's. Nothing is read out of bounds, but
+#     what do those rows add to `dv` and `dk`?
+# HINT: Their P must be 0, and it is their row that says so, not their column: `tl.where` with a condition on
+#     `rows`, brought to the shape of the tile.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_4_kernel
 
 
@@ -504,6 +527,12 @@ for i in (0, 1, 10, 62, 63):
 # number per query, divides $O$, and is in LSE?
 
 # %% exercise="clinic_5"
+# HINT: Divide the wrong O by the right one: one factor per query, the same for all its components. Which of
+#     the running quantities is one number per query?
+# HINT: O = acc / l. A factor below 1 means that l is too large: something is counted in it that acc does not
+#     hold. Read the order of the lines.
+# HINT: Both lines are right, and they stand in the wrong order: what is hidden must be gone before anything
+#     is summed.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/forward_patients.py:clinic_5_kernel
 
 
@@ -595,6 +624,12 @@ print("rows of P sum to", (S - lse[:, None]).exp().sum(dim=1)[:5].numpy().round(
 print("LSE over the right LSE", (lse / right_lse)[:5].numpy().round(4))
 
 # %% exercise="clinic_6"
+# HINT: O is right, so s, p, l and acc are consistent with each other. LSE is one line. By which factor is it
+#     wrong?
+# HINT: The factor is 1.4427 = log2 e. This kernel counts in powers of two: its `m_i` is a maximum of $s
+#     \log_2 e$, and its logarithm has base 2.
+# HINT: The sum $m + \log_2 l$ is right, in base 2. Convert it once, as a whole, where LSE is stored: is it a
+#     product or a quotient that brings a smaller number?
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/forward_patients.py:clinic_6_kernel
 
 
@@ -656,6 +691,12 @@ seen = instruments.watch(instruments.patient("clinic_7"), given, program=(2,))
 instruments.line_by_line(seen[3], instruments.twin(given).tile(2, 3))
 
 # %% exercise="clinic_7"
+# HINT: Its test passes because of its tolerance: 5e-3 against a dQ that is hardly larger. Compare with the
+#     size of dQ instead, and then line by line with the twin.
+# HINT: s, p and dp agree with the twin, ds does not. A row of dS sums to zero: does it here? And which loaded
+#     value is never used?
+# HINT: $dS = P \circ (dP - \delta)$: one number per row is subtracted from the tile `dp`, before p is
+#     multiplied on.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_7_kernel
 
 
@@ -704,6 +745,11 @@ for number, tiles in enumerate(seen):
     print(f"query 0 after tile {number}: largest acc {acc:8.0f}, l {l_i:5.1f}")
 
 # %% exercise="clinic_8"
+# HINT: O itself is about 10⁴ and fits into fp16, whose largest number is 65504. Something on the way to it
+#     does not fit.
+# HINT: Before the division acc is about l · V, up to S_k times as large as O. Which dtype does acc have, and
+#     which line decides it?
+# HINT: The line that creates `acc` takes its dtype from V. A sum is carried in fp32, whatever is summed.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/forward_patients.py:clinic_8_kernel
 
 
@@ -745,6 +791,11 @@ given = instruments.inputs("clinic_9", S_q=40, S_k=56)
 examine("clinic_9", instruments.patient("clinic_9"), {**given, "q": torch.zeros_like(given["q"])})
 
 # %% exercise="clinic_9"
+# HINT: LSE is right. Cross out everything that it depends on.
+# HINT: l is right, so `rescale` is. O = acc / l is wrong, so acc is. Compare the lines that update the two
+#     sums.
+# HINT: When the maximum moves, what has been summed so far changes its unit. `l_i` is multiplied by a factor
+#     there; `acc` has a row for each number of that factor.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/forward_patients.py:clinic_9_kernel
 
 
@@ -793,6 +844,11 @@ except flashlearn.OutOfBounds as error:
 # believe this tensor to be?
 
 # %% exercise="clinic_10"
+# HINT: It depends on nothing but whether S_q and S_k differ. Which lines use S_q, and which use S_k?
+# HINT: Inside the kernel every line uses the right one. So the kernel is told something else than it thinks.
+#     Arguments go by position.
+# HINT: Read the kernel's parameters and the launch's arguments side by side, from `delta` on: at which
+#     position do the names stop matching?
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_10_kernel
 
 
@@ -890,6 +946,15 @@ kill_matrix(
 
 
 # %% exercise="tests_on_trial"
+# HINT: A mutant survives if every trial satisfies what it takes for granted. List what the first trial takes
+#     for granted: S_q = S_k, both multiples of 16, D = 16, alpha = 1/√D, no mask, contiguous, values near 1.
+# HINT: One trial can break several assumptions: odd lengths, an odd D, an unusual alpha, `causal=True`, and a
+#     transposed copy for k (`k.T.contiguous().T`). Take S_q > S_k in one trial and S_q < S_k in another.
+#     Large values need trials of their own: they must not drown the rest, nor ask for more digits than fp32
+#     has.
+# HINT: Four trials are enough: one that breaks all assumptions on sizes, alpha, mask and layout at once, with
+#     S_q < S_k; a causal one with S_q > S_k; the first one with scores around 100; the first one with a very
+#     large do.
 def tests_on_trial(q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float) -> list[Trial]:
     """Trials that kill twelve mutants and spare three right kernels."""
     first = Trial(q, k, v, do, alpha)

@@ -22,7 +22,7 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.exercise import Earlier
-from flashlearn.lessons.shared.variants import made
+from flashlearn.lessons.shared.variants import load
 from flashlearn.running.answer import Answer
 
 MOST_CHANGED = 4
@@ -163,4 +163,4 @@ def _stubbed(text: str) -> str:
 
 def _made(source: str, name: str, title: str) -> Callable:
     """The launcher of a patient's source."""
-    return made(source, name, f"{name}, {title}", _NAMES)
+    return load(source, name, f"{name}, {title}", _NAMES)

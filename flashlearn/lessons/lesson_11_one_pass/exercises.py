@@ -129,20 +129,6 @@ fused_backward_atomic = Exercise(
     timed=TIMED,
     points=3,
     solution="flashlearn.kernels.fused_backward:fused_backward_atomic",
-    hints=(
-        "Lesson 08's kernel has `ds` at hand in every step, and lets it go. One more product makes of it "
-        "this tile's share of dQ, for the queries that are just passing. They belong to nobody: add the "
-        "share to memory so that no other program's share is lost.",
-        "The share is $\\alpha\\, dS\\, K$, (BLOCK_Q, BLOCK_D), with nothing transposed. "
-        "`tl.atomic_add(pointers, share, mask=…)` adds it to the fp32 buffer `dq_ptr`, whose rows are D "
-        "long. Two sums run in this kernel, over queries into `dk` and `dv`, over keys into dQ: padding "
-        "along both must add nothing.",
-        "As in lesson 08: `k`, `v` once, two sums of zeros, the loop's start with `if IS_CAUSAL`. In the "
-        "loop `lse_i` gets +inf for padding and where it is −inf; `s` is −inf where the key is padded or "
-        "not seen; cast `ds` once, to q's dtype, and use it twice: transposed with `q` into `dk`, and as "
-        "it is with `k`, times alpha, for the atomic at `rows[:, None] * D + d[None, :]` under the tile's "
-        "mask. After the loop alpha goes onto `dk`, and two stores.",
-    ),
 )
 
 fused_backward_rows = Exercise(
@@ -164,18 +150,6 @@ fused_backward_rows = Exercise(
     timed=TIMED,
     points=2,
     solution="flashlearn.kernels.fused_backward:fused_backward_rows",
-    hints=(
-        "Lesson 07's kernel: q, do, LSE and delta once, keys come by, `dq` stays in registers. What does "
-        "each tile know of the keys that are passing, and who else has something to add to them?",
-        "Two shares per tile, both (BLOCK_K, BLOCK_D): $P^\\top dO$ for dV, $\\alpha\\, dS^\\top Q$ for dK. "
-        "Each goes to its fp32 buffer with `tl.atomic_add`, at the tile's *keys*, under the tile's mask. A "
-        "padded query of this program would add its P to every key: what must its LSE be?",
-        "Before the loop: `q`, `do`, `delta_i`, and `lse_i` with other=+inf, and +inf where it is −inf. "
-        "The loop ends at S_k, or, causal, at `(tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q` if that is "
-        "less. In it `s`, `p`, `dp` and the cast `ds` as in lesson 07, `dq` grows by `ds` times `k`, and "
-        "two atomics take the transposed `p` times `do`, and alpha times the transposed `ds` times `q`. "
-        "Then alpha onto `dq`, one store.",
-    ),
 )
 
 determinism = Exercise(
@@ -197,18 +171,4 @@ determinism = Exercise(
     timed=TIMED,
     points=3,
     solution="flashlearn.kernels.repeatable_backward:determinism",
-    hints=(
-        "Atomics leave the order open. Two things fix it: every share gets a place of its own, so nobody "
-        "meets anybody; and then one program adds the shares of a block of queries, one after the other, "
-        "always in the same order.",
-        "The shares of dQ form a tensor [B, H, blocks of keys, S_q, D] in fp32, and program (i, h, b) "
-        "stores into part i of head h: a plain `tl.store`. The second kernel owns a block of queries and "
-        "walks along the parts. Causal: a block of keys that these queries do not see has stored nothing "
-        "there, and the memory of `torch.empty` holds anything.",
-        "First kernel: move `shares_ptr` by (head · blocks + block) · S_q · D, all in 64 bits since `head` "
-        "is, and store where the atomic was. Second kernel: from `head * blocks * S_q * D` on, `dq` of "
-        "zeros grows by one masked load per part, and the pointer moves by `S_q * D`. Causal: only the "
-        "first `cdiv((program + 1) * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most all. "
-        "The launcher allocates the shares and launches twice.",
-    ),
 )

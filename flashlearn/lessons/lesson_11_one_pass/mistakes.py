@@ -5,15 +5,16 @@ from __future__ import annotations
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_11_one_pass.faulty_formulas import fused_scan
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways, ways
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula, faulty_formula
 from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.named_mistakes.gradients import ALPHA_SIGNS
+from flashlearn.outcome import Status
 
-of_keys = ways(fused_scan, owner="keys")
-of_queries = ways(fused_scan, owner="queries")
+of_keys = faulty_formula(fused_scan, owner="keys")
+of_queries = faulty_formula(fused_scan, owner="queries")
 
 
-def of_alpha(formula: Ways) -> dict[str, Mistake]:
+def of_alpha(formula: FaultyFormula) -> dict[str, Mistake]:
     """Where alpha goes, and where it does not."""
     return {
         "alpha is missing from S": Mistake(
@@ -67,7 +68,7 @@ def of_alpha(formula: Ways) -> dict[str, Mistake]:
     }
 
 
-def of_tiles(formula: Ways) -> dict[str, Mistake]:
+def of_tiles(formula: FaultyFormula) -> dict[str, Mistake]:
     """P, dP and dS of a tile, and which tiles meet in the three products after them."""
     return {
         "delta omitted": Mistake(
@@ -188,7 +189,7 @@ def of_tiles(formula: Ways) -> dict[str, Mistake]:
     }
 
 
-def of_atomics(formula: Ways, launcher: str, name: str, whose: str) -> dict[str, Mistake]:
+def of_atomics(formula: FaultyFormula, launcher: str, name: str, whose: str) -> dict[str, Mistake]:
     """What goes wrong where programs add to one sum: dQ, or dK and dV."""
     return {
         "load, add, store": Mistake(
@@ -196,14 +197,14 @@ def of_atomics(formula: Ways, launcher: str, name: str, whose: str) -> dict[str,
             "stores. Between the load and the store of one another may have stored, and that share is lost.",
             "One instruction has to do all three: tl.atomic_add(pointers, share, mask=…).",
             launcher=faulty(launcher, "load, add, store"),
-            status="RACE",
+            status=Status.RACE,
         ),
         "shares added without a mask": Mistake(
             "An atomic touches memory as a store does: lanes beyond the last row, and for D below BLOCK_D "
             "beyond the last column, lie outside, or in the next head.",
             "The share's mask is that of the tile it belongs to.",
             launcher=faulty(launcher, "no mask"),
-            status="OUT_OF_BOUNDS",
+            status=Status.OUT_OF_BOUNDS,
         ),
         "summed in half precision": Mistake(
             f"{name} {whose} summed in the inputs' dtype: with half precision every addition rounds, once "
@@ -220,7 +221,7 @@ def of_atomics(formula: Ways, launcher: str, name: str, whose: str) -> dict[str,
     }
 
 
-def own_sum(formula: Ways, name: str) -> Mistake:
+def own_sum(formula: FaultyFormula, name: str) -> Mistake:
     """The sum that a program carries is overwritten in every step."""
     return Mistake(
         f"{name} the last tile's share alone: each step overwrites what the steps before it found.",
@@ -229,7 +230,7 @@ def own_sum(formula: Ways, name: str) -> Mistake:
     )
 
 
-def loop_over_queries(formula: Ways) -> dict[str, Mistake]:
+def loop_over_queries(formula: FaultyFormula) -> dict[str, Mistake]:
     """The bounds of a program that owns keys."""
     return {
         "only the last tile remains": own_sum(formula, "dk and dv hold"),
@@ -265,7 +266,7 @@ def loop_over_queries(formula: Ways) -> dict[str, Mistake]:
     }
 
 
-def loop_over_keys(formula: Ways) -> dict[str, Mistake]:
+def loop_over_keys(formula: FaultyFormula) -> dict[str, Mistake]:
     """The bounds of a program that owns queries."""
     return {
         "only the last tile remains": own_sum(formula, "dq holds"),
@@ -301,14 +302,14 @@ def loop_over_keys(formula: Ways) -> dict[str, Mistake]:
     }
 
 
-def of_parts(formula: Ways) -> dict[str, Mistake]:
+def of_parts(formula: FaultyFormula) -> dict[str, Mistake]:
     """What goes wrong with shares that have places of their own, and with their sum."""
     return {
         "one part for all": Mistake(
             "All programs of a head store their shares of dQ in one place, over each other's.",
             "Part i of head h belongs to program (i, h, b): which of its numbers has the address left out?",
             launcher=faulty("determinism", "one part for all"),
-            status="RACE",
+            status=Status.RACE,
         ),
         "the last part is not added": Mistake(
             "The sum leaves out the share of the last block of keys.",
@@ -356,7 +357,7 @@ ATOMIC = {
         "came last.",
         "dQ is a sum over programs: add, with tl.atomic_add.",
         launcher=faulty("fused_backward_atomic", "stored, not added"),
-        status="RACE",
+        status=Status.RACE,
     ),
     **_chosen(
         CATALOGUE_OF_KEYS,

@@ -171,7 +171,7 @@ print("dQ finite:             ", bool((ds @ k_padded).isfinite().all()))
 # $dK$ and $dV$ are safe, as in lesson 08. In $dQ$ the infinity meets the padded row of $K$, and $\infty \cdot 0$ is NaN.
 # The rule has not changed: *mind the index that is summed over*. This kernel sums over both, so it minds both.
 #
-# ### Exercise 1: `fused_backward_atomic` · core
+# ### Exercise: `fused_backward_atomic` · core
 #
 # Write the kernel; the launcher is given. It has computed $\delta$, and `dq_ptr` points to a buffer of fp32 zeros that
 # it converts at the end. What the check will ask of it:
@@ -192,6 +192,17 @@ print("dQ finite:             ", bool((ds @ k_padded).isfinite().all()))
 # ordered by it: nobody reads these sums before the kernel has ended.
 
 # %% exercise="fused_backward_atomic"
+# HINT: Lesson 08's kernel has `ds` at hand in every step, and lets it go. One more product makes of it this
+#     tile's share of dQ, for the queries that are just passing. They belong to nobody: add the share to
+#     memory so that no other program's share is lost.
+# HINT: The share is $\alpha\, dS\, K$, (BLOCK_Q, BLOCK_D), with nothing transposed. `tl.atomic_add(pointers,
+#     share, mask=…)` adds it to the fp32 buffer `dq_ptr`, whose rows are D long. Two sums run in this kernel,
+#     over queries into `dk` and `dv`, over keys into dQ: padding along both must add nothing.
+# HINT: As in lesson 08: `k`, `v` once, two sums of zeros, the loop's start with `if IS_CAUSAL`. In the loop
+#     `lse_i` gets +inf for padding and where it is −inf; `s` is −inf where the key is padded or not seen;
+#     cast `ds` once, to q's dtype, and use it twice: transposed with `q` into `dk`, and as it is with `k`,
+#     times alpha, for the atomic at `rows[:, None] * D + d[None, :]` under the tile's mask. After the loop
+#     alpha goes onto `dk`, and two stores.
 # INCLUDE: flashlearn/kernels/fused_backward.py:fused_keys_kernel
 
 
@@ -337,12 +348,22 @@ assert steady(runs) == {"dQ": False, "dK": True, "dV": True}
 # And the paddings? A padded query of this program is a row of `p`, and both shares sum over rows. In lesson 07, where
 # this block of queries came from, that row was harmless, since nobody stored it.
 #
-# ### Exercise 2: `fused_backward_rows` · core
+# ### Exercise: `fused_backward_rows` · core
 #
 # Lesson 07's kernel with two shares per tile. The check asks for the same things as before, with the roles exchanged:
 # `dq` is yours, `dk_ptr` and `dv_ptr` point to fp32 zeros. Causal, the loop over keys ends early.
 
 # %% exercise="fused_backward_rows"
+# HINT: Lesson 07's kernel: q, do, LSE and delta once, keys come by, `dq` stays in registers. What does each
+#     tile know of the keys that are passing, and who else has something to add to them?
+# HINT: Two shares per tile, both (BLOCK_K, BLOCK_D): $P^\top dO$ for dV, $\alpha\, dS^\top Q$ for dK. Each
+#     goes to its fp32 buffer with `tl.atomic_add`, at the tile's *keys*, under the tile's mask. A padded
+#     query of this program would add its P to every key: what must its LSE be?
+# HINT: Before the loop: `q`, `do`, `delta_i`, and `lse_i` with other=+inf, and +inf where it is −inf. The
+#     loop ends at S_k, or, causal, at `(tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q` if that is less. In it
+#     `s`, `p`, `dp` and the cast `ds` as in lesson 07, `dq` grows by `ds` times `k`, and two atomics take the
+#     transposed `p` times `do`, and alpha times the transposed `ds` times `q`. Then alpha onto `dq`, one
+#     store.
 # INCLUDE: flashlearn/kernels/fused_backward.py:fused_rows_kernel
 
 
@@ -715,7 +736,7 @@ for length in (1024, 4096, 16384):
 #
 # </details>
 #
-# ### Exercise 3: `determinism` · core
+# ### Exercise: `determinism` · core
 #
 # Two kernels and the middle of a launcher. The first is exercise 1's, with a store where the atomic was; the second owns
 # a block of queries and adds their shares, block of keys after block of keys. What the check will ask, beyond exercise 1:
@@ -727,6 +748,18 @@ for length in (1024, 4096, 16384):
 # - where a causal program has not stored a share, the memory of `torch.empty` holds anything. Do not add it.
 
 # %% exercise="determinism"
+# HINT: Atomics leave the order open. Two things fix it: every share gets a place of its own, so nobody meets
+#     anybody; and then one program adds the shares of a block of queries, one after the other, always in the
+#     same order.
+# HINT: The shares of dQ form a tensor [B, H, blocks of keys, S_q, D] in fp32, and program (i, h, b) stores
+#     into part i of head h: a plain `tl.store`. The second kernel owns a block of queries and walks along the
+#     parts. Causal: a block of keys that these queries do not see has stored nothing there, and the memory of
+#     `torch.empty` holds anything.
+# HINT: First kernel: move `shares_ptr` by (head · blocks + block) · S_q · D, all in 64 bits since `head` is,
+#     and store where the atomic was. Second kernel: from `head * blocks * S_q * D` on, `dq` of zeros grows by
+#     one masked load per part, and the pointer moves by `S_q * D`. Causal: only the first `cdiv((program + 1)
+#     * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most all. The launcher allocates the shares
+#     and launches twice.
 # INCLUDE: flashlearn/kernels/repeatable_backward.py:shares_kernel
 
 

@@ -119,18 +119,6 @@ folded_logsumexp = Exercise(
     ),
     points=2,
     solution="flashlearn.lessons.lesson_12_tuning.folded:folded_logsumexp",
-    hints=(
-        "Your scan of lesson 04, with two changes: e^y is 2^(y log2 e), and alpha and log2 e are one "
-        "factor c that each x meets once, in the exponent. What must be true of c for the largest x to "
-        "give the largest x · c? Three values of alpha answer differently.",
-        "Where alpha is negative, scan −x with |alpha| log2 e. Where it is 0, c would be 0, and 0 · −∞ is "
-        "NaN: keep c above 0. The maximum m_i is one of x, not of x · c; a row that has seen nothing "
-        "subtracts 0.",
-        "In a step: `m_new` is the larger of `m_i` and the tile's maximum; `shift` is `m_new * c`, or 0 "
-        "while m_new is −∞; `l_i` is multiplied by `tl.exp2(m_i * c - shift)` and grows by the sum of "
-        "`tl.exp2(x * c - shift[:, None])`. At the end m_i · c goes back to natural numbers by ln 2, and "
-        "l_i by tl.log.",
-    ),
 )
 
 # ---------------------------------------------------------------- split_loops
@@ -171,14 +159,6 @@ split_loops = Exercise(
     judged=HowJudged(reference=planning.loop_bounds),
     explained=HowExplained(mistakes=mistakes.SPLIT),
     points=1,
-    hints=(
-        "The block's first query sees least and its last one most. One of them says where the mask begins "
-        "to be needed, the other one where the loop ends.",
-        "Query i sees the keys up to i + S_k − S_q: one more than that in number, S_k at most, 0 at least. "
-        "`whole` is a multiple of block_k.",
-        "`end` is `max(0, min(S_k, …))` of what the query `first + block_q - 1` sees; whole is the same "
-        "of the query `first`, then `// block_k * block_k`.",
-    ),
 )
 
 # ---------------------------------------------------------------- forward_budget
@@ -211,15 +191,6 @@ forward_budget = Exercise(
     judged=HowJudged(reference=planning.forward_budget),
     explained=HowExplained(mistakes=mistakes.BUDGET),
     points=1,
-    hints=(
-        "Shared memory holds what the products read: Q's tile, and for each stage one tile of K and one "
-        "of V. Registers hold what they write.",
-        "A tile has block · D elements of `size` bytes. The two results are fp32: the scores, block_q × "
-        "block_k, and the sum for O, block_q × D; `32 * warps` threads share them.",
-        "`shared = size * D * (block_q + …)`, where a stage adds two tiles of block_k rows. "
-        "`accumulators` is a fraction: both results' elements over the threads (`sp.Rational`, or / of "
-        "sympy's integers).",
-    ),
 )
 
 # ---------------------------------------------------------------- heaviest_first
@@ -251,13 +222,6 @@ heaviest_first = Exercise(
     judged=HowJudged(reference=planning.program_to_tile),
     explained=HowExplained(mistakes=mistakes.ORDER),
     points=1,
-    hints=(
-        "Programs begin in the order of their numbers, as places become free. Under a causal mask the "
-        "work of a block grows with its number.",
-        "All heads' heaviest blocks come first: the first `heads` programs share one block number, the "
-        "next ones the number below.",
-        "`pid // heads` counts from 0 upwards, and the block's number downwards from `blocks - 1`.",
-    ),
 )
 
 # ---------------------------------------------------------------- tuned_forward
@@ -333,17 +297,6 @@ tuned_forward = Exercise(
     ),
     points=5,
     solution="flashlearn.kernels.tuned_forward:tuned_forward",
-    hints=(
-        "Begin with your flash_forward_either, which is right, and change one thing at a time, in the "
-        "order of the ladder. After each change run the check: a step that is not right is not fast.",
-        "The tile's work is one helper with `MASKED: tl.constexpr`, called from two loops: `range(0, whole, "
-        "BLOCK_K)` and `range(whole, end, BLOCK_K)`, with the bounds of `split_loops`. q takes alpha's "
-        "sign, c is |alpha| log2 e and above 0. K and V of head h are those of head h // (H // H_k).",
-        "In the helper: `x = tl.dot(q, tl.trans(k))`, unscaled; where MASKED, x is −∞ beyond the row's "
-        "last key; `m_new` from x; `shift = m_new * c`, 0 where nothing is seen yet; `p = tl.exp2(x * c - "
-        "shift[:, None])`. The bases of K and V move in 64 bits by `start`, the tile of offsets is made "
-        "once, in 32.",
-    ),
 )
 
 # ---------------------------------------------------------------- lean_forward
@@ -368,15 +321,6 @@ lean_forward = dataclasses.replace(
         weights=readouts.readout(readouts.forward_weights),
     ),
     points=2,
-    hints=(
-        "The check compiles your kernel for an H100, with the blocks that your launcher takes for bf16 at "
-        "S 256 and D 128. Its card says what it needs: registers, spills, shared memory, occupancy.",
-        "Spills come from accumulators: the scores and the sum for O, in fp32, over 32 · warps threads. "
-        "More than 128 of them per thread leave no room. `forward_budget` tells both numbers for any "
-        "block shape.",
-        "128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages 112 KiB. wgmma wants 64 "
-        "rows for each group of four warps, so BLOCK_Q is 64 at least. Is a tile of your offsets in 64 bits?",
-    ),
 )
 
 # ---------------------------------------------------------------- tuned_backward
@@ -414,15 +358,4 @@ tuned_backward = Exercise(
     ),
     points=5,
     solution="flashlearn.kernels.tuned_backward:tuned_backward",
-    hints=(
-        "Two kernels, or one: your dkv kernel with its tiles turned round, and your dq kernel with the "
-        "steps of the forward pass; or lesson 11's single one, with dQ added atomically. Which of them is "
-        "faster is measured, not known.",
-        "Keys first: `x_t = tl.dot(k, tl.trans(q))` is (BLOCK_K, BLOCK_Q), and so are p_t and ds_t. "
-        "Numbers per query, LSE and delta, are `[None, :]` there. `dv += tl.dot(p_t.to(do.dtype), do)`: "
-        "nothing is transposed. Where several heads share a key, the program loops over the group.",
-        "LSE meets log2 e once per row, +∞ stands in for −∞; `p_t = tl.exp2(x_t * (alpha * log2e) - "
-        "lse[None, :])`, with the mask in it only where `start` lies before the first query that sees all "
-        "of the block's keys; alpha alone comes onto dQ and dK at the end.",
-    ),
 )

@@ -17,7 +17,7 @@ from torch import Tensor
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_12_tuning import planning
 from flashlearn.lessons.shared import grouped
-from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, made, ways
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula, with_faults
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.named_mistakes.dkv import dkv
@@ -76,39 +76,41 @@ FOLDED = {
         "For alpha < 0 the largest raw product gives the smallest score: the exponentials are taken relative "
         "to the row's minimum, and overflow once the scores are some 88 apart.",
         "alpha x = |alpha| (−x): turn the sign of x round, and the largest stays the largest.",
-        **made(fold, "largest raw product"),
+        **with_faults(fold, "largest raw product"),
     ),
     "hidden, then scaled": Mistake(
         "Hidden products are −∞ before they meet a negative factor, which makes +∞ of them: they win the "
         "row.",
         "Let the factor be positive before the mask comes, or mask what is scaled.",
-        **made(fold, "hidden before the scale"),
+        **with_faults(fold, "hidden before the scale"),
     ),
     "−∞ meets alpha": Mistake(
         "Hidden elements, or the first maximum, are −∞ before alpha is multiplied in: for alpha < 0 that is "
         "+∞, for alpha = 0 it is NaN, and 0 · ∞ or ∞ − ∞ make NaN of the row.",
         "Put alpha's sign into x before anything is hidden or compared, and a positive factor after it.",
-        **made(fold, "alpha comes last"),
+        **with_faults(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(
         "Where alpha is 0, the factor meets −∞, in a hidden product or in the first maximum: NaN.",
         "Which smallest positive factor would change no result, and is not 0?",
-        **made(fold, "0 · ∞"),
+        **with_faults(fold, "0 · ∞"),
     ),
     "log2 e is missing": Mistake(
         "The sum is one of 2^(alpha x): e^y is 2^(y log2 e).",
         "Fold log2 e = 1.4427 into the factor, together with alpha.",
-        **made(fold, "no log2 e", also=(("no log2 e", "maximum in base 2"), ("no log2 e", "in base 2"))),
+        **with_faults(
+            fold, "no log2 e", also=(("no log2 e", "maximum in base 2"), ("no log2 e", "in base 2"))
+        ),
     ),
     "LSE in base 2": Mistake(
         "The result is a logarithm to base 2, larger by log2 e: the maximum and the sum are both left there.",
         "Back to natural numbers: the maximum times ln 2, and tl.log of the sum.",
-        **made(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
+        **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
     ),
     "the sign of alpha is lost": Mistake(
         "The factor is |alpha| log2 e, and the products keep their signs: for alpha < 0 that is another row.",
         "If the factor loses its sign, the products must take it.",
-        **made(fold, "|alpha|"),
+        **with_faults(fold, "|alpha|"),
     ),
 }
 
@@ -266,7 +268,7 @@ BUDGET = {
 
 # ---------------------------------------------------------------- tuned_forward
 
-_forward = ways(grouped.faulty_forward)
+_forward = faulty_formula(grouped.faulty_forward)
 FORWARD = {
     "alpha folded into the maximum": Mistake(
         "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken "
@@ -364,7 +366,7 @@ LEAN = {
 
 # ---------------------------------------------------------------- tuned_backward
 
-_backward = ways(grouped.faulty_backward)
+_backward = faulty_formula(grouped.faulty_backward)
 BACKWARD = {
     "log2 e is missing from LSE": Mistake(
         "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",

@@ -207,7 +207,7 @@ print("alpha   0: a hidden product times the factor is", float(torch.tensor(-mat
 # scale first and fold nothing where $\alpha < 0$. All are right; which is fastest matters little, since nobody trains
 # with a negative $\alpha$. What matters is that the kernel is not silently wrong.
 #
-# ### Exercise 1: `folded_logsumexp` · core
+# ### Exercise: `folded_logsumexp` · core
 #
 # One row's statistics, by themselves: $x$ `[M, N]` holds products that no scale has met; row $i$ counts its first
 # `lengths[i]` columns, none perhaps; $\alpha$ is any number. Return $\log \sum_j e^{\alpha x_{ij}}$, natural, in fp32,
@@ -215,6 +215,14 @@ print("alpha   0: a hidden product times the factor is", float(torch.tensor(-mat
 # gives $-\infty$.
 
 # %% exercise="folded_logsumexp"
+# HINT: Your scan of lesson 04, with two changes: e^y is 2^(y log2 e), and alpha and log2 e are one factor c
+#     that each x meets once, in the exponent. What must be true of c for the largest x to give the largest x
+#     · c? Three values of alpha answer differently.
+# HINT: Where alpha is negative, scan −x with |alpha| log2 e. Where it is 0, c would be 0, and 0 · −∞ is NaN:
+#     keep c above 0. The maximum m_i is one of x, not of x · c; a row that has seen nothing subtracts 0.
+# HINT: In a step: `m_new` is the larger of `m_i` and the tile's maximum; `shift` is `m_new * c`, or 0 while
+#     m_new is −∞; `l_i` is multiplied by `tl.exp2(m_i * c - shift)` and grows by the sum of `tl.exp2(x * c -
+#     shift[:, None])`. At the end m_i · c goes back to natural numbers by ln 2, and l_i by tl.log.
 # INCLUDE: flashlearn/lessons/lesson_12_tuning/folded.py:folded_logsumexp_kernel
 
 
@@ -245,7 +253,7 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 # and in the last tile if $S_k$ is ragged. One loop asks in every tile; two loops ask where there is a question. For the
 # block of queries from `first` on, bottom-right: its first query sees the fewest keys, its last one the most.
 #
-# ### Exercise 2: `split_loops` · warm-up
+# ### Exercise: `split_loops` · warm-up
 #
 # Return `(whole, end)`: the keys below `whole` need no mask, in as many whole tiles of `block_k` as there are; from
 # `end` on nobody sees anything. Numbers are integers; `max`, `min` and `//` do. Mind blocks that see nothing, and a last block that reaches
@@ -253,6 +261,12 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 
 
 # %% exercise="split_loops"
+# HINT: The block's first query sees least and its last one most. One of them says where the mask begins to be
+#     needed, the other one where the loop ends.
+# HINT: Query i sees the keys up to i + S_k − S_q: one more than that in number, S_k at most, 0 at least.
+#     `whole` is a multiple of block_k.
+# HINT: `end` is `max(0, min(S_k, …))` of what the query `first + block_q - 1` sees; whole is the same of the
+#     query `first`, then `// block_k * block_k`.
 def split_loops(first, block_q, block_k, S_q, S_k):
     ### BEGIN SOLUTION
     # STUB: raise NotImplementedError("TODO split_loops: how far without a mask, and how far at all")
@@ -385,13 +399,19 @@ assert made["descriptors"]["64-bit integers"] < made["two loops"]["64-bit intege
 # Count what a forward pass needs if its loop keeps `stages` tiles of K and V under way: in shared memory, Q's tile and
 # those; in registers, in fp32, the scores and the sum for $O$, shared by $32 \cdot \mathrm{warps}$ threads.
 #
-# ### Exercise 3: `forward_budget` · warm-up
+# ### Exercise: `forward_budget` · warm-up
 #
 # Return `(shared, accumulators)`: the bytes of shared memory, where a number takes `size` bytes, and the fp32 numbers that
 # each thread holds, as an exact fraction (`sp.Rational`).
 
 
 # %% exercise="forward_budget"
+# HINT: Shared memory holds what the products read: Q's tile, and for each stage one tile of K and one of V.
+#     Registers hold what they write.
+# HINT: A tile has block · D elements of `size` bytes. The two results are fp32: the scores, block_q ×
+#     block_k, and the sum for O, block_q × D; `32 * warps` threads share them.
+# HINT: `shared = size * D * (block_q + …)`, where a stage adds two tiles of block_k rows. `accumulators` is a
+#     fraction: both results' elements over the threads (`sp.Rational`, or / of sympy's integers).
 def forward_budget(block_q, block_k, D, size, stages, warps):
     ### BEGIN SOLUTION
     # STUB: raise NotImplementedError("TODO forward_budget: shared bytes, and accumulators per thread")
@@ -475,13 +495,18 @@ for name, shape in (("D 64", forward_shape(torch.empty(1, 1, 1, 64, dtype=torch.
 # of their numbers, and each multiprocessor takes the next when it is free. If the longest loop begins last, everybody
 # waits for it.
 #
-# ### Exercise 4: `heaviest_first` · warm-up
+# ### Exercise: `heaviest_first` · warm-up
 #
 # Program `pid` of `blocks * heads`: which block, of which head? The last block of every head first (heads in their
 # order), then the block before it of every head, and so on.
 
 
 # %% exercise="heaviest_first"
+# HINT: Programs begin in the order of their numbers, as places become free. Under a causal mask the work of a
+#     block grows with its number.
+# HINT: All heads' heaviest blocks come first: the first `heads` programs share one block number, the next
+#     ones the number below.
+# HINT: `pid // heads` counts from 0 upwards, and the block's number downwards from `blocks - 1`.
 def heaviest_first(pid, blocks, heads):
     ### BEGIN SOLUTION
     # STUB: raise NotImplementedError("TODO heaviest_first: the block and the head of program pid")
@@ -713,7 +738,7 @@ else:
 # %% [markdown]
 # ## 11 · The kernels
 #
-# ### Exercise 5: `tuned_forward` · core
+# ### Exercise: `tuned_forward` · core
 #
 # Everything together. The launcher is given; it describes the tensors, decides the order of programs and passes what
 # `forward_shape` chooses. The loop over keys and the kernel around it are yours, and so are the shapes: put your own in
@@ -729,6 +754,14 @@ else:
 # flash backend, **silver** as fast, **gold** 0.9 of its cuDNN backend. Without one the card predicts, and compiles.
 
 # %% exercise="tuned_forward"
+# HINT: Begin with your flash_forward_either, which is right, and change one thing at a time, in the order of
+#     the ladder. After each change run the check: a step that is not right is not fast.
+# HINT: The tile's work is one helper with `MASKED: tl.constexpr`, called from two loops: `range(0, whole,
+#     BLOCK_K)` and `range(whole, end, BLOCK_K)`, with the bounds of `split_loops`. q takes alpha's sign, c is
+#     |alpha| log2 e and above 0. K and V of head h are those of head h // (H // H_k).
+# HINT: In the helper: `x = tl.dot(q, tl.trans(k))`, unscaled; where MASKED, x is −∞ beyond the row's last
+#     key; `m_new` from x; `shift = m_new * c`, 0 where nothing is seen yet; `p = tl.exp2(x * c - shift[:,
+#     None])`. The bases of K and V move in 64 bits by `start`, the tile of offsets is made once, in 32.
 # INCLUDE: flashlearn/kernels/tuned_forward.py:scan_keys
 
 
@@ -744,7 +777,7 @@ flashlearn.check("tuned_forward", tuned_forward)
 # flashlearn.hint("tuned_forward")
 
 # %% [markdown]
-# ### Exercise 6: `lean_forward` · stretch
+# ### Exercise: `lean_forward` · stretch
 #
 # Something real to optimise on any machine. The check compiles the kernel that your launcher takes for $D$ 128 in bf16, for
 # an H100, and asks for a budget: **no register spilled, shared memory that fits, and `wgmma`**. Return the result of your
@@ -752,6 +785,12 @@ flashlearn.check("tuned_forward", tuned_forward)
 # programs fit into a multiprocessor, at how many registers?
 
 # %% exercise="lean_forward"
+# HINT: The check compiles your kernel for an H100, with the blocks that your launcher takes for bf16 at S 256
+#     and D 128. Its card says what it needs: registers, spills, shared memory, occupancy.
+# HINT: Spills come from accumulators: the scores and the sum for O, in fp32, over 32 · warps threads. More
+#     than 128 of them per thread leave no room. `forward_budget` tells both numbers for any block shape.
+# HINT: 128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages 112 KiB. wgmma wants 64 rows
+#     for each group of four warps, so BLOCK_Q is 64 at least. Is a tile of your offsets in 64 bits?
 # INCLUDE: flashlearn/lessons/lesson_12_tuning/lean.py:lean_forward
 
 # %%
@@ -761,7 +800,7 @@ flashlearn.check("lean_forward", lean_forward)
 # flashlearn.hint("lean_forward")
 
 # %% [markdown]
-# ### Exercise 7: `tuned_backward` · core
+# ### Exercise: `tuned_backward` · core
 #
 # $dQ$, $dK$ and $dV$. `delta_and_lse` is given: it stores $\delta$, and LSE in base 2 with $+\infty$ for queries that saw
 # nothing, both padded so that no block needs a mask for them. Yours are the scan over queries, keys first, the kernel that
@@ -769,6 +808,15 @@ flashlearn.check("lean_forward", lean_forward)
 # pass. Gold is 0.75 of cuDNN here.
 
 # %% exercise="tuned_backward"
+# HINT: Two kernels, or one: your dkv kernel with its tiles turned round, and your dq kernel with the steps of
+#     the forward pass; or lesson 11's single one, with dQ added atomically. Which of them is faster is
+#     measured, not known.
+# HINT: Keys first: `x_t = tl.dot(k, tl.trans(q))` is (BLOCK_K, BLOCK_Q), and so are p_t and ds_t. Numbers per
+#     query, LSE and delta, are `[None, :]` there. `dv += tl.dot(p_t.to(do.dtype), do)`: nothing is
+#     transposed. Where several heads share a key, the program loops over the group.
+# HINT: LSE meets log2 e once per row, +∞ stands in for −∞; `p_t = tl.exp2(x_t * (alpha * log2e) - lse[None,
+#     :])`, with the mask in it only where `start` lies before the first query that sees all of the block's
+#     keys; alpha alone comes onto dQ and dK at the end.
 # INCLUDE: flashlearn/kernels/tuned_backward.py:scan_queries
 
 

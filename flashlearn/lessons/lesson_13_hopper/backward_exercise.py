@@ -105,20 +105,4 @@ fa3_backward = Exercise(
     ),
     points=5,
     solution="flashlearn.lessons.lesson_13_hopper.taught_backward:fa3_backward",
-    hints=(
-        "Write down the five products with the shapes of their operands, keys as rows wherever you can "
-        "choose. Which left operand of each lies in registers already, and which of the five needs a tile "
-        "that only shared memory can turn round?",
-        "Sᵀ = K Qᵀ and dPᵀ = V dOᵀ are asked for together; the exponentials run under the second. Pᵀ, "
-        "rounded, is the left operand of dV += Pᵀ dO, dSᵀ of dK += dSᵀ Q. dSᵀ also goes to shared memory: "
-        "seen with its axes exchanged it is dS, the left operand of dQ = dS K. LSE and delta are numbers "
-        "per query, `[None, :]`. A slot is empty when dV's and dK's products are over.",
-        "`s = warpgroup_mma(k, q.permute([1, 0]), s, use_acc=False, is_async=True)`, the same for `dp` of "
-        "`v` and `do`, `warpgroup_mma_wait(1, deps=[s])`; `p = gl.exp2(s * (alpha * LOG2_E) - (lse * "
-        "LOG2_E)[None, :])`, 0 where key or query is missing or hidden; `warpgroup_mma_wait(0, deps=[dp])`, "
-        "`ds = (p * (dp - delta[None, :])).to(k.dtype)`; `gl.convert_layout(p.to(k.dtype), left)` meets "
-        "`do`, that of `ds` meets `q`; `ds_tile.store(ds)`, `fence_async_shared()`, "
-        "`ds_tile.permute([1, 0])` meets `k`; wait for all three, arrive on `empty`, `tma.store_wait(0)`, "
-        "store `dq`, fence, `async_add_shared_to_global`.",
-    ),
 )

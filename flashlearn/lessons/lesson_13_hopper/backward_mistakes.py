@@ -5,16 +5,17 @@ from __future__ import annotations
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_13_hopper.backward_faults import faulty
 from flashlearn.lessons.lesson_13_hopper.backward_formulas import faulty_gradients
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.named_mistakes.dkv import dkv
 from flashlearn.lessons.shared.named_mistakes.dq import dq
+from flashlearn.outcome import Status
 
-_formula = ways(faulty_gradients)
+_formula = faulty_formula(faulty_gradients)
 
 
 def _crashes(fault: str, sentence: str, next_step: str) -> Mistake:
-    return Mistake(sentence, next_step, launcher=faulty(fault), status="CRASHED")
+    return Mistake(sentence, next_step, launcher=faulty(fault), status=Status.CRASHED)
 
 
 OF_TIME = {

@@ -75,16 +75,6 @@ tma_copy = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.gluon.tma_copy:tma_copy",
-    hints=(
-        "Both copies happen by themselves, after the line that asks for them. Say for each of them which "
-        "line may only run once it is over: how does that line know?",
-        "The barrier's phase 0 is over when one arrival and all expected bytes are there. `mbarrier.expect` "
-        "is the arrival and names the bytes; the copy brings them. The copy out has no barrier: "
-        "`tma.store_wait` waits for it.",
-        "`mbarrier.expect(arrived, x_desc.block_type.nbytes)`, `tma.async_copy_global_to_shared(x_desc, "
-        "corner, arrived, tile)`, `mbarrier.wait(arrived, phase=0)`, `mbarrier.invalidate(arrived)`, "
-        "`tma.async_copy_shared_to_global(y_desc, corner, tile)`, `tma.store_wait(0)`.",
-    ),
 )
 
 tma_ring = Exercise(
@@ -121,17 +111,6 @@ tma_ring = Exercise(
     ),
     points=3,
     solution="flashlearn.kernels.gluon.tma_ring:tma_ring",
-    hints=(
-        "Write down for STAGES = 3 and tiles 0 … 6: the slot of each tile, and how often that slot has been "
-        "full before. The second number, taken modulo 2, is what the wait wants to know.",
-        "Before the loop STAGES − 1 tiles are asked for. In step i tile i + STAGES − 1 is asked for: its "
-        "slot is the one that step i − 1 has read. Then wait for tile i, load it, add. Tiles that do not "
-        "exist are not asked for: `pred=` takes the condition.",
-        "`ahead = i + STAGES - 1`, `free = ahead % STAGES`, `mbarrier.expect(full.index(free), "
-        "x_desc.block_type.nbytes, pred=ahead < tiles)` and the copy with the same `pred`; "
-        "`mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)`; `x = ring.index(i % "
-        "STAGES).load(layout)`; `total += gl.sum(x.to(gl.float32), axis=1)`.",
-    ),
 )
 
 # ---------------------------------------------------------------- wgmma_matmul and specialised_matmul
@@ -190,17 +169,6 @@ wgmma_matmul = Exercise(
     timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),
     points=3,
     solution="flashlearn.kernels.gluon.wgmma_matmul:wgmma_matmul",
-    hints=(
-        "A WGMMA reads both tiles from shared memory while your warps go on. Which line may overwrite them, "
-        "and which wait stands between the two?",
-        "With one product left under way, the slot that is surely free in step i is that of step i − 2: "
-        "fetch STAGES − 2 steps ahead. One barrier per slot counts the bytes of both tiles. At the end "
-        "nothing may be under way, and ordinary stores are shown to the copy engine by a fence.",
-        "`mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)`, `acc = warpgroup_mma(a.index(i % "
-        "STAGES), b.index(i % STAGES), acc, is_async=True)`, `acc = warpgroup_mma_wait(1, deps=[acc])`; "
-        "behind the loop `acc = warpgroup_mma_wait(0, deps=[acc])`; then `c.store(acc.to(c_desc.dtype))`, "
-        "`fence_async_shared()`, the copy out and `tma.store_wait(0)`.",
-    ),
 )
 
 specialised_matmul = Exercise(
@@ -219,17 +187,6 @@ specialised_matmul = Exercise(
     timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),
     points=3,
     solution="flashlearn.kernels.gluon.specialised_matmul:specialised_matmul",
-    hints=(
-        "A slot has two states that somebody waits for: full and empty. Who waits for which, and who "
-        "reports it? How many report each?",
-        "The producer: wait for empty, expect on full, three copies. A consumer: wait for full, multiply, "
-        "let one product run on, and report the slot of the product before as empty. At first all slots are "
-        "empty although nobody has said so: a fresh barrier lets a wait for parity 1 through.",
-        "Producer: `mbarrier.wait(empty.index(at), phase ^ 1)` with `phase = i // STAGES % 2`. Consumer: "
-        "`mbarrier.wait(full.index(at), i // STAGES % 2)`, the product, `acc = warpgroup_mma_wait(1, "
-        "deps=[acc])`, `mbarrier.arrive(empty.index((i + STAGES - 1) % STAGES), count=1, pred=i > 0)`. "
-        "`full` counts 1 arrival, `empty` 2.",
-    ),
 )
 
 # ---------------------------------------------------------------- FlashAttention-3

@@ -73,19 +73,4 @@ fa3_forward = Exercise(
     ),
     points=5,
     solution="flashlearn.lessons.lesson_13_hopper.simple_fa3:fa3_forward",
-    hints=(
-        "Take your specialised_matmul. The producer brings K and V instead of a and b, each in a ring of its "
-        "own, since a consumer is done with K long before it is done with V. The consumer has two products, "
-        "and lesson 06's softmax between them. In which order can they be issued so that one of them runs "
-        "while you take exponentials?",
-        "Before the loop: S of block 0, its softmax, P. In step i: issue S of block i, then O += P V of "
-        "block i − 1; wait until one product is left, so that S is there; report K's slot; softmax; wait for "
-        "the other product; report V's slot of block i − 1; only now multiply acc by rescale, and make P. "
-        "After the loop: the last P V. `full` counts 1, `empty` 2.",
-        "`s = warpgroup_mma(q, k.permute([1, 0]), nothing, use_acc=False, is_async=True)`, `acc = "
-        "warpgroup_mma(p, v, acc, is_async=True)`, `s = warpgroup_mma_wait(1, deps=[s])`, softmax_step, `acc "
-        "= warpgroup_mma_wait(0, deps=[acc])`, `acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1, "
-        "output))[:, None]`, `p = gl.convert_layout(p32.to(o_desc.dtype), operand_a(output))`. LSE: `(m_i + "
-        "gl.log2(l_i))` times ln 2.",
-    ),
 )

@@ -12,22 +12,23 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_13_hopper import fa3_formulas
 from flashlearn.lessons.lesson_13_hopper.fa3_faulty_kernels import faulty
 from flashlearn.lessons.shared import grouped
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.named_mistakes.forward import forward
+from flashlearn.outcome import Status
 
 
 def _at_work(launcher: str) -> Callable[..., Mistake]:
     """For mistakes that no formula makes: the launcher with a fault, and what is said of it."""
 
-    def made(fault: str, sentence: str, next_step: str, status: str = "CRASHED") -> Mistake:
+    def made(fault: str, sentence: str, next_step: str, status: Status = Status.CRASHED) -> Mistake:
         return Mistake(sentence, next_step, launcher=faulty(launcher, fault), status=status)
 
     return made
 
 
 _forward = _at_work("fa3_forward")
-_scores = ways(fa3_formulas.faulty_forward)
+_scores = faulty_formula(fa3_formulas.faulty_forward)
 _forwards = {**forward(_scores), **causal_forward(_scores)}
 
 FORWARD = {
@@ -66,34 +67,34 @@ FORWARD = {
         "Under the causal mask the number of blocks is that of the first consumer's queries: where the "
         "second one's see a block more, it is never visited.",
         "Producer and consumers need the same number. Which of the program's 128 queries sees most?",
-        "WRONG",
+        Status.WRONG,
     ),
     "both consumers take the first one's queries": _forward(
         "the first one's queries",
         "The second consumer's queries are those of the first one: its rows of O and LSE repeat theirs.",
         "`q` has a tile for each consumer. At which row does each of them begin?",
-        "WRONG",
+        Status.WRONG,
     ),
     "both consumers mask as the first": _forward(
         "consumer 1 masks as consumer 0",
         "Under the causal mask the second consumer hides keys as if its queries were the first one's: each "
         "sees 64 keys too few.",
         "`last_seen` follows from `rows`. Where do those of consumer 1 begin?",
-        "WRONG",
+        Status.WRONG,
     ),
     "the last P V is missing": _forward(
         "last P V missing",
         "O lacks the last block of keys, and LSE has it. In the loop a block's P meets V one step later: for "
         "the last block there is no later step.",
         "What is left to be done behind the loop?",
-        "WRONG",
+        Status.WRONG,
     ),
     "rescaled before the older block came in": _forward(
         "rescaled before",
         "acc is multiplied by `rescale` before O += P V of the block before is in it. That P was taken with "
         "the older maximum: its product has to be rescaled as well.",
         "In step i acc has to hold blocks 0 … i − 1 when it is multiplied. Behind which wait does it?",
-        "WRONG",
+        Status.WRONG,
     ),
     "Q is not waited for": _forward(
         "Q not waited for",

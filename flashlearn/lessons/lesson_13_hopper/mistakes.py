@@ -10,15 +10,16 @@ from collections.abc import Callable
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_13_hopper import formulas
 from flashlearn.lessons.lesson_13_hopper.faulty_kernels import faulty
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.outcome import Status
 
-of_copy, of_sums = ways(formulas.copied), ways(formulas.summed)
+of_copy, of_sums = faulty_formula(formulas.copied), faulty_formula(formulas.summed)
 
 
 def at_work(launcher: str) -> Callable[..., Mistake]:
     """For mistakes that end a run: the launcher with a fault of its table, and what is said of it."""
 
-    def made(fault: str, sentence: str, next_step: str, status: str = "CRASHED") -> Mistake:
+    def made(fault: str, sentence: str, next_step: str, status: Status = Status.CRASHED) -> Mistake:
         return Mistake(sentence, next_step, launcher=faulty(launcher, fault), status=status)
 
     return made
@@ -151,7 +152,7 @@ RING = {
         "no mask",
         "The last program has rows below the matrix, and stores their sums too.",
         "The descriptor masks what TMA moves. Ordinary stores have a mask of their own: `out < M`.",
-        "OUT_OF_BOUNDS",
+        Status.OUT_OF_BOUNDS,
     ),
     "only the last tile": Mistake(
         "The result is the sum of the last tile alone.",

@@ -195,11 +195,19 @@ told(lambda: forgetful_copy[(1,)](tiles_of(x, [64, 64]), tiles_of(y, [64, 64]), 
 # The way back needs no barrier: stores to global memory form groups, and `tma.store_wait(0)` waits until the engine has *read* all
 # of them from shared memory, so that it may be used again, or given back.
 #
-# ### Exercise 1: `tma_copy` · warm-up
+# ### Exercise: `tma_copy` · warm-up
 #
 # $x$ `[M, N]` in any dtype; return a copy of it, tile by tile, each program one. The allocations and the launcher are given.
 
 # %% exercise="tma_copy"
+# HINT: Both copies happen by themselves, after the line that asks for them. Say for each of them which line
+#     may only run once it is over: how does that line know?
+# HINT: The barrier's phase 0 is over when one arrival and all expected bytes are there. `mbarrier.expect` is
+#     the arrival and names the bytes; the copy brings them. The copy out has no barrier: `tma.store_wait`
+#     waits for it.
+# HINT: `mbarrier.expect(arrived, x_desc.block_type.nbytes)`, `tma.async_copy_global_to_shared(x_desc, corner,
+#     arrived, tile)`, `mbarrier.wait(arrived, phase=0)`, `mbarrier.invalidate(arrived)`,
+#     `tma.async_copy_shared_to_global(y_desc, corner, tile)`, `tma.store_wait(0)`.
 # INCLUDE: flashlearn/kernels/gluon/tma_copy.py:tma_copy_kernel
 
 
@@ -360,12 +368,21 @@ slider(ring_pictures.turns, {"stages": 3}, stages=(2, 3, 4))
 # enough to ask for the copy in a line behind the load. If tile $i$ is read in step $i$, and step $i$ begins by asking for a tile, the slot
 # that is free is that of tile $i-1$. So step $i$ asks for tile $i + \text{STAGES} - 1$, and before the loop the first $\text{STAGES} - 1$ are asked for.
 #
-# ### Exercise 2: `tma_ring` · core
+# ### Exercise: `tma_ring` · core
 #
 # $x$ `[M, N]` in any dtype; return the sum of each row in fp32. A program owns 32 rows; the ring has `STAGES` slots. There may be
 # fewer tiles than slots, and no copy may be asked for that nobody waits for: `expect` and the copies take `pred=`, a condition.
 
 # %% exercise="tma_ring"
+# HINT: Write down for STAGES = 3 and tiles 0 … 6: the slot of each tile, and how often that slot has been
+#     full before. The second number, taken modulo 2, is what the wait wants to know.
+# HINT: Before the loop STAGES − 1 tiles are asked for. In step i tile i + STAGES − 1 is asked for: its slot
+#     is the one that step i − 1 has read. Then wait for tile i, load it, add. Tiles that do not exist are not
+#     asked for: `pred=` takes the condition.
+# HINT: `ahead = i + STAGES - 1`, `free = ahead % STAGES`, `mbarrier.expect(full.index(free),
+#     x_desc.block_type.nbytes, pred=ahead < tiles)` and the copy with the same `pred`;
+#     `mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)`; `x = ring.index(i % STAGES).load(layout)`;
+#     `total += gl.sum(x.to(gl.float32), axis=1)`.
 # INCLUDE: flashlearn/kernels/gluon/tma_ring.py:tma_ring_kernel
 
 
@@ -529,13 +546,22 @@ for line in ("the wait for the tiles", "the wait for the product", "the fence"):
 # step $i - 1$ is free when that of step $i$ has been issued and this wait is behind us. **Which tile can step $i$ ask for, before it has
 # waited for anything?** Write the answer down; it is the one line of the exercise that can go wrong silently, on a GPU.
 #
-# ### Exercise 3: `wgmma_matmul` · core
+# ### Exercise: `wgmma_matmul` · core
 #
 # $a$ `[M, K]` and $b$ `[K, N]` in fp16 or bf16, sums in fp32, result like $a$. A program owns a tile of $128 \times 128$; eight warps, two warpgroups, which
 # share everything. Leave one product under way. The given lines before the loop have asked for the first `STAGES - 2` tiles:
 # go on from there. The rest of $K$ costs no thought: beyond the tensor TMA brings zeros.
 
 # %% exercise="wgmma_matmul"
+# HINT: A WGMMA reads both tiles from shared memory while your warps go on. Which line may overwrite them, and
+#     which wait stands between the two?
+# HINT: With one product left under way, the slot that is surely free in step i is that of step i − 2: fetch
+#     STAGES − 2 steps ahead. One barrier per slot counts the bytes of both tiles. At the end nothing may be
+#     under way, and ordinary stores are shown to the copy engine by a fence.
+# HINT: `mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)`, `acc = warpgroup_mma(a.index(i % STAGES),
+#     b.index(i % STAGES), acc, is_async=True)`, `acc = warpgroup_mma_wait(1, deps=[acc])`; behind the loop
+#     `acc = warpgroup_mma_wait(0, deps=[acc])`; then `c.store(acc.to(c_desc.dtype))`, `fence_async_shared()`,
+#     the copy out and `tma.store_wait(0)`.
 # INCLUDE: flashlearn/kernels/gluon/wgmma_matmul.py:fetch
 
 
@@ -710,7 +736,7 @@ told(lambda: sums_by_two[(1,)](tiles_of(x, [32, 64]), y, 5, AHEAD=0, num_warps=4
 #
 # </details>
 #
-# ### Exercise 4: `specialised_matmul` · core
+# ### Exercise: `specialised_matmul` · core
 #
 # The product again, with a tile of $128 \times 256$: each of two consumers owns 64 rows of it, and both read the same tile of $b$. Three holes: the
 # producer's loop, the consumer's loop, and the counts of the barriers. Leave one product under way.
@@ -718,6 +744,15 @@ told(lambda: sums_by_two[(1,)](tiles_of(x, [32, 64]), y, 5, AHEAD=0, num_warps=4
 # `a` holds two tiles for each slot, one per consumer: `a.index(2 * slot + consumer)`.
 
 # %% exercise="specialised_matmul"
+# HINT: A slot has two states that somebody waits for: full and empty. Who waits for which, and who reports
+#     it? How many report each?
+# HINT: The producer: wait for empty, expect on full, three copies. A consumer: wait for full, multiply, let
+#     one product run on, and report the slot of the product before as empty. At first all slots are empty
+#     although nobody has said so: a fresh barrier lets a wait for parity 1 through.
+# HINT: Producer: `mbarrier.wait(empty.index(at), phase ^ 1)` with `phase = i // STAGES % 2`. Consumer:
+#     `mbarrier.wait(full.index(at), i // STAGES % 2)`, the product, `acc = warpgroup_mma_wait(1,
+#     deps=[acc])`, `mbarrier.arrive(empty.index((i + STAGES - 1) % STAGES), count=1, pred=i > 0)`. `full`
+#     counts 1 arrival, `empty` 2.
 # INCLUDE: flashlearn/kernels/gluon/specialised_matmul.py:produce
 
 
@@ -1025,13 +1060,26 @@ turns = tensor_core(forward_variants.by_turns, q, k, v)
 # | `k_full`, `v_full` | `STAGES` | 1 | the producer's `expect`, and the bytes |
 # | `k_empty`, `v_empty` | `STAGES` | 2 | both consumers |
 #
-# ### Exercise 5: `fa3_forward` · core
+# ### Exercise: `fa3_forward` · core
 #
 # $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H_k, S_k, D]` in fp16 or bf16, any strides, $D$ 64 or 128, $H_k$ a divisor of $H$; causal bottom-right, or not; $\alpha$ of either sign. Return $O$, and
 # LSE in fp32, natural. Four holes: the producer, the softmax in base 2 (lesson 12, section 2), the consumer with a softmax under a product, and the barriers and partitions. What a
 # descriptor brings from beyond the last key is zeros, and a score of 0 is a score: that mask is yours. Begin without overlap if you like, and add it when the check passes.
 
 # %% exercise="fa3_forward"
+# HINT: Take your specialised_matmul. The producer brings K and V instead of a and b, each in a ring of its
+#     own, since a consumer is done with K long before it is done with V. The consumer has two products, and
+#     lesson 06's softmax between them. In which order can they be issued so that one of them runs while you
+#     take exponentials?
+# HINT: Before the loop: S of block 0, its softmax, P. In step i: issue S of block i, then O += P V of block i
+#     − 1; wait until one product is left, so that S is there; report K's slot; softmax; wait for the other
+#     product; report V's slot of block i − 1; only now multiply acc by rescale, and make P. After the loop:
+#     the last P V. `full` counts 1, `empty` 2.
+# HINT: `s = warpgroup_mma(q, k.permute([1, 0]), nothing, use_acc=False, is_async=True)`, `acc =
+#     warpgroup_mma(p, v, acc, is_async=True)`, `s = warpgroup_mma_wait(1, deps=[s])`, softmax_step, `acc =
+#     warpgroup_mma_wait(0, deps=[acc])`, `acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1,
+#     output))[:, None]`, `p = gl.convert_layout(p32.to(o_desc.dtype), operand_a(output))`. LSE: `(m_i +
+#     gl.log2(l_i))` times ln 2.
 import math
 
 from flashlearn.kernels.described import complying, like
@@ -1163,12 +1211,25 @@ for D in (64, 128):
 # - Three products, one wait; then the slot is empty, and $dQ$ leaves through `dq_tile`, added by the copy engine under the next block's products.
 # - Alpha: in the exponent, and once on $dQ$ and $dK$ at the end. Everything is in base 2: $e^x = 2^{x \log_2 e}$.
 #
-# ### Exercise 6: `fa3_backward` · stretch
+# ### Exercise: `fa3_backward` · stretch
 #
 # Three holes: the producer, the tiles $P^\top$ and $dS^\top$, and what becomes of them. Fill them from the top. Until all three are filled the check says what is left to do;
 # after that the observer tells you, line by line, what nobody has waited for.
 
 # %% exercise="fa3_backward"
+# HINT: Write down the five products with the shapes of their operands, keys as rows wherever you can choose.
+#     Which left operand of each lies in registers already, and which of the five needs a tile that only
+#     shared memory can turn round?
+# HINT: Sᵀ = K Qᵀ and dPᵀ = V dOᵀ are asked for together; the exponentials run under the second. Pᵀ, rounded,
+#     is the left operand of dV += Pᵀ dO, dSᵀ of dK += dSᵀ Q. dSᵀ also goes to shared memory: seen with its
+#     axes exchanged it is dS, the left operand of dQ = dS K. LSE and delta are numbers per query, `[None,
+#     :]`. A slot is empty when dV's and dK's products are over.
+# HINT: `s = warpgroup_mma(k, q.permute([1, 0]), s, use_acc=False, is_async=True)`, the same for `dp` of `v`
+#     and `do`, `warpgroup_mma_wait(1, deps=[s])`; `p = gl.exp2(s * (alpha * LOG2_E) - (lse * LOG2_E)[None,
+#     :])`, 0 where key or query is missing or hidden; `warpgroup_mma_wait(0, deps=[dp])`, `ds = (p * (dp -
+#     delta[None, :])).to(k.dtype)`; `gl.convert_layout(p.to(k.dtype), left)` meets `do`, that of `ds` meets
+#     `q`; `ds_tile.store(ds)`, `fence_async_shared()`, `ds_tile.permute([1, 0])` meets `k`; wait for all
+#     three, arrive on `empty`, `tma.store_wait(0)`, store `dq`, fence, `async_add_shared_to_global`.
 import math
 
 from flashlearn.kernels.delta import delta_preprocess

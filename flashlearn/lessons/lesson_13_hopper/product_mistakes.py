@@ -5,9 +5,9 @@ from __future__ import annotations
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_13_hopper import formulas
 from flashlearn.lessons.lesson_13_hopper.mistakes import at_work
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 
-of_products = ways(formulas.product)
+of_products = faulty_formula(formulas.product)
 _wgmma, _special = at_work("wgmma_matmul"), at_work("specialised_matmul")
 
 _COORDINATES = "The coordinates stand in the order of the tensor's dimensions: b is [K, N]."

@@ -102,15 +102,6 @@ quantize_blocks = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.low_precision:quantize_blocks",
-    hints=(
-        "A program sees its whole block. One number of it decides the scale, and that number should end "
-        "where e4m3 ends. What may padding be, so that it never decides?",
-        "scale = largest magnitude / 448, in fp32; the values are x / scale. Two cases need a thought: a "
-        "block of zeros, and a largest number that rounding leaves a hair above 448.",
-        "`largest = tl.max(tl.abs(x))` of the tile loaded with `other=0.0` and cast to fp32; `scale = "
-        "tl.where(largest == 0.0, 1.0, largest / 448.0)`; `tl.clamp(x / scale, -448.0, 448.0)` cast to "
-        "`tl.float8e4nv`; one masked store, and one number at `i * tl.num_programs(1) + j`.",
-    ),
 )
 
 # ---------------------------------------------------------------- hadamard_rotate
@@ -178,16 +169,6 @@ hadamard_rotate = Exercise(
     ),
     points=2,
     solution="flashlearn.kernels.low_precision:hadamard_rotate",
-    hints=(
-        "No matrix has to be loaded: its entry (i, j) is known from i and j. What is the sign of an entry, "
-        "and how does one get it from the bits?",
-        "The entry is −1 where i & j has an odd number of ones. n ^ (n >> 4), then the same with 2 and 1, "
-        "brings the parity of eight bits into the last one. Then one tl.dot of a tile of rows with the D × D "
-        "matrix, and 1/√D after it.",
-        "`common = d[:, None] & d[None, :]`, folded three times; `h = (1 - 2 * (common & 1)).to(x.dtype)`; x "
-        "is loaded under `in_rows`, times the loaded signs; `tl.dot(x, h, input_precision='ieee') * root`, "
-        "stored in y's dtype.",
-    ),
 )
 
 # ---------------------------------------------------------------- fp8_forward
@@ -272,16 +253,4 @@ fp8_forward = Exercise(
     ),
     points=4,
     solution="flashlearn.kernels.fp8_forward:fp8_forward",
-    hints=(
-        "It is lesson 12's loop with three scales. Q's and K's are one number per tile, and the scores meet "
-        "a number per tile anyway. V's changes from block to block: what else is already multiplied into the "
-        "accumulator in every step?",
-        "c = scale · k_scale of the tile. P as 256 · P: take 8 off the shift in the exponent, and sum l_i of "
-        "the same numbers. Keep acc in the unit of the present block of V: acc has to be multiplied by "
-        "rescale · unit / v_scale, then unit is v_scale. Section 5 says why the tile's product is summed "
-        "apart.",
-        "`p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `new "
-        "= tl.dot(as_stored(p.to(t.dtype)), t.T)`, `acc = acc * (rescale * (unit / v_scale))[:, None] + "
-        "new`. At the end `o = acc * (unit / l_i)[:, None]`, `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.",
-    ),
 )

@@ -6,9 +6,14 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_14_low_precision.attention import attention
 from flashlearn.lessons.lesson_14_low_precision.eight_bits import quantized, rotated
 from flashlearn.lessons.lesson_14_low_precision.faulty_kernels import faulty
-from flashlearn.lessons.shared.faulty_formulas.faults import ways
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.outcome import Status
 
-of_blocks, of_rotation, of_attention = ways(quantized), ways(rotated), ways(attention)
+of_blocks, of_rotation, of_attention = (
+    faulty_formula(quantized),
+    faulty_formula(rotated),
+    faulty_formula(attention),
+)
 
 QUANTIZE = {
     "largest without its sign forgotten": Mistake(
@@ -63,7 +68,7 @@ QUANTIZE = {
         "A tile that reaches beyond the matrix is loaded whole.",
         "Rows below M, and columns below N: `inside` says both.",
         launcher=faulty("quantize_blocks", "no mask"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
 }
 
@@ -109,7 +114,7 @@ ROTATE = {
         "The last program's rows reach beyond the matrix.",
         "Rows below M: `in_rows` says it.",
         launcher=faulty("hadamard_rotate", "no mask"),
-        status="OUT_OF_BOUNDS",
+        status=Status.OUT_OF_BOUNDS,
     ),
 }
 

@@ -126,12 +126,19 @@ print(y.tolist())
 # A scale per tensor is one number, and one number of the tensor decides it. A scale per block of rows and columns lets
 # neighbours decide (FlashAttention-3, section 3.3, has one per block of rows that a tile takes).
 #
-# ### Exercise 1: `quantize_blocks` · core
+# ### Exercise: `quantize_blocks` · core
 #
 # $x$ `[M, N]` in any dtype, any strides, ragged at both edges. Return the values in e4m3, and the scales in fp32, one for
 # each block of `block_m` × `block_n`. A block of zeros has the scale 1. Nothing may become NaN.
 
 # %% exercise="quantize_blocks"
+# HINT: A program sees its whole block. One number of it decides the scale, and that number should end where
+#     e4m3 ends. What may padding be, so that it never decides?
+# HINT: scale = largest magnitude / 448, in fp32; the values are x / scale. Two cases need a thought: a block
+#     of zeros, and a largest number that rounding leaves a hair above 448.
+# HINT: `largest = tl.max(tl.abs(x))` of the tile loaded with `other=0.0` and cast to fp32; `scale =
+#     tl.where(largest == 0.0, 1.0, largest / 448.0)`; `tl.clamp(x / scale, -448.0, 448.0)` cast to
+#     `tl.float8e4nv`; one masked store, and one number at `i * tl.num_programs(1) + j`.
 # INCLUDE: flashlearn/kernels/low_precision.py:quantize_blocks_kernel
 
 
@@ -229,7 +236,7 @@ assert eight_bits.rotated(constant, torch.ones(D)).abs().max() > 7.99
 assert eight_bits.rotated(constant, signs).abs().max() < 4
 
 # %% [markdown]
-# ### Exercise 2: `hadamard_rotate` · core
+# ### Exercise: `hadamard_rotate` · core
 #
 # $x$ `[M, D]`, `signs` `[D]`: return $(x \circ \sigma)\, H / \sqrt{D}$ in x's dtype. A program takes a block of rows. There are two
 # ways: $\log_2 D$ steps of sums and differences (*butterflies*), or one product with a matrix that the program makes of
@@ -237,6 +244,14 @@ assert eight_bits.rotated(constant, signs).abs().max() < 4
 # them. Keep $1/\sqrt{D}$ until after the sum: 1 and −1 are exact in every dtype.
 
 # %% exercise="hadamard_rotate"
+# HINT: No matrix has to be loaded: its entry (i, j) is known from i and j. What is the sign of an entry, and
+#     how does one get it from the bits?
+# HINT: The entry is −1 where i & j has an odd number of ones. n ^ (n >> 4), then the same with 2 and 1,
+#     brings the parity of eight bits into the last one. Then one tl.dot of a tile of rows with the D × D
+#     matrix, and 1/√D after it.
+# HINT: `common = d[:, None] & d[None, :]`, folded three times; `h = (1 - 2 * (common & 1)).to(x.dtype)`; x is
+#     loaded under `in_rows`, times the loaded signs; `tl.dot(x, h, input_precision='ieee') * root`, stored in
+#     y's dtype.
 # INCLUDE: flashlearn/kernels/low_precision.py:hadamard_rotate_kernel
 
 
@@ -415,7 +430,7 @@ wanted = sum(sp.Pow(2, s[j] - m[3]) * u[j] * v8[j] for j in range(3))
 assert sp.simplify(sp.expand(acc * unit) - wanted) == 0
 
 # %% [markdown]
-# ### Exercise 3: `fp8_forward` · core
+# ### Exercise: `fp8_forward` · core
 #
 # $Q$, $K$, $V$ in e4m3, `[B, H, S, D]`, any strides; scales `[B, H, ⌈S/128⌉]`, one for 128 rows of a head. Return $O$ in bf16, and
 # LSE, natural, in fp32. Causal bottom-right or not; queries that see nothing; $\alpha$ of either sign. Both products take e4m3:
@@ -423,6 +438,15 @@ assert sp.simplify(sp.expand(acc * unit) - wanted) == 0
 # keys, and $O$ and LSE, are yours.
 
 # %% exercise="fp8_forward"
+# HINT: It is lesson 12's loop with three scales. Q's and K's are one number per tile, and the scores meet a
+#     number per tile anyway. V's changes from block to block: what else is already multiplied into the
+#     accumulator in every step?
+# HINT: c = scale · k_scale of the tile. P as 256 · P: take 8 off the shift in the exponent, and sum l_i of
+#     the same numbers. Keep acc in the unit of the present block of V: acc has to be multiplied by rescale ·
+#     unit / v_scale, then unit is v_scale. Section 5 says why the tile's product is summed apart.
+# HINT: `p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `new =
+#     tl.dot(as_stored(p.to(t.dtype)), t.T)`, `acc = acc * (rescale * (unit / v_scale))[:, None] + new`. At
+#     the end `o = acc * (unit / l_i)[:, None]`, `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.
 # INCLUDE: flashlearn/kernels/fp8_forward.py:scan_keys_fp8
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Case, Inputs, Work
 from flashlearn.lessons.shared import reference
+from flashlearn.lessons.shared.cases import build_case
 
 FP16, BF16 = torch.float16, torch.bfloat16
 
@@ -25,26 +26,18 @@ def attention_case(
     dtype: torch.dtype = torch.float32,
     **more: object,
 ) -> Case:
-    """One case, named by its sizes and tagged by what they are about."""
-    name = f"S {S_q}" + (f" × {S_k}" if S_k != S_q else "") + f", D {D}"
-    name += f", B·H {B * H}" if B * H > 1 else ""
-    name += {FP16: ", fp16", BF16: ", bf16"}.get(dtype, "")
-    magnitude = float(more.get("magnitude", 1.0))
-    name += f", values ×{magnitude:g}" if magnitude != 1 else ""
-    name += f", {more['data']}" if "data" in more else ""
-    name += f", {more['layout']}" if "layout" in more else ""
+    """One case of q [B, H, S_q, D] and k, v [B, H, S_k, D], named by its sizes."""
+    label = f"S {S_q}" + (f" × {S_k}" if S_k != S_q else "") + f", D {D}"
+    label += f", B·H {B * H}" if B * H > 1 else ""
     tags = {
         "ragged": bool(S_q % 16 or S_k % 16),
-        "half": dtype.itemsize == 2,
         "S_q ≠ S_k": S_q != S_k,
         "heads": B * H > 1,
         "padded D": bool(D & (D - 1)),
-        "large": magnitude > 2,
         "strided": "layout" in more or more.get("data") in OF_SEVERAL_LAYOUTS,
         "GPU": bool(more.get("gpu")),
     }
-    chosen = frozenset(tag for tag, on in tags.items() if on)
-    return Case(name, {"B": B, "H": H, "S_q": S_q, "S_k": S_k, "D": D}, dtype, tags=chosen, **more)
+    return build_case(label, {"B": B, "H": H, "S_q": S_q, "S_k": S_k, "D": D}, dtype, tags=tags, **more)
 
 
 SHARED = (

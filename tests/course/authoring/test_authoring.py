@@ -16,6 +16,7 @@ from flashlearn.course.authoring import builder, notebook
 from flashlearn.course.authoring.files import choose
 from flashlearn.course.authoring.regions import SourceError
 from flashlearn.course.authoring.source import read_lesson
+from flashlearn.course.reading import read_hints
 
 SOURCE = """\
 # ---
@@ -222,6 +223,36 @@ def test_a_magic_is_uncommented_and_a_comment_that_looks_like_a_command_is_not(c
         "# cat the rows, says this comment, and it is none of the shell's",
         "%matplotlib inline",
     ]
+
+
+HINTS = """
+# HINT: One program
+#     per row.
+# HINT: A block of `[BLOCK]`,
+#     and one number.
+# HINT: `tl.sum(x, axis=0)`
+"""
+
+
+def test_hints_are_in_neither_notebook_and_may_span_lines(course):
+    before = course.build()
+    course.edit(ROW_SUM, ROW_SUM + HINTS.rstrip())
+    cell = read_lesson(course.source, course.root).exercises["row_sum"]
+    wanted = ("One program per row.", "A block of `[BLOCK]`, and one number.", "`tl.sum(x, axis=0)`")
+    assert cell.hints == wanted == read_hints(course.source, "row_sum")
+    assert before.written and course.build().written == ()
+
+
+def test_headings_of_exercises_are_numbered_in_their_order_unless_there_is_only_one(course):
+    heading = "# %% [markdown]\n# ### Exercise: `row_sum` · core\n\n"
+    course.edit(ROW_SUM, heading + ROW_SUM)
+    course.build()
+    assert any(cell.source == "### Exercise: `row_sum` · core" for cell in course.cells(course.solved))
+    course.edit(LAST, heading.replace("core", "stretch") + LAST)
+    course.build()
+    for path in (course.learner, course.solved):
+        headings = [cell.source for cell in course.cells(path) if cell.source.startswith("###")]
+        assert headings == ["### Exercise 1: `row_sum` · core", "### Exercise 2: `row_sum` · stretch"]
 
 
 def test_remarks_to_the_formatter_and_the_linter_are_not_shown(course):
@@ -543,6 +574,10 @@ FAULTS = [
     (LAST, '# %% [markdown] exercise="prose"\n# words', 33, "prose is a markdown cell"),
     (LAST, ROW_SUM + "\ndef row_sum(): pass", 33, "a second cell for row_sum: the first is at line 17"),
     (LAST, '# %% exercise="given"\ndef given(): pass', 33, "given has no solution region"),
+    (LAST, "# %%\n# HINT: Add.", 33, "HINT outside an exercise's cell"),
+    (ROW_SUM, f"{ROW_SUM}\n# HINT: Add.", 17, "row_sum has 1 hints instead of 3"),
+    (ROW_SUM, f"{ROW_SUM}\n#HINT: Add.", 18, "cannot read `#HINT: Add.`"),
+    (LAST, "# %% [markdown]\n# ### Exercise 2: `row_sum`", 34, "exercises are numbered by build"),
     ("    # STUB: if row:\n", "    # STUB: if row\n", 17, "the stub of row_sum does not parse"),
     (RETURN, "    return row_kernel(\n", 17, "the solution of row_sum does not parse"),
     (

@@ -571,7 +571,6 @@ def exercise(**changes):
         inputs=lambda case, generator: {"f": x, "g": sp.Matrix([x, y]) if case.data == "matrix" else y},
         reference=lambda f, g: f * g,
         cases=(Case("plain"), Case("matrix", data="matrix")),
-        hints=("", "", ""),
         mistakes={
             "added": Mistake("You added.", "Multiply.", wrong=lambda f, g: f + g),
             "plus one": Mistake("One too many.", wrong=lambda f, g: f * g + 1 if g == y else f * g),

@@ -38,7 +38,7 @@ def test_the_courses_own_kernel_passes_every_case(exercise):
 
 @pytest.mark.parametrize("exercise, mistake", LAUNCHED)
 def test_a_broken_kernel_gets_the_status_that_its_mistake_declares(exercise, mistake):
-    assert Status[mistake.status] in statuses(exercise, mistake.launcher)
+    assert mistake.status in statuses(exercise, mistake.launcher)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)

@@ -238,7 +238,7 @@ ALL_EDITS = [(False, n, e) for n, e in EDITS.items()] + [(True, n, e) for n, e i
 def test_the_lesson_s_kernel_with_one_thing_wrong_is_told_by_name(causal, name, edit, tmp_path):
     exercise = lesson.flash_forward_causal if causal else lesson.flash_forward
     report = flashlearn.check(exercise.name, edited(causal, edit, tmp_path), demo=True)
-    assert report.status.name == exercise.explained.mistakes[name].status
+    assert report.status is exercise.explained.mistakes[name].status
     assert report.finding.mistake == name, str(report)
 
 

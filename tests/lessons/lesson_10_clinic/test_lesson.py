@@ -41,7 +41,7 @@ def test_the_disease_is_the_first_named_mistake_and_shows_in_some_case(exercise)
     name = next(iter(exercise.explained.mistakes))
     mistake = exercise.explained.mistakes[name]
     assert mistake.launcher is patients.sick(exercise.name)
-    assert mistake.status in {o.status.name for o in run(exercise, mistake.launcher, compiled=False)}
+    assert mistake.status in {o.status for o in run(exercise, mistake.launcher, compiled=False)}
 
 
 @pytest.mark.parametrize("exercise", PATIENTS, ids=lambda e: e.name)
@@ -56,7 +56,7 @@ def test_the_words_about_a_disease_do_not_quote_its_cure(exercise):
 @pytest.mark.parametrize("exercise", [e for e in PATIENTS if e.explained.quantities], ids=lambda e: e.name)
 def test_the_check_does_not_point_at_the_sick_line_of_a_patient_as_admitted(exercise):
     mistake = next(iter(exercise.explained.mistakes.values()))
-    if mistake.status == "WRONG":  # a race and a stray address are seen in a line: that is the measurement
+    if mistake.status is Status.WRONG:  # a race or a wrong address shows its line: that is the measurement
         assert flashlearn.check(exercise.name, mistake.launcher, demo=True).finding.place is None
 
 

@@ -1,7 +1,7 @@
 """Mistakes from a formula with faults by name: the fields that a Mistake wants.
 
->>> Mistake("…", "…", **made(column_sums, "mean"))
->>> forward = ways(scan, causal=True)
+>>> Mistake("…", "…", **with_faults(column_sums, "mean"))
+>>> forward = faulty_formula(scan, causal=True)
 >>> Mistake("…", "…", **forward("top-left", also=("top-left mask", ("top-left", "no guards"))))
 """
 
@@ -30,14 +30,14 @@ def tiled(faults: Faults, one_side: bool = False) -> Callable[[Callable], Callab
     return declare
 
 
-class Ways(Protocol):
+class FaultyFormula(Protocol):
     """What makes mistakes of one formula's faults."""
 
     def __call__(self, *faults: str, also: Also = ()) -> dict[str, Any]:
         """`wrong` and `also` of a Mistake: the formula with all of `faults`, and with each of `also`."""
 
 
-def ways(formula: Callable, **fixed: Any) -> Ways:
+def faulty_formula(formula: Callable, **fixed: Any) -> FaultyFormula:
     """For the formula with its other keywords `fixed`."""
 
     def of(*faults: str, also: Also = ()) -> dict[str, Any]:
@@ -48,6 +48,6 @@ def ways(formula: Callable, **fixed: Any) -> Ways:
     return of
 
 
-def made(formula: Callable, *faults: str, also: Also = ()) -> dict[str, Any]:
+def with_faults(formula: Callable, *faults: str, also: Also = ()) -> dict[str, Any]:
     """`wrong` and `also` of one Mistake."""
-    return ways(formula)(*faults, also=also)
+    return faulty_formula(formula)(*faults, also=also)

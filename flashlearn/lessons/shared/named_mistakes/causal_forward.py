@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
 from flashlearn.lessons.shared.faulty_formulas.forward import FILLERS
 from flashlearn.lessons.shared.named_mistakes.forward import common
 
 USUAL_FILLER, *OTHER_FILLERS = FILLERS
 
 
-def causal_forward(formula: Ways) -> dict[str, Mistake]:
+def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel with a causal mask."""
     return {
         **common(formula),

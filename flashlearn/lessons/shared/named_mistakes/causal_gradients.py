@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
 from flashlearn.lessons.shared.named_mistakes.gradients import of_dkv, of_dq
 
 
-def causal_only(formula: Ways, keys: bool) -> dict[str, Mistake]:
+def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     """The mistakes of the mask in a kernel that owns queries, or with `keys` in one that owns keys."""
     either = of_dkv if keys else of_dq
     return {

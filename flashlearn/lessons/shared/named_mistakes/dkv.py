@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Also, Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import Also, FaultyFormula
 from flashlearn.lessons.shared.named_mistakes.gradients import common
 
 
@@ -15,7 +15,7 @@ def _padded(fault: str) -> Also:
     return ((fault, "padded keys"), (fault, "LSE filled with 0"), (fault, "padded keys", "LSE filled with 0"))
 
 
-def dkv(formula: Ways) -> dict[str, Mistake]:
+def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns keys, scans queries and makes dK and dV."""
     return {
         "alpha is missing from dK": Mistake(

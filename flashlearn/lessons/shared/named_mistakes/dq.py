@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
 from flashlearn.lessons.shared.named_mistakes.gradients import common
 
 
-def dq(formula: Ways) -> dict[str, Mistake]:
+def dq(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns queries, scans keys and makes dQ."""
     return {
         "alpha is missing from dQ": Mistake(

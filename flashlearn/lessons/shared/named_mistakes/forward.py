@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
 
 
-def forward(formula: Ways) -> dict[str, Mistake]:
+def forward(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel without a causal mask."""
     return {
         **common(formula),
@@ -31,7 +31,7 @@ def forward(formula: Ways) -> dict[str, Mistake]:
     }
 
 
-def common(formula: Ways) -> dict[str, Mistake]:
+def common(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes that can be made with and without a causal mask."""
     return {
         "alpha forgotten": Mistake(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flashlearn.exercise import Mistake
-from flashlearn.lessons.shared.faulty_formulas.faults import Ways
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
+from flashlearn.outcome import Status
 
 ALPHA_SIGNS = ("alpha without its sign in s", "alpha without its sign at the end")
 
 
-def common(formula: Ways, keys: bool) -> dict[str, Mistake]:
+def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns queries, or with `keys` of one that owns keys."""
     either = of_dkv if keys else of_dq
     dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
@@ -200,7 +201,7 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
             "K is addressed with the strides of Q, which differ as soon as S_q ≠ S_k or the layouts do.",
             "Use k_batch, k_head, k_row and k_col for everything that starts at k_ptr.",
             launcher=launcher,
-            status="OUT_OF_BOUNDS",
+            status=Status.OUT_OF_BOUNDS,
         )
     }
 

@@ -14,7 +14,7 @@ from flashlearn.interpreter.gluon.sync_faults import SyncFault, traits
 from flashlearn.interpreter.route import observing
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_13_hopper import faulty_kernels, formulas, ring_pictures
-from flashlearn.lessons.shared.variants import made
+from flashlearn.lessons.shared.variants import load
 from flashlearn.outcome import Status
 
 NAMES = {"tile": "buffer", "full": "ready", "empty": "free_again", "ring": "slots", "acc": "sums"}
@@ -46,7 +46,7 @@ def renamed(exercise: str, fault: str):
         text = text.replace(old, new)
     for old, new in NAMES.items():
         text = re.sub(rf"(?<![.\w]){old}\b(?!=)", new, text)
-    return made(text, exercise, f"renamed {exercise} {fault}", function.__globals__)
+    return load(text, exercise, f"renamed {exercise} {fault}", function.__globals__)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.explaining.comparability import size
 from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
-from flashlearn.interpreter.nan_origin import Birth, Births
+from flashlearn.interpreter.observers.nan_origin import Birth, Births
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Place, Status, untyped
 from flashlearn.running.answer import Answer

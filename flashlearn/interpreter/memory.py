@@ -20,9 +20,9 @@ from flashlearn.interpreter.access import Access, find_place, stray
 from flashlearn.interpreter.cautions import UNINITIALISED, CautionLog
 from flashlearn.interpreter.errors import NeedsGpu, TimeLimit
 from flashlearn.interpreter.low_precision import FLOATS
-from flashlearn.interpreter.missing_barriers import Scratch
 from flashlearn.interpreter.observation import Traffic
-from flashlearn.interpreter.races import RaceDetector
+from flashlearn.interpreter.observers.missing_barriers import Scratch
+from flashlearn.interpreter.observers.races import RaceDetector
 from flashlearn.interpreter.raw_pointers import NAME, RawPointers
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
 from flashlearn.interpreter.spin_waits import SpinWaits

@@ -22,7 +22,7 @@ from flashlearn.interpreter.access import LEARNER_CODE
 from flashlearn.interpreter.gluon import list_tuples
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.assigned_values import Values
+    from flashlearn.interpreter.observers.assigned_values import Values
 
 _compiled: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
 

@@ -26,7 +26,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from flashlearn.interpreter import printing
 from flashlearn.interpreter.access import find_place, place_of
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
-from flashlearn.interpreter.assigned_values import Values
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.cautions import SAME_VALUE
 from flashlearn.interpreter.errors import KernelCrash, LaunchError, Todo, message_of, todo_message
@@ -36,6 +35,7 @@ from flashlearn.interpreter.launch_result import LaunchResult
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observation import Launch, Observation
+from flashlearn.interpreter.observers.assigned_values import Values
 from flashlearn.interpreter.rewrite import python_function, rewrite
 from flashlearn.interpreter.specialization import declared, specialize
 from flashlearn.interpreter.spin_waits import RunLater

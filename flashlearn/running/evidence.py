@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from flashlearn.interpreter.dot_operands import Product
 from flashlearn.interpreter.observation import Observation
+from flashlearn.interpreter.observers.dot_operands import Product
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
     from flashlearn.compiler.lowering import FrontEndRefusal
-    from flashlearn.interpreter.access_recorder import Recording
-    from flashlearn.interpreter.assigned_values import Event
-    from flashlearn.interpreter.nan_origin import Births
+    from flashlearn.interpreter.observers.access_recorder import Recording
+    from flashlearn.interpreter.observers.assigned_values import Event
+    from flashlearn.interpreter.observers.nan_origin import Births
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import torch
 
 from flashlearn.compiler import ship
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
-from flashlearn.interpreter.assigned_values import Site
 from flashlearn.interpreter.observation import Launch
+from flashlearn.interpreter.observers.assigned_values import Site
 from flashlearn.interpreter.specialization import Specialization
 
 

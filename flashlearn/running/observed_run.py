@@ -11,15 +11,15 @@ from torch.utils._pytree import tree_map
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter import index_overflow
-from flashlearn.interpreter.access_recorder import AccessRecorder, Recording
-from flashlearn.interpreter.assigned_values import Values
 from flashlearn.interpreter.deadline import deadline
-from flashlearn.interpreter.dot_operands import ProductBuilder
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.full_precision import unrounded
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.launcher_watch import LauncherWatch
-from flashlearn.interpreter.nan_origin import NanBuilder
+from flashlearn.interpreter.observers.access_recorder import AccessRecorder, Recording
+from flashlearn.interpreter.observers.assigned_values import Values
+from flashlearn.interpreter.observers.dot_operands import ProductBuilder
+from flashlearn.interpreter.observers.nan_origin import NanBuilder
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
 from flashlearn.running import provenance

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from flashlearn.compiler.lowering import FrontEndRefusal
-from flashlearn.interpreter import access_recorder, assigned_values, nan_origin, observation, shadow
+from flashlearn.interpreter import observation, shadow
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
+from flashlearn.interpreter.observers import access_recorder, assigned_values, nan_origin
 from flashlearn.machine.device import GPU
 from flashlearn.machine.stopwatch import Measured
 from flashlearn.outcome import Caution, Place, Status

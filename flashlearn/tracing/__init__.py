@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from flashlearn.interpreter.access_recorder import (
+from flashlearn.interpreter.observers.access_recorder import (
     LaunchRecord,
     Program,
     ProgramRecord,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flashlearn.interpreter.access_recorder import coordinates, real_dimensions
+from flashlearn.interpreter.observers.access_recorder import coordinates, real_dimensions
 from flashlearn.interpreter.shadow import View
 
 Range = tuple[int, int]

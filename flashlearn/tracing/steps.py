@@ -8,7 +8,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashlearn.interpreter.access_recorder import AccessRecord, LaunchRecord, ProgramRecord
+from flashlearn.interpreter.observers.access_recorder import AccessRecord, LaunchRecord, ProgramRecord
 from flashlearn.outcome import Place
 from flashlearn.tracing.geometry import Range, Tile, tile
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flashlearn.report.units import byte_size, plural
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.access_recorder import Program, Tally
+    from flashlearn.interpreter.observers.access_recorder import Program, Tally
     from flashlearn.tracing import Trace
     from flashlearn.tracing.program_timeline import ProgramTimeline
     from flashlearn.tracing.steps import Step

@@ -14,7 +14,7 @@ import torch
 import flashlearn
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, rules, scope, wording
-from flashlearn.interpreter.nan_origin import Birth
+from flashlearn.interpreter.observers.nan_origin import Birth
 from flashlearn.judging.cases import run
 from flashlearn.judging.symbolic.clauses import CLAUSES
 from flashlearn.kernels import softmax

@@ -15,7 +15,7 @@ from flashlearn.compiler.lowering import Lowering
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.cautions import NO_ALLOCATOR
 from flashlearn.interpreter.errors import KernelCrash, OutOfBounds
-from flashlearn.interpreter.nan_origin import NanBuilder
+from flashlearn.interpreter.observers.nan_origin import NanBuilder
 from flashlearn.interpreter.route import observing
 from flashlearn.running.crashes import raised
 

@@ -411,7 +411,7 @@ def test_a_long_trace_stays_small_and_says_what_it_leaves_out(monkeypatch):
 
 
 def test_more_accesses_than_are_kept_are_counted_all_the_same(monkeypatch):
-    monkeypatch.setattr("flashlearn.interpreter.access_recorder.KEPT", 3)
+    monkeypatch.setattr("flashlearn.interpreter.observers.access_recorder.KEPT", 3)
     seen = flashlearn.trace(tiled_matmul, torch.ones(16, 64), torch.ones(64, 16))
     assert len(seen.steps) == 3 and seen.left_out == 6
     assert seen["a_ptr"].accesses == 4 and "goes on for 6 steps" in str(seen)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flashlearn.explaining.divergence.windows import SAME, Places, is_tile
-from flashlearn.interpreter.assigned_values import Event
+from flashlearn.interpreter.observers.assigned_values import Event
 from flashlearn.quantity import Quantities, Quantity, Window
 
 FAR = 1e-3

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.interpreter.assigned_values import Event
+from flashlearn.interpreter.observers.assigned_values import Event
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome
 from flashlearn.running.answer import Answer

@@ -25,7 +25,7 @@ from flashlearn.explaining.divergence.matching import (
 )
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.windows import is_tile
-from flashlearn.interpreter.assigned_values import Site
+from flashlearn.interpreter.observers.assigned_values import Site
 from flashlearn.quantity import Quantities, Quantity
 
 Instead = dict[int, np.ndarray]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flashlearn.interpreter.assigned_values import Event, Scope
+from flashlearn.interpreter.observers.assigned_values import Event, Scope
 from flashlearn.quantity import Quantities, Quantity, Window
 
 SAME = 2e-5

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
-from flashlearn.interpreter.races import RaceDetector, element
+from flashlearn.interpreter.observers.races import RaceDetector, element
 from flashlearn.outcome import Place
 
 if TYPE_CHECKING:

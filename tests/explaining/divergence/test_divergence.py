@@ -15,7 +15,7 @@ import triton.language as tl
 from flashlearn.exercise import Exercise
 from flashlearn.explaining import divergence
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.interpreter.assigned_values import Values
+from flashlearn.interpreter.observers.assigned_values import Values
 from flashlearn.interpreter.route import observing
 from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import find

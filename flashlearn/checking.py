@@ -19,7 +19,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
-from flashlearn.machine.garbage import young_only
+from flashlearn.machine.garbage_collection import young_only
 from flashlearn.machine.threads import one_thread
 from flashlearn.outcome import Finding, Outcome, Status, untyped
 from flashlearn.report import Report

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from flashlearn import check
 from flashlearn.cli import status
+from flashlearn.course.overview import survey
 from flashlearn.course.progress import Progress
-from flashlearn.course.standing import survey
 from flashlearn.lessons.lesson_05_execution_model import block_budget
 from flashlearn.lessons.lesson_10_clinic import exercises
 from flashlearn.lessons.lesson_10_clinic.instruments import Trial, draw

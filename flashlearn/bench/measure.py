@@ -14,12 +14,12 @@ import torch
 import triton
 
 from flashlearn.bench import problems as shapes
-from flashlearn.bench.checked import refused
 from flashlearn.bench.contestants import Calls, Contestant, contestants
 from flashlearn.bench.problems import DIRECTIONS, Problem
 from flashlearn.bench.record import Cell, Held, Record
+from flashlearn.bench.validation import refused
 from flashlearn.machine import ceilings, device
-from flashlearn.machine.stopwatch import ByTheClock, Stopwatch, contest, here, peak_memory
+from flashlearn.machine.timers import ByTheClock, Stopwatch, contest, here, peak_memory
 from flashlearn.running.precompiling import Precompiling
 
 COMPILING = 90.0

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flashlearn.bench.problems import Problem
-from flashlearn.machine.stopwatch import UNSTEADY
+from flashlearn.machine.timers import UNSTEADY
 
 VERSION = 1
 """Of the format. It grows with each change that a program which reads it could trip over."""

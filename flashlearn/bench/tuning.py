@@ -23,7 +23,7 @@ from flashlearn.kernels.shapes import Shape
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.machine import device
-from flashlearn.machine.stopwatch import Call, Stopwatch, contest
+from flashlearn.machine.timers import Call, Stopwatch, contest
 
 TIMED = 6
 """Candidates that are timed for each key, the most promising ones."""

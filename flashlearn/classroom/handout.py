@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from flashlearn.classroom.records import Assignment
-from flashlearn.course.reading import EXERCISE_CELL
+from flashlearn.course.lesson_reader import EXERCISE_CELL
 
 MANIFEST = "manifest.json"
 

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from flashlearn.classroom.house import CANNOT, READY
 from flashlearn.classroom.job import Grading
 from flashlearn.course.files import CourseError
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 
 STARTING = 300.0
 """Seconds that it may take to import what it needs."""

@@ -15,7 +15,7 @@ from flashlearn.classroom.grading import grade
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
 from flashlearn.classroom.sandbox.keeping import NotConfined
 from flashlearn.course.files import CourseError
-from flashlearn.course.reading import EXERCISE_CELL
+from flashlearn.course.lesson_reader import EXERCISE_CELL
 from flashlearn.lessons import all_exercises
 
 LARGEST = 64 << 20

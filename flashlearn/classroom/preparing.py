@@ -11,7 +11,7 @@ from flashlearn.classroom.reaching import Reach, reaches
 from flashlearn.classroom.records import Source, Submission
 from flashlearn.classroom.sandbox.inside import Piece
 from flashlearn.classroom.texts import Statement, kept, needed, plain, statements
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.exercise import Exercise
 
 MAGICS = (
@@ -104,9 +104,9 @@ def _cell(number: int, source: Source, course: frozenset[str]) -> Cell:
 def course_cells(lesson: str) -> frozenset[str]:
     """The code cells of a lesson as it was handed out, but for its exercises'."""
     found: set[str] = set()
-    for stem in packaged.sources():
+    for stem in packaged_lessons.sources():
         if stem.partition("_")[0] == lesson:
-            cells = json.loads(packaged.notebook(stem, solved=False))["cells"]
+            cells = json.loads(packaged_lessons.notebook(stem, solved=False))["cells"]
             found |= {
                 "".join(cell["source"]).strip()
                 for cell in cells

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from flashlearn.classroom.records import Submission
 from flashlearn.classroom.turns import turn
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 from flashlearn.running.apart import Channel
 from flashlearn.running.encoding import Malformed
 

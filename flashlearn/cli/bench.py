@@ -42,7 +42,7 @@ def bench(
     from flashlearn.machine.device import has_gpu
 
     if checks:
-        from flashlearn.course.cold_checks import main as cold
+        from flashlearn.course.first_check import main as cold
 
         cold()
         return
@@ -51,7 +51,7 @@ def bench(
         return
     asked = json or show or plots or length or flex
     if verdicts or not (asked or has_gpu()):
-        from flashlearn.course.measuring import main
+        from flashlearn.course.grader_benchmarks import main
 
         main()
         return

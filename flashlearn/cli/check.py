@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from flashlearn.cli import console, names
+from flashlearn.cli import completion, console
 from flashlearn.course.files import Course, CourseError, Lesson, exercise_cells, unknown
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def check(
         typer.Argument(
             metavar="[NOTEBOOK|EXERCISE]...",
             help="Lessons (02, 02_softmax), notebooks by path, or exercises; without any, all of work/.",
-            autocompletion=names.both,
+            autocompletion=completion.both,
         ),
     ] = None,
     timeout: Annotated[int, typer.Option(min=1, help="Seconds that one cell may take.")] = 300,

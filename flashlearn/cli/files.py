@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from flashlearn.cli import console, names
+from flashlearn.cli import completion, console
 from flashlearn.course import resetting
 from flashlearn.course.files import CourseError
 
 
 def hint(
-    name: Annotated[str, typer.Argument(help="An exercise's name.", autocompletion=names.exercises)],
+    name: Annotated[str, typer.Argument(help="An exercise's name.", autocompletion=completion.exercises)],
     step: Annotated[int | None, typer.Option(help="Show this hint (1, 2, 3) instead of the next.")] = None,
 ) -> None:
     """Show the next of an exercise's three hints: the concept, the shape, the line."""
@@ -25,7 +25,7 @@ def hint(
 
 
 def solution(
-    name: Annotated[str, typer.Argument(help="An exercise's name.", autocompletion=names.exercises)],
+    name: Annotated[str, typer.Argument(help="An exercise's name.", autocompletion=completion.exercises)],
     anyway: Annotated[bool, typer.Option("--anyway", help="Also before a first attempt.")] = False,
 ) -> None:
     """Show an exercise's solution, explained, once you have tried it."""
@@ -43,7 +43,7 @@ def solution(
 
 def reset(
     what: Annotated[
-        str, typer.Argument(help="A lesson (02, 02_softmax) or an exercise.", autocompletion=names.both)
+        str, typer.Argument(help="A lesson (02, 02_softmax) or an exercise.", autocompletion=completion.both)
     ],
 ) -> None:
     """Put an exercise's cell, or a whole lesson, back as it was; what you wrote is kept in work/old/."""

@@ -15,9 +15,9 @@ import typer
 
 from flashlearn.cli import console
 from flashlearn.course.files import Course, CourseError
+from flashlearn.course.overview import survey
 from flashlearn.course.pages.overview_text import about_older_copies
 from flashlearn.course.progress import Progress
-from flashlearn.course.standing import survey
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8888

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from flashlearn.cli import console
 from flashlearn.course.files import Course
+from flashlearn.course.overview import Overview, survey
 from flashlearn.course.pages import overview_text
 from flashlearn.course.progress import Progress
-from flashlearn.course.standing import Overview, survey
 
 
 def status(

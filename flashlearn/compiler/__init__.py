@@ -23,7 +23,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flashlearn.compiler import children, explain, ship, tiles
+from flashlearn.compiler import children, explain, heavy_tiles, packing
 from flashlearn.compiler.sources import GLUON_ONLY
 from flashlearn.compiler.turns import Turns
 from flashlearn.interpreter.observation import Launch
@@ -82,8 +82,8 @@ def compile_launch(
     own instructions, is compiled for that alone.
     """
     try:
-        job = ship.pack(launch)
-    except ship.Unshippable as error:
+        job = packing.pack(launch)
+    except packing.Unshippable as error:
         return tuple(_failed(target, launch.name, str(error)) for target in targets)
     return _compile(job, launch.name, targets, timeout)
 
@@ -101,9 +101,9 @@ def start(
     shown = set()
     for always, launch in [*((True, each) for each in launches), *((False, each) for each in also)]:
         try:
-            job = ship.pack(launch)
+            job = packing.pack(launch)
             key, task = _digest(job), (job, launch.name)
-        except ship.Unshippable as error:
+        except packing.Unshippable as error:
             key = str(error)
             task = tuple(_failed(target, launch.name, key) for target in (80, 90))
         tasks.setdefault(key, task)
@@ -150,7 +150,7 @@ def _compile(
                 _known[f"{digest}-{target}"] = fresh[target]
             else:
                 said = ending.format(device=f"{device.for_target(target).name} (sm_{target})")
-                fresh[target] = replace(_failed(target, name, said), **ship.described(job))
+                fresh[target] = replace(_failed(target, name, said), **packing.described(job))
     return tuple(fresh.get(target) or _known[f"{digest}-{target}"] for target in targets)
 
 
@@ -166,13 +166,13 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
     """The child's answer as a Budget, with what the device cannot give made an error too."""
     gpu = device.for_target(answer["target"])
     common = {"target": gpu.target, "device": gpu.name, "kernel": name, "seconds": answer["seconds"]}
-    common |= ship.described(job)
+    common |= packing.described(job)
     if "error" in answer:
         return Budget(**common, **_refusal(job, answer, f"{gpu.name} (sm_{gpu.target})"))
     used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}
     words = answer["ptx"]
     error = _beyond(gpu, answer["shared"], answer["warps"])
-    said, tile = explain.scarcity(error, used, answer["warps"], tiles.largest(answer["ttgir"]))
+    said, tile = explain.scarcity(error, used, answer["warps"], heavy_tiles.largest(answer["ttgir"]))
     if "setmaxnreg" in words and not used.get("STACK") and not error:
         said, tile = "", None  # partitions share out what the launch takes, which is all there is
     place = _line(job, tile.function, tile.line) if tile is not None else {}

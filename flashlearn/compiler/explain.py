@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flashlearn.compiler.tiles import HeavyTile
+    from flashlearn.compiler.heavy_tiles import HeavyTile
 
 MOST_REGISTERS = 255  # per thread, on every GPU since Kepler (CUDA C++ Programming Guide)
 

@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from flashlearn.compiler.ship import innermost
+from flashlearn.compiler.packing import innermost
 from flashlearn.compiler.sources import source_of
 from flashlearn.interpreter.observation import Launch
 

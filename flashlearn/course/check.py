@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 
 from flashlearn.checking import grade
-from flashlearn.course import answers, failures
-from flashlearn.course.last_run import stale
-from flashlearn.course.leftovers import leftovers
+from flashlearn.course import answers, failure_log
 from flashlearn.course.progress import Progress, append_verdict
+from flashlearn.course.stale_cells import stale
+from flashlearn.course.stub_remnants import leftovers
 from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
@@ -45,7 +45,7 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     report says so first, and it is not recorded.
     """
     exercise = find(name)
-    failures.keep_from_now_on()
+    failure_log.keep_from_now_on()
     try:
         with Waiting(exercise, silent=demo) as waiting:
             report = grade(exercise, Here(function, exercise), answers.earlier, waiting.at)

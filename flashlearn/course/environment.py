@@ -240,9 +240,9 @@ def _progress() -> tuple:
 
 def _explaining() -> tuple:
     """Failures of ours while mistakes were named: no verdict depends on them."""
-    from flashlearn.course import failures
+    from flashlearn.course import failure_log
 
-    seen = failures.kept()
+    seen = failure_log.kept()
     if not seen:
         return True, "no failure while an answer was explained"
     last, count = seen[-1], seen[-1].number
@@ -251,7 +251,11 @@ def _explaining() -> tuple:
         f"({last.error}); {'once so far' if count == 1 else f'{count} failures so far'}. The verdicts are "
         "not affected."
     )
-    return None, found, f"Nothing is to be done here; an issue with {failures.path()} would help to mend it."
+    return (
+        None,
+        found,
+        f"Nothing is to be done here; an issue with {failure_log.path()} would help to mend it.",
+    )
 
 
 def _cache() -> tuple:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from flashlearn.course import packaged, reading
-from flashlearn.course.reading import EXERCISE_CELL, CourseError, Lesson, exercise_cells
+from flashlearn.course import lesson_reader, packaged_lessons
+from flashlearn.course.lesson_reader import EXERCISE_CELL, CourseError, Lesson, exercise_cells
 
 __all__ = [
     "EXERCISE_CELL",
@@ -71,8 +71,8 @@ class Course:
     def lessons(self) -> tuple[Lesson, ...]:
         """All lessons in order. Raises CourseError where one cannot be read."""
         if not self.in_clone:
-            return packaged.lessons()
-        return tuple(reading.read_notebook(path) for path in sorted(self.notebooks.glob(NUMBERED)))
+            return packaged_lessons.lessons()
+        return tuple(lesson_reader.read_notebook(path) for path in sorted(self.notebooks.glob(NUMBERED)))
 
     def exercises(self) -> dict[str, Lesson]:
         """Each exercise's lesson, by the exercise's name, in reading order."""
@@ -127,13 +127,13 @@ class Course:
         return tuple(lesson for lesson in self.lessons() if self._is_older(lesson))
 
     def _is_older(self, lesson: Lesson) -> bool:
-        copy = reading.made_from(self.copy_of(lesson))
+        copy = lesson_reader.made_from(self.copy_of(lesson))
         if not copy:  # there is none, or it does not say what it was made from
             return False
         if self.in_clone:
-            today = reading.made_from(self.notebooks / f"{lesson.stem}.ipynb")
+            today = lesson_reader.made_from(self.notebooks / f"{lesson.stem}.ipynb")
         else:
-            today = packaged.made_from(lesson.stem, remembered=home() / "lessons.json")
+            today = packaged_lessons.made_from(lesson.stem, remembered=home() / "lessons.json")
         return today not in ("", copy)
 
     def _copy(self, lesson: Lesson) -> Path | None:
@@ -149,16 +149,19 @@ class Course:
         """The learner's notebook of a lesson, as it is before anybody works in it."""
         if self.in_clone:
             return (self.notebooks / f"{lesson.stem}.ipynb").read_bytes()
-        return packaged.notebook(lesson.stem, solved=False)
+        return packaged_lessons.notebook(lesson.stem, solved=False)
 
     def _copy_solution(self, lesson: Lesson) -> None:
         target = self.solutions / f"{lesson.stem}.ipynb"
         if not target.exists():
-            _write_new(target, packaged.notebook(lesson.stem, solved=True))
+            _write_new(target, packaged_lessons.notebook(lesson.stem, solved=True))
 
     def _renew_solution(self, lesson: Lesson) -> None:
         """Today's solution; one that was run or written in goes to work/old/."""
-        target, today = self.solutions / f"{lesson.stem}.ipynb", packaged.notebook(lesson.stem, solved=True)
+        target, today = (
+            self.solutions / f"{lesson.stem}.ipynb",
+            packaged_lessons.notebook(lesson.stem, solved=True),
+        )
         if not target.exists() or target.read_bytes() != today:
             self._put_aside(target, "-solved")
             _write_new(target, today)
@@ -200,7 +203,9 @@ def root() -> Path:
 
 
 def _has_a_lesson(folder: Path) -> bool:
-    return folder.is_dir() and any((folder / f"{stem}.ipynb").is_file() for stem in packaged.sources())
+    return folder.is_dir() and any(
+        (folder / f"{stem}.ipynb").is_file() for stem in packaged_lessons.sources()
+    )
 
 
 def home() -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.files import Course, CourseError
 from flashlearn.course.progress import Progress
 
@@ -67,7 +67,7 @@ def hint(name: str, step: int | None = None, *, progress: Progress | None = None
         return Hint(name, step, _no_more(exercise))
     if step > before and not progress.hint_taken(name, step):
         _unrecorded[progress.path, name] = step
-    return Hint(name, step, packaged.hints(exercise)[step - 1])
+    return Hint(name, step, packaged_lessons.hints(exercise)[step - 1])
 
 
 def _no_more(exercise: Exercise) -> str:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashlearn import lessons
+from flashlearn.course.lesson_reader import CourseError
 from flashlearn.course.pages import recall_page
-from flashlearn.course.reading import CourseError
 from flashlearn.lessons.shared.question import Question
 
 FORM = 'Answers look like {1: "b", 2: "a", 3: "c"}: a letter for the number of each question.'

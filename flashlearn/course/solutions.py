@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.files import EXERCISE_CELL
 from flashlearn.course.hints import STEPS
+from flashlearn.course.lesson_reader import CourseError
 from flashlearn.course.progress import Progress
-from flashlearn.course.reading import CourseError
 
 if TYPE_CHECKING:
     from flashlearn.course.authoring.source import Cell
@@ -143,5 +143,5 @@ def _read(exercise: Exercise) -> Solution:
 
 
 def _cells(number: str) -> tuple[Cell, ...]:
-    stem = next((stem for stem in packaged.sources() if stem.startswith(f"{number}_")), "")
-    return packaged.lesson_source(stem).cells if stem else ()
+    stem = next((stem for stem in packaged_lessons.sources() if stem.startswith(f"{number}_")), "")
+    return packaged_lessons.lesson_source(stem).cells if stem else ()

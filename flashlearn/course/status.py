@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.course.files import Course, CourseError
+from flashlearn.course.overview import Overview, survey
 from flashlearn.course.pages import overview_html, overview_text
 from flashlearn.course.progress import Progress
-from flashlearn.course.standing import Overview, survey
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.judging import frontend, gpu_cautions
+from flashlearn.judging import front_end, gpu_cautions
 from flashlearn.judging.authorship import who_did_it
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.judging.draws import Draw, Draws
-from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
+from flashlearn.judging.return_values import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 from flashlearn.outcome import Outcome, Status
@@ -99,13 +99,13 @@ def _observed(
         if beside is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
             beside.enter_context(answer.compiling(_launched_for(exercise, drawn)))
     if all(o.status is Status.PASS for o in outcomes):
-        frontend.begin(exercise, answer)
+        front_end.begin(exercise, answer)
         second = _second_draw(exercise, answer, outcomes)
         outcomes += [second] if second is not None else []
     passed = all(o.status is Status.PASS for o in outcomes)
     if passed and exercise.kind is Kind.KERNEL:
         again = functools.partial(run_observed, exercise, answer)
-        outcomes = frontend.decide(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
+        outcomes = front_end.decide(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
     return outcomes
 
 

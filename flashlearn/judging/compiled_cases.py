@@ -10,7 +10,7 @@ import torch
 
 from flashlearn.exercise import Case, Exercise
 from flashlearn.judging.draws import Draw, Draws
-from flashlearn.judging.returned import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
+from flashlearn.judging.return_values import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
 from flashlearn.judging.tolerance import Truth
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering

@@ -22,7 +22,7 @@ from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.judging import draws
 from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
-from flashlearn.machine.stopwatch import Measured
+from flashlearn.machine.timers import Measured
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.run_modes import DryRun, Timed
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from flashlearn.kernels.short_problems import is_short, short_backward, short_forward
+from flashlearn.kernels.small_problems import is_short, short_backward, short_forward
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import refuse_misfits, tuned_forward
 

@@ -22,8 +22,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from flashlearn.kernels.compiled_launches import Call
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
-from flashlearn.kernels.relaunched import Call
 from flashlearn.kernels.shapes import Shape, backward_shapes
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 

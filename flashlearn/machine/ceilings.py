@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from flashlearn.machine import device
-from flashlearn.machine.stopwatch import contest
+from flashlearn.machine.timers import contest
 
 SIDE = 8192
 """Rows and columns of the matrices, in bf16."""

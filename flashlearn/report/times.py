@@ -10,7 +10,7 @@ from flashlearn.report.units import amount, byte_size, dtype_name, duration, num
 if TYPE_CHECKING:
     from flashlearn.exercise import Case
     from flashlearn.judging.speed import Mark, Timing
-    from flashlearn.machine.stopwatch import Measured
+    from flashlearn.machine.timers import Measured
     from flashlearn.report import Report
 
 SAME_TIME = 0.03  # closer than this, two measured times are called equal

@@ -27,14 +27,15 @@ from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
-from flashlearn.running import compiled, dry_run, edited, observed_run, timing
+from flashlearn.running import answer_source, compiled_run, dry_run, observed_run, timing
+from flashlearn.running.answer_source import Section, joined, sections
 from flashlearn.running.compiling_ahead import CompilingAhead
 from flashlearn.running.copies import copies
 from flashlearn.running.crashes import after, by_the_user, raised
-from flashlearn.running.edited import Section, joined, sections
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
+from flashlearn.running.launcher_cache import SameAgain
 from flashlearn.running.launches import RunCache, front_end_refusals
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import (
@@ -49,7 +50,6 @@ from flashlearn.running.run_modes import (
     Timed,
     Traced,
 )
-from flashlearn.running.same_again import SameAgain
 
 PATIENCE = 10.0
 """Seconds that a check waits, after the observed run, for what is being compiled beside it."""
@@ -156,7 +156,7 @@ class Here(Answer):
         if isinstance(how, Traced):
             return observed_run.trace(observed_run.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
-            return compiled.run(self._caller(), inputs, how, self.cache)
+            return compiled_run.run(self._caller(), inputs, how, self.cache)
         if isinstance(how, FrontEndCheck):
             return Evidence(refusals=front_end_refusals(self.cache, how.wait))
         if isinstance(how, Timed):
@@ -166,7 +166,7 @@ class Here(Answer):
     def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
         sessions: list[Session] = []
         try:
-            with edited.made_from(
+            with answer_source.made_from(
                 self.function, self.sections(), dict([(how.section, how.text), *how.more])
             ) as anew:
                 file = getattr(getattr(self.function, "__code__", None), "co_filename", "")
@@ -175,7 +175,7 @@ class Here(Answer):
         except BaseException as error:  # the text is the learner's and ours, and may be no program at all
             if by_the_user(error):
                 raise
-            evidence = Evidence(raised=edited.failed(error))
+            evidence = Evidence(raised=answer_source.failed(error))
         return replace(evidence, accesses=sum(session.work for session in sessions))
 
     @contextlib.contextmanager
@@ -189,7 +189,7 @@ class Here(Answer):
     @contextlib.contextmanager
     def prepared(self, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
         ready = self._ahead.ready(min(limit, PATIENCE)) if self._ahead is not None else set()
-        with compiled.prepared(self._caller(), draws, limit, ready):
+        with compiled_run.prepared(self._caller(), draws, limit, ready):
             yield
 
     def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed_run.Caller:

@@ -28,7 +28,7 @@ from flashlearn.exercise import Inputs
 from flashlearn.outcome import Status
 from flashlearn.running import records  # noqa: F401  what may travel
 from flashlearn.running.answer import Answer, Facts
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 from flashlearn.running.encoding import HEAD, Malformed, body_size, decode, encode, register
 from flashlearn.running.evidence import Evidence, Raised
 from flashlearn.running.run_modes import RunMode

@@ -15,7 +15,7 @@ from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.machine import device
 from flashlearn.running.evidence import Evidence
-from flashlearn.running.guards import ZeroedWatch
+from flashlearn.running.guard_zones import ZeroedWatch
 from flashlearn.running.launches import RunCache, plain_launch
 from flashlearn.running.run_modes import DryRun
 

@@ -13,7 +13,7 @@ import torch
 
 from flashlearn.interpreter.observation import Observation
 from flashlearn.interpreter.observers.dot_operands import Product
-from flashlearn.machine.stopwatch import Measured
+from flashlearn.machine.timers import Measured
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.compiler import ship
+from flashlearn.compiler import packing
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.observers.assigned_values import Site
@@ -42,8 +42,8 @@ def plain_launch(launch: Launch, cache: RunCache) -> Launch:
     if key not in cache.jobs:
         cache.kernels.append(launch.kernel)  # as long as it is held, no other gets its id
         try:
-            cache.jobs[key] = (ship.pack(launch), "")
-        except ship.Unshippable as error:
+            cache.jobs[key] = (packing.pack(launch), "")
+        except packing.Unshippable as error:
             cache.jobs[key] = (None, str(error))
     job, reason = cache.jobs[key]
     variant = -1

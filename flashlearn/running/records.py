@@ -7,16 +7,16 @@ from flashlearn.interpreter import observation, shadow
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
 from flashlearn.interpreter.observers import access_recorder, assigned_values, nan_origin
 from flashlearn.machine.device import GPU
-from flashlearn.machine.stopwatch import Measured
+from flashlearn.machine.timers import Measured
 from flashlearn.outcome import Caution, Place, Status
-from flashlearn.running import answer, edited, evidence, run_modes
+from flashlearn.running import answer, answer_source, evidence, run_modes
 from flashlearn.running.encoding import register
 
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),
     *(run_modes.PlainCall, run_modes.Observed, run_modes.Int32OverflowProbe, run_modes.Traced),
     *(run_modes.Compiled, run_modes.Timed, run_modes.FrontEndCheck, run_modes.DryRun),
-    *(run_modes.Edited, edited.Section, FrontEndRefusal),
+    *(run_modes.Edited, answer_source.Section, FrontEndRefusal),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.ObservedRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic, TimelineEvent),
     *(nan_origin.Birth, nan_origin.Births, assigned_values.Event, assigned_values.Site),

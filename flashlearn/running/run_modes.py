@@ -62,7 +62,7 @@ class Observed:
 class Edited:
     """In the observed interpreter, with another text in place of one of its sections: what comes out then?
 
-    `section` counts those of flashlearn.running.edited; `more` are other sections, each with its text.
+    `section` counts those of flashlearn.running.answer_source; `more` are other sections, each with its text.
     Outputs are all that is told, and that something was raised. An edit may make a loop that never ends: the
     call ends after `most` accesses to memory, the same on every machine; `limit` is for loops without any.
     """

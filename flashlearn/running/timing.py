@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from flashlearn.exercise import Exercise, Inputs, Prepared
-from flashlearn.machine import device, stopwatch
-from flashlearn.machine.stopwatch import Measured
+from flashlearn.machine import device, timers
+from flashlearn.machine.timers import Measured
 from flashlearn.running.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def contest(function: Callable[..., Any], caller: Caller, exercise: Exercise, in
 
 
 def _figures(calls: list[Callable[[], Any]]) -> list[Measured]:
-    peaks = [stopwatch.peak_memory(call) for call in calls]
-    found = stopwatch.contest(calls, seconds=SECONDS)
+    peaks = [timers.peak_memory(call) for call in calls]
+    found = timers.contest(calls, seconds=SECONDS)
     return [dataclasses.replace(one, peak=peak) for one, peak in zip(found, peaks, strict=True)]
 
 

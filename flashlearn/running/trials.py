@@ -8,8 +8,8 @@
 
 Partitions that wait for one another may hang, and a kernel that hangs on a GPU takes the process with it.
 What was observed had none of that in the orders that were tried; what the compiler made of it is tried here:
-a process of its own gets the kernel as text (flashlearn.compiler.ship) with copies of the tensors, launches
-it, and is ended if it does not answer in time. Launches that are alike are tried once.
+a process of its own gets the kernel as text (flashlearn.compiler.packing) with copies of the tensors,
+launches it, and is ended if it does not answer in time. Launches that are alike are tried once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 import torch
 from triton.runtime.jit import JITFunction
 
-from flashlearn.compiler import ship
+from flashlearn.compiler import packing
 from flashlearn.compiler.sources import is_gluon
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.errors import KernelCrash
@@ -99,8 +99,8 @@ class Trials:
         bound = specialize(kernel, args, kwargs)
         launch = describe_launch(kernel, kernel.fn, values, shape, options, bound)
         try:
-            job = ship.pack(launch)
-        except ship.Unshippable as error:
+            job = packing.pack(launch)
+        except packing.Unshippable as error:
             _log.warning("%s is not tried in a process of its own: %s", launch.name, error)
             return
         name = json.dumps([job, shape, [_figures(value) for value in values.values()]], sort_keys=True)

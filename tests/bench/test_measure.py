@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from flashlearn.bench import measure
-from flashlearn.bench.checked import refused
 from flashlearn.bench.contestants import (
     CUDNN,
     Contestant,
@@ -19,7 +18,8 @@ from flashlearn.bench.contestants import (
 )
 from flashlearn.bench.problems import DIRECTIONS, Problem
 from flashlearn.bench.tables import tables
-from flashlearn.machine.stopwatch import Stopwatch
+from flashlearn.bench.validation import refused
+from flashlearn.machine.timers import Stopwatch
 
 TINY = Problem(1, 1, 16, 16)
 

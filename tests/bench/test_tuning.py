@@ -11,7 +11,7 @@ from flashlearn.bench import tuning
 from flashlearn.compiler import Budget
 from flashlearn.kernels import shapes
 from flashlearn.kernels.shapes import Shape
-from flashlearn.machine.stopwatch import Stopwatch
+from flashlearn.machine.timers import Stopwatch
 
 FITS = Budget(90, "H100", registers=100, spill_bytes=0, shared_bytes=1000, occupancy=0.25)
 

@@ -9,10 +9,10 @@ import pytest
 
 from flashlearn.cli.lab import SETTINGS
 from flashlearn.course.files import Course
+from flashlearn.course.overview import survey
 from flashlearn.course.pages import start_page
 from flashlearn.course.progress import Progress
 from flashlearn.course.resetting import reset_exercise
-from flashlearn.course.standing import survey
 from flashlearn.lessons import all_exercises
 from flashlearn.outcome import Status
 from tests.browser.jupyterlab_page import PATIENCE, Lab

@@ -33,7 +33,7 @@ from flashlearn.classroom.pool import Pool, cores
 from flashlearn.classroom.release import read_handout, release
 from flashlearn.classroom.running import grade_all
 from flashlearn.course.files import Course
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 from tests.classroom.disturbing import Disturb, killing_the_parent, killing_workers, undisturbed
 from tests.classroom.generator import Label, write_class
 

@@ -15,7 +15,7 @@ from flashlearn.classroom.exports import autograders
 from flashlearn.classroom.release import read_handout, release
 from flashlearn.classroom.sandbox import layers
 from flashlearn.course.files import Course, CourseError
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 from tests.classroom.answers import ROW_SUM
 
 HOSTILE = """

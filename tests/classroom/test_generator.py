@@ -7,7 +7,7 @@ from pathlib import Path
 from flashlearn.classroom.collect import collect, submissions
 from flashlearn.classroom.release import release
 from flashlearn.course.files import Course
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 from tests.classroom.generator import KINDS, write_class
 
 

@@ -13,7 +13,7 @@ import pytest
 from flashlearn.classroom.exports.nbgrader import export
 from flashlearn.classroom.release import release
 from flashlearn.course.files import Course, CourseError
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from flashlearn.classroom.numbers_taken import taken
 from flashlearn.classroom.reaching import reaches
 from flashlearn.exercise import Kind
 from flashlearn.lessons import find
-from flashlearn.running.edited import source_of
+from flashlearn.running.answer_source import source_of
 from tests.corpus import right_entries, wrong_entries
 
 REACHING = (

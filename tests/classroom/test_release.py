@@ -8,7 +8,7 @@ import pytest
 from flashlearn.classroom.handout import MANIFEST
 from flashlearn.classroom.release import read_handout, release
 from flashlearn.course.files import Course, CourseError
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 
 COURSE = Course(ROOT)
 SECRET = b"a secret of the teacher's, long enough"

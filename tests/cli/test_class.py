@@ -12,7 +12,7 @@ from flashlearn.classroom import pool
 from flashlearn.classroom.handout import read_cells
 from flashlearn.classroom.job import Grading
 from flashlearn.cli import app
-from flashlearn.course.packaged import ROOT
+from flashlearn.course.packaged_lessons import ROOT
 from tests.classroom.small_class import notebook
 from tests.classroom.test_running import Inline
 

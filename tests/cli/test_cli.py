@@ -19,7 +19,7 @@ import flashlearn.lessons
 from flashlearn.bench.record import save
 from flashlearn.cli import app, headless
 from flashlearn.cli import lab as lab_module
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.files import Course
 from flashlearn.course.progress import Progress
 from flashlearn.outcome import Status
@@ -117,7 +117,7 @@ def test_status_of_an_empty_folder_shows_the_package_s_lessons_and_writes_nothin
 
 def test_a_package_without_lessons_is_said_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("FLASHLEARN_COURSE", str(tmp_path))
-    monkeypatch.setattr(packaged, "PACKAGE", tmp_path)
+    monkeypatch.setattr(packaged_lessons, "PACKAGE", tmp_path)
     for command in (["status"], ["check"], ["check", "02"], ["reset", "02"], ["lab"]):
         shown = run(*command)
         assert shown.code == 2 and f"There are no lessons in {tmp_path}: install flashlearn" in shown.err
@@ -294,7 +294,7 @@ def test_check_before_work_is_filled_names_the_command_that_fills_it(course):
 
 def test_hint_shows_the_next_step_and_knows_close_names(course, monkeypatch):
     known = {"row_sum": SimpleNamespace(name="row_sum", lesson="00")}
-    monkeypatch.setattr(packaged, "hints", lambda exercise: ("One.", "Two [2].", "Three."))
+    monkeypatch.setattr(packaged_lessons, "hints", lambda exercise: ("One.", "Two [2].", "Three."))
     monkeypatch.setattr(flashlearn.lessons, "all_exercises", lambda: known)
     assert "Hint 1 of 3 for row_sum (the concept): One." in run("hint", "row_sum").out
     assert "Hint 2 of 3 for row_sum (the shape): Two [2]." in run("hint", "row_sum").out
@@ -491,10 +491,10 @@ def test_doctor_is_content_where_only_notes_are_left(monkeypatch):
 
 def test_bench_measures_verdicts_where_there_is_no_gpu(monkeypatch):
     asked = []
-    fake = ModuleType("flashlearn.course.measuring")
+    fake = ModuleType("flashlearn.course.grader_benchmarks")
     fake.__spec__ = SimpleNamespace()
     fake.main = lambda: asked.append("verdicts")
-    monkeypatch.setitem(sys.modules, "flashlearn.course.measuring", fake)
+    monkeypatch.setitem(sys.modules, "flashlearn.course.grader_benchmarks", fake)
     monkeypatch.setattr("flashlearn.machine.device.has_gpu", lambda: False)
     assert run("bench").code == 0 and run("bench", "--verdicts").code == 0
     assert asked == ["verdicts"] * 2

@@ -16,7 +16,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from flashlearn import compiler
-from flashlearn.compiler import children, compile_launch, explain, ship, start, turns
+from flashlearn.compiler import children, compile_launch, explain, packing, start, turns
 from flashlearn.interpreter.observation import Launch
 
 NOTHING = tl.constexpr(-float("inf"))
@@ -432,7 +432,7 @@ def test_an_error_in_the_background_reaches_whoever_asks(monkeypatch, forgetful)
 
 
 def test_a_job_is_plain_data_and_holds_only_what_is_mentioned():
-    job = ship.pack(softmax())
+    job = packing.pack(softmax())
     assert [f["name"] for f in job["functions"]] == ["softmax_kernel", "row_maximum"]
     assert job["functions"][0]["names"] == {
         "NOTHING": {"constexpr": -math.inf},

@@ -8,7 +8,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
 from flashlearn import compiler
-from flashlearn.compiler import ship
+from flashlearn.compiler import packing
 from flashlearn.compiler.lowering import Lowering
 from flashlearn.interpreter.route import observing
 from tests.interpreter.gluon.gluon_kernels import attended, product
@@ -76,7 +76,7 @@ def test_a_gluon_kernel_has_a_budget_for_hopper_alone(kernel):
 
 
 def test_an_aggregate_is_shipped_once_with_what_it_can_do():
-    job = ship.pack(launched(lambda: attended(half(64, 64), half(64, 64), half(64, 64))))
+    job = packing.pack(launched(lambda: attended(half(64, 64), half(64, 64), half(64, 64))))
     (ring,) = job["aggregates"]
     assert set(ring["members"]) == {"create", "fill", "take", "give_back"}
     assert set(ring["fields"]) == {"tiles", "full", "empty", "stages"}

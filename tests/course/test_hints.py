@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import flashlearn.lessons
-from flashlearn.course import hints, packaged
+from flashlearn.course import hints, packaged_lessons
 from flashlearn.course.files import CourseError
 from flashlearn.course.hints import hint
 from flashlearn.course.progress import Progress
@@ -17,7 +17,7 @@ def exercises(monkeypatch):
     """Two exercises in place of the package's; the hints' memory of other tests is put away."""
     steps = ("Think of a *mask*.", "One row per program.", "`tl.load(x + i, mask=i < n)`")
     known = {name: SimpleNamespace(name=name, lesson="00") for name in ("row_sum", "scaled_add")}
-    monkeypatch.setattr(packaged, "hints", lambda exercise: steps)
+    monkeypatch.setattr(packaged_lessons, "hints", lambda exercise: steps)
     monkeypatch.setattr(flashlearn.lessons, "all_exercises", lambda: known)
     monkeypatch.setattr(hints, "_unrecorded", {})
 

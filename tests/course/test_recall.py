@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import flashlearn
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.authoring.source import RECALL
 from flashlearn.course.files import CourseError
 from flashlearn.course.pages import recall_page
@@ -95,9 +95,9 @@ def test_a_lesson_asks_three_questions_about_earlier_ones_and_answers_every_choi
 
 @pytest.mark.parametrize("number", ASKING)
 def test_the_learner_s_copy_is_unanswered_and_the_solved_one_right(number):
-    stem = next(stem for stem in packaged.sources() if stem.startswith(number))
+    stem = next(stem for stem in packaged_lessons.sources() if stem.startswith(number))
     (cell,) = [
-        c for c in packaged.lesson_source(stem).cells if RECALL in c.metadata.get("tags", ())
+        c for c in packaged_lessons.lesson_source(stem).cells if RECALL in c.metadata.get("tags", ())
     ]  # one such cell
     for text, wanted in ((cell.stub, 0), (cell.solved, 3)):
         names: dict = {"flashlearn": flashlearn}
@@ -111,5 +111,7 @@ def test_sections_that_questions_point_to_exist():
     for questions in ASKING.values():
         for question in questions:
             number, section = question.about.split(", §")
-            source = next(path for stem, path in packaged.sources().items() if stem.startswith(number))
+            source = next(
+                path for stem, path in packaged_lessons.sources().items() if stem.startswith(number)
+            )
             assert re.search(rf"^# ## {section} · ", Path(source).read_text(encoding="utf-8"), re.MULTILINE)

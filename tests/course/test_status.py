@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import flashlearn
-from flashlearn.course import packaged, reading
+from flashlearn.course import lesson_reader, packaged_lessons
 from flashlearn.course.files import Course
+from flashlearn.course.overview import survey
 from flashlearn.course.pages import start_page
 from flashlearn.course.pages.overview_html import prose
 from flashlearn.course.progress import Progress
-from flashlearn.course.standing import survey
 from flashlearn.outcome import Status
 from tests.course.synthetic_course import lesson, make_course
 
@@ -61,7 +61,7 @@ def test_a_lesson_that_is_complete_is_celebrated_with_what_it_promised(course):
         Progress().attempt(name, Status.PASS, 0.1)
     shown = flashlearn.status()
     page = shown._repr_html_()
-    promised = reading.abilities(packaged.sources()["00_tour"])
+    promised = lesson_reader.abilities(packaged_lessons.sources()["00_tour"])
     assert "Lesson 00 is complete" in page and "You can now" in page
     assert page.count("<li>") == len(promised) >= 3
     assert "Lesson 00 is complete: The <tour>. Both exercises have passed." in str(shown)
@@ -100,15 +100,15 @@ def test_the_first_page_is_written_anew_but_never_over_a_learner_s_own_file(cour
     assert start_page.write(survey(course, Progress())) is None, "what cannot be written is gone without"
 
 
-@pytest.mark.parametrize("stem", packaged.sources())
+@pytest.mark.parametrize("stem", packaged_lessons.sources())
 def test_every_lesson_promises_something_in_points(stem: str):
-    points = reading.abilities(packaged.sources()[stem])
+    points = lesson_reader.abilities(packaged_lessons.sources()[stem])
     assert 3 <= len(points) <= 7 and all(len(point) > 10 and "\n" not in point for point in points)
 
 
 def test_a_promise_keeps_its_formulas_and_shows_its_code(tmp_path: Path):
     assert prose(r"*read* $p\,p^\top < 1$ in `a_b`") == r"<i>read</i> $p\,p^\top &lt; 1$ in <code>a_b</code>"
-    assert reading.abilities(tmp_path / "nowhere.py") == ()
+    assert lesson_reader.abilities(tmp_path / "nowhere.py") == ()
 
 
 def test_the_level_of_an_exercise_is_shown_where_the_lesson_names_it(course):

@@ -17,7 +17,7 @@ import triton.language as tl
 
 from flashlearn import checking, explaining
 from flashlearn.checking import grade
-from flashlearn.course import answers, failures
+from flashlearn.course import answers, failure_log
 from flashlearn.exercise import Exercise
 from flashlearn.explaining import PLACES, SURE
 from flashlearn.explaining import failures as failures_of
@@ -81,14 +81,14 @@ OF_FORMULAS = ("symbolic", "edit of a formula")
 
 @pytest.fixture(autouse=True)
 def kept(flashlearn_home) -> None:
-    failures.keep_from_now_on()
+    failure_log.keep_from_now_on()
 
 
 def stands(report: Report, status: Status, stage: str) -> None:
     """The verdict is there, it can be shown, and what failed is noted."""
     assert report.status is status
     assert report.exercise.name in str(report) and report.exercise.name in report._repr_html_()
-    noted = failures.kept()
+    noted = failure_log.kept()
     assert stage in [failure.stage for failure in noted], "the stage was not reached"
     assert {failure.error for failure in noted} == {"ZeroDivisionError: a fault of ours"}
     assert "raise ZeroDivisionError" in "\n".join(noted[-1].traceback)
@@ -130,7 +130,7 @@ def test_a_finding_that_cannot_be_put_into_words_is_told_by_its_parts_or_not_at_
     nonsense, sign = untyped("no such kind"), untyped("sign", {"output": "m"})
     assert explaining.sayable(ROW_SUM, nonsense) is None
     assert explaining.sayable(ROW_SUM, untyped("no such kind", parts=(nonsense, sign))) == sign
-    assert failures.kept()[-1].stage == "words"
+    assert failure_log.kept()[-1].stage == "words"
 
 
 def test_what_an_exercise_says_itself_may_fail_too(monkeypatch):

@@ -14,7 +14,7 @@ from flashlearn.explaining.wording import of_reading
 from flashlearn.explaining.wording.of_mistakes import where
 from flashlearn.interpreter.access import _where
 from flashlearn.interpreter.shadow import View
-from flashlearn.judging.returned import wrong_sentence
+from flashlearn.judging.return_values import wrong_sentence
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status, untyped
 

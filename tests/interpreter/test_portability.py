@@ -16,7 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from flashlearn.compiler import compile_launch, explain, tiles
+from flashlearn.compiler import compile_launch, explain, heavy_tiles
 from flashlearn.course.answers import solution
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.interpreter import index_overflow
@@ -455,17 +455,17 @@ IR = """
 
 
 def test_a_tiles_line_is_the_learners_even_inside_a_library_call():
-    tile = tiles.largest(IR)["shared"]
+    tile = heavy_tiles.largest(IR)["shared"]
     assert (tile.words, tile.bytes, tile.function, tile.line) == ("6 × fp16 (64, 128)", 98304, 0, 51)
 
 
 def test_too_many_warps_are_not_blamed_on_a_buffer():
     error = "The kernel asks for 64 warps."
-    assert explain.scarcity(error, {}, 64, tiles.largest(IR)) == (error, None)
+    assert explain.scarcity(error, {}, 64, heavy_tiles.largest(IR)) == (error, None)
 
 
 def test_where_no_line_is_sure_only_the_kernel_is_spoken_of():
-    said, tile = explain.scarcity("", {"REG": 255, "STACK": 64}, 4, tiles.largest(""))
+    said, tile = explain.scarcity("", {"REG": 255, "STACK": 64}, 4, heavy_tiles.largest(""))
     assert tile is None and "64 bytes of each thread" in said and "this line" not in said
 
 

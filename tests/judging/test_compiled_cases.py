@@ -9,7 +9,7 @@ import flashlearn
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
-from flashlearn.running.guards import GuardedWatch
+from flashlearn.running.guard_zones import GuardedWatch
 from tests import bad_kernels
 
 pytestmark = pytest.mark.gpu

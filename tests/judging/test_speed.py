@@ -13,8 +13,8 @@ from flashlearn.exercise import Case, Exercise, Grade, Kind, Prepared, Work, dec
 from flashlearn.interpreter.observation import Observation, Traffic
 from flashlearn.judging import draws, speed
 from flashlearn.lessons import find
-from flashlearn.machine import device, stopwatch
-from flashlearn.machine.stopwatch import Stopwatch
+from flashlearn.machine import device, timers
+from flashlearn.machine.timers import Stopwatch
 from flashlearn.running.answer import Here
 
 LARGE = Case("4096 × 1024", sizes={"rows": 4096, "columns": 1024}, dtype=torch.float16, gpu=True)
@@ -199,7 +199,7 @@ class Told(Stopwatch):
 @pytest.fixture
 def told(monkeypatch):
     """Sets the times of the contestants of the next measurement."""
-    return lambda *milliseconds: monkeypatch.setattr(stopwatch, "here", lambda: Told(*milliseconds))
+    return lambda *milliseconds: monkeypatch.setattr(timers, "here", lambda: Told(*milliseconds))
 
 
 def test_the_learner_s_speed_is_told_relative_to_the_peer(told):

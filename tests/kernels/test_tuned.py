@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from flashlearn.interpreter.route import observing
-from flashlearn.kernels import short_problems
+from flashlearn.kernels import small_problems
 from flashlearn.kernels.described import complying, described, heads_together
 from flashlearn.kernels.fast_attention import fast_attention
 from flashlearn.kernels.gluon.fa3_attention import fa3_attention
@@ -114,8 +114,8 @@ def test_fa3_attention_is_differentiable(causal):
 def test_a_short_problem_launched_again_sees_its_new_numbers_and_sizes():
     for S in (64, 64, 100, 64):
         q, k, v, do = (torch.randn(1, 2, S, 64, device="cuda", dtype=torch.float16) for _ in range(4))
-        o, lse = short_problems.short_forward(q, k, v, False, 0.125)
-        gradients = short_problems.short_backward(q, k, v, o, do, lse, False, 0.125)
+        o, lse = small_problems.short_forward(q, k, v, False, 0.125)
+        gradients = small_problems.short_backward(q, k, v, o, do, lse, False, 0.125)
         other, lse_too = tuned_forward(q, k, v, False, 0.125)
         torch.testing.assert_close(o, other, rtol=0, atol=4e-3)
         torch.testing.assert_close(lse, lse_too, rtol=0, atol=1e-4)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import flashlearn
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.answers import as_learner, solution
 from flashlearn.course.authoring import load_exercise
 from flashlearn.exercise import Exercise, Kind
@@ -18,7 +18,7 @@ from flashlearn.interpreter.route import observing
 from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import all_exercises, lessons
 from flashlearn.outcome import Status
-from flashlearn.running.edited import source_of
+from flashlearn.running.answer_source import source_of
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = list(all_exercises().values())
@@ -133,7 +133,7 @@ def _fill(out: torch.Tensor, filling: str, values: tuple) -> torch.Tensor:
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_an_exercise_is_declared_in_full(exercise):
-    hints = packaged.hints(exercise)
+    hints = packaged_lessons.hints(exercise)
     assert len(hints) == 3 and all(hints)
     assert len(exercise.explained.mistakes) >= 3
     names = [case.name for case in exercise.cases]

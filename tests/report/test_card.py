@@ -14,7 +14,7 @@ from flashlearn.course.check import check
 from flashlearn.exercise import Case, HowTimed, Kind
 from flashlearn.judging.speed import Timing
 from flashlearn.lessons import find
-from flashlearn.machine.stopwatch import Measured
+from flashlearn.machine.timers import Measured
 from flashlearn.outcome import Caution, Outcome, OutputCheck, Status
 from flashlearn.report import Report, allowance, differences, tile_picture, verdict
 from tests.report.test_report import ROWS, budgets, done, exercise, observation, report_of, words, wrong

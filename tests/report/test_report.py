@@ -24,7 +24,7 @@ from flashlearn.interpreter.observation import Launch, Observation, Traffic
 from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.machine.ceilings import Ceilings
-from flashlearn.machine.stopwatch import Measured
+from flashlearn.machine.timers import Measured
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status, refacted, untyped
 from flashlearn.report import (
     Report,

@@ -21,7 +21,7 @@ from flashlearn.lessons import find
 from flashlearn.outcome import Status
 from flashlearn.running.answer import Here, answering
 from flashlearn.running.apart import Apart, ChildError, Loader, Nursery
-from flashlearn.running.compiled import recording_launches
+from flashlearn.running.compiled_run import recording_launches
 from flashlearn.running.encoding import decode, encode
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.launches import RunCache, plain_launch

@@ -12,7 +12,7 @@ import torch
 from flashlearn.course.answers import as_learner, solution
 from flashlearn.judging.cases import run as run_cases
 from flashlearn.judging.cases import run_observed
-from flashlearn.judging.symbolic.running import run_symbolic
+from flashlearn.judging.symbolic.cases import run_symbolic
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.error_advice import call_sentence

@@ -25,7 +25,7 @@ from flashlearn.interpreter.specialization import TARGET
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
 from flashlearn.running.compiling_ahead import CompilingAhead
-from flashlearn.running.guards import ZeroedWatch
+from flashlearn.running.guard_zones import ZeroedWatch
 from flashlearn.running.precompiling import Precompiling
 
 
@@ -141,7 +141,7 @@ def test_triton_gets_its_own_methods_back_even_from_a_launcher_that_fails():
 
 
 def test_a_rehearsal_survives_any_launcher_and_draws_every_case(monkeypatch):
-    monkeypatch.setattr("flashlearn.running.compiled.guarded", lambda inputs, watch: inputs)
+    monkeypatch.setattr("flashlearn.running.compiled_run.guarded", lambda inputs, watch: inputs)
     exercise, calls = find("scaled_add"), []
 
     def breaks(a, x, y):

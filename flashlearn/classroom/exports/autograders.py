@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flashlearn.classroom.handout import MANIFEST, Handout
 from flashlearn.course.files import CourseError, reason
-from flashlearn.course.packaged import PACKAGE, ROOT
+from flashlearn.course.packaged_lessons import PACKAGE, ROOT
 
 HERE = Path(__file__).parent / "scripts"
 SET_UP = ("tools/setup.sh", "tools/torch_index.py")

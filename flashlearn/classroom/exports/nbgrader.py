@@ -15,7 +15,7 @@ from typing import Any
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.records import Asked
 from flashlearn.course.files import CourseError, reason
-from flashlearn.course.reading import EXERCISE_CELL
+from flashlearn.course.lesson_reader import EXERCISE_CELL
 
 SCHEMA = 3
 

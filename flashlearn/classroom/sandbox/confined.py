@@ -32,8 +32,8 @@ from flashlearn.classroom.sandbox.watched import Watched
 from flashlearn.exercise import Inputs
 from flashlearn.outcome import Place, Status
 from flashlearn.running.answer import Facts
+from flashlearn.running.answer_source import Section
 from flashlearn.running.apart import STARTING, Apart, ChildError
-from flashlearn.running.edited import Section
 from flashlearn.running.encoding import Malformed
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import RunMode

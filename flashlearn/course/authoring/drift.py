@@ -12,7 +12,7 @@ from flashlearn.course.authoring import files, notebook
 from flashlearn.course.authoring.builder import stale_cells
 from flashlearn.course.authoring.execute import is_gpu
 from flashlearn.course.authoring.source import Cell, LessonSource
-from flashlearn.course.reading import SOURCE
+from flashlearn.course.lesson_reader import SOURCE
 
 BUILD = "make build"
 SHOWN = 4  # differences named per file

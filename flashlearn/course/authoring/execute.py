@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.authoring import notebook as nb
 from flashlearn.course.authoring.source import LessonSource
 
@@ -87,7 +87,7 @@ def execute(solved: NotebookNode, lesson: LessonSource, device: str, on_cell: On
 def _environment(home: Path, root: Path) -> dict[str, str]:
     """The author's environment, with a learner's progress, plots and IPython profile out of reach."""
     inherited = {k: v for k, v in os.environ.items() if k not in ("FLASHLEARN_VERDICTS", "MPLBACKEND")}
-    package = str(packaged.ROOT)
+    package = str(packaged_lessons.ROOT)
     return inherited | {
         "FLASHLEARN_STRICT": "1",
         "FLASHLEARN_WAIT": "1",

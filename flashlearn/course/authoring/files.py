@@ -8,7 +8,7 @@ from pathlib import Path
 import flashlearn.course.files
 from flashlearn.course.authoring.source import LessonSource, lesson_name, read_lesson
 from flashlearn.course.files import CourseError
-from flashlearn.course.reading import SOURCE
+from flashlearn.course.lesson_reader import SOURCE
 
 LESSONS = Path("flashlearn/lessons")
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashlearn.course.reading import HINTS, split_hints
+from flashlearn.course.lesson_reader import HINTS, split_hints
 
 BEGIN = re.compile(r"(\s*)### BEGIN SOLUTION\s*$")
 END = re.compile(r"\s*### END SOLUTION\s*$")

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import jupytext
 
-from flashlearn.course import neighbours
+from flashlearn.course import lesson_links
 from flashlearn.course.authoring import regions
 from flashlearn.course.authoring.regions import Line, Problem, text_of
 
@@ -213,7 +213,7 @@ def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) 
 
 def _linking(path: Path, where: str, place: Line) -> Cell:
     """The cell that links to other lessons; its place is that of the source's cell beside it."""
-    lines = (replace(place, text=neighbours.links(path)),)
+    lines = (replace(place, text=lesson_links.links(path)),)
     return Cell("markdown", f"lessons-{where}", {}, lines, text_of(lines), place)
 
 

@@ -16,10 +16,10 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
-from flashlearn.course import packaged, reading
+from flashlearn.course import lesson_reader, packaged_lessons
 from flashlearn.course.files import EXERCISE_CELL, Lesson
+from flashlearn.course.overview import Overview, Standing, count_passed
 from flashlearn.course.pages import overview_text
-from flashlearn.course.standing import Overview, Standing, count_passed
 
 PASSED, TRIED, UNTOUCHED = "#2a9463", "#d9822b", "rgba(127, 127, 127, 0.7)"
 MISSING = "You have no copy of this lesson yet: `flashlearn lab` puts one into work/."
@@ -84,12 +84,12 @@ def _next(overview: Overview, folder: Path) -> dict[str, str] | None:
 
 
 def _celebrated(overview: Overview, lesson: Lesson) -> dict[str, Any]:
-    source = packaged.sources().get(lesson.stem)
+    source = packaged_lessons.sources().get(lesson.stem)
     return {
         "number": lesson.number,
         "title": lesson.title,
         "share": overview_text.how_many(len(overview.lessons[lesson])),
-        "abilities": reading.abilities(source) if source else (),
+        "abilities": lesson_reader.abilities(source) if source else (),
     }
 
 

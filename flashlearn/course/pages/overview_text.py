@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flashlearn.course.files import Lesson
-from flashlearn.course.standing import Overview, Standing, count_passed
+from flashlearn.course.overview import Overview, Standing, count_passed
 
 BAR = 30
 """Columns of the bar beneath the count."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flashlearn.course.overview import Overview
 from flashlearn.course.pages import overview_html
-from flashlearn.course.standing import Overview
 
 NAME = "START.md"
 MARK = "<!-- `flashlearn lab` writes this page anew whenever it starts. -->"

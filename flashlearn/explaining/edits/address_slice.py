@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.calls import name_of
 from flashlearn.explaining.edits.source_text import is_kernel
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 
 READS = ("load", "atomic_add", "gather")
 WRITES = ("store", "atomic_add", "atomic_xchg", "atomic_max", "atomic_cas")

@@ -20,7 +20,7 @@ from flashlearn.explaining.edits.address_slice import (
 from flashlearn.explaining.edits.calls import name_of
 from flashlearn.explaining.edits.source_text import is_kernel
 from flashlearn.outcome import Outcome
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 
 Lines = list[set[int]]
 

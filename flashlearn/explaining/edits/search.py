@@ -17,7 +17,7 @@ from flashlearn.explaining.edits.ranking import ordered
 from flashlearn.explaining.edits.verification import Formulas, Numbers, cost
 from flashlearn.outcome import Finding, Outcome, Place, untyped
 from flashlearn.running.answer import Answer
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 
 SECOND = 400.0
 """Work that the search for a second edit may take."""

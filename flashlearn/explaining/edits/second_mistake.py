@@ -19,7 +19,7 @@ from flashlearn.explaining.edits.search import told
 from flashlearn.explaining.edits.verification import Numbers
 from flashlearn.outcome import Finding, Outcome, untyped
 from flashlearn.running.answer import Answer
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 
 WORK = 500.0
 """Work that the search for an edit may take."""

@@ -9,7 +9,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging.draws import Draws
-from flashlearn.judging.symbolic.running import agreeing, arguments
+from flashlearn.judging.symbolic.cases import agreeing, arguments
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from flashlearn.explaining.symbolic.predictions import Fits
-from flashlearn.judging.symbolic.exact import same
+from flashlearn.judging.symbolic.exact_numbers import same
 from flashlearn.judging.symbolic.patterns import CONSTANT, SYMBOL, Pattern
 from flashlearn.outcome import Outcome
 

@@ -9,8 +9,8 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining.symbolic.exchanges import arguments_exchanged, outputs_exchanged
 from flashlearn.explaining.symbolic.factor_meaning import Seen, common, of_a_factor
 from flashlearn.explaining.symbolic.predictions import FITTING_SECONDS, Fits, declared, pair
-from flashlearn.judging.symbolic.judging import Verdict, equal, judge
 from flashlearn.judging.symbolic.patterns import Pattern
+from flashlearn.judging.symbolic.verdict import Verdict, equal, judge
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, refacted, untyped
 
 ENOUGH_CASES = 2

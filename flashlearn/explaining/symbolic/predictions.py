@@ -15,8 +15,8 @@ from typing import Any
 import sympy as sp
 
 from flashlearn.exercise import Exercise, joined
-from flashlearn.judging.symbolic.judging import equal
-from flashlearn.judging.symbolic.running import by_name, copies
+from flashlearn.judging.symbolic.cases import by_name, copies
+from flashlearn.judging.symbolic.verdict import equal
 from flashlearn.outcome import Finding, Outcome, untyped
 
 FITTING_SECONDS = 4.0

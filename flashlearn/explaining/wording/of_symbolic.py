@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.explaining.wording.kinds import Wording, kind
-from flashlearn.judging.symbolic import spelling
+from flashlearn.judging.symbolic import formatting
 from flashlearn.judging.symbolic.clauses import clause
 from flashlearn.judging.symbolic.patterns import Pattern
 
@@ -41,14 +41,14 @@ def pattern(pattern: Pattern, output: str | None, case: str = "") -> Wording:
 
     The verdict on `case`, the first, has said the same with an example; of several outputs it names one.
     """
-    sentence = f"{_of(output)}{spelling.capital(clause(pattern))}."
+    sentence = f"{_of(output)}{formatting.capital(clause(pattern))}."
     return Wording(sentence, PATTERNS[pattern.name].format(**pattern.facts), "" if output else case)
 
 
 @kind("not compared")
 def not_compared(rule: str, seen: str, output: str | None, case: str = "") -> Wording:
     """The form of the answer is wrong: the verdict has said how."""
-    return Wording(f"{_of(output)}{spelling.capital(seen)}", RULES.get(rule, ""), "" if output else case)
+    return Wording(f"{_of(output)}{formatting.capital(seen)}", RULES.get(rule, ""), "" if output else case)
 
 
 @kind("swapped")

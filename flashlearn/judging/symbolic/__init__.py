@@ -3,13 +3,13 @@
 `run_symbolic` calls a learner's function for each case of an exercise and returns outcomes; `judge`
 alone compares two values.
 
-The way of an answer: `foreign` and `reading` (type and shape) → `screening` and `names` (what it
-holds) → `planning` and `points` (where to look) → `evaluating`, `exact` and `comparing` (exact values)
-→ `proving` if it is right, `patterns` and `describing` if not → `judging` → `running`. Which mistake was
-made is named in `flashlearn.explaining.symbolic`.
+The modules in the order in which an answer passes through them: `unreadable` and `forms` (type and shape),
+`screening` and `symbols` (what it contains), `sampling_plan` and `points` (where to compare), `evaluation`,
+`exact_numbers` and `comparison` (exact values), `proofs` for a right answer, `patterns` and `examples` for a
+wrong one, `verdict` and `cases`. `flashlearn.explaining.symbolic` names the mistake that was made.
 """
 
-from flashlearn.judging.symbolic.judging import Verdict, judge
-from flashlearn.judging.symbolic.running import run_symbolic
+from flashlearn.judging.symbolic.cases import run_symbolic
+from flashlearn.judging.symbolic.verdict import Verdict, judge
 
 __all__ = ["Verdict", "judge", "run_symbolic"]

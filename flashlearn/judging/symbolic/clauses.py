@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flashlearn.judging.symbolic import spelling
+from flashlearn.judging.symbolic import formatting
 from flashlearn.judging.symbolic.patterns import Pattern, Subject
 
 TWICE = "is missing twice, as where one divides by it instead of multiplying"
@@ -48,7 +48,7 @@ def _whose(subject: Subject, only: str = "") -> str:
         "above": f"{only}entries above the diagonal",
         "below": f"{only}entries below the diagonal",
         "some": f"{subject.count} of {subject.total} entries",
-        "named": spelling.listed(list(subject.names)) if subject.names else "",
+        "named": formatting.listed(list(subject.names)) if subject.names else "",
     }[subject.kind]
 
 

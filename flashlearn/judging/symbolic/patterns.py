@@ -12,10 +12,10 @@ from typing import Any
 
 import sympy as sp
 
-from flashlearn.judging.symbolic import spelling
-from flashlearn.judging.symbolic.comparing import Sample
-from flashlearn.judging.symbolic.exact import same, simple_rational, tidy
-from flashlearn.judging.symbolic.planning import Plan
+from flashlearn.judging.symbolic import formatting
+from flashlearn.judging.symbolic.comparison import Sample
+from flashlearn.judging.symbolic.exact_numbers import same, simple_rational, tidy
+from flashlearn.judging.symbolic.sampling_plan import Plan
 
 ENOUGH_NUMBERS = 3
 CONSTANT, SYMBOL = "constant factor", "factor"
@@ -70,7 +70,7 @@ def subject(samples: Sequence[Sample]) -> Subject:
     wrong = wrong_labels(samples)
     if len(labels) == 1:
         return Subject("answer" if labels == {()} else "only entry")
-    matrix = spelling.is_matrix(labels)
+    matrix = formatting.is_matrix(labels)
     if wrong == labels:
         return Subject("every entry" if matrix else "every item")
     square = matrix and all(_square(s) for s in samples)
@@ -100,7 +100,7 @@ def _region(labels: set, wrong: set, square: bool) -> Subject | None:
 def _enumerated(labels: set, wrong: set) -> Subject:
     if len(wrong) > 3:
         return Subject("some", count=len(wrong), total=len(labels))
-    names = tuple(spelling.entry(label, labels) for label in sorted(wrong, key=str))
+    names = tuple(formatting.entry(label, labels) for label in sorted(wrong, key=str))
     return Subject("named", names=names, others=len(labels - wrong))
 
 
@@ -175,7 +175,7 @@ def _factor(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Patter
     ratios = {tidy(ratio) for ratio in _ratios(pairs) or ()}
     if len(ratios) != 1 or not ((factor := ratios.pop()) ** 2).is_Rational or factor == 0:
         return None
-    facts = {"subject": subject(samples), "factor": spelling.show(factor)}
+    facts = {"subject": subject(samples), "factor": formatting.show(factor)}
     return Pattern(CONSTANT, facts, ratio=factor)
 
 
@@ -202,5 +202,5 @@ def _offset(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Patter
     gaps = {simple_rational(g - e) for g, e in flat}
     if len(gaps) != 1 or not (gap := gaps.pop()).is_Rational or gap == 0:
         return None
-    facts = {"subject": subject(samples), "by": spelling.show(abs(gap)), "too_large": bool(gap > 0)}
+    facts = {"subject": subject(samples), "by": formatting.show(abs(gap)), "too_large": bool(gap > 0)}
     return Pattern("constant offset", facts)

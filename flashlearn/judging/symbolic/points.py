@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-from flashlearn.judging.symbolic.evaluating import Evaluator, Point
-from flashlearn.judging.symbolic.exact import Undefined
-from flashlearn.judging.symbolic.planning import Plan
+from flashlearn.judging.symbolic.evaluation import Evaluator, Point
+from flashlearn.judging.symbolic.exact_numbers import Undefined
+from flashlearn.judging.symbolic.sampling_plan import Plan
 
 GENERIC_DRAWS = 6
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from flashlearn.judging.symbolic import proving, spelling
-from flashlearn.judging.symbolic.foreign import Unreadable
-from flashlearn.judging.symbolic.shaping import Form
+from flashlearn.judging.symbolic import formatting, proofs
+from flashlearn.judging.symbolic.forms import Form
+from flashlearn.judging.symbolic.unreadable import Unreadable
 
 UNEVALUATED = {
     sp.Derivative: "derivative",
@@ -40,8 +40,8 @@ def reject_unevaluated(form: Form, truth: Form) -> None:
         if not _has(form, kind) or _has(truth, kind):
             continue
         found = min((a for e in form.expressions() for a in e.atoms(kind)), key=lambda a: len(str(a)))
-        done = proving.within(DOIT_SECONDS, lambda: form.map(lambda leaf: leaf.doit()))
-        text = spelling.short(spelling.tidy(str(found)))
+        done = proofs.within(DOIT_SECONDS, lambda: form.map(lambda leaf: leaf.doit()))
+        text = formatting.short(formatting.tidy(str(found)))
         raise Unreadable(
             f"your answer still holds an unevaluated {noun}, {text}: call .doit() on it.",
             "unevaluated",
@@ -55,7 +55,7 @@ def rational(form: Form) -> tuple[Form, tuple[str, ...]]:
     if not floats:
         return form, ()
     exact = {f: fraction(f) for f in floats}
-    said = f"{float(floats[0]):.6g}; it was read as {spelling.show(exact[floats[0]])}"
+    said = f"{float(floats[0]):.6g}; it was read as {formatting.show(exact[floats[0]])}"
     warning = f"Your answer holds a rounded number, {said}. Write sp.Rational to stay exact."
     return form.map(lambda leaf: leaf.xreplace(exact)), (warning,)
 

@@ -16,9 +16,9 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.indexed import Idx, Indexed, IndexedBase
 
-from flashlearn.judging.symbolic import spelling
-from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable
-from flashlearn.judging.symbolic.shaping import Form
+from flashlearn.judging.symbolic import formatting
+from flashlearn.judging.symbolic.forms import Form
+from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable
 
 
 def flatten(value: Any) -> list[Any]:
@@ -94,7 +94,7 @@ def _assumed(symbol: sp.Basic) -> str:
         return "an index"
     made_with = getattr(symbol, "_assumptions_orig", {})
     said = [name if value else f"not {name}" for name, value in sorted(made_with.items())]
-    return spelling.listed(said) if said else "without assumptions"
+    return formatting.listed(said) if said else "without assumptions"
 
 
 def _same_array(name: str, mine: sp.Basic, given: sp.Basic | None) -> None:
@@ -102,8 +102,8 @@ def _same_array(name: str, mine: sp.Basic, given: sp.Basic | None) -> None:
         theirs = [str(d) for d in given.shape]
         if [str(d) for d in mine.shape] != theirs:
             raise Unreadable(
-                f"your answer has a matrix {name} of its own, {spelling.shape(mine.shape)}; the argument "
-                f"{name} is {spelling.shape(given.shape)}. Use the argument itself.",
+                f"your answer has a matrix {name} of its own, {formatting.shape(mine.shape)}; the argument "
+                f"{name} is {formatting.shape(given.shape)}. Use the argument itself.",
                 "unknown symbol",
             )
 
@@ -114,8 +114,9 @@ def unknown_sentence(unknown: list[str], allowed: list[sp.Basic]) -> str:
     close = difflib.get_close_matches(unknown[0], known, 1)
     meant = f" Did you mean {close[0]}?" if close and len(unknown) == 1 else ""
     have = (
-        f"the arguments hold {spelling.listed(known)}" if len(known) <= 12 else "the arguments do not hold it"
+        f"the arguments hold {formatting.listed(known)}"
+        if len(known) <= 12
+        else "the arguments do not hold it"
     )
-    return (
-        f"Your answer contains {spelling.listed(unknown)}, which your function was not given; {have}.{meant}"
-    )
+    unknown_names = formatting.listed(unknown)
+    return f"Your answer contains {unknown_names}, which your function was not given; {have}.{meant}"

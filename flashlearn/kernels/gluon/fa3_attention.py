@@ -17,7 +17,7 @@ from flashlearn.kernels.fast_attention import attention_by, scale_of
 from flashlearn.kernels.gluon.fa3_backward import fa3_backward
 from flashlearn.kernels.gluon.fa3_forward import fa3_forward
 from flashlearn.kernels.gluon.parts import refuse_unknown
-from flashlearn.kernels.short_problems import is_short, short_backward, short_forward
+from flashlearn.kernels.small_problems import is_short, short_backward, short_forward
 from flashlearn.kernels.tuned_forward import refuse_misfits
 
 __all__ = ["fa3_attention", "hopper_backward", "hopper_forward", "is_hopper"]

@@ -29,6 +29,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
+from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import complying, heads_together, like
 from flashlearn.kernels.gluon.fa3_backward_load import block_at, load
 from flashlearn.kernels.gluon.fa3_backward_scan import (
@@ -39,7 +40,6 @@ from flashlearn.kernels.gluon.fa3_backward_scan import (
     scan_queries_past_keys,
 )
 from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
-from flashlearn.kernels.relaunched import Call, launch
 from flashlearn.kernels.tuned_backward import PADDED, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 

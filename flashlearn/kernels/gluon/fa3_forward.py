@@ -23,11 +23,11 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
+from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import complying, heads_together, like
 from flashlearn.kernels.gluon.forward_partitions import load, multiply
 from flashlearn.kernels.gluon.forward_tiles import ROWS
 from flashlearn.kernels.gluon.parts import refuse_unknown, rows_of_heads
-from flashlearn.kernels.relaunched import Call, launch
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
 __all__ = ["Cut", "fa3_forward", "forward_cut"]

@@ -23,7 +23,7 @@ import triton
 
 from flashlearn.lessons.lesson_12_tuning.ladder import BACKWARD, RUNGS, backward_calls, forward_calls
 from flashlearn.machine import device
-from flashlearn.machine.stopwatch import UNSTEADY, contest
+from flashlearn.machine.timers import UNSTEADY, contest
 
 HERE = Path(__file__).parent
 TOKENS, WIDTH = 16384, 2048

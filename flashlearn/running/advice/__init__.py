@@ -13,10 +13,23 @@ import contextlib
 from collections.abc import Callable, Iterable
 from types import FrameType
 
-from flashlearn.running.advice import addresses, borrowed, calls, extents, handed_over, launching
-from flashlearn.running.advice.slip import Slip, slip_of
+from flashlearn.running.advice import (
+    addresses,
+    calls,
+    foreign_functions,
+    launch_arguments,
+    launching,
+    tile_shapes,
+)
+from flashlearn.running.advice.error_context import Slip, slip_of
 
-IN_KERNELS = (*handed_over.RULES, *addresses.RULES, *extents.RULES, *borrowed.RULES, *calls.RULES)
+IN_KERNELS = (
+    *launch_arguments.RULES,
+    *addresses.RULES,
+    *tile_shapes.RULES,
+    *foreign_functions.RULES,
+    *calls.RULES,
+)
 
 
 def kernel_words(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.running.advice.slip import (
+from flashlearn.running.advice.error_context import (
     Slip,
     dtype,
     is_address,

@@ -11,7 +11,7 @@ from typing import Any
 
 import triton.language as tl
 
-from flashlearn.running.advice.slip import Slip, is_tile, shape, written
+from flashlearn.running.advice.error_context import Slip, is_tile, shape, written
 from flashlearn.running.advice.translations import TYPES, instead_of
 
 RENAMED = {

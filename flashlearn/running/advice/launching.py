@@ -12,7 +12,7 @@ import triton
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from flashlearn.interpreter.descriptors import misfit
-from flashlearn.running.advice.slip import Slip, dotted, written
+from flashlearn.running.advice.error_context import Slip, dotted, written
 
 NO_TUPLE = (
     r"concatenate tuple|Size' object cannot be|not (tuple|torch\.Size)\b|(operand|between).*torch\.Size"

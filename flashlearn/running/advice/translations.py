@@ -7,7 +7,7 @@ import inspect
 
 import triton.language as tl
 
-from flashlearn.running.advice.slip import Slip, is_tensor, is_tile, shape, written
+from flashlearn.running.advice.error_context import Slip, is_tensor, is_tile, shape, written
 
 # What to write for a function of another library, or for a method that tiles do not have. {0} is the first
 # argument as it is written, {1} the same in parentheses where it needs them, {axis} the axis asked for.

@@ -16,7 +16,7 @@ from flashlearn.course.authoring import builder, notebook
 from flashlearn.course.authoring.files import choose
 from flashlearn.course.authoring.regions import SourceError
 from flashlearn.course.authoring.source import read_lesson
-from flashlearn.course.reading import read_hints
+from flashlearn.course.lesson_reader import read_hints
 
 SOURCE = """\
 # ---

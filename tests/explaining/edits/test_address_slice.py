@@ -1,7 +1,7 @@
 """Which lines bear on an access: its own, what its index is computed from, and the launch."""
 
 from flashlearn.explaining.edits.address_slice import READS, WRITES, lines_concerned
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 
 KERNEL = """@triton.jit
 def f_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):

@@ -6,7 +6,7 @@ from flashlearn.explaining.edits import edits_of, ranking
 from flashlearn.explaining.edits.conclusive import SETTLED, WHERE
 from flashlearn.explaining.edits.verification import BY_CHANCE
 from flashlearn.explaining.wording import KINDS, of_edits
-from flashlearn.running.edited import sections
+from flashlearn.running.answer_source import sections
 from tests.corpus import wrong_entries
 
 KERNEL = """@triton.jit

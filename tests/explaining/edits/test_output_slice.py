@@ -9,7 +9,7 @@ from flashlearn.explaining.edits import edits_of
 from flashlearn.explaining.edits.head_names import head_names
 from flashlearn.explaining.edits.output_slice import lines_of, suspects
 from flashlearn.outcome import Outcome, OutputCheck, Status
-from flashlearn.running.edited import Section
+from flashlearn.running.answer_source import Section
 
 KERNEL = """@triton.jit
 def f_kernel(x_ptr, y_ptr, z_ptr, H, x_batch, x_head, y_batch, y_head, n, BLOCK: tl.constexpr):

@@ -10,7 +10,7 @@ import torch
 
 from flashlearn.exercise import Case, Kind, Mistake, declared
 from flashlearn.explaining.symbolic import name_mistake
-from flashlearn.judging.symbolic import judge, proving, run_symbolic
+from flashlearn.judging.symbolic import judge, proofs, run_symbolic
 from flashlearn.outcome import Status
 
 x, y = sp.symbols("x y", real=True)
@@ -527,8 +527,8 @@ def test_a_proof_that_does_not_end_is_given_up_and_the_points_decide(monkeypatch
         while True:
             pass
 
-    monkeypatch.setattr(proving, "STAGES", (forever,))
-    monkeypatch.setattr(proving, "PROOF_SECONDS", 0.05)
+    monkeypatch.setattr(proofs, "STAGES", (forever,))
+    monkeypatch.setattr(proofs, "PROOF_SECONDS", 0.05)
     verdict = judge(sp.sin(x) ** 2 + sp.cos(x) ** 2, sp.Integer(1), XY)
     assert verdict.ok and verdict.proof == "points" and verdict.points >= 5
 
@@ -537,7 +537,7 @@ def test_a_simplification_that_raises_is_no_verdict(monkeypatch):
     def raising(difference):
         raise StopIteration
 
-    monkeypatch.setattr(proving, "STAGES", (raising,))
+    monkeypatch.setattr(proofs, "STAGES", (raising,))
     assert judge((x + y) ** 2, x**2 + 2 * x * y + y**2, XY).proof == "points"
     assert not judge((x + y) ** 2, x**2 + y**2, XY).ok
 
@@ -547,7 +547,7 @@ def test_a_comparison_that_takes_too_long_is_undecided(monkeypatch):
         while True:
             pass
 
-    monkeypatch.setattr("flashlearn.judging.symbolic.comparing.compare", forever)
+    monkeypatch.setattr("flashlearn.judging.symbolic.comparison.compare", forever)
     verdict = judge(x, y, XY, seconds=0.1)
     assert not verdict.ok and verdict.undecided and "could not be compared within 0.1 s" in verdict.sentence
 

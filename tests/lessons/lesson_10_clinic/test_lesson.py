@@ -18,7 +18,7 @@ from flashlearn.lessons.lesson_10_clinic import instruments, mistakes, mutants, 
 from flashlearn.lessons.lesson_10_clinic.mutants import DEFENDANTS, Trial, draw
 from flashlearn.lessons.shared import example, reference
 from flashlearn.outcome import Status
-from flashlearn.running.edited import source_of
+from flashlearn.running.answer_source import source_of
 
 PATIENTS = [e for e in lesson.EVERY if e.name.startswith("clinic_")]
 BY_NAME = lesson.BY_NAME

@@ -20,7 +20,7 @@ from sympy.matrices.expressions.matexpr import MatrixElement, MatrixExpr
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.indexed import Idx, Indexed
 
-from flashlearn.judging.symbolic.exact import Undefined, defined
+from flashlearn.judging.symbolic.exact_numbers import Undefined, defined
 
 MOST_TERMS = 4096
 LARGEST_EXPONENT = 4096

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from flashlearn.machine.garbage import young_only
+from flashlearn.machine.garbage_collection import young_only
 
 
 class Circle:

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from flashlearn.machine import stopwatch
-from flashlearn.machine.stopwatch import LEAST, MOST, ByTheClock, Measured, Stopwatch, contest, measured
+from flashlearn.machine import timers
+from flashlearn.machine.timers import LEAST, MOST, ByTheClock, Measured, Stopwatch, contest, measured
 
 
 class Told(Stopwatch):
@@ -63,5 +63,5 @@ def test_a_very_slow_contestant_is_called_hardly_at_all(milliseconds, rounds):
 
 def test_by_the_clock_a_call_takes_what_passes_until_it_is_done(monkeypatch):
     now = iter([0.0, 0.25, 1.0, 1.5])
-    monkeypatch.setattr(stopwatch.time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(timers.time, "perf_counter", lambda: next(now))
     assert ByTheClock().times([lambda: None] * 2) == [250.0, 500.0]

@@ -11,7 +11,7 @@ import logging
 
 from flashlearn.compiler.lowering import FrontEndRefusal
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.judging.returned import but_for_figures
+from flashlearn.judging.return_values import but_for_figures
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import FrontEndCheck

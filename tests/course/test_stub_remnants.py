@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flashlearn import check
-from flashlearn.course.leftovers import leftovers
+from flashlearn.course.stub_remnants import leftovers
 from flashlearn.outcome import Status
 from tests.corpus import written
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flashlearn.course.cells import Part, parts_of
+from flashlearn.course.answer_parts import Part, parts_of
 from flashlearn.outcome import Status
 
 MOST = 2

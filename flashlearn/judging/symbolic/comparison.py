@@ -10,10 +10,10 @@ import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.judging.symbolic import points
-from flashlearn.judging.symbolic.evaluating import Evaluator, Point, TooLarge
-from flashlearn.judging.symbolic.exact import Undefined, vanishes
-from flashlearn.judging.symbolic.planning import Plan
-from flashlearn.judging.symbolic.shaping import Form
+from flashlearn.judging.symbolic.evaluation import Evaluator, Point, TooLarge
+from flashlearn.judging.symbolic.exact_numbers import Undefined, vanishes
+from flashlearn.judging.symbolic.forms import Form
+from flashlearn.judging.symbolic.sampling_plan import Plan
 
 Cells = dict[tuple, sp.Expr]
 

@@ -10,10 +10,10 @@ from typing import Any
 import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
-from flashlearn.judging.symbolic import spelling
-from flashlearn.judging.symbolic.comparing import Cells, Sample
-from flashlearn.judging.symbolic.evaluating import Evaluator, Point
-from flashlearn.judging.symbolic.exact import Undefined, tidy
+from flashlearn.judging.symbolic import formatting
+from flashlearn.judging.symbolic.comparison import Cells, Sample
+from flashlearn.judging.symbolic.evaluation import Evaluator, Point
+from flashlearn.judging.symbolic.exact_numbers import Undefined, tidy
 from flashlearn.judging.symbolic.symbols import arrays, flatten, symbols
 
 LONGEST_POINT = 120
@@ -44,7 +44,7 @@ class Counterexample:
         """at s = (0, log 2), entry (0, 1) of yours is 2/9, it should be −2/9"""
         whose = f"{self.entry} of yours" if self.entry else "yours"
         where = "at the point below, " if self.long else f"at {self.where}, " if self.where else ""
-        return f"{where}{whose} is {spelling.show(self.got)}, it should be {spelling.show(self.expected)}"
+        return f"{where}{whose} is {formatting.show(self.got)}, it should be {formatting.show(self.expected)}"
 
 
 def simplest(samples: list[Sample]) -> Sample:
@@ -58,7 +58,7 @@ def counterexample(sample: Sample, expressions: list, given: Mapping[str, Any]) 
     return Counterexample(
         where=where(sample.point, expressions, given),
         label=label,
-        entry=spelling.entry(label, sample.got) if len(sample.got) > 1 else "",
+        entry=formatting.entry(label, sample.got) if len(sample.got) > 1 else "",
         got=tidy(sample.got[label]),
         expected=tidy(sample.expected[label]),
         substitutions=substitutions(sample.point, expressions),
@@ -76,22 +76,22 @@ def detail(sample: Sample, example: Counterexample) -> str:
 
 def _table(cells: Cells) -> str:
     """The lines of a matrix; empty where the cells are none, or too many."""
-    if not spelling.is_matrix(cells) or not 1 < len(cells) <= LARGEST_TABLE:
+    if not formatting.is_matrix(cells) or not 1 < len(cells) <= LARGEST_TABLE:
         return ""
     rows, columns = (1 + max(label[axis] for label in cells) for axis in (0, 1))
     if len(cells) != rows * columns:
         return ""
-    return spelling.table(sp.Matrix(rows, columns, lambda i, j: tidy(cells[int(i), int(j)])))
+    return formatting.table(sp.Matrix(rows, columns, lambda i, j: tidy(cells[int(i), int(j)])))
 
 
 def _length(sample: Sample, label: tuple) -> int:
-    return len(spelling.show(sample.got[label])) + len(spelling.show(sample.expected[label]))
+    return len(formatting.show(sample.got[label])) + len(formatting.show(sample.expected[label]))
 
 
 def _cost(sample: Sample) -> int:
     """Short numbers are simple; equal ones hide which of them stands where."""
     symbols, entries = (
-        [spelling.show(v) for v in d.values()] for d in (sample.point.symbols, sample.point.entries)
+        [formatting.show(v) for v in d.values()] for d in (sample.point.symbols, sample.point.entries)
     )
     digits = 2 * min(_length(sample, label) for label in sample.wrong) + sum(map(len, symbols + entries))
     return digits + 6 * (len(symbols) - len(set(symbols)))
@@ -114,14 +114,14 @@ def where(point: Point, expressions: list, given: Mapping[str, Any]) -> str:
             shown = at(value)
         else:
             continue
-        parts.append(f"{parameter} = {spelling.show(shown)}")
+        parts.append(f"{parameter} = {formatting.show(shown)}")
         told |= inside
     for symbol in sorted(used - told, key=str):
         if symbol in point.symbols:
-            parts.append(f"{symbol} = {spelling.show(point.symbols[symbol])}")
+            parts.append(f"{symbol} = {formatting.show(point.symbols[symbol])}")
     for name, array in sorted(named.items()):
         if isinstance(array, sp.MatrixSymbol):
-            parts.append(f"{name} = {spelling.show(_value(array, point))}")
+            parts.append(f"{name} = {formatting.show(_value(array, point))}")
         else:
             entries = {index: value for (other, index), value in point.entries.items() if other == name}
             parts += _entries(name, entries, "[]" if isinstance(array, sp.IndexedBase) else "()")
@@ -138,9 +138,9 @@ def _entries(name: str, entries: Mapping[tuple, sp.Expr], brackets: str) -> list
         if all(axis == list(range(axis[0], axis[-1] + 1)) for axis in axes):
             rows = [tuple(entries[i, j] for j in axes[1]) for i in axes[0]] if len(axes) == 2 else None
             value = [entries[(i,)] for i in axes[0]] if rows is None else sp.Matrix(rows)
-            return [f"{name}{before}{', '.join(runs)}{after} = {spelling.show(value)}"]
+            return [f"{name}{before}{', '.join(runs)}{after} = {formatting.show(value)}"]
     each = sorted(entries.items(), key=lambda item: str(item[0]))
-    return [f"{name}{before}{', '.join(map(str, index))}{after} = {spelling.show(v)}" for index, v in each]
+    return [f"{name}{before}{', '.join(map(str, index))}{after} = {formatting.show(v)}" for index, v in each]
 
 
 def _value(array: sp.MatrixSymbol, point: Point) -> MatrixBase:

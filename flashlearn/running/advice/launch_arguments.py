@@ -6,7 +6,7 @@ from typing import Any
 
 import triton.language as tl
 
-from flashlearn.running.advice.slip import Slip
+from flashlearn.running.advice.error_context import Slip
 
 
 def neither_tensor_nor_number(slip: Slip) -> str:

@@ -15,7 +15,7 @@ from sympy.logic.boolalg import BooleanAtom, BooleanFunction
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.array.ndim_array import NDimArray
 
-from flashlearn.judging.symbolic import spelling
+from flashlearn.judging.symbolic import formatting
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.plain_data import foreign
 
@@ -40,7 +40,7 @@ class Unreadable(Exception):
     @property
     def sentence(self) -> str:
         """The text with the part that it is about: «For item 1, a string came back; …»."""
-        return spelling.capital("".join(f"for {part}, " for part in self.where) + self.text)
+        return formatting.capital("".join(f"for {part}, " for part in self.where) + self.text)
 
     def inside(self, part: str) -> Unreadable:
         """The same of a part of a larger answer; what is right inside it does not make that right."""
@@ -51,20 +51,20 @@ def came_back(
     got: Any, wanted: str, rest: str = "", rule: str = "wrong type", core: Any = None
 ) -> Unreadable:
     """«A string came back; a 3×3 matrix is asked for…»: `rest` begins with its own punctuation."""
-    found = got if isinstance(got, str) else spelling.kind(got)
+    found = got if isinstance(got, str) else formatting.kind(got)
     return Unreadable(f"{found} came back; {wanted} asked for{rest or '.'}", rule, core)
 
 
 def reject_foreign(got: Any, expected: Any) -> None:
     """Raise Unreadable for everything that cannot be read as a sympy object."""
-    wanted = f"{spelling.kind(expected)} is"
+    wanted = f"{formatting.kind(expected)} is"
     seen = got if isinstance(got, Foreign) else foreign(got)
     module = seen.module.partition(".")[0]
     if got is None:
         raise came_back("nothing (None)", wanted, ". Does every way through the function end with return?")
     if isinstance(got, str):
         raise came_back(
-            f'a string, "{spelling.short(got)}",',
+            f'a string, "{formatting.short(got)}",',
             wanted,
             ". Strings are never evaluated: build the expression from the function's arguments.",
         )
@@ -91,12 +91,12 @@ def reject_foreign(got: Any, expected: Any) -> None:
 
 def _reject_truth(got: Any, wanted: str) -> None:
     if isinstance(got, sp.Equality):
-        text = spelling.short(f"{spelling.tidy(str(got.lhs))} = {spelling.tidy(str(got.rhs))}")
+        text = formatting.short(f"{formatting.tidy(str(got.lhs))} = {formatting.tidy(str(got.rhs))}")
         raise came_back(f"an equation, {text},", wanted, ": return its right-hand side alone.", core=got.rhs)
     if isinstance(got, (bool, BooleanAtom)):
         advice = ". Return the expression itself, not whether it equals something (== compares, sympy's too)."
         raise came_back(f"the truth value {bool(got)}", wanted, advice)
-    raise came_back(f"a condition, {spelling.short(spelling.tidy(str(got)))},", wanted)
+    raise came_back(f"a condition, {formatting.short(formatting.tidy(str(got)))},", wanted)
 
 
 def _reject_callable(seen: Foreign, wanted: str, lambda_wanted: bool) -> None:

@@ -15,7 +15,7 @@ from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.judging.symbolic.shaping import Form
+from flashlearn.judging.symbolic.forms import Form
 
 PROOF_SECONDS = 0.5
 

@@ -18,7 +18,7 @@ from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.running.copies import changed, storage_of, storages
 from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, Output
-from flashlearn.running.guards import GuardedWatch, ZeroedWatch, guarded
+from flashlearn.running.guard_zones import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.precompiling import Precompiling

@@ -22,21 +22,21 @@ from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.judging.symbolic import (
     clauses,
-    comparing,
-    describing,
+    comparison,
+    examples,
+    formatting,
     patterns,
-    planning,
     points,
-    proving,
+    proofs,
+    sampling_plan,
     screening,
-    spelling,
     symbols,
 )
-from flashlearn.judging.symbolic.comparing import Comparison
-from flashlearn.judging.symbolic.describing import Counterexample
-from flashlearn.judging.symbolic.foreign import Unreadable
+from flashlearn.judging.symbolic.comparison import Comparison
+from flashlearn.judging.symbolic.examples import Counterexample
+from flashlearn.judging.symbolic.forms import Form, read
 from flashlearn.judging.symbolic.patterns import Pattern
-from flashlearn.judging.symbolic.shaping import Form, read
+from flashlearn.judging.symbolic.unreadable import Unreadable
 
 SIMPLE_SECONDS = 0.6
 INSIDE = {"transposed": "Its entries are right.", "unevaluated": "Worked out, it is right."}
@@ -164,9 +164,9 @@ class _Pair:
 
 
 def _at_points(pair: _Pair, allowed: list, unknown: list[str], how: _Thoroughness) -> Verdict:
-    draft = planning.plan(pair.expressions, pair.given)
-    plan = planning.choose(draft, lambda candidate: comparing.roughness(*pair.forms, candidate))
-    seen = comparing.compare(*pair.forms, points.generic(plan), enough=4 if how.describe else 1)
+    draft = sampling_plan.plan(pair.expressions, pair.given)
+    plan = sampling_plan.choose(draft, lambda candidate: comparison.roughness(*pair.forms, candidate))
+    seen = comparison.compare(*pair.forms, points.generic(plan), enough=4 if how.describe else 1)
     if seen.differ and not how.describe:
         return Verdict(False)
     if seen.differ and unknown:
@@ -175,37 +175,35 @@ def _at_points(pair: _Pair, allowed: list, unknown: list[str], how: _Thoroughnes
         return _wrong(pair, seen, plan)
     if not seen.samples:
         return _nowhere(pair, seen, how.prove)
-    note = (f"Your answer contains {spelling.listed(unknown)}, which cancels.",) if unknown else ()
-    if how.prove and proving.proved(*pair.forms):
+    note = (f"Your answer contains {formatting.listed(unknown)}, which cancels.",) if unknown else ()
+    if how.prove and proofs.proved(*pair.forms):
         return Verdict(True, proof="proved", detail="equal, proved by simplification", warnings=note)
     count = len(seen.samples)
     exactly = (
-        spelling.count(count, "exact point")
+        formatting.count(count, "exact point")
         if seen.exact
-        else f"{spelling.count(count, 'point')}, to 25 digits"
+        else f"{formatting.count(count, 'point')}, to 25 digits"
     )
     return Verdict(True, proof="points", points=count, detail=f"agrees at {exactly}", warnings=note)
 
 
-def _wrong(pair: _Pair, seen: Comparison, plan: planning.Plan) -> Verdict:
+def _wrong(pair: _Pair, seen: Comparison, plan: sampling_plan.Plan) -> Verdict:
     """The verdict on a wrong answer: which entries, what pattern, and the simplest example."""
     pattern = patterns.pattern(seen.samples, plan)
-    small = comparing.compare(*pair.forms, points.simple(plan), enough=5, seconds=SIMPLE_SECONDS)
-    sample = describing.simplest(small.samples if small.differ else seen.samples)
-    example = describing.counterexample(sample, pair.expressions, pair.given)
+    small = comparison.compare(*pair.forms, points.simple(plan), enough=5, seconds=SIMPLE_SECONDS)
+    sample = examples.simplest(small.samples if small.differ else seen.samples)
+    example = examples.counterexample(sample, pair.expressions, pair.given)
     lead = clauses.clause(pattern) if pattern else clauses.wrong(patterns.subject(seen.samples))
-    sentence = f"{spelling.capital(lead)}: {example.sentence}."
-    return Verdict(
-        False, sentence, describing.detail(sample, example), pattern=pattern, counterexample=example
-    )
+    sentence = f"{formatting.capital(lead)}: {example.sentence}."
+    return Verdict(False, sentence, examples.detail(sample, example), pattern=pattern, counterexample=example)
 
 
 def _nowhere(pair: _Pair, seen: Comparison, prove: bool) -> Verdict:
     """No point was found at which both have a value."""
-    if prove and proving.proved(*pair.forms):
+    if prove and proofs.proved(*pair.forms):
         return Verdict(True, proof="proved", detail="equal, proved by simplification")
     if seen.undefined:
-        at = describing.where(seen.undefined[0], pair.expressions, pair.given)
+        at = examples.where(seen.undefined[0], pair.expressions, pair.given)
         why = f"it has no value at any point tried, such as {at} (a division by zero, an index out of range)"
     else:
         why = "its numbers grow too large" if seen.too_large else "no point was found at which it has a value"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flashlearn.course import environment, failures
+from flashlearn.course import environment, failure_log
 from flashlearn.explaining.failures import attempted
 from flashlearn.lessons import find
 
 
 def fails(words: str = "a fault of ours") -> None:
-    failures.keep_from_now_on()
+    failure_log.keep_from_now_on()
     attempted(find("row_sum"), "some stage", _raises, words)
 
 
@@ -33,29 +33,29 @@ def test_the_doctor_tells_how_often_when_and_that_no_verdict_is_affected(flashle
 
 
 def test_the_file_stays_small_and_goes_on_counting():
-    for _ in range(failures.MOST + 3):
+    for _ in range(failure_log.MOST + 3):
         fails("x" * 10_000)
-    kept = failures.kept()
-    assert len(kept) == failures.MOST and kept[-1].number == failures.MOST + 3
-    assert failures.path().stat().st_size < 200_000
+    kept = failure_log.kept()
+    assert len(kept) == failure_log.MOST and kept[-1].number == failure_log.MOST + 3
+    assert failure_log.path().stat().st_size < 200_000
     assert any("_raises" in line for line in kept[-1].traceback)
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[1]", '{"number": "x"}', "\x00\n\n"])
 def test_a_damaged_file_is_no_obstacle(damage):
-    failures.path().parent.mkdir(parents=True)
-    failures.path().write_text(damage)
+    failure_log.path().parent.mkdir(parents=True)
+    failure_log.path().write_text(damage)
     fails()
-    assert failures.kept()[-1].error == "IndexError: a fault of ours"
+    assert failure_log.kept()[-1].error == "IndexError: a fault of ours"
 
 
 def test_a_folder_that_cannot_be_written_to_is_no_obstacle(flashlearn_home):
     flashlearn_home.write_text("a file where the folder should be")
     fails()
-    assert failures.kept() == []
+    assert failure_log.kept() == []
 
 
 def test_nothing_is_kept_twice():
-    failures.keep_from_now_on()
+    failure_log.keep_from_now_on()
     fails()
-    assert len(failures.kept()) == 1
+    assert len(failure_log.kept()) == 1

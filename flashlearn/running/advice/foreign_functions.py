@@ -12,7 +12,7 @@ from typing import Any
 import triton.language as tl
 
 from flashlearn.interpreter import elementwise
-from flashlearn.running.advice.slip import (
+from flashlearn.running.advice.error_context import (
     UNKNOWN,
     Slip,
     dtype,

@@ -9,10 +9,10 @@ import pytest
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from flashlearn.kernels import relaunched
-from flashlearn.kernels.relaunched import Call, launch
+from flashlearn.kernels import compiled_launches
+from flashlearn.kernels.compiled_launches import Call, launch
 
-LOOKED_AT = relaunched._looked_at
+LOOKED_AT = compiled_launches._looked_at
 
 
 class _Compiled:
@@ -39,9 +39,9 @@ class _Kernel:
 
 @pytest.fixture
 def kernel(monkeypatch):
-    monkeypatch.setattr(relaunched, "CompiledKernel", _Compiled)
-    monkeypatch.setattr(relaunched, "_ready", {})
-    monkeypatch.setattr(relaunched, "_looked_at", lambda: False)
+    monkeypatch.setattr(compiled_launches, "CompiledKernel", _Compiled)
+    monkeypatch.setattr(compiled_launches, "_ready", {})
+    monkeypatch.setattr(compiled_launches, "_looked_at", lambda: False)
     return _Kernel()
 
 
@@ -94,11 +94,11 @@ def test_what_is_kept_keeps_no_tensor_in_memory(kernel):
 def test_where_launches_are_observed_nothing_is_started_past_the_observer(kernel, monkeypatch):
     x, y = torch.zeros(8, 16), torch.zeros(8)
     launch("key", (x, y), lambda: _call(kernel, x, y))
-    monkeypatch.setattr(relaunched, "_looked_at", LOOKED_AT)
+    monkeypatch.setattr(compiled_launches, "_looked_at", LOOKED_AT)
 
     def observed(self, *arguments, **options): ...
 
-    monkeypatch.setattr(relaunched.JITFunction, "run", observed)
+    monkeypatch.setattr(compiled_launches.JITFunction, "run", observed)
     launch("key", (x, y), lambda: _call(kernel, x, y))
     assert kernel.searched == 2
     assert not kernel.compiled.started

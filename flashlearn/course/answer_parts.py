@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from flashlearn.running.edited import names_used
+from flashlearn.running.answer_source import names_used
 
 
 @dataclass(frozen=True)

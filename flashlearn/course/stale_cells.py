@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from flashlearn.course.cells import Part, parts_of
+from flashlearn.course.answer_parts import Part, parts_of
 
 
 def stale(answer: Callable[..., Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from flashlearn.running.advice.slip import (
+from flashlearn.running.advice.error_context import (
     Slip,
     dotted,
     dtype,

@@ -131,11 +131,11 @@ def _median_milliseconds(work: Callable[[], None]) -> float:
 
 STOCK = """
 import sys
-from flashlearn.course import measuring
+from flashlearn.course import grader_benchmarks
 from flashlearn.interpreter.route import uninstall
 uninstall()
-q, k, v = measuring._operands()
-print(measuring._median_milliseconds(lambda: measuring.flash_forward(q, k, v, 0.125)))
+q, k, v = grader_benchmarks._operands()
+print(grader_benchmarks._median_milliseconds(lambda: grader_benchmarks.flash_forward(q, k, v, 0.125)))
 """
 
 

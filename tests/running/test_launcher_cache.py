@@ -5,7 +5,7 @@ from types import FunctionType, SimpleNamespace
 import pytest
 import torch
 
-from flashlearn.running.same_again import SameAgain
+from flashlearn.running.launcher_cache import SameAgain
 
 CALLS: list[str] = []
 SESSION = SimpleNamespace(launches=[])

@@ -15,8 +15,8 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.array.ndim_array import NDimArray
 
-from flashlearn.judging.symbolic import spelling
-from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable, came_back, reject_foreign
+from flashlearn.judging.symbolic import formatting
+from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, came_back, reject_foreign
 
 ARRAYS = (MatrixBase, MatrixExpr, NDimArray)
 MAPPINGS = (Mapping, sp.Dict)
@@ -64,7 +64,7 @@ def read(expected: Any, got: Any) -> Form:
     if isinstance(got, sp.Lambda):
         names = ", ".join(str(v) for v in got.variables)
         advice = ": return its body, an expression of your function's arguments."
-        raise came_back(f"a Lambda of ({names})", f"{spelling.kind(expected)} is", advice, core=got.expr)
+        raise came_back(f"a Lambda of ({names})", f"{formatting.kind(expected)} is", advice, core=got.expr)
     if isinstance(expected, MAPPINGS):
         return _mapping(expected, got)
     if isinstance(expected, SEQUENCES):
@@ -82,7 +82,7 @@ def _lambda(expected: sp.Lambda, got: Any) -> Form:
         raise came_back(got, f"a function of ({names}) is", f": return sp.Lambda(({names}), …).", core=None)
     count, wanted = len(got.variables), len(expected.variables)
     if count != wanted:
-        text = f"your Lambda takes {spelling.count(count, 'argument')}; it should take {wanted}, ({names})."
+        text = f"your Lambda takes {formatting.count(count, 'argument')}; it should take {wanted}, ({names})."
         raise Unreadable(text, "wrong shape")
     return read(expected.expr, got(*expected.variables))
 
@@ -120,7 +120,7 @@ def _part(expected: Any, got: Any, where: str) -> Form:
 
 def _matrix(wanted: tuple[int, int], got: Any) -> MatrixBase | MatrixExpr:
     """An explicit matrix of the wanted shape."""
-    asked = f"{spelling.matrix(wanted)} is"
+    asked = f"{formatting.matrix(wanted)} is"
     if isinstance(got, NDimArray):
         if got.rank() > 2:
             advice = (
@@ -137,7 +137,7 @@ def _symbolic_matrix(wanted: tuple, got: Any) -> MatrixBase | MatrixExpr:
     """A matrix whose size may be symbolic."""
     if all(getattr(size, "is_Integer", False) for size in wanted):
         return _matrix((int(wanted[0]), int(wanted[1])), got)
-    return _fitting(got, wanted, f"{spelling.matrix(wanted)} is")
+    return _fitting(got, wanted, f"{formatting.matrix(wanted)} is")
 
 
 def _fitting(got: Any, wanted: tuple, asked: str) -> MatrixBase | MatrixExpr:
@@ -173,8 +173,10 @@ def _from_rows(items: list, wanted: tuple[int, int], asked: str) -> MatrixBase:
     if not any(nested):
         if 1 in wanted and len(items) == rows * columns:
             return sp.ImmutableMatrix(rows, columns, [_entry(x, f"entry {i}") for i, x in enumerate(items)])
-        advice = f": a list of {spelling.count(rows, 'row')}."
-        raise came_back(f"a flat list of {spelling.count(len(items), 'entry')}", asked, advice, "wrong shape")
+        advice = f": a list of {formatting.count(rows, 'row')}."
+        raise came_back(
+            f"a flat list of {formatting.count(len(items), 'entry')}", asked, advice, "wrong shape"
+        )
     lengths = sorted({len(item) for item in items})
     if len(lengths) > 1:
         found = f"a list with rows of {lengths[0]} and of {lengths[-1]} entries"
@@ -190,7 +192,7 @@ def _sequence(expected: Any, got: Any) -> Form:
     elif isinstance(got, MatrixBase) and scalars and 1 in got.shape:
         got = list(got)  # a vector given as a tuple may come back as a column or a row
     if not isinstance(got, SEQUENCES) or len(got) != len(expected):
-        raise came_back(got, f"a tuple of {spelling.count(len(expected), 'item')} is", rule="wrong shape")
+        raise came_back(got, f"a tuple of {formatting.count(len(expected), 'item')} is", rule="wrong shape")
     pairs = enumerate(zip(expected, got, strict=True))
     return Form(parts={i: _part(e, g, f"item {i}") for i, (e, g) in pairs})
 
@@ -198,12 +200,12 @@ def _sequence(expected: Any, got: Any) -> Form:
 def _mapping(expected: Mapping, got: Any) -> Form:
     keys = [str(key) for key in expected]
     if not isinstance(got, MAPPINGS):
-        raise came_back(got, f"a dictionary with the keys {spelling.listed(keys)} is", rule="wrong shape")
+        raise came_back(got, f"a dictionary with the keys {formatting.listed(keys)} is", rule="wrong shape")
     named = {str(key): value for key, value in got.items()}
     missing, surplus = [k for k in keys if k not in named], [k for k in named if k not in keys]
     if missing or surplus:
-        parts = [f"lacks {spelling.listed(missing)}"] if missing else []
-        parts += [f"holds {spelling.listed(surplus)}, which is not asked for"] if surplus else []
+        parts = [f"lacks {formatting.listed(missing)}"] if missing else []
+        parts += [f"holds {formatting.listed(surplus)}, which is not asked for"] if surplus else []
         raise Unreadable(f"your dictionary {' and '.join(parts)}.", "wrong shape")
     return Form(
         parts={k: _part(e, named[k], f"key {k}") for k, e in zip(keys, expected.values(), strict=True)}

@@ -1,4 +1,4 @@
-"""Problems that are over in microseconds: lessons 06 to 08's kernels, launched as `relaunched` does it.
+"""Problems that are over in microseconds: lessons 06 to 08's kernels, launched by `compiled_launches`.
 
 They need no tensor descriptors, which take Python longer than such a problem takes the GPU.
 """
@@ -10,11 +10,11 @@ import triton
 from torch import Tensor
 from triton.runtime.jit import JITFunction
 
+from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.delta import delta_preprocess_kernel
 from flashlearn.kernels.flash_backward_dkv import flash_dkv_causal_kernel, flash_dkv_kernel
 from flashlearn.kernels.flash_backward_dq import flash_dq_causal_kernel, flash_dq_kernel
 from flashlearn.kernels.flash_forward import flash_forward_causal_kernel, flash_forward_kernel
-from flashlearn.kernels.relaunched import Call, launch
 
 __all__ = ["is_short", "short_backward", "short_forward"]
 

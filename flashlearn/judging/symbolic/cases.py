@@ -10,10 +10,10 @@ import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.exercise import Case, Exercise
-from flashlearn.judging.returned import but_for_figures
-from flashlearn.judging.symbolic import spelling
-from flashlearn.judging.symbolic.foreign import SEQUENCES, Unreadable, came_back, reject_foreign
-from flashlearn.judging.symbolic.judging import Verdict, equal, judge
+from flashlearn.judging.return_values import but_for_figures
+from flashlearn.judging.symbolic import formatting
+from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, came_back, reject_foreign
+from flashlearn.judging.symbolic.verdict import Verdict, equal, judge
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.run_modes import PlainCall
@@ -106,7 +106,7 @@ def _unfit(exercise: Exercise, answer: Answer, given: Mapping[str, Any]) -> str:
     facts = answer.facts()
     if not facts.callable:
         return (
-            f"{spelling.short(facts.text, 40)} is no function: hand in the function itself, "
+            f"{formatting.short(facts.text, 40)} is no function: hand in the function itself, "
             f'check("{exercise.name}", {exercise.name}), without calling it.'
         )
     return answer.misfit(exercise.name, list(given))
@@ -149,7 +149,7 @@ def _like(verdict: Verdict) -> tuple:
 
 def _not_so_many(answer: Any, wanted: Mapping[str, Any]) -> str:
     """A sentence for an answer that does not come apart into the outputs."""
-    asked = f"{len(wanted)} values, {spelling.listed(list(wanted))}, are"
+    asked = f"{len(wanted)} values, {formatting.listed(list(wanted))}, are"
     try:
         reject_foreign(answer, tuple(wanted.values()))
     except Unreadable as error:

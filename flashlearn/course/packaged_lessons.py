@@ -16,8 +16,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flashlearn.course import neighbours
-from flashlearn.course.reading import SOURCE, CourseError, Lesson, read_hints, read_source
+from flashlearn.course import lesson_links
+from flashlearn.course.lesson_reader import SOURCE, CourseError, Lesson, read_hints, read_source
 
 if TYPE_CHECKING:
     from flashlearn.course.authoring.source import LessonSource
@@ -107,7 +107,7 @@ def _digest(source: Path) -> str:
     """Of a source, of the files that it includes, and of its place among the lessons."""
     text = source.read_bytes()
     included = sorted(set(_INCLUDED.findall(text.decode())))
-    parts = [text, neighbours.links(source).encode(), *((ROOT / file).read_bytes() for file in included)]
+    parts = [text, lesson_links.links(source).encode(), *((ROOT / file).read_bytes() for file in included)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

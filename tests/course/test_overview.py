@@ -3,8 +3,8 @@
 import pytest
 
 from flashlearn.course.files import Course
+from flashlearn.course.overview import Overview, survey
 from flashlearn.course.progress import Progress
-from flashlearn.course.standing import Overview, survey
 from flashlearn.outcome import Status
 from tests.course.synthetic_course import lesson, make_course
 

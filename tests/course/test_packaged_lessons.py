@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flashlearn.course import packaged
+from flashlearn.course import packaged_lessons
 from flashlearn.course.files import Course
-from flashlearn.course.reading import LEVELS, Lesson, read_notebook, read_source
+from flashlearn.course.lesson_reader import LEVELS, Lesson, read_notebook, read_source
 from flashlearn.lessons import all_exercises
 
 ROOT = Path(__file__).parents[2]
@@ -19,8 +19,8 @@ STEMS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 @pytest.fixture
 def two_lessons(tmp_path, monkeypatch) -> Course:
     """An empty folder, and a package with two of the lessons."""
-    sources = {stem: packaged.sources()[stem] for stem in ("00_tour", "02_softmax")}
-    monkeypatch.setattr(packaged, "sources", lambda: sources)
+    sources = {stem: packaged_lessons.sources()[stem] for stem in ("00_tour", "02_softmax")}
+    monkeypatch.setattr(packaged_lessons, "sources", lambda: sources)
     folder = tmp_path / "mine"
     folder.mkdir()
     return Course(folder)
@@ -32,13 +32,17 @@ def files(course: Course) -> set[str]:
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_learner_s_notebook_from_the_package_is_the_clone_s_to_the_byte(stem):
-    assert packaged.notebook(stem, solved=False) == (ROOT / "notebooks" / f"{stem}.ipynb").read_bytes()
+    assert (
+        packaged_lessons.notebook(stem, solved=False) == (ROOT / "notebooks" / f"{stem}.ipynb").read_bytes()
+    )
 
 
 def test_titles_and_exercises_off_the_sources_are_those_of_the_notebooks():
     of_notebooks = tuple(read_notebook(ROOT / "notebooks" / f"{stem}.ipynb") for stem in STEMS)
-    assert packaged.lessons() == of_notebooks
-    assert {name for lesson in packaged.lessons() for name in lesson.exercises} == set(all_exercises())
+    assert packaged_lessons.lessons() == of_notebooks
+    assert {name for lesson in packaged_lessons.lessons() for name in lesson.exercises} == set(
+        all_exercises()
+    )
 
 
 def test_an_exercise_is_read_off_its_marker_whatever_else_stands_there(tmp_path):
@@ -75,7 +79,7 @@ def test_an_exercise_s_level_is_read_off_the_heading_before_its_cell(tmp_path):
         assert lesson.level("one_1") == "stretch" and lesson.level("another") == ""
 
 
-@pytest.mark.parametrize("lesson", packaged.lessons(), ids=lambda lesson: lesson.stem)
+@pytest.mark.parametrize("lesson", packaged_lessons.lessons(), ids=lambda lesson: lesson.stem)
 def test_every_exercise_has_a_level_and_every_lesson_a_core(lesson):
     assert len(lesson.levels) == len(lesson.exercises)
     assert set(lesson.levels) <= set(LEVELS), dict(zip(lesson.exercises, lesson.levels, strict=True))
@@ -114,11 +118,13 @@ def test_a_reset_renews_lesson_and_solution_and_keeps_both_old_ones(two_lessons)
     for path in (two_lessons.work / "00_tour.ipynb", two_lessons.solutions / "00_tour.ipynb"):
         path.write_text(f"mine in {path.parent.name}")
     fresh, kept = two_lessons.reset(tour)
-    assert fresh.read_bytes() == packaged.notebook("00_tour", solved=False)
+    assert fresh.read_bytes() == packaged_lessons.notebook("00_tour", solved=False)
     assert kept.read_text() == "mine in work"
     (solved,) = (two_lessons.work / "old").glob("00_tour-solved.*.ipynb")
     assert solved.read_text() == "mine in solutions"
-    assert (two_lessons.solutions / "00_tour.ipynb").read_bytes() == packaged.notebook("00_tour", solved=True)
+    assert (two_lessons.solutions / "00_tour.ipynb").read_bytes() == packaged_lessons.notebook(
+        "00_tour", solved=True
+    )
 
 
 def test_a_copy_is_older_than_a_package_whose_lesson_changed(two_lessons):
@@ -137,16 +143,16 @@ def test_a_fingerprint_is_worked_out_once_until_the_source_or_what_it_includes_c
     source.parent.mkdir(parents=True)
     source.write_text("# %% [markdown]\n# # A tour\n\n# %%\n# INCLUDE: kernel.py:twice\n")
     kernel.write_text("def twice(x):\n    return 2 * x\n")
-    monkeypatch.setattr(packaged, "PACKAGE", tmp_path / "flashlearn")
-    monkeypatch.setattr(packaged, "ROOT", tmp_path)
+    monkeypatch.setattr(packaged_lessons, "PACKAGE", tmp_path / "flashlearn")
+    monkeypatch.setattr(packaged_lessons, "ROOT", tmp_path)
     made = []
-    make = packaged.notebook
-    monkeypatch.setattr(packaged, "notebook", lambda *a, **k: made.append(a) or make(*a, **k))
+    make = packaged_lessons.notebook
+    monkeypatch.setattr(packaged_lessons, "notebook", lambda *a, **k: made.append(a) or make(*a, **k))
     remembered = tmp_path / "remembered.json"
-    first = packaged.made_from("00_tour", remembered)
-    assert packaged.made_from("00_tour", remembered) == first and len(made) == 1
+    first = packaged_lessons.made_from("00_tour", remembered)
+    assert packaged_lessons.made_from("00_tour", remembered) == first and len(made) == 1
     kernel.write_text("def twice(x):\n    return x + x\n")
-    second = packaged.made_from("00_tour", remembered)
+    second = packaged_lessons.made_from("00_tour", remembered)
     assert second != first and len(made) == 2
     remembered.write_text('{"00_tour": 3}')
-    assert packaged.made_from("00_tour", remembered) == second and len(made) == 3
+    assert packaged_lessons.made_from("00_tour", remembered) == second and len(made) == 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flashlearn.course.reading import SOURCE, Lesson, read_source
+from flashlearn.course.lesson_reader import SOURCE, Lesson, read_source
 
 
 def links(source: Path) -> str:

@@ -22,6 +22,7 @@ ORDER = (
     "exercise",
     "quantity",
     "machine",
+    "processes",
     "interpreter",
     "compiler",
     "kernels",

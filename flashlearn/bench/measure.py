@@ -20,7 +20,7 @@ from flashlearn.bench.record import Cell, Held, Record
 from flashlearn.bench.validation import refused
 from flashlearn.machine import ceilings, device
 from flashlearn.machine.timers import ByTheClock, Stopwatch, contest, here, peak_memory
-from flashlearn.running.precompiling import Precompiling
+from flashlearn.running.precompiler import Precompiling
 
 COMPILING = 90.0
 """Seconds that compiling beforehand may take; what is not done then is compiled at its first call."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flashlearn.classroom.collect import Student
+from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.records import (
     Asked,

@@ -59,7 +59,7 @@ class Grading:
     any; the class is made with `gpus` then, too.
     """
 
-    grade: str = "flashlearn.classroom.grading:Room"
+    grade: str = "flashlearn.classroom.grading.session:Room"
     unsafe: bool = False
     gpus: int = 0
 

@@ -52,9 +52,9 @@ def grade_one(
     What an autograder runs. The exit code is 0, or 1 if the grader itself failed: then nothing is written.
     """
     from flashlearn.classroom.job import Grading
-    from flashlearn.classroom.one_student import graded
     from flashlearn.classroom.pages import feedback as page
     from flashlearn.classroom.release import read_handout
+    from flashlearn.classroom.single_student import graded
 
     asked = read_handout(handout, seed_file)
     result = graded(submission, asked, grading=Grading(unsafe=unsafe))
@@ -96,13 +96,13 @@ def export_autograder(
 
 
 def _record(place: Form, result: Result, asked: Handout) -> dict[str, Any]:
-    from flashlearn.classroom.exports import classroom50, results
+    from flashlearn.classroom.exports import classroom50, json_results
 
     facts = (result, asked.assignment, dict(asked.titles))
     if place is Form.gradescope:
-        return results.gradescope(*facts)
+        return json_results.gradescope(*facts)
     if place is Form.prairielearn:
-        return results.prairielearn(*facts)
+        return json_results.prairielearn(*facts)
     return classroom50.classroom50(*facts, said=os.environ, now=datetime.datetime.now(datetime.UTC))
 
 

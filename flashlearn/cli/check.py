@@ -163,16 +163,16 @@ def run_all(course: Course, targets: list[Target], timeout: int) -> list[Result]
 
 def run_apart(targets: list[Target]) -> list[Result]:
     """Grade each target as a stranger's submission. Raises CourseError where there are too few walls."""
-    from flashlearn.classroom import one_notebook
+    from flashlearn.classroom import single_notebook
 
     results = []
     for target in targets:
         try:
-            cells = one_notebook.cells(target.path)
-            of_lesson = target.lesson.exercises if target.lesson else one_notebook.asked(cells)
+            cells = single_notebook.cells(target.path)
+            of_lesson = target.lesson.exercises if target.lesson else single_notebook.asked(cells)
             asked = target.only or of_lesson
-            verdicts, problems = one_notebook.verdicts(str(target.path), cells, asked)
-        except one_notebook.Unreadable as error:
+            verdicts, problems = single_notebook.verdicts(str(target.path), cells, asked)
+        except single_notebook.Unreadable as error:
             results.append(Result(target.path, [], [str(error)], readable=False))
             continue
         if not asked:

@@ -26,10 +26,10 @@ from flashlearn.cli import autograders, console
 from flashlearn.course.files import Course, CourseError, reason
 
 if TYPE_CHECKING:
-    from flashlearn.classroom.cluster import Cluster
+    from flashlearn.classroom.class_run import Tally
     from flashlearn.classroom.job import Grading
-    from flashlearn.classroom.pool import Pool
-    from flashlearn.classroom.running import Tally
+    from flashlearn.classroom.workers.cluster import Cluster
+    from flashlearn.classroom.workers.pool import Pool
 
 app = typer.Typer(no_args_is_help=True, help="Hand lessons out to a class, and grade what comes back.")
 app.command("grade-one")(autograders.grade_one)
@@ -105,11 +105,11 @@ def grade(
 
     The exit code is 0, 1 if something could not be graded, and 130 after Ctrl-C.
     """
-    from flashlearn.classroom.collect import collect
+    from flashlearn.classroom.class_run import grade_all
+    from flashlearn.classroom.collecting.collect import collect
     from flashlearn.classroom.gradebook import Gradebook
     from flashlearn.classroom.job import Grading
     from flashlearn.classroom.release import read_handout
-    from flashlearn.classroom.running import grade_all
 
     if gpus and not unsafe:
         raise CourseError("`--gpus` takes `--unsafe`: a GPU's driver cannot be had behind walls.")
@@ -172,7 +172,7 @@ def export(
     csv is a table of everything. canvas and moodle fill in a table that you exported there. gradescope and
     prairielearn write a results.json for each student.
     """
-    from flashlearn.classroom.exports import results, tables
+    from flashlearn.classroom.exports import json_results, tables
     from flashlearn.classroom.gradebook import Gradebook
     from flashlearn.classroom.pages.feedback import file_names
 
@@ -193,7 +193,7 @@ def export(
             for name in filled.ungraded:
                 console.say(f"{name} is not graded whole, and was left out.")
         else:
-            record = results.gradescope if place is Place.gradescope else results.prairielearn
+            record = json_results.gradescope if place is Place.gradescope else json_results.prairielearn
             for result, stem in file_names(book.results()):
                 if result.complete:
                     found = record(result, assignment, titles)
@@ -259,8 +259,8 @@ def write(path: Path, text: str) -> None:
 
 
 def _grader(grading: Grading, workers: int, scheduler: str) -> Cluster | Pool:
-    from flashlearn.classroom.cluster import Cluster
-    from flashlearn.classroom.pool import Pool
+    from flashlearn.classroom.workers.cluster import Cluster
+    from flashlearn.classroom.workers.pool import Pool
 
     return Cluster(scheduler, grading) if scheduler else Pool(grading, workers)
 

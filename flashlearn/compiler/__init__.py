@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flashlearn.compiler import children, explain, heavy_tiles, packing
+from flashlearn.compiler.compile_queue import Turns
 from flashlearn.compiler.sources import GLUON_ONLY
-from flashlearn.compiler.turns import Turns
 from flashlearn.interpreter.observation import Launch
 from flashlearn.machine import device
 

@@ -31,11 +31,11 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction, get_jit_fn_file_line
 
 from flashlearn.compiler import constructs, explain
-from flashlearn.compiler.forked import Forked, Send
 from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.language import put_back
 from flashlearn.interpreter.specialization import TARGET, Specialization, backend
 from flashlearn.outcome import Place
+from flashlearn.processes.forked import Forked, Send
 
 SECONDS = 5
 """So much of a processor the front end may take for all launches of a check."""

@@ -5,7 +5,7 @@
     >>> evidence.outputs[0].value                       # a tensor; evidence.raised, if it did not come so far
 
 Whoever wants to know something of a learner's function asks an `Answer`. `Here` runs it in this process,
-flashlearn.running.apart in a child process; what comes back is the same plain data.
+flashlearn.running.remote_answer in a child process; what comes back is the same plain data.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
 from flashlearn.running import answer_source, compiled_run, dry_run, observed_run, timing
 from flashlearn.running.answer_source import Section, joined, sections
-from flashlearn.running.compiling_ahead import CompilingAhead
+from flashlearn.running.background_compiler import CompilingAhead
 from flashlearn.running.copies import copies
 from flashlearn.running.crashes import after, by_the_user, raised
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
-from flashlearn.running.forks import no_forks
+from flashlearn.running.fork_guard import no_forks
 from flashlearn.running.launcher_cache import SameAgain
 from flashlearn.running.launches import RunCache, front_end_refusals
 from flashlearn.running.plain_data import as_tuple, plain

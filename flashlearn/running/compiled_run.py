@@ -21,9 +21,9 @@ from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.guard_zones import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
 from flashlearn.running.plain_data import as_tuple, plain
-from flashlearn.running.precompiling import Precompiling
+from flashlearn.running.precompiler import Precompiling
 from flashlearn.running.run_modes import Compiled
-from flashlearn.running.trials import RUNNING, STARTING, Trials
+from flashlearn.running.trial_launches import RUNNING, STARTING, Trials
 
 if TYPE_CHECKING:
     from flashlearn.running.launches import RunCache

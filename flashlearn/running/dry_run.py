@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from flashlearn.compiler.forked import Forked
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.machine import device
+from flashlearn.processes.forked import Forked
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.guard_zones import ZeroedWatch
 from flashlearn.running.launches import RunCache, plain_launch

@@ -26,7 +26,7 @@ from flashlearn.running import provenance
 from flashlearn.running.copies import changed, copies, storage_of, storages
 from flashlearn.running.crashes import by_the_user, raised
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
-from flashlearn.running.forks import no_forks
+from flashlearn.running.fork_guard import no_forks
 from flashlearn.running.launches import RunCache, plain_launch
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import Edited, Int32OverflowProbe, Observed, Traced

@@ -9,8 +9,8 @@ from flashlearn.interpreter.observers import access_recorder, assigned_values, n
 from flashlearn.machine.device import GPU
 from flashlearn.machine.timers import Measured
 from flashlearn.outcome import Caution, Place, Status
+from flashlearn.processes.encoding import register
 from flashlearn.running import answer, answer_source, evidence, run_modes
-from flashlearn.running.encoding import register
 
 register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View),

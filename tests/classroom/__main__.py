@@ -25,13 +25,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from flashlearn.classroom.collect import collect
+from flashlearn.classroom.class_run import grade_all
+from flashlearn.classroom.collecting.collect import collect
 from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.job import Grading
-from flashlearn.classroom.pool import Pool, cores
 from flashlearn.classroom.release import read_handout, release
-from flashlearn.classroom.running import grade_all
+from flashlearn.classroom.workers.pool import Pool, cores
 from flashlearn.course.files import Course
 from flashlearn.course.packaged_lessons import ROOT
 from tests.classroom.disturbing import Disturb, killing_the_parent, killing_workers, undisturbed

@@ -23,8 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def room() -> Iterator:
     """A room behind all walls that this machine has; skipped, with the reason, where there are too few."""
-    from flashlearn.classroom.grading import Room
-    from flashlearn.classroom.sandbox.keeping import Keeper
+    from flashlearn.classroom.grading.session import Room
+    from flashlearn.classroom.sandbox.client import Keeper
 
     if why := layers.standing().lacking():
         pytest.skip(why)

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from flashlearn.classroom.collecting.cell_names import names_of
 from flashlearn.classroom.handout import Given, Handout, Notebook
-from flashlearn.classroom.names import names_of
 from tests.classroom.attacks.submissions import HARMFUL, LYING
 from tests.classroom.small_class import notebook
 from tests.corpus import PREAMBLE, Entry, right_entries, section_of, wrong_entries

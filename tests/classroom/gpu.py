@@ -15,10 +15,10 @@ import threading
 import time
 from pathlib import Path
 
+from flashlearn.classroom.grading.gpu_timing import CHILD
 from flashlearn.classroom.job import Grading, Job
-from flashlearn.classroom.pool import Pool
 from flashlearn.classroom.records import Asked, Assignment, Source, Submission, SubmissionGrade
-from flashlearn.classroom.timed_apart import CHILD
+from flashlearn.classroom.workers.pool import Pool
 from tests.classroom.answers import IMPORTS, ROW_SUM
 
 ASSIGNMENT = Assignment("times", (Asked("row_sum", "00", 2),), "0", b"theirs", "key")

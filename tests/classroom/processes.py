@@ -17,7 +17,7 @@ def workers(number: int) -> list[int]:
         fork
         for house in _children(number)
         for fork in _children(house)
-        if "flashlearn.classroom.house" in command(fork) == command(house)
+        if "flashlearn.classroom.workers.server" in command(fork) == command(house)
     ]
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from flashlearn.classroom.collect import Student
-from flashlearn.classroom.exports import results, tables
+from flashlearn.classroom.collecting.collect import Student
+from flashlearn.classroom.exports import json_results, tables
 from flashlearn.classroom.exports.classroom50 import classroom50, whole_points
 from flashlearn.classroom.gradebook import Part, Result, half_up
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
@@ -52,7 +52,7 @@ NOON = datetime.datetime(2026, 9, 1, 12, tzinfo=datetime.UTC)
 def record(place: str, of: Result) -> dict:
     if place == "classroom50":
         return classroom50(of, ASSIGNMENT, TITLES, RUNNER, NOON)
-    return getattr(results, place)(of, ASSIGNMENT, TITLES)
+    return getattr(json_results, place)(of, ASSIGNMENT, TITLES)
 
 
 PLACES = ("gradescope", "prairielearn", "classroom50")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from flashlearn.classroom.collect import Student
+from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.gradebook import Part, Result
 from flashlearn.classroom.pages import feedback
-from flashlearn.classroom.pages.prose import fenced, in_html, in_markdown
+from flashlearn.classroom.pages.formatting import fenced, in_html, in_markdown
 from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) `</code><img src=x onerror=y>` *"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flashlearn.classroom.collect import collect, submissions
+from flashlearn.classroom.collecting.collect import collect, submissions
 from flashlearn.classroom.release import release
 from flashlearn.course.files import Course
 from flashlearn.course.packaged_lessons import ROOT

@@ -8,7 +8,7 @@ from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.pages.report import render, summary
 from flashlearn.classroom.similarity import alike
 from tests.classroom.small_class import hand_in
-from tests.classroom.test_running import run
+from tests.classroom.test_class_run import run
 
 BAD = "<script>alert(1)</script>"
 

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from flashlearn.classroom import pool
 from flashlearn.classroom.handout import read_cells
 from flashlearn.classroom.job import Grading
+from flashlearn.classroom.workers import pool
 from flashlearn.cli import app
 from flashlearn.course.packaged_lessons import ROOT
 from tests.classroom.small_class import notebook
-from tests.classroom.test_running import Inline
+from tests.classroom.test_class_run import Inline
 
 
 class InlinePool(Inline):

@@ -16,7 +16,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from flashlearn import compiler
-from flashlearn.compiler import children, compile_launch, explain, packing, start, turns
+from flashlearn.compiler import children, compile_launch, compile_queue, explain, packing, start
 from flashlearn.interpreter.observation import Launch
 
 NOTHING = tl.constexpr(-float("inf"))
@@ -456,7 +456,7 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
     monkeypatch.setattr(children, "ask", held_back)
     kernels = [softmax(num_warps=1 << n) for n in range(5)]
     waiting = [start([one]) for one in kernels[:4]]
-    for _ in range(turns.AT_A_TIME):
+    for _ in range(compile_queue.AT_A_TIME):
         entered.acquire()
     assert compile_launch(kernels[4])[0].error.startswith("nothing came"), "and it did not wait"
     assert not any(future.done() for future in waiting)
@@ -465,7 +465,7 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
 
 
 def test_in_the_background_the_newest_card_comes_first():
-    taking, order = turns.Turns(at_a_time=1), []
+    taking, order = compile_queue.Turns(at_a_time=1), []
 
     def work(number):
         with taking.in_background(number):

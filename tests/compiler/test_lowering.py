@@ -11,9 +11,9 @@ import torch
 from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler import lowering
-from flashlearn.compiler.forked import Forked
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.specialization import specialize
+from flashlearn.processes.forked import Forked
 from tests.compiler import python_kernels
 
 TAKEN = ""

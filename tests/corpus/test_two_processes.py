@@ -13,7 +13,7 @@ from flashlearn.checking import grade
 from flashlearn.course import answers
 from flashlearn.lessons import find
 from flashlearn.report import Report
-from flashlearn.running.apart import Apart, Loader, Nursery
+from flashlearn.running.remote_answer import Apart, Loader, Nursery
 from tests.corpus import right_entries, wrong_entries
 
 ROOT = Path(__file__).parents[2]

@@ -19,12 +19,12 @@ import triton.language as tl
 import flashlearn
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
+from flashlearn.processes.encoding import decode, encode
 from flashlearn.running.answer import Here, answering
-from flashlearn.running.apart import Apart, ChildError, Loader, Nursery
 from flashlearn.running.compiled_run import recording_launches
-from flashlearn.running.encoding import decode, encode
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.launches import RunCache, plain_launch
+from flashlearn.running.remote_answer import Apart, ChildError, Loader, Nursery
 from flashlearn.running.run_modes import FrontEndCheck, Observed, PlainCall, Traced
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from flashlearn.classroom.exports.results import as_text
+from flashlearn.classroom.exports.json_results import as_text
 from flashlearn.classroom.gradebook import Result
 from flashlearn.classroom.pages.feedback import of
 from flashlearn.classroom.records import Assignment, ExerciseGrade

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from flashlearn.classroom.gradebook import Result
 from flashlearn.classroom.pages.feedback import as_fragment, of
-from flashlearn.classroom.pages.prose import WORDS, number, visible
+from flashlearn.classroom.pages.formatting import WORDS, number, visible
 from flashlearn.classroom.records import Assignment
 from flashlearn.course.files import CourseError
 

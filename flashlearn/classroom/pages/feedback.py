@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.classroom.gradebook import Gradebook, Result
-from flashlearn.classroom.pages.prose import (
+from flashlearn.classroom.pages.formatting import (
     MARKS,
     WORDS,
     count,

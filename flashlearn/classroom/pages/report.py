@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from flashlearn.classroom.gradebook import Gradebook, Result
-from flashlearn.classroom.pages.prose import template
+from flashlearn.classroom.pages.formatting import template
 from flashlearn.classroom.records import Asked, ExerciseGrade
 from flashlearn.classroom.similarity import Pair, alike
 

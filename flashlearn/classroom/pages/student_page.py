@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.classroom.handout import Handout
-from flashlearn.classroom.pages.prose import count, in_markdown
+from flashlearn.classroom.pages.formatting import count, in_markdown
 from flashlearn.classroom.records import Asked
 
 RULES = {

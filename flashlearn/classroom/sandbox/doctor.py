@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.classroom.sandbox import cgroups, landlock, layers, namespaces, seccomp
-from flashlearn.classroom.sandbox.confined import Confined
+from flashlearn.classroom.sandbox.answer import Confined
+from flashlearn.classroom.sandbox.child import Piece
+from flashlearn.classroom.sandbox.client import Keeper
 from flashlearn.classroom.sandbox.confinement import Limits
-from flashlearn.classroom.sandbox.inside import Piece
-from flashlearn.classroom.sandbox.keeping import Keeper
-from flashlearn.classroom.sandbox.view import PACKAGE, readable
-from flashlearn.running.apart import ChildError
+from flashlearn.classroom.sandbox.readable_paths import PACKAGE, readable
+from flashlearn.running.remote_answer import ChildError
 
 ABSENT = "not on this machine"
 GROUPS = "cgroups"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.classroom.sandbox import landlock, namespaces, seccomp
-from flashlearn.classroom.sandbox.view import SYSTEM
+from flashlearn.classroom.sandbox.readable_paths import SYSTEM
 
 BUBBLEWRAP, NAMESPACES, LANDLOCK, SECCOMP, LIMITS = (
     "bubblewrap",

@@ -13,7 +13,7 @@ from torch import Tensor
 from flashlearn.exercise import Case, Inputs
 from flashlearn.lessons.lesson_03_attention_backward import given
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
-from flashlearn.running import encoding
+from flashlearn.processes import encoding
 
 AGAIN = "You walk over the tiles a second time. Here each of them comes once."
 

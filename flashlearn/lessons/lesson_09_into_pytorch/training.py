@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from flashlearn.machine import device
 from flashlearn.machine.threads import one_thread
-from flashlearn.running import encoding
+from flashlearn.processes import encoding
 
 __all__ = [
     "LARGE", "SIZE", "SMALL", "Size", "Transformer", "batches", "characters", "initial", "one_thread",

@@ -22,7 +22,7 @@ from torch import Tensor
 from flashlearn.interpreter.errors import LaunchError
 from flashlearn.interpreter.route import apart
 from flashlearn.lessons.shared import reference
-from flashlearn.running import encoding
+from flashlearn.processes import encoding
 
 _verdicts: dict[int, bool] = {}
 

@@ -133,12 +133,12 @@ LYING = (
             "{'exercise': 'row_sum', 'passed': True, 'status': 'PASS', 'points': 2}).encode())\n"
             "    return torch.zeros(len(x), dtype=x.dtype)"),
     _attack("a well-formed pass is written to every socket",
-            SOCKETS + "from flashlearn.running.encoding import encode\n"
+            SOCKETS + "from flashlearn.processes.encoding import encode\n"
             "from flashlearn.running.evidence import Evidence, Raised\nfrom flashlearn.outcome import Status\n"
             "def row_sum(x):\n    said = encode(('done', Evidence(raised=Raised('', '', Status.PASS, ''))))\n"
             "    for fd in sockets():\n        os.write(fd, said * 40)\n    return x"),
     _attack("grades are written to every socket",
-            SOCKETS + "from flashlearn.running.encoding import encode\n"
+            SOCKETS + "from flashlearn.processes.encoding import encode\n"
             "for fd in sockets():\n    os.write(fd, encode(('grade', 2)) + encode(('notes', ['<b>'])))", ZEROS),
     _attack("a message that never ends is begun",
             SOCKETS + "for fd in sockets():\n    os.write(fd, struct.pack('<4sQI', b'FLe1', 1 << 30, 10))", ZEROS),

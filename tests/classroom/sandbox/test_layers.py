@@ -7,7 +7,7 @@ import os
 import pytest
 
 from flashlearn.classroom.sandbox import doctor, layers
-from flashlearn.classroom.sandbox.keeping import Keeper, NotConfined
+from flashlearn.classroom.sandbox.client import Keeper, NotConfined
 
 STANDING = layers.standing()
 ATTEMPTS = [

@@ -1,0 +1,1 @@
+"""From notebooks that were handed in to submissions: whose files are whose, and what of them is an answer."""

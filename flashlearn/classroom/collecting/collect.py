@@ -1,0 +1,240 @@
+"""Collecting: whose files are whose, in the folder shapes that people really have.
+
+    >>> collected = collect(Path("submissions"), handout)
+    >>> [work.student.name for work in collected.students]
+    ['Ann Lee', ...]
+
+Known are a folder for each student, what Moodle, Canvas and Gradescope export, nbgrader's
+`submitted/<student>/<assignment>/`, and a zip of any of these. Nothing is run here.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from flashlearn.classroom.collecting import structure
+from flashlearn.classroom.collecting.file_tree import Entry, archive, open_tree
+from flashlearn.classroom.handout import Handout, Notebook
+from flashlearn.classroom.records import Submission
+from flashlearn.course.files import CourseError
+
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?")
+CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
+AGAIN = re.compile(r"[-( ](\d+)\)?\.ipynb$")
+PLAIN = "a folder for each student"
+GRADESCOPE = "submission_metadata.yml"
+WRAPPERS = {"submissions", "submission", "submitted", "handed-in", "collected"}
+
+
+@dataclass(frozen=True)
+class Student:
+    """Who handed in: the name that the folder or the file gives, and the numbers that places give them."""
+
+    name: str
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Work:
+    """All files of one student."""
+
+    student: Student
+    entries: tuple[Entry, ...]
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The shape that was found, everybody's work, and sentences on what was left out."""
+
+    shape: str
+    students: tuple[Work, ...]
+    refused: tuple[str, ...] = ()
+
+
+def collect(path: Path) -> Collected:
+    """Everybody's files in a folder or a zip. Raises CourseError if there are none."""
+    tree = open_tree(path)
+    refused = list(tree.refused)
+    entries = _without_wrapper(tree.entries)
+    shape, owned = _shape(entries, refused)
+    works = [Work(student, tuple(files)) for student, files in owned]
+    if shape == PLAIN and works and entries == tree.entries:
+        works = sorted(
+            [*works, *(Work(Student(name), ()) for name in tree.empty)], key=lambda w: w.student.name
+        )
+    if not works:
+        raise CourseError(
+            f"No student's work was found in {path}. It should have a folder for each student, or be what "
+            "Moodle, Canvas, Gradescope or nbgrader export."
+        )
+    return Collected(shape, tuple(_told_apart(works)), tuple(refused))
+
+
+def submissions(work: Work, handout: Handout) -> Iterator[tuple[str, Submission]]:
+    """For each lesson that was handed out, the student's submission of it, after the check of structure."""
+    found: dict[str, list[tuple[Entry, bytes]]] = defaultdict(list)
+    notes: list[str] = list(work.refused)
+    unread: list[str] = []
+    notebooks = {notebook.lesson: notebook for notebook in handout.notebooks}
+    for entry, read in _notebooks(work, notes):
+        try:
+            content = read()
+        except ValueError as error:
+            unread.append(str(error))
+            continue
+        notebook = structure.belongs_to(content, entry.path, handout.notebooks)
+        if notebook is not None:
+            found[notebook.lesson].append((entry, content))
+        else:
+            notes.append(
+                f"{entry.parts[-1]} is none of the notebooks that were handed out, and was left out."
+            )
+    for lesson, asked in handout.parts().items():
+        yield lesson, _one(work, found[lesson], notebooks[lesson], asked, notes, unread)
+
+
+def _one(
+    work: Work,
+    files: list[tuple[Entry, bytes]],
+    given: Notebook,
+    asked: Any,
+    notes: list[str],
+    unread: list[str],
+) -> Submission:
+    name = work.student.name
+    if not files:
+        why = unread[0] if unread else f"{given.file} was not handed in."
+        return structure.broken(name, why, (), notes)
+    entry, content = max(files, key=lambda one: (_again(one[0].path), one[0].path))
+    said = list(notes)
+    if len(files) > 1:
+        said.append(f"There are {len(files)} copies of {given.file}: {entry.parts[-1]} was graded.")
+    return structure.examine(name, entry.path, content, given, asked, said)
+
+
+def _again(path: str) -> int:
+    """Which try a file's name says it is: "02_softmax-1.ipynb" comes after "02_softmax.ipynb"."""
+    found = AGAIN.search(path)
+    return int(found[1]) if found else 0
+
+
+def _notebooks(work: Work, notes: list[str]) -> Iterator[tuple[Entry, Any]]:
+    """A student's notebooks, also those in a zip of theirs."""
+    for entry in work.entries:
+        if entry.path.endswith(".ipynb"):
+            yield entry, entry.read
+        elif entry.path.endswith(".zip"):
+            try:
+                inside = archive(entry.read())
+            except (ValueError, zipfile.BadZipFile, OSError):
+                notes.append(f"{entry.parts[-1]} cannot be unpacked.")
+                continue
+            notes.extend(inside.refused[:3])
+            for member in inside.entries:
+                if member.path.endswith(".ipynb"):
+                    yield replace(member, path=f"{entry.path}/{member.path}"), member.read
+
+
+def _shape(entries: tuple[Entry, ...], refused: list[str]) -> tuple[str, list[tuple[Student, list[Entry]]]]:
+    """The name of the shape, and the files of each student."""
+    if meta := next((e for e in entries if e.parts[-1] == GRADESCOPE), None):
+        return "Gradescope", _gradescope(entries, meta)
+    nbgrader = [e for e in entries if "submitted" in e.parts[:-3]]
+    if nbgrader:
+        return "nbgrader", _grouped((Student(e.parts[e.parts.index("submitted") + 1]), e) for e in nbgrader)
+    if any(MOODLE.fullmatch(e.parts[0]) for e in entries if len(e.parts) > 1):
+        return "Moodle", _grouped(_moodle(e) for e in entries if len(e.parts) > 1)
+    flat = [e for e in entries if len(e.parts) == 1]
+    if flat and len(flat) == len(entries) and any(CANVAS.fullmatch(e.path) for e in flat):
+        return "Canvas", _grouped(found for e in flat if (found := _canvas(e, refused)))
+    outside = [e for e in flat if e.path.endswith((".ipynb", ".zip"))]
+    refused.extend(f"{e.path} lies in no student's folder, and was left out." for e in outside)
+    return PLAIN, _grouped((Student(e.parts[0]), e) for e in entries if len(e.parts) > 1)
+
+
+def _moodle(entry: Entry) -> tuple[Student, Entry]:
+    found = MOODLE.fullmatch(entry.parts[0])
+    return (Student(found["name"], {"moodle": found["id"]}) if found else Student(entry.parts[0])), entry
+
+
+def _canvas(entry: Entry, refused: list[str]) -> tuple[Student, Entry] | None:
+    found = CANVAS.fullmatch(entry.path)
+    if found is None:
+        refused.append(f"{entry.path} has no name of the form that Canvas gives, and was left out.")
+        return None
+    return Student(found["name"], {"canvas": found["id"]}), entry
+
+
+def _gradescope(entries: tuple[Entry, ...], meta: Entry) -> list[tuple[Student, list[Entry]]]:
+    """Folders by the names of their submitters, which the metadata has."""
+    try:
+        import yaml
+    except ImportError:
+        raise CourseError(
+            "Reading Gradescope's metadata takes PyYAML: `pip install 'flashlearn[classroom]'`."
+        ) from None
+    try:
+        known = yaml.safe_load(meta.read())
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise CourseError(f"{meta.path} is damaged: export the submissions again.") from None
+    known = known if isinstance(known, dict) else {}
+    below = len(meta.parts) - 1
+    owned = []
+    for entry in entries:
+        if entry is not meta and len(entry.parts) > below:
+            folder = entry.parts[below]
+            owned.extend((student, entry) for student in _submitters(known.get(folder), folder))
+    return _grouped(owned)
+
+
+def _submitters(record: Any, folder: str) -> list[Student]:
+    """The students of a submission: a group's work counts for each of them."""
+    people = record.get(":submitters") if isinstance(record, dict) else None
+    found = []
+    for one in people if isinstance(people, list) else []:
+        if isinstance(one, dict) and one.get(":name"):
+            ids = {"gradescope": one.get(":sid"), "email": one.get(":email")}
+            found.append(Student(str(one[":name"]), {k: str(v) for k, v in ids.items() if v}))
+    return found or [Student(folder)]
+
+
+def _grouped(owned: Any) -> list[tuple[Student, list[Entry]]]:
+    found: dict[tuple, tuple[Student, list[Entry]]] = {}
+    for student, entry in owned:
+        key = (student.name, *sorted(student.ids.items()))
+        found.setdefault(key, (student, []))[1].append(entry)
+    return list(found.values())
+
+
+def _without_wrapper(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The same files without a folder that holds all students' folders."""
+    tops = {e.parts[0] for e in entries}
+    if len(tops) != 1 or any(len(e.parts) == 1 for e in entries):
+        return entries
+    (top,) = tops
+    below = {e.parts[1] for e in entries if len(e.parts) > 2}
+    files = [e.parts[1] for e in entries if len(e.parts) == 2]
+    known = any(MOODLE.fullmatch(name) for name in below) or any(CANVAS.fullmatch(name) for name in files)
+    if top == "submitted" or not (known or GRADESCOPE in files or top.lower() in WRAPPERS or len(below) > 1):
+        return entries
+    return tuple(replace(e, path=e.path.partition("/")[2]) for e in entries)
+
+
+def _told_apart(works: list[Work]) -> Iterator[Work]:
+    """Names that two students have get their number, or a count."""
+    twice = {name for name, count in Counter(w.student.name for w in works).items() if count > 1}
+    seen: Counter[str] = Counter()
+    for work in works:
+        student = work.student
+        if student.name in twice:
+            seen[student.name] += 1
+            mark = next(iter(student.ids.values()), seen[student.name])
+            student = replace(student, name=f"{student.name} ({mark})")
+        yield replace(work, student=student)

@@ -1,0 +1,181 @@
+"""The check of structure: what of a notebook is an answer, what is missing, what can be mended. Runs nothing.
+
+    >>> submission = examine("Ann Lee", "ann/02_softmax.ipynb", content, notebook, assignment)
+    >>> submission.notes
+    ('row_sum is answered in 2 cells. The last one was graded.',)
+
+Exercise cells are found by their ids; where an editor has exchanged these, by the function that they define.
+Check cells are left out. Of the lesson's own cells, those that nobody changed are run only where an answer
+needs a name of theirs; what students wrote themselves is always run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+
+from flashlearn.classroom.collecting.cell_names import names_of, plain_functions
+from flashlearn.classroom.handout import Given, Notebook, read_cells
+from flashlearn.classroom.records import Assignment, Source, Submission
+
+_CALLS = re.compile(r"^\s*(?:\w+\s*=\s*)?flashlearn\.(?:check|hint|solution|status|recall|reset)\(.*\)\s*$")
+_STUB = "TODO {name}:"
+
+
+def examine(
+    student: str, file: str, content: bytes, given: Notebook, asked: Assignment, notes: Sequence[str] = ()
+) -> Submission:
+    """One notebook as a submission to its part of the assignment. Raises nothing for what it holds."""
+    try:
+        cells = [Given(*cell) for cell in read_cells(content).code]
+    except ValueError as error:
+        return broken(student, str(error), (file,), notes)
+    said = list(notes)
+    answers = {one.name: _answer(one.name, cells, given, said) for one in asked.exercises}
+    if all(at is None for at in answers.values()):
+        return broken(
+            student, f"No cell of {given.file} that answers an exercise was found in it.", (file,), notes
+        )
+    _order(answers, said)
+    sources = _sources(cells, given, answers, said)
+    return Submission(student, (file,), sources, _key(sources), tuple(said))
+
+
+def broken(student: str, why: str, files: Sequence[str] = (), notes: Sequence[str] = ()) -> Submission:
+    """A submission of which nothing can be graded."""
+    return Submission(student, tuple(files), (), _key((), why), tuple(notes), why)
+
+
+def belongs_to(content: bytes, file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
+    """Which of the handed-out notebooks a file is: by its metadata, by its exercises, or by its name."""
+    try:
+        read = read_cells(content)
+    except ValueError:
+        return _by_name(file, notebooks)
+    for notebook in notebooks:
+        if read.lesson == notebook.stem:
+            return notebook
+    here = {mark for _, _, mark in read.code} | {
+        f for _, text, _ in read.code for f in names_of(text).functions
+    }
+    counts = {i: len(here & {cell.exercise for cell in n.cells} - {""}) for i, n in enumerate(notebooks)}
+    best = max(counts, key=counts.__getitem__, default=None)
+    return notebooks[best] if best is not None and counts[best] else _by_name(file, notebooks)
+
+
+def _by_name(file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
+    return next((notebook for notebook in notebooks if notebook.stem in file.rpartition("/")[2]), None)
+
+
+def _answer(name: str, cells: list[Given], given: Notebook, said: list[str]) -> int | None:
+    """The index of the cell that answers an exercise; `said` gets what is odd about it."""
+    marked = [i for i, cell in enumerate(cells) if cell.exercise == name]
+    defining = [i for i, cell in enumerate(cells) if _defines(cell, name)]
+    if not defining:
+        return _renamed(name, marked, cells, said)
+    stub = next((cell.text for cell in given.cells if cell.exercise == name), "")
+    begun = [i for i in defining if not _is_stub(cells[i].text, name, stub)] or defining
+    at = begun[-1]
+    if len(begun) > 1:
+        said.append(f"{name} is answered in {len(begun)} cells. The last one was graded.")
+    elif len(defining) > 1 and at != defining[-1]:
+        said.append(f"{name} has a second cell with nothing but the stub, which was left out.")
+    if marked and at not in marked:
+        said.append(f"Your answer to {name} is not in its own cell. It was found by the function's name.")
+    elif not marked:
+        said.append(f"The cell of {name} has lost its mark. It was found by the function's name.")
+    for i in defining[defining.index(at) + 1 :]:  # stubs behind the answer would take its place
+        cells[i] = cells[i]._replace(text="")
+    return at
+
+
+def _defines(cell: Given, name: str) -> bool:
+    """Whether a cell has a function of the exercise's name; its own cell may give it to one."""
+    names = names_of(cell.text)
+    return name in (names.bound if cell.exercise == name else names.functions)
+
+
+def _renamed(name: str, marked: list[int], cells: list[Given], said: list[str]) -> int | None:
+    """The exercise's own cell, if it has one plain function under another name."""
+    for i in reversed(marked):
+        plain = plain_functions(cells[i].text)
+        if len(plain) == 1:
+            said.append(
+                f"The function of {name} is called {plain[0]} in your notebook. It was taken as {name}."
+            )
+            cells[i] = cells[i]._replace(text=f"{cells[i].text.rstrip()}\n\n\n{name} = {plain[0]}")
+            return i
+    if marked:
+        said.append(f"The cell of {name} defines no function of that name, so there is nothing to grade.")
+    else:
+        said.append(f"No cell answers {name}: it was deleted, or its function was renamed.")
+    return None
+
+
+def _order(answers: dict[str, int | None], said: list[str]) -> None:
+    places = [at for at in answers.values() if at is not None]
+    if places != sorted(places):
+        said.append(
+            "The exercises stand in another order than they were handed out in. They were run in yours."
+        )
+
+
+def _sources(
+    cells: list[Given], given: Notebook, answers: dict[str, int | None], said: list[str]
+) -> tuple[Source, ...]:
+    """What is to be run, in order: the imports, the lesson's cells that are needed, all of the student's."""
+    answered = {at: name for name, at in answers.items() if at is not None}
+    known = {cell.text.strip() for cell in given.cells if not cell.exercise}
+    setup, lost = given.cells[0], given.cells[1:]
+    rest = [
+        (i, cell)
+        for i, cell in enumerate(cells)
+        if cell.text.strip() and not _only_checks(cell.text) and cell.text.strip() != setup.text.strip()
+    ]
+    own = {i for i, cell in rest if i in answered or cell.text.strip() not in known}
+    here = {cell.text.strip() for _, cell in rest}
+    deleted = [c for c in lost if not c.exercise and c.text.strip() not in here and not _only_checks(c.text)]
+    texts = [cell.text for i, cell in rest if i in own]
+    wanted = _wanted(texts, [cell.text for i, cell in rest if i not in own])
+    written = frozenset().union(*(names_of(text).bound for text in texts))
+    brought = _wanted(texts, [cell.text for cell in deleted], written | _bound(wanted))
+    if not any(cell.text.strip() == setup.text.strip() for cell in cells):
+        said.append(
+            "The first cell, with the imports, is missing or changed. The lesson's own was run before yours."
+        )
+    front = [Source(setup.text), *(Source(c.text) for c in deleted if c.text in brought)]
+    kept = [Source(c.text, answered.get(i, "")) for i, c in rest if i in own or c.text in wanted]
+    return tuple(front + kept)
+
+
+def _wanted(texts: list[str], offered: list[str], there: frozenset[str] = frozenset()) -> set[str]:
+    """Of the lesson's own cells, those that bind a name which `texts`, or such a cell, needs."""
+    needed = frozenset().union(*(names_of(text).needed for text in texts)) - there
+    found: set[str] = set()
+    while True:
+        fresh = {text for text in offered if text not in found and names_of(text).bound & needed}
+        if not fresh:
+            return found
+        found |= fresh
+        needed |= frozenset().union(*(names_of(text).needed for text in fresh)) - there
+
+
+def _bound(texts: set[str]) -> frozenset[str]:
+    return frozenset().union(*(names_of(text).bound for text in texts))
+
+
+def _only_checks(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return all(_CALLS.match(line) for line in lines)
+
+
+def _is_stub(text: str, name: str, stub: str) -> bool:
+    return text.strip() == stub.strip() or _STUB.format(name=name) in text
+
+
+def _key(sources: Sequence[Source], why: str = "") -> str:
+    """The hash of what is run: outputs, ids and prose can change without it."""
+    facts = [[[one.text, one.exercise] for one in sources], why]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]

@@ -1,0 +1,157 @@
+"""What of the course goes into the child: what calling an answer needs, and nothing that is one.
+
+>>> sources("07")["flashlearn.kernels.flash_forward"]          # lesson 06 has been handed out before
+>>> sources("06").get("flashlearn.kernels.flash_forward")      # an answer: it is withheld
+
+The kernels of earlier lessons go as they are, for later ones build on them. Of everything else go single
+functions and classes, cut out of their modules: how an exercise calls its answer, and what a stub tells a
+learner to use.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+
+from flashlearn.classroom.grading.statements import Statement, needed, statements
+from flashlearn.exercise import Exercise
+from flashlearn.lessons import all_exercises, lessons
+
+PACKAGE = Path(__file__).resolve().parents[2]
+KERNELS = "flashlearn.kernels"
+LESSONS = "flashlearn.lessons"
+ALONE = frozenset({"10"})
+"""Lessons whose answers are kernels of earlier lessons again: they get none of them."""
+
+TOLD_TO_USE = {
+    "03": {f"{LESSONS}.lesson_03_attention_backward.one_walk": ("OneWalk", "Tiles")},
+    "09": {
+        f"{KERNELS}.attention": ("refuse_misfits",),
+        f"{LESSONS}.lesson_09_into_pytorch.training": (
+            *("LARGE", "SIZE", "SMALL", "Size", "Transformer", "batches", "characters", "initial"),
+            *("one_thread", "optimizer", "plain", "sample", "sdpa", "text"),
+        ),
+    },
+    "10": {f"{LESSONS}.lesson_10_clinic.instruments": ("Trial", "draw")},
+}
+"""By lesson: what its stubs, or the text before them, tell a learner to use."""
+
+ASSEMBLED = {
+    "09": {
+        "flashlearn.course.assembling": """
+from flashlearn.kernels import flash_backward_dkv, flash_backward_dq, flash_forward
+
+
+def assemble(*names):
+    modules = (flash_forward, flash_backward_dq, flash_backward_dkv)
+    return {name: vars(one)[name] for name in names for one in modules if name in vars(one)}
+"""
+    }
+}
+"""Texts that stand in for modules: what is put together of earlier lessons is the course's own."""
+
+
+@functools.cache
+def sources(lesson: str) -> dict[str, str]:
+    """Texts of modules by their names, for the answers of one lesson."""
+    found = {name: _file(name).read_text() for name in _earlier_kernels(lesson)}
+    wanted: dict[str, set[str]] = {}
+    for module, names in TOLD_TO_USE.get(lesson, {}).items():
+        _want(module, names, wanted, found)
+    for exercise in lessons().get(lesson, ()):
+        if path := calling(exercise):
+            module, _, name = path.partition(":")
+            _want(module, [name], wanted, found)
+    found |= ASSEMBLED.get(lesson, {})
+    return found | {module: cut(_file(module).read_text(), names) for module, names in wanted.items()}
+
+
+def calling(exercise: Exercise) -> str:
+    """Where the function lies by which an exercise calls its answer: "module:name"; "" for a plain call."""
+    call = exercise.judged.call
+    return f"{call.__module__}:{call.__qualname__}" if call is not None else ""
+
+
+def cut(text: str, names: Iterable[str]) -> str:
+    """A module's text with only these names, and what they need, in it."""
+    of, names = statements(text), set(names)
+    known = {name for one in needed(of, names) for name in one.binds}
+    names |= {name for one in of if _registers(one, known) for name in one.binds}
+    chosen = needed(of, names)
+    uses = names | {name for one in chosen for name in one.uses}
+    lines, parts = text.splitlines(), []
+    for one in of:
+        if _is_future(one.node):
+            parts.append(ast.unparse(one.node))
+        elif one not in chosen:
+            continue
+        elif isinstance(one.node, ast.Import | ast.ImportFrom):
+            parts.append(_narrowed(one.node, uses))
+        else:
+            parts.append("\n".join(lines[one.first - 1 : one.node.end_lineno]))
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _want(module: str, names: Iterable[str], wanted: dict[str, set[str]], whole: dict[str, str]) -> None:
+    """Note these names of a module, and what they import from other modules of lessons and kernels."""
+    if module in whole or set(names) <= wanted.get(module, set()):
+        return
+    wanted.setdefault(module, set()).update(names)
+    for statement in statements(cut(_file(module).read_text(), wanted[module])):
+        node = statement.node
+        if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith((LESSONS, KERNELS)):
+            continue
+        for alias in node.names:
+            if _file(f"{node.module}.{alias.name}").is_file():
+                members = _members(f"{node.module}.{alias.name}", alias.name, module, wanted[module])
+                _want(f"{node.module}.{alias.name}", members, wanted, whole)
+            else:
+                _want(str(node.module), [alias.name], wanted, whole)
+
+
+def _members(imported: str, name: str, module: str, names: set[str]) -> set[str]:
+    """What of an imported module is used by the names that are cut out of another one."""
+    tree = ast.parse(cut(_file(module).read_text(), names))
+    return {
+        one.attr
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == name
+    }
+
+
+def _earlier_kernels(lesson: str) -> list[str]:
+    """The modules of kernels all of whose exercises belong to earlier lessons."""
+    if lesson in ALONE:
+        return []
+    first: dict[str, str] = {}
+    for exercise in all_exercises().values():
+        module = exercise.solution.partition(":")[0]
+        if module.startswith(KERNELS):
+            first[module] = max(first.get(module, ""), exercise.lesson)
+    return [module for module, latest in first.items() if latest < lesson]
+
+
+def _file(module: str) -> Path:
+    return PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _registers(statement: Statement, known: set[str]) -> bool:
+    """Whether it lets records that are known travel between processes."""
+    return (
+        isinstance(statement.node, ast.Expr)
+        and ast.unparse(statement.node).startswith("encoding.register(")
+        and statement.uses - statement.binds <= known
+    )
+
+
+def _narrowed(node: ast.Import | ast.ImportFrom, uses: set[str]) -> str:
+    """An import of nothing but what is used."""
+    names = [one for one in node.names if (one.asname or one.name).partition(".")[0] in uses]
+    copy = type(node)(**{**dict(ast.iter_fields(node)), "names": names or node.names})
+    return ast.unparse(copy)

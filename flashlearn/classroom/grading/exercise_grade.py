@@ -1,0 +1,184 @@
+"""One exercise of one submission, from a confined answer to its grade."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+
+from flashlearn import checking
+from flashlearn.classroom.grading.suspicious_code import Reach
+from flashlearn.classroom.records import Asked, ExerciseGrade
+from flashlearn.classroom.sandbox.answer import Confined
+from flashlearn.classroom.sandbox.child import Trouble
+from flashlearn.classroom.sandbox.readable_paths import PACKAGE
+from flashlearn.course.answers import earlier
+from flashlearn.exercise import Exercise
+from flashlearn.outcome import Outcome, Status
+from flashlearn.report import Report
+from flashlearn.report.verdict import headline
+
+VERDICTS = {
+    Status.PASS: "pass",
+    Status.TODO: "todo",
+    Status.TIMEOUT: "stopped",
+    Status.UNDECIDED: "not graded",
+    Status.NEEDS_GPU: "not graded",
+}
+"""All others are wrong."""
+LONGEST = 2000
+FEW, NEAR, LITTLE = 0.25, 2.0, 2e-4
+"""So large a part of the cases may be a matter of rounding, where no error is more than so many times what is
+allowed, or so large a part of the largest number that is right: a sum of large numbers of both signs, as in a
+softmax of scores beyond 100, strays by 1e-4 of it."""
+NOISE = 1.5
+"""So many times the rms error that is allowed may an output in half precision have."""
+MISSING = "There is no function {name} in the notebook."
+ENDED = "The cell that defines {name} ended before it did: {why}"
+UNREADABLE = "What {name} returned could not be read, so it was not graded."
+LOOKED_AT = (
+    "Your numbers are right. {what} in your notebook reaches beyond what an answer needs, so your teacher "
+    "looks at it before it counts."
+)
+REMARK = "The numbers are right; who computed them could not be observed reliably. It reaches out with {all}."
+
+
+def judged(exercise: Exercise, asked: Asked, child: Confined, at_home: Exercise) -> ExerciseGrade:
+    """Run, judge and explain a confined answer. Whatever it sends, this ends in a grade.
+
+    `at_home` is the exercise with the draws that a learner's own check has. In a few cases rounding decides,
+    and an answer that passes there may miss by a little elsewhere: that is no mistake.
+    """
+    started = time.monotonic()
+    try:
+        report = checking.grade(exercise, child, earlier, budgeted=False)
+        if is_rounding(report.outcomes) and not child.ended:
+            again = checking.grade(at_home, child, earlier, budgeted=False)
+            report = again if again.passed else report
+        return _of_report(report, asked, time.monotonic() - started, child)
+    except Exception as error:  # what a child makes up may fail anywhere; it is never worth a point
+        return ExerciseGrade(
+            asked.name,
+            "not graded",
+            0.0,
+            asked.points,
+            sentence=UNREADABLE.format(name=asked.name),
+            mistake="unreadable",
+            for_teacher=f"Judging it ended in {type(error).__name__}: {str(error)[:200]}",
+            seconds=time.monotonic() - started,
+        )
+
+
+def missing(asked: Asked, trouble: Trouble | None, line: str = "") -> ExerciseGrade:
+    """The grade of an exercise without a function, with what kept its cell from defining one."""
+    if trouble is None:
+        sentence = MISSING.format(name=asked.name)
+        return ExerciseGrade(asked.name, "missing", 0.0, asked.points, sentence=sentence, mistake="missing")
+    sentence = ENDED.format(name=asked.name, why=trouble.sentence)
+    return ExerciseGrade(
+        asked.name,
+        "missing",
+        0.0,
+        asked.points,
+        sentence=clean(sentence),
+        line_number=trouble.line,
+        line=line,
+        mistake="its cell fails",
+    )
+
+
+def looked_at(grade: ExerciseGrade, reaches: tuple[Reach, ...]) -> ExerciseGrade:
+    """A pass that is no pass until a person has seen it: its observer may have been deceived."""
+    first = reaches[0]
+    listed = ", ".join(dict.fromkeys(f"{one.what} (line {one.line})" for one in reaches[:6]))
+    return ExerciseGrade(
+        grade.name,
+        "not graded",
+        0.0,
+        grade.out_of,
+        grade.cases_passed,
+        grade.cases,
+        sentence=LOOKED_AT.format(what=first.what[:1].upper() + first.what[1:]),
+        mistake="reaches out",
+        for_teacher=REMARK.format(all=listed),
+        seconds=grade.seconds,
+    )
+
+
+def _of_report(report: Report, asked: Asked, seconds: float, child: Confined) -> ExerciseGrade:
+    head, status = headline(report), report.status
+    verdict = "stopped" if child.ended or _out_of_memory(report) else VERDICTS.get(status, "wrong")
+    passed = status is Status.PASS
+    declared = [case for case in report.exercise.cases if not case.gpu]
+    right = min(sum(one.status is Status.PASS for one in report.outcomes), len(declared))
+    marked = next((one for one in head.where.lines if one.marked), None) if head.where else None
+    said = not passed
+    return ExerciseGrade(
+        asked.name,
+        "pass" if passed else verdict,
+        _points(asked, passed, right, len(declared)),
+        asked.points,
+        right,
+        len(declared),
+        sentence=clean(report.sentence) if said else "",
+        line_number=marked.number if marked is not None and said else 0,
+        line=marked.text.strip()[:200] if marked is not None and said else "",
+        next_step=clean(head.next_step) if said else "",
+        mistake=_mistake(report),
+        seconds=seconds,
+    )
+
+
+def clean(text: str) -> str:
+    """A text for a student: of a bearable length, and without the places of the grader's files."""
+    for place in (str(PACKAGE.parent), sys.prefix, sys.base_prefix):
+        text = text.replace(f"{place}/", "")
+    return text[:LONGEST]
+
+
+def _points(asked: Asked, passed: bool, right: int, cases: int) -> float:
+    """All points for a pass; by the rule "share" a part of them where some cases are right, and not all."""
+    if passed:
+        return float(asked.points)
+    if asked.rule != "share" or not cases or right == cases:
+        return 0.0
+    return asked.points * right / cases
+
+
+def _mistake(report: Report) -> str:
+    if report.passed:
+        return ""
+    return report.finding.mistake if report.finding is not None else report.status.value
+
+
+def is_rounding(outcomes: Sequence[Outcome]) -> bool:
+    """Whether all that is wrong are numbers a little off, in a few of the cases.
+
+    The learner's own draws decide then, and a submission may know those: so there is little room.
+    """
+    wrong = [one for one in outcomes if one.status is not Status.PASS]
+    few = 0 < len(wrong) <= FEW * len(outcomes)
+    return few and all(
+        one.status is Status.WRONG and one.outputs and not one.fault and _close(one) for one in wrong
+    )
+
+
+def _close(outcome: Outcome) -> bool:
+    if any(one.problem for one in outcome.outputs):
+        return False
+    finite = [one.expected[one.expected.isfinite()].abs() for one in outcome.outputs]
+    largest = max((float(one.max()) for one in finite if one.numel()), default=0.0)
+    return all(
+        one.ok
+        or (
+            one.error <= max(NEAR * one.allowed, LITTLE * largest)
+            and math.isfinite(one.error)
+            and not one.rms_ratio > NOISE  # it is NaN where nothing bounds it
+        )
+        for one in outcome.outputs
+    )
+
+
+def _out_of_memory(report: Report) -> bool:
+    return any(one.fault[:2] == ("crash", "MemoryError") for one in report.outcomes)

@@ -1,0 +1,150 @@
+"""How fast a right answer is on a GPU: timed in a process of its own, one at a time per GPU, and advisory.
+
+    >>> found = timed(submission, "row_sum", gpus=range(2))
+    >>> found.milliseconds, found.at_most, found.doubt
+    (0.021, 0.034, '')
+
+The process observes the answer first, as any check on a GPU does; only what passes is compiled and launched.
+It says how long a call took by the GPU's events; then it makes two rounds of calls while this process looks
+at its own clock, which the answer cannot reach. A time has no influence on points.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashlearn.classroom.grading.gpu_lock import turn
+from flashlearn.classroom.records import Submission
+from flashlearn.course.packaged_lessons import ROOT
+from flashlearn.processes.encoding import Malformed
+from flashlearn.running.remote_answer import Channel
+
+LONGEST = 240.0
+"""Seconds by the clock that observing, compiling and timing one answer may take."""
+
+ROUND = 100.0
+"""Milliseconds, about, that the calls of the shorter of two rounds take."""
+
+LAUNCHING = 0.3
+"""Milliseconds of a call that the clock may see beyond twice the events' time: launching, on a slow host."""
+
+CHILD = ("-m", "flashlearn.classroom.grading.gpu_timing_child")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One answer's time on a GPU, in milliseconds a call; `gpu` is its name.
+
+    `milliseconds` is what the process with the answer says, `at_most` what this process's clock allows, and
+    `peer` the time of the first of the exercise's peers, 0 without one. `doubt` says why the time is not to
+    be believed, or why there is none.
+    """
+
+    gpu: str = ""
+    milliseconds: float = 0.0
+    at_most: float = 0.0
+    peer: float = 0.0
+    doubt: str = ""
+
+    def figures(self, name: str) -> dict[str, float]:
+        """What goes into the grade's record; nothing where there is no time."""
+        if not self.milliseconds:
+            return {}
+        said = {
+            "ms": self.milliseconds,
+            "ms by the grader's clock": self.at_most,
+            "ms of its peer": self.peer,
+        }
+        return {f"{name}: {what}": value for what, value in said.items()}
+
+
+def timed(
+    submission: Submission,
+    name: str,
+    gpus: Sequence[int],
+    where: Path | None = None,
+    longest: float = LONGEST,
+    command: Sequence[str] = CHILD,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Timed:
+    """Time the answer to an exercise on a GPU that is free, or the next that will be.
+
+    Whatever the process does, this ends, after `longest` seconds at most from when the GPU was had.
+    """
+    ours, theirs = socket.socketpair()
+    with turn(gpus, where) as taken, ours:
+        until = time.monotonic() + longest
+        with theirs:
+            process = _started(command, theirs, taken.gpu, taken.handle)
+        channel = Channel(ours)
+        try:
+            channel.send(("time", json.dumps(dataclasses.asdict(submission)), name))
+            return _heard(channel, until, clock)
+        except TimeoutError:
+            return Timed(doubt=f"timing it took more than {longest:g} s")
+        except (EOFError, OSError, Malformed, TypeError, ValueError) as error:
+            return Timed(doubt=f"the process that timed it said nothing that can be read ({error!r:.80})")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _heard(channel: Channel, until: float, clock: Callable[[], float]) -> Timed:
+    """What the process says, and what the clock says about it. Raises what a channel does, and ValueError."""
+    match channel.receive(until):
+        case ("timed", str(gpu), float(own), float(peer)) if own > 0 and math.isfinite(own + peer):
+            found = Timed(gpu[:80], own, peer=max(peer, 0.0))
+        case ("not timed", str(why)):
+            return Timed(doubt=why[:400])
+        case _:
+            raise ValueError("no time")
+    calls = max(1, min(1000, math.ceil(ROUND / found.milliseconds)))
+    rounds = []
+    for count in (calls, 3 * calls):
+        begun = clock()
+        channel.send(("call", count))
+        if channel.receive(until) != ("called", count):
+            raise ValueError("no calls")
+        rounds.append(clock() - begun)
+    at_most = max(rounds[1] - rounds[0], 0.0) * 1e3 / (2 * calls)  # what both rounds have is no call's
+    return dataclasses.replace(found, at_most=at_most, doubt=doubted(found.milliseconds, at_most))
+
+
+def doubted(milliseconds: float, at_most: float) -> str:
+    """Why a time is not believed: by the other clock a call takes more than twice as long, and launching."""
+    if at_most <= 2 * milliseconds + LAUNCHING:
+        return ""
+    return (
+        f"its process says {milliseconds:.3g} ms a call, "
+        f"and by the grader's own clock it takes {at_most:.3g} ms"
+    )
+
+
+def _started(command: Sequence[str], theirs: socket.socket, gpu: int, lock: int) -> subprocess.Popen:
+    path = filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    return subprocess.Popen(
+        [sys.executable, *command, str(theirs.fileno()), str(os.getpid())],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=[
+            theirs.fileno(),
+            lock,
+        ],  # should this one be killed, the GPU is taken until that one ends
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu), "PYTHONPATH": os.pathsep.join(path)},
+        cwd="/",
+        start_new_session=True,
+    )

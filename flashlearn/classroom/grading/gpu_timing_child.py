@@ -1,0 +1,111 @@
+"""The process that times one answer on the GPU it sees: `python -m … SOCKET PARENT`.
+
+It has no walls around it: a GPU's driver cannot be had behind them. So it is for notebooks that are graded
+with `--unsafe`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from triton.runtime.jit import JITFunction
+
+from flashlearn import checking
+from flashlearn.classroom.ending import end_with
+from flashlearn.classroom.gradebook import submission_from
+from flashlearn.classroom.grading.notebook_cells import prepared
+from flashlearn.classroom.sandbox.child import Session
+from flashlearn.course.answers import earlier
+from flashlearn.exercise import Exercise
+from flashlearn.judging import draws
+from flashlearn.lessons import find
+from flashlearn.machine import device
+from flashlearn.report import Report
+from flashlearn.running.remote_answer import Channel
+
+CELL = 20.0
+"""Seconds of a processor that a cell may take."""
+
+
+def main(connection: socket.socket, parent: int) -> None:
+    """Time one answer; then call it as often as one is asked, until nobody asks any more."""
+    end_with(parent)
+    channel = Channel(connection)
+    match channel.receive():
+        case ("time", str(text), str(name)):
+            exercise = find(name)
+        case _:
+            return
+    function = answer(text, exercise)
+    if function is None:
+        channel.send(("not timed", f"there is no function {name}"))
+        return
+    report = checking.grade(exercise, function, earlier, budgeted=False)
+    if why := untimed(report):
+        channel.send(("not timed", why))
+        return
+    timing = report.timing
+    peer = next((one.median for one in timing.peers.values()), 0.0)
+    channel.send(("timed", timing.where, float(timing.own.median), float(peer)))
+    call = called(exercise, function)
+    while True:
+        try:
+            _, count = channel.receive()
+        except (EOFError, OSError):
+            return
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
+        channel.send(("called", count))
+
+
+def answer(text: str, exercise: Exercise) -> Callable[..., Any] | None:
+    """The function of a submission, out of the cells that it needs; None without one."""
+    of = prepared(submission_from(text), (exercise,))[exercise.name]
+    session = Session()
+    with no_launches():
+        session.cells(list(of.sliced(exercise.name)), None, CELL)
+    return session.module.__dict__.get(exercise.name)
+
+
+@contextlib.contextmanager
+def no_launches() -> Iterator[None]:
+    """No kernel is launched: a cell's own launch has passed nothing."""
+
+    def refused(*_arguments: Any, **_options: Any) -> None:
+        raise RuntimeError("No kernel is launched while cells are run.")
+
+    real, JITFunction.run = JITFunction.run, refused
+    try:
+        yield
+    finally:
+        JITFunction.run = real
+
+
+def untimed(report: Report) -> str:
+    """Why an answer was not timed; nothing if it was. Nothing is launched that did not pass observed."""
+    if not report.passed:
+        return f"on the GPU's machine it does not pass: {report.sentence}"
+    if not device.has_gpu():
+        return "there is no GPU"
+    if report.timing is None or not report.timing.measured or report.timing.own is None:
+        return "its exercise has no case for timing"
+    return ""
+
+
+def called(exercise: Exercise, function: Callable[..., Any]) -> Callable[[], Any]:
+    """One call as it was timed."""
+    inputs = draws.on_device(draws.inputs(exercise, exercise.timed.case), "cuda")
+    if exercise.judged.call is not None:
+        return functools.partial(exercise.judged.call, function, inputs)
+    return functools.partial(function, *inputs.values())
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))

@@ -1,0 +1,182 @@
+"""One submission behind walls: its cells are run there, and each of its functions answers from there.
+
+>>> with Keeper() as keeper, Confined(keeper) as child:
+...     child.run_cells(pieces, sources)        # what went wrong in them
+...     child.load(Wanted("row_sum", "kernel"))  # now it is an Answer to that exercise
+...     grade(find("row_sum"), child, earlier)
+
+What comes back is bytes of our own encoding, and of them only numbers and words are believed to be what they
+are: a status that a child may not claim, a place in a file that is not its own, a message without end are
+turned down here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import math
+import os
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from flashlearn.classroom.sandbox.child import Piece, Trouble, Wanted, file_of
+from flashlearn.classroom.sandbox.client import Keeper
+from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.classroom.sandbox.watched_channel import Watched
+from flashlearn.exercise import Inputs
+from flashlearn.outcome import Place, Status
+from flashlearn.processes.encoding import Malformed
+from flashlearn.running.answer import Facts
+from flashlearn.running.answer_source import Section
+from flashlearn.running.evidence import Evidence
+from flashlearn.running.remote_answer import STARTING, Apart, ChildError
+from flashlearn.running.run_modes import RunMode
+
+CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
+"""How a call may have ended by the child's own word. None of them is worth a point."""
+
+LONGEST = 2000
+"""Characters of a text that a child sends."""
+
+
+class Confined(Apart):
+    """The answer of a confined child. To be closed, or used as a context manager."""
+
+    def __init__(
+        self, keeper: Keeper, made: tuple[socket.socket, int] | None = None, limits: Limits | None = None
+    ):
+        connection, self.handle = made or keeper.child()
+        self.process = None
+        self.limits = limits or keeper.limits
+        self.elsewhere = self.taken = 0.0
+        self.channel: Watched = Watched(connection, self.handle, self.limits)
+        self.texts: dict[str, str] = {}
+        self.ended = ""
+
+    def run_cells(self, pieces: Sequence[Piece], sources: dict[str, str]) -> list[Trouble]:
+        """Run cells; what went wrong in them. Raises ChildError if the child did not survive them."""
+        for piece in pieces:
+            file = file_of(piece.number)
+            pairs = itertools.zip_longest(
+                piece.text.splitlines(), self.texts.get(file, "").splitlines(), fillvalue=""
+            )
+            self.texts[file] = "\n".join(a if a.strip() else b for a, b in pairs)
+        try:
+            found = self._ask(
+                self.limits.cell * (len(pieces) + 1), "cells", list(pieces), sources, self.limits.cell
+            )
+        except (OSError, EOFError, Malformed) as error:
+            self._end(error)
+            raise ChildError(self.ended) from None
+        if not (isinstance(found, list) and all(isinstance(one, Trouble) for one in found)):
+            return []
+        return [dataclasses.replace(one, sentence=one.sentence[:LONGEST]) for one in found[: len(pieces)]]
+
+    def load(self, wanted: Wanted) -> bool:
+        """Have the child answer for this function; False if it has none. Raises ChildError."""
+        try:
+            facts = self._ask(STARTING, "load", wanted)
+        except (OSError, EOFError, Malformed) as error:
+            self._end(error)
+            raise ChildError(self.ended) from None
+        self.known = facts if isinstance(facts, Facts) else Facts(wanted.name, "", False, False)
+        return isinstance(facts, Facts)
+
+    def misfit(self, name: str, arguments: Sequence[str]) -> str:
+        return super().misfit(name, arguments)[:LONGEST]
+
+    def sections(self) -> tuple[Section, ...]:
+        """What the child says are its function's texts, if they are texts of the submission."""
+        found = self._ask_gently("sections")
+        if not isinstance(found, tuple) or not all(isinstance(one, Section) for one in found):
+            return ()
+        return found if all(self._is_own(one) for one in found) else ()
+
+    def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
+        if self.ended:
+            return super().run(inputs, mode)
+        limit = getattr(mode, "limit", self.limits.call)
+        shorter = min(limit, self.limits.call) if limit <= Limits.call else limit
+        if shorter != limit:
+            mode = dataclasses.replace(mode, limit=shorter)
+        evidence = super().run(inputs, mode)
+        return self._believed(evidence)
+
+    def close(self) -> None:
+        """End the child."""
+        self.channel.connection.close()
+        if self.handle >= 0:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            os.close(self.handle)
+            self.handle = -1
+        self.ended = self.ended or "closed"
+
+    def _end(self, error: BaseException) -> None:
+        stuck = isinstance(error, TimeoutError)
+        self.ended = "stuck" if stuck else "malformed" if isinstance(error, Malformed) else "died"
+        self.close()
+
+    def _ask(self, seconds: float, what: str, *arguments: Any) -> Any:
+        self.channel.allowed = min(seconds, self._allowed(what, seconds, arguments))
+        self.channel.connection.settimeout(STARTING)
+        self.channel.send((what, *arguments))
+        match self.channel.receive():
+            case ("done", value):
+                return value
+            case ("failed", str(said)):
+                raise ChildError(said[:LONGEST])
+        raise Malformed("this is no answer")
+
+    def _allowed(self, what: str, seconds: float, arguments: tuple) -> float:
+        """Seconds of a processor."""
+        if what == "run":
+            return float(getattr(arguments[1], "limit", self.limits.call))
+        return seconds if what == "cells" else self.limits.call
+
+    def _is_own(self, section: Section) -> bool:
+        cell = self.texts.get(section.file, "")
+        lines = [line.strip() for line in section.text.splitlines() if line.strip()]
+        there = {line.strip() for line in cell.splitlines()}
+        return bool(lines) and all(line in there for line in lines)
+
+    def _believed(self, evidence: Evidence) -> Evidence:
+        """The evidence without what a child has no word in."""
+        for place in _places(evidence):
+            lines = self.texts.get(place.file, "").splitlines()
+            own = 0 < place.line <= len(lines)
+            object.__setattr__(place, "file", place.file if own else "")
+            object.__setattr__(place, "text", lines[place.line - 1] if own else "")
+        seconds = {
+            name: value if math.isfinite(value := getattr(evidence, name)) and value >= 0 else 0.0
+            for name in ("seconds", "processor", "asleep")
+        }
+        raised = evidence.raised
+        if raised is not None:
+            status = raised.status if raised.status in CLAIMS else Status.CRASHED
+            raised = dataclasses.replace(raised, status=status, sentence=raised.sentence[:LONGEST])
+        return dataclasses.replace(evidence, raised=raised, **seconds)
+
+
+def _places(value: Any) -> Iterator[Place]:
+    """Every place that a value mentions."""
+    todo, seen = [value], set()
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, str | bytes | int | float | torch.Tensor | np.ndarray | None):
+            continue
+        seen.add(id(one))
+        if isinstance(one, Place):
+            yield one
+        elif dataclasses.is_dataclass(one) and not isinstance(one, type):
+            todo += [getattr(one, field.name) for field in dataclasses.fields(one)]
+        elif isinstance(one, dict):
+            todo += [*one, *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            todo += one

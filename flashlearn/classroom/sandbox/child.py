@@ -1,0 +1,218 @@
+"""The confined process: it runs a submission's cells, and answers questions about the functions they define.
+
+It holds no reference, no solution, no expected number, and nothing of anybody else's. What it says of
+itself is not believed: numbers are judged where it cannot reach.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import linecache
+import pkgutil
+import socket
+import time
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from flashlearn import compiler, interpreter, machine, processes, running
+from flashlearn.classroom.sandbox.inert_modules import bring_in, no_code_in_formulas
+from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
+from flashlearn.exercise import Kind
+from flashlearn.interpreter import printing
+from flashlearn.interpreter.deadline import deadline
+from flashlearn.interpreter.errors import TimeLimit
+from flashlearn.interpreter.route import install
+from flashlearn.processes.encoding import register
+from flashlearn.running.answer import Here
+from flashlearn.running.crashes import failure
+from flashlearn.running.launches import RunCache
+from flashlearn.running.remote_answer import Channel
+from flashlearn.running.run_modes import FrontEndCheck, Observed
+
+LOWERING = 5.0
+"""Seconds of a processor that triton's front end may take for all launches of an answer."""
+
+FIRST = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubling(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0).to(tl.float32)
+    tl.store(out_ptr + at, x + tl.max(x, axis=0) - tl.max(x, axis=0) + x, mask=at < n)
+
+
+def doubled(x):
+    out = torch.empty_like(x)
+    doubling[(triton.cdiv(x.numel(), 4),)](x, out, x.numel(), BLOCK=4)
+    return out
+"""
+"""A kernel that runs once before any other: what it makes triton import is there for all of them."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text to run under the name of a cell."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A cell that did not come to its end: by its number, the line, and what to say."""
+
+    cell: int
+    line: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A function by its name, and how an exercise of this kind calls one: "module:name", or plainly."""
+
+    name: str
+    kind: str
+    call: str = ""
+
+
+register(Piece, Trouble, Wanted)
+
+
+class LoweringHere(Lowering):
+    """The front end in this process: it may not make another, and is thrown away itself."""
+
+    def __init__(self, launches: Sequence[Any]):
+        super().__init__(())
+        self.launches = tuple(launches)
+
+    def refusals(self) -> tuple[FrontEndRefusal, ...]:
+        """All launches lowered here; those for which there was no time are not refused."""
+        answers: list[dict[str, Any]] = []
+        try:
+            with deadline(LOWERING):
+                self._work(answers.append)
+        except TimeLimit:
+            pass
+        return self.found(answers)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    call: Callable[..., Any] | None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """As much of an exercise as calling needs."""
+
+    kind: Kind
+    judged: _Judged
+
+
+class Session:
+    """One namespace, and the answer that is asked about."""
+
+    def __init__(self) -> None:
+        self.module = types.ModuleType("__main__")
+        self.answer: Here | None = None
+        self.begun = False
+
+    def cells(self, pieces: list[Piece], sources: dict[str, str] | None, seconds: float) -> list[Trouble]:
+        """Run all pieces; one that raises, or takes longer than it may, is noted, and the next one runs.
+
+        `sources` are modules of the course that they may import; with None all may be.
+        """
+        if not self.begun and sources is not None:
+            bring_in(sources)
+            self.begun = True
+        return [trouble for piece in pieces if (trouble := self._run(piece, seconds)) is not None]
+
+    def load(self, wanted: Wanted) -> Any:
+        """What one sees of a function; None if there is none of that name."""
+        function = self.module.__dict__.get(wanted.name)
+        if function is None:
+            return None
+        module, _, name = wanted.call.partition(":")
+        call = getattr(importlib.import_module(module), name) if module else None
+        self.answer = Here(function, _Asked(Kind(wanted.kind), _Judged(call)))  # type: ignore[arg-type]
+        self.answer.notebook = RunCache(lowers=LoweringHere)
+        return self.answer.facts()
+
+    def _run(self, piece: Piece, seconds: float) -> Trouble | None:
+        file = file_of(piece.number)
+        lines = piece.text.splitlines(keepends=True)
+        before = linecache.cache[file][2] if file in linecache.cache else []  # other statements of the cell
+        shown = [a if a.strip() else b for a, b in itertools.zip_longest(lines, before, fillvalue="\n")]
+        linecache.cache[file] = (len(piece.text), None, shown, file)
+        started = time.monotonic()
+        try:
+            with printing.capped(), deadline(seconds):
+                exec(compile(piece.text, file, "exec"), self.module.__dict__)
+        except SyntaxError as error:
+            said = f"{type(error).__name__}: {error.msg}"
+            return Trouble(piece.number, error.lineno or 0 if error.filename == file else 0, said)
+        except BaseException as error:  # a learner's cell may raise anything, and exit
+            _, sentence, place = failure(error, seconds, self._run)
+            line = place.line if place is not None and place.file == file else _line_in(error, file)
+            late = time.monotonic() - started >= seconds
+            said = sentence or type(error).__name__
+            return Trouble(piece.number, line, "It ran too long." if late and not sentence else said[:400])
+        return None
+
+
+def file_of(number: int) -> str:
+    """The name under which a cell's text is compiled."""
+    return f"<ipython-input-{number}>"
+
+
+def _line_in(error: BaseException, file: str) -> int:
+    step, line = error.__traceback__, 0
+    while step is not None:
+        line = step.tb_lineno if step.tb_frame.f_code.co_filename == file else line
+        step = step.tb_next
+    return line
+
+
+def warm() -> None:
+    """Whatever the first answer would have to wait for."""
+    torch.set_num_threads(1)
+    install()
+    no_code_in_formulas()
+    for package in (
+        compiler,
+        interpreter,
+        machine,
+        processes,
+        running,
+    ):  # not importable once cells run
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    first = Session()
+    first.cells([Piece(0, FIRST)], None, 60.0)
+    if first.load(Wanted("doubled", "kernel")) is not None and first.answer is not None:
+        first.answer.run({"x": torch.ones(4)}, Observed(seed=1))
+        first.answer.run({}, FrontEndCheck())
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer until the other side is gone."""
+    channel, session = Channel(connection), Session()
+    while True:
+        try:
+            what, *arguments = channel.receive()
+        except (EOFError, OSError):
+            return
+        try:
+            asked = session if what in ("cells", "load") else session.answer
+            channel.send(("done", getattr(asked, what)(*arguments)))
+        except Exception as error:
+            channel.send(("failed", f"{type(error).__name__}: {error}"[:400]))

@@ -1,0 +1,48 @@
+"""What a confined process may read: Python, its packages, and as much of this one as runs a kernel.
+
+Not among it: the lessons with their references, the kernels that answer exercises, the grader's judgement,
+and everything that is not Python's.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2]
+OURS = (
+    "__init__.py", "exercise.py", "outcome.py", "quantity.py", "moved.py", "compiler", "interpreter",
+    "machine", "processes", "running", "classroom/__init__.py", "classroom/sandbox",
+    "lessons/lesson_09_into_pytorch/data",
+)  # fmt: skip
+SYSTEM = (
+    "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/dev/null",
+    "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
+)  # fmt: skip
+"""Libraries, and what torch asks a machine."""
+
+
+def readable() -> list[str]:
+    """Paths, each for itself or for all beneath it."""
+    found = [*SYSTEM, *_python(), *(str(PACKAGE / name) for name in OURS)]
+    return [path for path in dict.fromkeys(found) if os.path.exists(path)]
+
+
+def _python() -> Iterator[str]:
+    """The standard library, the interpreter, and what is installed beside this package, one by one."""
+    yield from (sys.executable, os.path.realpath(sys.executable), f"{sys.prefix}/pyvenv.cfg")
+    library = Path(sysconfig.get_path("stdlib"))
+    yield from _beneath(library, {"site-packages", "dist-packages"})
+    yield from (str(path) for path in Path(sys.base_prefix, "lib").glob("libpython*"))
+    for folder in {*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("purelib")}:
+        yield from _beneath(Path(folder), {PACKAGE.name, "tests"})
+
+
+def _beneath(folder: Path, without: set[str]) -> Iterator[str]:
+    """Everything in a folder, but for what has these names."""
+    if folder.is_dir():
+        yield from (str(path) for path in sorted(folder.iterdir()) if path.name not in without)

@@ -1,0 +1,65 @@
+"""One notebook from somewhere, graded behind walls: what `flashlearn check --sandbox` does.
+
+>>> found = cells(Path("from_a_friend.ipynb"))
+>>> grades, notes = verdicts("from_a_friend.ipynb", found, asked(found))
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from flashlearn.classroom.grading.session import grade
+from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
+from flashlearn.classroom.sandbox.client import NotConfined
+from flashlearn.course.files import CourseError
+from flashlearn.course.lesson_reader import EXERCISE_CELL
+from flashlearn.lessons import all_exercises
+
+LARGEST = 64 << 20
+"""Bytes of a notebook."""
+
+
+class Unreadable(ValueError):
+    """A file that is no notebook; the message is one sentence."""
+
+
+def cells(path: Path) -> tuple[Source, ...]:
+    """The code cells of a notebook, as text. Raises Unreadable."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise Unreadable(f"{path} is larger than a notebook of this course can be.")
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        return tuple(_source(cell) for cell in notebook["cells"] if cell.get("cell_type") == "code")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        if isinstance(error, Unreadable):
+            raise
+        raise Unreadable(f"{path} cannot be read as a notebook ({type(error).__name__}).") from None
+
+
+def asked(of: Sequence[Source]) -> tuple[str, ...]:
+    """The exercises that cells answer, each once."""
+    return tuple(dict.fromkeys(one.exercise for one in of if one.exercise))
+
+
+def verdicts(
+    name: str, of: tuple[Source, ...], exercises: Sequence[str]
+) -> tuple[tuple[ExerciseGrade, ...], list[str]]:
+    """A grade for each exercise, and notes. Raises CourseError where there are too few walls here."""
+    known = all_exercises()
+    asked_for = tuple(Asked(one, known[one].lesson, known[one].points) for one in exercises if one in known)
+    key = hashlib.sha256("\0".join(one.text for one in of).encode(errors="replace")).hexdigest()
+    try:
+        found = grade(Submission(name, (name,), of, key), Assignment(name, asked_for, "", key=key))
+    except NotConfined as error:
+        raise CourseError(f"{error} Without --sandbox it runs with your rights.") from None
+    return found.exercises, list(found.notes)
+
+
+def _source(cell: dict) -> Source:
+    text = cell.get("source", "")
+    name = str(cell.get("id", "")).removeprefix(EXERCISE_CELL)
+    is_one = str(cell.get("id", "")).startswith(EXERCISE_CELL) and name in all_exercises()
+    return Source("".join(text) if isinstance(text, list) else str(text), name if is_one else "")

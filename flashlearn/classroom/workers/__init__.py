@@ -1,0 +1,1 @@
+"""Who grades many submissions: a pool of worker processes on this machine, or a Dask cluster."""

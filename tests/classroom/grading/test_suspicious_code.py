@@ -1,0 +1,90 @@
+"""Which texts reach beyond what an answer needs, and that no answer of the corpus does."""
+
+from __future__ import annotations
+
+import pytest
+
+from flashlearn.classroom.grading.suspicious_code import reaches
+from flashlearn.classroom.grading.value_reads import taken
+from flashlearn.exercise import Kind
+from flashlearn.lessons import find
+from flashlearn.running.answer_source import source_of
+from tests.corpus import right_entries, wrong_entries
+
+REACHING = (
+    "import gc",
+    "import os, torch",
+    "from flashlearn.running import observed_run",
+    "from torch import _C",
+    "import torch.utils._python_dispatch",
+    "from triton.runtime.jit import JITFunction",
+    "import torch\ntorch.equal = None",
+    "import torch as t\nt.library.Library('x', 'DEF')",
+    "import torch\nt = torch\nt.equal = None",
+    "import torch\nf(torch)",
+    "def f(n):\n    np = n\n    return np\ng(np)",
+    "def f():\n    import torch\n    torch = torch\n    g(torch)",
+    "def f():\n    global np\n    np = np\n    g(np)",
+    "def f(np):\n    return lambda: np",
+    "def f(x=np):\n    return x",
+    "getattr(x, 'a' + 'b')",
+    "map(getattr, x, y)",
+    "getattr(x, '__class__')",
+    "x.__class__.__subclasses__()",
+    "exec('x')",
+    "try:\n    f()\nexcept ValueError as e:\n    e.__traceback__.tb_frame",
+    "class T:\n    def __torch_function__(self): ...",
+    "class T(metaclass=M): ...",
+    "type('T', (), {})",
+    "kernel.run = f",
+    "class T:\n    def __init__(self):\n        self.run = 1",
+    "import operator\noperator.attrgetter('run')",
+    "from operator import attrgetter",
+    "import typing\ntyping.get_type_hints(f)",
+    "import warnings\nwarnings.sys.modules",
+    "import torch\ntorch.nn.functional.handlers['x'] = 1",
+    "import numpy as np\nnp.lib.stride_tricks.as_strided(x)",
+    "open('x')",
+    "globals()['x'] = 1",
+    "__builtins__",
+)
+PLAIN = (
+    "import torch, triton, math\nimport triton.language as tl\nimport torch.nn.functional as F",
+    "from torch.autograd.function import once_differentiable",
+    "from flashlearn.kernels.delta import delta_preprocess",
+    "from triton.tools.tensor_descriptor import TensorDescriptor",
+    "class F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.alpha = 1",
+    "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.weight = 1",
+    "@triton.autotune(configs=[triton.Config({})], key=[])\n@triton.jit\ndef f(x): tl.load(x)",
+    "x.grad = None\nx.requires_grad = True",
+    "def f(n):\n    np = (n + 63) // 64 * 64\n    return g(np)",
+    "def kernel(x_ptr, n, np, F):\n    return g(np, F)",
+    "table = {}\ntable['x'] = 1\nx[0] = 2",
+)
+
+
+@pytest.mark.parametrize("text", REACHING)
+def test_what_could_deceive_an_observer_is_found(text: str):
+    assert reaches(text)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_answers_are_made_of_is_let_be(text: str):
+    assert reaches(text) == ()
+
+
+def test_no_answer_of_the_corpus_reaches_out():
+    for entry in (*right_entries(), *wrong_entries()):
+        try:
+            text = source_of(entry.function)
+        except (OSError, TypeError):
+            continue
+        assert reaches(text) == (), str(entry)
+        if not entry.names and find(entry.exercise).kind is Kind.KERNEL:
+            assert taken(text).plainly == (), str(entry)
+
+
+def test_what_a_kernel_does_is_not_the_launchers():
+    text = "@triton.jit\ndef k(x):\n    for i in range(3): float(x)\ndef f(x):\n    return x.tolist()"
+    found = taken(text)
+    assert [one.line for one in found.plainly] == [5] and found.perhaps == ()

@@ -1,0 +1,75 @@
+"""A confined child under each set of walls that suffices, and what it knows of the course."""
+
+from __future__ import annotations
+
+import pytest
+
+from flashlearn.classroom.grading import child_sources
+from flashlearn.classroom.sandbox import layers
+from flashlearn.classroom.sandbox.answer import Confined
+from flashlearn.classroom.sandbox.child import Piece, Wanted
+from flashlearn.classroom.sandbox.client import Keeper
+from flashlearn.lessons import lessons
+from flashlearn.running.run_modes import PlainCall
+
+STANDING = layers.standing()
+FEWER = (
+    (layers.BUBBLEWRAP,),
+    (layers.BUBBLEWRAP, layers.NAMESPACES),
+    (layers.LANDLOCK,),
+)
+TRIES = """
+found = []
+for path in ("/etc/passwd", __import__("sys").modules["flashlearn"].__file__[:-11] + "checking.py"):
+    try:
+        open(path)
+        found.append(path)
+    except OSError:
+        pass
+try:
+    __import__("socket").socket()
+    found.append("a socket")
+except OSError:
+    pass
+
+
+def twice(x):
+    return 2 * x, tuple(found)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without", FEWER, ids="without {}".format)
+def test_fewer_walls_hold_too(without: tuple[str, ...]):
+    walls = STANDING.without(*without)
+    if walls.lacking() or walls == STANDING:
+        pytest.skip(f"without {', '.join(without)} there are too few walls here, or none is missing")
+    with Keeper(walls) as keeper, keeper.room() as room, Confined(room) as child:
+        assert child.run_cells([Piece(1, TRIES)], {}) == []
+        assert child.load(Wanted("twice", "torch"))
+        assert child.run({"x": 21}, PlainCall()).returned == (42, ())
+
+
+@pytest.mark.parametrize("lesson", lessons())
+def test_no_source_that_is_handed_out_holds_an_answer_of_its_lesson(lesson: str):
+    texts = child_sources.sources(lesson)
+    for exercise in lessons()[lesson]:
+        module, _, name = exercise.solution.partition(":")
+        assert f"def {name}(" not in texts.get(module, ""), exercise.name
+        reference = getattr(exercise.reference, "__name__", "")
+        if reference and reference != "<lambda>":
+            assert not any(f"def {reference}(" in text for text in texts.values()), exercise.name
+
+
+def test_what_a_confined_child_has_in_memory_knows_no_lesson_and_no_judgement():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from flashlearn.classroom.sandbox import child, server; child.warm(); "
+        "print([m for m in sys.modules if m.startswith(('flashlearn.lessons', 'flashlearn.kernels', "
+        "'flashlearn.judging', 'flashlearn.explaining', 'flashlearn.course', 'flashlearn.checking', "
+        "'flashlearn.classroom.grading.session', 'flashlearn.classroom.judg'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,72 @@
+"""`dq_kernel_causal`: the same where later keys are hidden."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
+from flashlearn.lessons.lesson_07_dq.dq_alone import SIGNATURE, only_dq
+from flashlearn.lessons.lesson_07_dq.faulty_kernels import kernel_mistakes
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared import quantities, readouts, reference
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.faulty_formulas.gradients import dq_scan
+from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.named_mistakes.dq import dq
+
+formula = faulty_formula(dq_scan, causal=True)
+
+PADDING = ("loop over S_q", "the last, incomplete block of keys is left out", "padded keys get a probability")
+MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
+    **{name: mistake for name, mistake in dq(formula).items() if name not in PADDING},
+    **causal_only(formula, keys=False),
+    "loop ends one block early": Mistake(
+        "The loop ends before the tile that the diagonal crosses: every query misses its nearest keys.",
+        "The last query of block i is (i + 1) · BLOCK_Q − 1, and it sees keys up to that plus S_k − S_q.",
+        **formula("ends one block early"),
+    ),
+    "loop end without S_k − S_q": Mistake(
+        "The loop ends at the program's own block of queries, as if the diagonal began in the top-left "
+        "corner. With more keys than queries, visible tiles are left out.",
+        "Shift the end by S_k − S_q, as in the mask.",
+        **formula("ends at the top-left diagonal"),
+    ),
+    **kernel_mistakes(causal=True),
+}
+
+
+def dq_causal_work(inputs: Inputs) -> Work:
+    """Three products, S, dP and dQ, over the visible pairs."""
+    return products_work(inputs, 3, ("q",), causal=True)
+
+
+dq_kernel_causal = Exercise(
+    name="dq_kernel_causal",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ where later keys are hidden",
+    signature=SIGNATURE,
+    outputs=("dq",),
+    inputs=backward.causal_backward_inputs,
+    cases=backward.MANY_KEYS,
+    judged=HowJudged(
+        reference=only_dq(reference.attention_gradients, causal=True),
+        twins=backward.twins(only_dq, causal=True),
+        gradient=True,
+        work=dq_causal_work,
+        real_sizes=REAL_SIZES,
+        causal=True,
+        review=backward.leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dq_weights, causal=True),
+        quantities=quantities.backward("dq", causal=True),
+        mistakes=MISTAKES,
+    ),
+    timed=HowTimed(
+        peer=backward.sdpa_backward_causal,
+        peer_name="sdpa_backward_causal",
+        case=TIMING,
+    ),
+    points=2,
+    solution="flashlearn.kernels.flash_backward_dq:dq_kernel_causal",
+)

@@ -1,0 +1,143 @@
+"""`dq_without_delta`: dQ in one scan over the keys, without O and without delta."""
+
+from __future__ import annotations
+
+import torch
+
+from flashlearn.exercise import (
+    Case,
+    Earlier,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Mistake,
+    Work,
+)
+from flashlearn.lessons.lesson_07_dq import without_delta
+from flashlearn.lessons.lesson_07_dq.quantities import without_delta as without_delta_quantities
+from flashlearn.lessons.lesson_07_dq.without_delta import in_one_scan
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, attention_case, products_work
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
+
+SCANNED_AGAIN = (
+    "The numbers are right, but your kernels request {requested} bytes where one scan needs {least}: with "
+    "a single block of queries something is read more than once. Delta can be had in the scan that needs it: "
+    "take it out of the sum over the keys."
+)
+
+formula = faulty_formula(in_one_scan)
+
+MISTAKES = {
+    "delta left out": Mistake(
+        "dq is alpha Σ P dP K: what delta takes away is missing.",
+        "Multiply P ∘ (dP − delta) K out. There is a second part, and both can be summed in the same loop.",
+        **formula("no delta"),
+    ),
+    "delta so far": Mistake(
+        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the last "
+        "one; with a single tile of keys the result is right.",
+        "delta is one number per query, so it can stand outside the sum over the keys. What remains inside?",
+        **formula("delta so far"),
+    ),
+    "delta of the tile alone": Mistake(
+        "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
+        "Sum P dP over all tiles, and subtract once, after the loop.",
+        **formula("delta of the tile"),
+    ),
+    "delta not multiplied in": Mistake(
+        "Σ P K was subtracted as it is. It has to be multiplied by delta first.",
+        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
+        **formula("delta is 1"),
+    ),
+    "keys summed without P": Mistake(
+        "delta was multiplied by the plain sum of the keys. Each key counts with the weight that the query "
+        "gave to it.",
+        "The second sum is Σ_j P_ij K_j, a product of p with the tile of keys.",
+        **formula("keys not weighted"),
+    ),
+    "only the last tile": Mistake(
+        "dq holds the last tile of keys alone: each tile replaces what was summed before it.",
+        "Add: the three sums start from zero before the loop, and grow in it.",
+        **formula("last tile only"),
+    ),
+    "the last, incomplete block of keys is left out": Mistake(
+        "The loop covers only whole blocks of keys. The rest of each row is missing.",
+        "range(0, S_k, BLOCK_K) takes the last block too; the mask handles the rest.",
+        **formula("whole blocks only"),
+    ),
+    "alpha is missing from dQ": Mistake(
+        "dQ lacks the factor alpha: S = alpha Q Kᵀ, so the derivative by Q carries alpha once more.",
+        "Multiply the difference by alpha, once, before the store.",
+        **formula("no alpha"),
+    ),
+    "alpha applied twice": Mistake(
+        "dQ carries alpha twice.",
+        "alpha belongs into s (to rebuild P) and once into dq.",
+        **formula("alpha twice"),
+    ),
+    "sums in half precision": Mistake(
+        "The sums over the keys are rounded to half precision after every tile; the errors add up.",
+        "Start all three in tl.float32, and convert once, at the store.",
+        **formula("sums in half"),
+    ),
+}
+
+LIFTED = "one column of V is 64"
+"""Of the cases of `dq_kernel`, the data that three sums in half precision cannot be right on."""
+
+
+def inputs_without_delta(case: Case, generator: torch.Generator) -> Inputs:
+    """What `dq_kernel` gets, without O: so there is nothing to take delta from."""
+    given = backward.backward_inputs(case, generator)
+    return {name: value for name, value in given.items() if name != "o"}
+
+
+def without_delta_work(inputs: Inputs) -> Work:
+    """Four products, S, dP, P dP K and P K, over all pairs."""
+    return products_work(inputs, 4, ("q",))
+
+
+def one_scan(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a kernel with one block of queries asks for its keys and values more than once."""
+    case = attention_case(16, 512, 16, seed=61)
+    seen = answer.run(inputs_without_delta(case, case.generator()), Observed()).completed().observation
+    if seen.bytes_requested <= 1.5 * seen.bytes_unique:
+        return ""
+    return SCANNED_AGAIN.format(requested=seen.bytes_requested, least=seen.bytes_unique)
+
+
+dq_without_delta = Exercise(
+    name="dq_without_delta",
+    lesson="07",
+    kind=Kind.KERNEL,
+    title="dQ in one scan, without O and without delta",
+    signature="(q, k, v, do, lse, alpha) -> dq",
+    outputs=("dq",),
+    inputs=inputs_without_delta,
+    cases=tuple(case for case in backward.MANY_KEYS if case.data != LIFTED),
+    judged=HowJudged(
+        reference=without_delta.dq_in_torch,
+        twins=(without_delta.in_one_scan,),
+        gradient=True,
+        work=without_delta_work,
+        real_sizes=REAL_SIZES,
+        review=one_scan,
+    ),
+    explained=HowExplained(
+        mistakes=MISTAKES,
+        quantities=without_delta_quantities,
+    ),
+    timed=HowTimed(
+        peer=without_delta.dq_in_torch,
+        peer_name="dq_in_torch",
+        case=TIMING,
+    ),
+    points=2,
+    solution="flashlearn.lessons.lesson_07_dq.without_delta:dq_without_delta",
+)

@@ -142,7 +142,7 @@ def _exercises(lessons: list[LessonSource], declared: Mapping[str, str]) -> Iter
                     place, f"a second cell for {name}: the first is {first.file}:{first.number}", "keep one"
                 )
             elif name not in declared:
-                mend = f"declare it in {_folder(number)}/exercises.py, or correct the name"
+                mend = f"declare it in {_folder(number)}/{name}.py, or correct the name"
                 yield Stale(place, f"{name} is no declared exercise", mend)
             elif declared[name] != number:
                 yield Stale(
@@ -154,7 +154,7 @@ def _exercises(lessons: list[LessonSource], declared: Mapping[str, str]) -> Iter
     for name, number in declared.items():
         if name not in cells:
             mend = f'add a cell `# %% exercise="{name}"` to {_folder(number)}/{SOURCE}'
-            yield Stale(f"{_folder(number)}/exercises.py", f"{name} is declared but has no cell", mend)
+            yield Stale(f"{_folder(number)}/{name}.py", f"{name} is declared but has no cell", mend)
 
 
 def _folder(number: str) -> str:

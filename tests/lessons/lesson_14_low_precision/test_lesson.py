@@ -10,8 +10,15 @@ import torch
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.fp8_forward import fp8_forward, keys_last
 from flashlearn.kernels.shapes import Shape
-from flashlearn.lessons.lesson_14_low_precision import attention, eight_bits, measured, study
-from flashlearn.lessons.lesson_14_low_precision import exercises as lesson
+from flashlearn.lessons.lesson_14_low_precision import (
+    attention,
+    eight_bits,
+    hadamard_rotate,
+    measured,
+    quantize_blocks,
+    study,
+)
+from flashlearn.lessons.lesson_14_low_precision import fp8_forward as exercise
 from flashlearn.lessons.shared import reference
 from tests.corpus import written
 from tests.lessons.lesson_14_low_precision.answers.forward import IN_BF16, SMALL
@@ -46,8 +53,10 @@ def test_a_rotation_is_orthogonal_and_leaves_scores_alone(D):
 
 
 def test_butterflies_make_the_same_rotation():
-    given = lesson.rows_and_signs(lesson.hadamard_rotate.cases[1], torch.Generator().manual_seed(0))
-    torch.testing.assert_close(lesson.by_butterflies(**given), eight_bits.rotated(**given))
+    given = hadamard_rotate.rows_and_signs(
+        hadamard_rotate.hadamard_rotate.cases[1], torch.Generator().manual_seed(0)
+    )
+    torch.testing.assert_close(hadamard_rotate.by_butterflies(**given), eight_bits.rotated(**given))
 
 
 def test_a_sum_in_fewer_bits_loses_with_its_length_unless_it_is_promoted():
@@ -69,8 +78,8 @@ def test_keys_are_stored_last_in_the_order_in_which_p_comes():
 @pytest.mark.parametrize("shape", [None, Shape(64, 64, 4, 1), Shape(32, 32, 4, 1), Shape(128, 32, 4, 1)])
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_is_right_for_every_tile_that_divides_a_scaled_block(shape, causal):
-    case = lesson._attention(150, 290, 32, causal, data="blocks that differ", seed=5)
-    given = lesson.quantized_inputs(case, case.generator())
+    case = exercise.masked_case(150, 290, 32, causal, data="blocks that differ", seed=5)
+    given = exercise.quantized_inputs(case, case.generator())
     o, lse = fp8_forward(**given, shape=shape)
     wide = {n: t.double() if torch.is_tensor(t) else t for n, t in given.items()}
     right, right_lse = attention.attention(**wide)
@@ -111,17 +120,17 @@ def test_renaming_p_s_columns_saves_the_exchange_between_threads():
 
 
 def test_a_product_in_sixteen_bits_is_told_as_that():
-    assert "some operands of your products are bf16" in reviewed(lesson.fp8_forward, written(IN_BF16))
-    assert "no product of your kernel uses wgmma" in reviewed(lesson.fp8_forward, written(SMALL))
-    assert not reviewed(lesson.fp8_forward, fp8_forward)
+    assert "some operands of your products are bf16" in reviewed(exercise.fp8_forward, written(IN_BF16))
+    assert "no product of your kernel uses wgmma" in reviewed(exercise.fp8_forward, written(SMALL))
+    assert not reviewed(exercise.fp8_forward, fp8_forward)
 
 
 def test_truncation_is_not_taken_for_rounding():
-    case = lesson.quantize_blocks.cases[1]
+    case = quantize_blocks.quantize_blocks.cases[1]
     from flashlearn.judging.tolerance import Truth
 
-    inputs = case and lesson.blocks(case, case.generator())
-    truth = Truth(lesson.quantize_blocks, inputs)
+    inputs = quantize_blocks.blocks(case, case.generator())
+    truth = Truth(quantize_blocks.quantize_blocks, inputs)
     values, _ = eight_bits.quantized(**inputs)
     cut = values.view(torch.uint8).clone()
     up = values.double().abs() > truth.expected[0].abs()

@@ -1,0 +1,227 @@
+"""`fp8_forward`: attention whose two products have eight bits."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from flashlearn import compiler
+from flashlearn.exercise import (
+    Case,
+    Earlier,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Mistake,
+    Work,
+)
+from flashlearn.kernels import torch_attention
+from flashlearn.lessons.lesson_14_low_precision import attention
+from flashlearn.lessons.shared.attention_cases import (
+    BF16,
+    FP16,
+    attention_case,
+    forward_inputs,
+    products_work,
+)
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
+
+formula = faulty_formula(attention.attention)
+
+
+MISTAKES = {
+    "Q's scale forgotten": Mistake(
+        "The scores lack the scale of Q.",
+        "q represents q · q_scale: one number for the whole program.",
+        **formula("no scale of q"),
+    ),
+    "K's scale forgotten": Mistake(
+        "The scores lack the scale of K.",
+        "k represents k · k_scale[start // ROWS]: one number for the tile.",
+        **formula("no scale of k"),
+    ),
+    "V's scale forgotten": Mistake(
+        "O was made of v itself: V's scales are missing.",
+        "Every tile's share of O belongs to a unit, v_scale[start // ROWS].",
+        **formula("no scale of v"),
+    ),
+    "K's first scale for all blocks": Mistake(
+        "Every block of keys has the scale of the first.",
+        "k_scale_ptr has to move with `start`.",
+        **formula("first scale of k"),
+    ),
+    "V's first scale for all blocks": Mistake(
+        "Every block of V has the scale of the first.",
+        "v_scale_ptr has to move with `start`.",
+        **formula("first scale of v"),
+    ),
+    "the unit is not changed": Mistake(
+        "All of O is in the last block's unit: what was summed before it stayed in its own.",
+        "acc · unit must stay what it is when unit changes: by which factor has acc to change?",
+        **formula("last scale of v"),
+    ),
+    "the change of unit upside down": Mistake(
+        "acc is multiplied by new unit / old unit from block to block, and has to be divided by it: acc · "
+        "unit must stay what it is.",
+        "If the unit doubles, what has to become of acc?",
+        **formula("unit upside down 128", also=("unit upside down 64",)),
+    ),
+    "256 left in O": Mistake(
+        "O is 256 times too large: the factor of P is in the accumulator, and not in the sum it is divided "
+        "by.",
+        "If l_i sums the same 256 · P, the factor cancels.",
+        **formula("256 in o"),
+    ),
+    "256 left in LSE": Mistake(
+        "LSE is too large by 8 ln 2: l_i is 256 times the sum.",
+        "log2(256) = 8 has to be taken off again.",
+        **formula("256 in lse"),
+    ),
+    "LSE in base 2": Mistake(
+        "LSE is a logarithm to base 2.",
+        "Multiply by ln 2 at the end.",
+        **formula("base 2"),
+    ),
+    "V's keys in another order than P's": Mistake(
+        "The tile of V is stored in the order in which P's registers come, and P meets it in the old one: of "
+        "every 16 keys, most get another key's probability.",
+        "`as_stored(p)` renames P's columns, as `keys_last` did with V's.",
+        **formula("order of keys"),
+    ),
+    "alpha's sign is lost": Mistake(
+        "For a negative alpha the scores have the wrong sign.",
+        "alpha is an argument and may be any number.",
+        **formula("|alpha|"),
+    ),
+    "aligned top-left": Mistake(
+        "The causal mask begins in the top-left corner: query i sees the keys up to i, not up to i + S_k − "
+        "S_q.",
+        "last_seen has the offset in it.",
+        **formula("top-left"),
+    ),
+    "the mask is missing": Mistake(
+        "Later keys are seen although causal is True.",
+        "Where MASKED and CAUSAL, s is −∞ beyond last_seen.",
+        **formula("no mask"),
+    ),
+}
+
+
+TARGET = 90
+
+
+def multiplies_in_eight_bits(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if, compiled for an H100, a product of the kernel takes other operands than e4m3."""
+    given = attention.quantized_heads(*(torch.zeros(1, 1, 128, 64) for _ in range(3)))
+    asked = {**given, "causal": False, "alpha": 0.125}
+    launches = answer.run(asked, Observed()).completed().observation.launches
+    operands: set[str] = set()
+    for launch in {launch.name: launch for launch in launches}.values():
+        if launch.unshippable:
+            return f"Right, and its products cannot be judged: {launch.unshippable}"
+        (compiled,) = compiler.compile_launch(launch, targets=(TARGET,))
+        if compiled.error:
+            return f"{launch.name} does not run on an {compiled.device}: {compiled.error}"
+        operands |= set(compiled.operands)
+    if not operands:
+        return (
+            "Right, but on an H100 no product of your kernel uses wgmma, the instruction that reads eight "
+            "bits: it needs tiles of at least 64 queries and 32 keys."
+        )
+    if operands != {"e4m3"}:
+        others = ", ".join(sorted(operands - {"e4m3"}))
+        return (
+            f"Right, but on an H100 some operands of your products are {others}: cast P to e4m3, and leave "
+            "Q, K and V as they are."
+        )
+    return ""
+
+
+def masked_case(S_q: int, S_k: int, D: int, causal: bool, **more: Any) -> Case:
+    case = attention_case(S_q, S_k, D, **more)
+    sizes = {**case.sizes, "causal": int(causal)}
+    return dataclasses.replace(case, name=f"{case.name}, {'causal' if causal else 'all keys'}", sizes=sizes)
+
+
+def quantized_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, k, v drawn in the case's dtype and quantized with one scale for 128 rows; causal, alpha."""
+    kind = "normal" if case.data == "blocks that differ" else case.data
+    given = forward_inputs(dataclasses.replace(case, data=kind), generator)
+    if case.data == "blocks that differ":
+        for name, factors in (("q", (1.0, 3.0)), ("k", (0.3, 2.0, 1.0)), ("v", (8.0, 0.5, 2.0))):
+            x = given[name]
+            rows = torch.tensor(factors).repeat_interleave(attention.SCALED_ROWS)[: x.shape[2], None]
+            given[name] = (x.float() * rows).to(x.dtype)
+    quantized = attention.quantized_heads(given["q"], given["k"], given["v"])
+    if case.layout == "strided":
+        quantized |= {name: _laid_out(quantized[name]) for name in "qkv"}
+    return {**quantized, "causal": bool(case.sizes["causal"]), "alpha": given["alpha"]}
+
+
+def _laid_out(x: Tensor) -> Tensor:
+    """The same numbers as [B, S, H, D] in memory."""
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def two_products(inputs: Inputs) -> Work:
+    """Two products over the visible pairs; a byte for each number that is read, two for each of O."""
+    q, given = inputs["q"], {name: inputs[name] for name in "qkv"}
+    least = products_work(given, 2, ("q",), inputs["causal"])
+    return Work(least.operations, least.bytes + q.numel() + 4.0 * q.numel() / q.shape[3])
+
+
+def sdpa_in_bf16(
+    q: Tensor, k: Tensor, v: Tensor, q_scale: Tensor, k_scale: Tensor, v_scale: Tensor, causal: bool,
+    alpha: float,
+) -> Tensor:  # fmt: skip
+    """The baseline: torch's attention over the same numbers in bf16, scales left out, casts included."""
+    q, k, v = (x.to(torch.bfloat16) for x in (q, k, v))
+    return torch_attention.by_backend(None)(q, k, v, causal, alpha)
+
+
+fp8_forward = Exercise(
+    name="fp8_forward",
+    lesson="14",
+    kind=Kind.KERNEL,
+    title="Attention whose two products have eight bits",
+    signature="(q, k, v, q_scale, k_scale, v_scale, causal, alpha) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=quantized_inputs,
+    cases=(
+        masked_case(16, 32, 16, False, seed=1),
+        masked_case(64, 100, 32, True, H=2, seed=2),
+        masked_case(150, 300, 32, True, data="blocks that differ", seed=3),
+        masked_case(100, 64, 32, True, seed=4),  # 36 queries see no key
+        masked_case(37, 160, 24, False, layout="strided", H=2, seed=5),
+        masked_case(1, 37, 16, True, seed=6),
+        masked_case(64, 37, 16, False, data="negative alpha", seed=7),
+        masked_case(70, 280, 64, False, dtype=FP16, data="blocks that differ", seed=8),
+        masked_case(65, 65, 128, True, dtype=BF16, seed=9),
+        masked_case(1024, 1024, 128, True, dtype=BF16, B=2, H=4, gpu=True, seed=10),
+        masked_case(1000, 1500, 64, False, dtype=BF16, B=2, H=4, gpu=True, seed=11),
+    ),
+    judged=HowJudged(
+        needs=89,  # the first GPUs with e4m3
+        reference=attention.attention,
+        twins=attention.ROUNDED,
+        output_dtypes={"o": BF16, "lse": torch.float32},
+        work=two_products,
+        review=multiplies_in_eight_bits,
+    ),
+    explained=HowExplained(mistakes=MISTAKES),
+    timed=HowTimed(
+        peer=sdpa_in_bf16,
+        peer_name="sdpa_bf16",
+        case=masked_case(4096, 4096, 128, False, dtype=BF16, B=4, H=16, gpu=True, seed=12),
+    ),
+    points=4,
+    solution="flashlearn.kernels.fp8_forward:fp8_forward",
+)

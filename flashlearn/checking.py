@@ -19,7 +19,7 @@ from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
-from flashlearn.machine.garbage_collection import young_only
+from flashlearn.machine.garbage_collection import ignore_existing_objects
 from flashlearn.machine.threads import one_thread
 from flashlearn.outcome import Finding, Outcome, Status, untyped
 from flashlearn.report import Report
@@ -45,7 +45,7 @@ def grade(
     """
     started = time.perf_counter()
     answer = answering(exercise, answer)
-    with one_thread(), young_only(), printing.capped():
+    with one_thread(), ignore_existing_objects(), printing.capped():
         outcomes, finding = _judge(exercise, answer, earlier, watching or (lambda case: None))
     timing = _timing(exercise, answer, outcomes)
     budgets, compiled = _budgets(exercise, answer, outcomes) if budgeted else (None, None)

@@ -3,8 +3,8 @@
     $ flashlearn bench --json h200.json            # on a machine with a GPU
     $ flashlearn bench --show h200.json            # anywhere
 
-`problems` are the shapes, `contestants` who computes, `checked` whether they are right; `measure` makes a
-`record`, of which `tables` and `plots` show what is in it.
+`problems` are the shapes, `contestants` the implementations, `validation` tests whether they are right;
+`measure` makes a `record`, which `tables` and `plots` show.
 """
 
 from __future__ import annotations

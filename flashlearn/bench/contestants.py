@@ -1,4 +1,4 @@
-"""Who is timed: the course's kernels, and what else computes attention in this environment.
+"""What is timed: the course's kernels, and other implementations of attention in this environment.
 
     >>> calls = contestants()[0].prepare(problem.draw())
     >>> dq, dk, dv = calls["backward"]()
@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend
 
-from flashlearn.bench.problems import Given
+from flashlearn.bench.problems import Inputs
 from flashlearn.kernels.fast_attention import fast_backward, fast_forward
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel, dq_kernel_causal
@@ -38,12 +38,12 @@ class Contestant:
 
     Those that are `compiled` launch Triton kernels of ours. A contestant is in the `table` of large shapes,
     in that of `small` ones, or in both. `allowance` is for those that keep S and P in the inputs' precision:
-    they may be off by so many times what the others may.
+    their error may be this many times that of the others.
     """
 
     name: str
     title: str
-    prepare: Callable[[Given], Calls]
+    prepare: Callable[[Inputs], Calls]
     longest: int = 1 << 30
     allowance: float = 1.0
     compiled: bool = False
@@ -86,10 +86,10 @@ def plain_backward(
     return dq, dk, dv
 
 
-def launchers(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[[Given], Calls]:
+def launchers(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[[Inputs], Calls]:
     """A contestant of two launchers: (q, k, v, causal, alpha) → (o, lse), and the pass back from these."""
 
-    def prepare(given: Given) -> Calls:
+    def prepare(given: Inputs) -> Calls:
         q, k, v, do, causal, alpha = given.q, given.k, given.v, given.do, given.causal, given.alpha
         ahead = functools.partial(forward, q, k, v, causal, alpha)
         saved = functools.cache(ahead)
@@ -131,12 +131,12 @@ class _Attention(torch.autograd.Function):
 # ---------------------------------------------------------------- torch's
 
 
-def through_autograd(attend: Attend) -> Callable[[Given], Calls]:
+def through_autograd(attend: Attend) -> Callable[[Inputs], Calls]:
     """A contestant whose backward pass autograd knows."""
     return functools.partial(_graph, attend)
 
 
-def _graph(attend: Attend, given: Given) -> Calls:
+def _graph(attend: Attend, given: Inputs) -> Calls:
     leaves = [t.detach().requires_grad_() for t in (given.q, given.k, given.v)]
     ahead = functools.partial(attend, *leaves, given.causal, given.alpha)
     kept = functools.cache(functools.partial(gradients, attend, *leaves, given.do, given.causal, given.alpha))

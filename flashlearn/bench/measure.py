@@ -16,13 +16,13 @@ import triton
 from flashlearn.bench import problems as shapes
 from flashlearn.bench.contestants import Calls, Contestant, contestants
 from flashlearn.bench.problems import DIRECTIONS, Problem
-from flashlearn.bench.record import Cell, Held, Record
-from flashlearn.bench.validation import refused
+from flashlearn.bench.record import Cell, MemoryUse, Record
+from flashlearn.bench.validation import validation_error
 from flashlearn.machine import ceilings, device
-from flashlearn.machine.timers import ByTheClock, Stopwatch, contest, here, peak_memory
+from flashlearn.machine.timers import Timer, WallClockTimer, default_timer, peak_memory, time_in_turns
 from flashlearn.running.precompiler import Precompiling
 
-COMPILING = 90.0
+COMPILE_SECONDS = 90.0
 """Seconds that compiling beforehand may take; what is not done then is compiled at its first call."""
 Say = Callable[[str], None]
 
@@ -33,10 +33,10 @@ def run(flex: bool = False, table: Iterable[Problem] | None = None, say: Say = p
     left_out: dict[str, str] = {}
     wanted = tuple(shapes.grid() if table is None else table)
     say("Compiling.")
-    compile_beforehand(found, (*shapes.CHECKED, *wanted, *shapes.SMALL))
+    precompile(found, (*shapes.CHECKED, *wanted, *shapes.SMALL))
     say("Checking.")
     for one in list(found):
-        if reason := refused(one):
+        if reason := validation_error(one):
             left_out[one.name] = reason
             found.remove(one)
             say(f"{one.title} is left out. {reason}")
@@ -47,7 +47,7 @@ def run(flex: bool = False, table: Iterable[Problem] | None = None, say: Say = p
         say(f"{problem.name}: {', '.join(_forward_rates(cells, problem))} TFLOP/s forward")
     say("Small problems, and memory.")
     small = [cell for problem in shapes.SMALL for cell in time_small(problem, found, left_out)]
-    memory = [held for problem in shapes.REMEMBERED for held in hold(problem, found)]
+    memory = [held for problem in shapes.REMEMBERED for held in measure_memory(problem, found)]
     return Record(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         device=this_device(),
@@ -61,15 +61,17 @@ def run(flex: bool = False, table: Iterable[Problem] | None = None, say: Say = p
     )
 
 
-def compile_beforehand(found: Iterable[Contestant], problems: Iterable[Problem]) -> None:
+def precompile(found: Iterable[Contestant], problems: Iterable[Problem]) -> None:
     """Have compiled, many at a time, what the course's launchers launch for these problems."""
     problems = list(problems)
-    with Precompiling(patience=COMPILING) as precompiling, precompiling.dry():
+    with Precompiling(patience=COMPILE_SECONDS) as precompiling, precompiling.dry():
         for one in found:
             for problem in problems if one.compiled else ():
                 calls = one.prepare(problem.draw())
                 for direction in ("forward", "backward"):
-                    with contextlib.suppress(Exception):  # it comes again, and is told, when it is checked
+                    with contextlib.suppress(
+                        Exception
+                    ):  # it is raised again, and reported, when it is checked
                         calls[direction]()
 
 
@@ -77,7 +79,7 @@ def time_problem(
     problem: Problem,
     found: Iterable[Contestant],
     left_out: dict[str, str],
-    stopwatch: Stopwatch | None = None,
+    timer: Timer | None = None,
     on: str = "cuda",
 ) -> list[Cell]:
     """Every direction of one problem, the contestants in turns."""
@@ -85,7 +87,7 @@ def time_problem(
     ready = {one.name: one.prepare(given) for one in found if problem.S <= one.longest}
     cells: list[Cell] = []
     for direction in DIRECTIONS:
-        cells += _timed(problem, ready, direction, stopwatch or here(), left_out)
+        cells += _timed(problem, ready, direction, timer or default_timer(), left_out)
     _forget()
     return cells
 
@@ -94,20 +96,20 @@ def time_small(
     problem: Problem,
     found: Iterable[Contestant],
     left_out: dict[str, str],
-    stopwatch: Stopwatch | None = None,
+    timer: Timer | None = None,
     on: str = "cuda",
 ) -> list[Cell]:
     """Wall times of a problem so small that Python counts: forward, and both passes through autograd."""
     given = problem.draw(on)
     ready = {one.name: one.prepare(given) for one in found if one.small}
-    stopwatch = stopwatch or ByTheClock()
-    forward = _timed(problem, ready, "forward", stopwatch, left_out)
+    timer = timer or WallClockTimer()
+    forward = _timed(problem, ready, "forward", timer, left_out)
     through = {name: {**calls, "both": calls["autograd"]} for name, calls in ready.items()}
-    return [*forward, *_timed(problem, through, "both", stopwatch, left_out)]
+    return [*forward, *_timed(problem, through, "both", timer, left_out)]
 
 
 def _timed(
-    problem: Problem, ready: dict[str, Calls], direction: str, stopwatch: Stopwatch, left_out: dict[str, str]
+    problem: Problem, ready: dict[str, Calls], direction: str, timer: Timer, left_out: dict[str, str]
 ) -> list[Cell]:
     """One direction; a contestant that fails here is out of this problem, and the reason is noted."""
     peaks: dict[str, int | None] = {}
@@ -119,21 +121,21 @@ def _timed(
             left_out[f"{name}, {problem.name}, {direction}"] = str(error).strip().splitlines()[0]
             del ready[name]
             _forget()
-    figures = contest([calls[direction] for calls in ready.values()], stopwatch)
+    figures = time_in_turns([calls[direction] for calls in ready.values()], timer)
     return [
         Cell(name, problem, direction, one.median, one.spread, one.rounds, peaks[name])
         for name, one in zip(ready, figures, strict=True)
     ]
 
 
-def hold(problem: Problem, found: Iterable[Contestant], on: str = "cuda") -> list[Held]:
+def measure_memory(problem: Problem, found: Iterable[Contestant], on: str = "cuda") -> list[MemoryUse]:
     """What forward and backward pass together hold at their peak; nothing of those that find no memory."""
     held = []
     given = problem.draw(on)
     for one in found:
         with contextlib.suppress(RuntimeError):
             peak = peak_memory(one.prepare(given)["both"])
-            held += [Held(one.name, problem, peak)] if peak is not None else []
+            held += [MemoryUse(one.name, problem, peak)] if peak is not None else []
         _forget()
     return held
 
@@ -158,7 +160,7 @@ def this_device() -> dict[str, Any]:
         "capability": list(torch.cuda.get_device_capability()) if there else [],
         "bytes": torch.cuda.get_device_properties(0).total_memory if there else 0,
         "driver": device.driver(),
-        "clocks": dict(zip(fields, device.asked(*fields), strict=True)),
+        "clocks": dict(zip(fields, device.nvidia_smi_fields(*fields), strict=True)),
     }
 
 

@@ -88,7 +88,7 @@ def ladder(record: Record) -> Picture:
     sides = [(direction, causal) for direction in DIRECTIONS[:2] for causal in (False, True)]
     names = [n for n in record.contestants if any(c.contestant == n for c in record.cells)]
     figure, (axes,) = canvas(7.5, 0.5 + 0.6 * len(names))
-    said = []
+    summaries = []
     for row, name in enumerate(names):
         for number, side in enumerate(sides):
             ratio = mean(record.ratios(name, CUDNN, *side))
@@ -97,7 +97,9 @@ def ladder(record: Record) -> Picture:
             y = row + 0.2 * (number - 1.5)
             axes.barh(y, ratio, height=0.18, color=colour_of(number))
             axes.text(ratio, y, f" {ratio:.2f}", color=GREY, va="center", fontsize=8)
-            said.append(f"{record.contestants[name]} {side[0]}{' causal' if side[1] else ''} {ratio:.2f}")
+            summaries.append(
+                f"{record.contestants[name]} {side[0]}{' causal' if side[1] else ''} {ratio:.2f}"
+            )
     axes.set_yticks(range(len(names)), [record.contestants[name] for name in names])
     axes.invert_yaxis()
     axes.axvline(1.0, color=GREY, linewidth=0.8)
@@ -105,18 +107,18 @@ def ladder(record: Record) -> Picture:
     for number, (direction, causal) in enumerate(sides):
         axes.plot([], [], color=colour_of(number), label=f"{direction}, {'causal' if causal else 'full'}")
     _legend(figure, axes)
-    return Picture(figure, f"{_who(record)}: speed relative to cuDNN. {'; '.join(said)}.")
+    return Picture(figure, f"{_who(record)}: speed relative to cuDNN. {'; '.join(summaries)}.")
 
 
 def memory(record: Record) -> Picture:
     """What forward and backward pass hold at their peak over S: O(N) lies on a line, O(N²) leaves it."""
     figure, (axes,) = canvas(7.5, 3.6)
-    said = []
+    summaries = []
     for number, name in enumerate(record.contestants):
         held = [(one.problem.S, one.peak_bytes / MIB) for one in record.memory if one.contestant == name]
         if held:
             axes.plot(*zip(*held, strict=True), **_line(record, number))
-            said.append(f"{record.contestants[name]} {held[-1][1]:.0f} MiB at S {held[-1][0]}")
+            summaries.append(f"{record.contestants[name]} {held[-1][1]:.0f} MiB at S {held[-1][0]}")
     axes.set_yscale("log")
     axes.yaxis.minorticks_off()
     _lengths(axes, {one.problem.S for one in record.memory})
@@ -124,7 +126,7 @@ def memory(record: Record) -> Picture:
     axes.set_ylabel("MiB beyond the inputs")
     axes.set_title(f"forward and backward, B {problem.B}, H {problem.H}, D {problem.D}")
     _legend(figure, axes)
-    return Picture(figure, f"{_who(record)}: memory at its peak over S. {'; '.join(said)}.")
+    return Picture(figure, f"{_who(record)}: memory at its peak over S. {'; '.join(summaries)}.")
 
 
 def _line(record: Record, number: int) -> dict[str, object]:

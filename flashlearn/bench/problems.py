@@ -39,7 +39,7 @@ class Problem:
         return f"D {self.D}, S {self.S}, {'causal' if self.causal else 'full'}"
 
     def operations(self, direction: str) -> float:
-        """What counts, whatever a kernel computes twice."""
+        """Operations of the mathematics: what a kernel computes twice counts once."""
         whole = 2.0 * PRODUCTS[direction] * self.B * self.H * self.S**2 * self.D
         return whole / 2 if self.causal else whole
 
@@ -47,18 +47,18 @@ class Problem:
         """Inputs read once and outputs written once, without LSE and delta."""
         return 2.0 * TENSORS[direction] * self.B * self.H * self.S * self.D
 
-    def draw(self, device: str = "cuda", seed: int = 0) -> Given:
+    def draw(self, device: str = "cuda", seed: int = 0) -> Inputs:
         """Normally distributed inputs."""
         generator = torch.Generator(device).manual_seed(seed)
         shape = (self.B, self.H, self.S, self.D)
         q, k, v, do = (
             torch.randn(shape, generator=generator, device=device, dtype=torch.bfloat16) for _ in range(4)
         )
-        return Given(q, k, v, do, self.causal, 1 / math.sqrt(self.D))
+        return Inputs(q, k, v, do, self.causal, 1 / math.sqrt(self.D))
 
 
 @dataclass(frozen=True)
-class Given:
+class Inputs:
     """The inputs of one call: q, k, v and do [B, H, S, D], the mask, the factor before the softmax."""
 
     q: Tensor

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from flashlearn.bench.problems import Problem
-from flashlearn.machine.timers import UNSTEADY
+from flashlearn.machine.timers import UNSTEADY_SPREAD
 
 VERSION = 1
 """Of the format. It grows with each change that a program which reads it could trip over."""
 SHIPPED = Path(__file__).with_name("records")
 
 
-class NoRecord(ValueError):
-    """A file that is no record; the message is a sentence."""
+class InvalidRecord(ValueError):
+    """The file is not a record; the message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Cell:
 
     @property
     def unsteady(self) -> bool:
-        """Whether single calls stray so far that the median has to be taken with care."""
-        return self.spread is not None and self.spread > UNSTEADY
+        """Whether single calls vary so much that the median must be treated with care."""
+        return self.spread is not None and self.spread > UNSTEADY_SPREAD
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryUse:
     """Bytes that forward and backward pass of a problem hold at their peak beyond its inputs."""
 
     contestant: str
@@ -78,7 +78,7 @@ class Record:
     left_out: dict[str, str] = field(default_factory=dict)
     cells: tuple[Cell, ...] = ()
     small: tuple[Cell, ...] = ()
-    memory: tuple[Held, ...] = ()
+    memory: tuple[MemoryUse, ...] = ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -121,18 +121,22 @@ def save(record: Record, path: Path) -> None:
 
 
 def load(path: Path) -> Record:
-    """The record of a file. Raises OSError, and NoRecord for a file that is none, or of another version."""
+    """The record in a file. Raises OSError, and InvalidRecord if it is no record of this version."""
     try:
         found = json.loads(path.read_text())
         if found.pop("version") != VERSION:
-            raise NoRecord(f"{path} is a record of another version: measure anew with `flashlearn bench`.")
+            raise InvalidRecord(
+                f"{path} is a record of another version: measure anew with `flashlearn bench`."
+            )
         cells = {name: tuple(map(_cell, found.pop(name))) for name in ("cells", "small")}
-        memory = tuple(Held(**{**one, "problem": Problem(**one["problem"])}) for one in found.pop("memory"))
+        memory = tuple(
+            MemoryUse(**{**one, "problem": Problem(**one["problem"])}) for one in found.pop("memory")
+        )
         return Record(**found, **cells, memory=memory)
-    except NoRecord:
+    except InvalidRecord:
         raise
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NoRecord(f"{path} is no record of `flashlearn bench --json`: {error}.") from error
+        raise InvalidRecord(f"{path} is no record of `flashlearn bench --json`: {error}.") from error
 
 
 def _cell(given: dict[str, Any]) -> Cell:

@@ -25,7 +25,7 @@ def tables(record: Record) -> Iterator[str | Table]:
         yield small(record)
     yield from (f"Left out: {name}. {reason}" for name, reason in record.left_out.items())
     if any(cell.unsteady for cell in (*record.cells, *record.small)):
-        yield "~ stands where single calls stray by more than 5 % of the median (p90 − p10)."
+        yield "~ marks times whose single calls vary by more than 5 % of the median (p90 − p10)."
 
 
 def ratios(record: Record) -> Table:

@@ -23,9 +23,9 @@ from flashlearn.kernels.shapes import Shape
 from flashlearn.kernels.tuned_backward import tuned_backward
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.machine import device
-from flashlearn.machine.timers import Call, Stopwatch, contest
+from flashlearn.machine.timers import Call, Timer, time_in_turns
 
-TIMED = 6
+MAX_TIMED = 6
 """Candidates that are timed for each key, the most promising ones."""
 KERNELS = {"forward": "tuned_forward_kernel", "dkv": "tuned_dkv_kernel", "dq": "tuned_dq_kernel"}
 PROBLEM = {"B": 4, "S": 4096, "width": 2048}
@@ -33,7 +33,7 @@ PROBLEM = {"B": 4, "S": 4096, "width": 2048}
 
 
 @dataclass(frozen=True)
-class Tried:
+class Candidate:
     """One candidate: its budget, and its time in milliseconds; or why it was not timed."""
 
     shape: Shape
@@ -53,18 +53,20 @@ def search(
     found: Iterable[Shape],
     budget: Callable[[Shape], Budget | None],
     call: Callable[[Shape], Call],
-    stopwatch: Stopwatch | None = None,
-) -> list[Tried]:
+    timer: Timer | None = None,
+) -> list[Candidate]:
     """Every candidate with what became of it, the fastest first and those that were not timed last."""
     left, out = [], []
     for shape in found:
         made = budget(shape)
         reason = refusal(made)
-        (out if reason else left).append(Tried(shape, made, why=reason))
-    left.sort(key=_promise, reverse=True)
-    out += [Tried(one.shape, one.budget, why="others promise more") for one in left[TIMED:]]
-    figures = contest([call(one.shape) for one in left[:TIMED]], stopwatch)
-    timed = [Tried(one.shape, one.budget, figure.median) for one, figure in zip(left, figures, strict=False)]
+        (out if reason else left).append(Candidate(shape, made, why=reason))
+    left.sort(key=_rank, reverse=True)
+    out += [Candidate(one.shape, one.budget, why="others promise more") for one in left[MAX_TIMED:]]
+    figures = time_in_turns([call(one.shape) for one in left[:MAX_TIMED]], timer)
+    timed = [
+        Candidate(one.shape, one.budget, figure.median) for one, figure in zip(left, figures, strict=False)
+    ]
     return sorted(timed, key=lambda one: one.milliseconds) + out
 
 
@@ -79,7 +81,7 @@ def refusal(made: Budget | None) -> str:
     return ""
 
 
-def _promise(one: Tried) -> tuple[float, int]:
+def _rank(one: Candidate) -> tuple[float, int]:
     """More programs at a time, and larger tiles, promise more."""
     made, shape = one.budget, one.shape
     at_a_time = made.occupancy / shape.warps if made else 0.0

@@ -1,26 +1,28 @@
-"""Is a contestant right? Against fp64, on small shapes, before anybody asks how fast it is."""
+"""Is a contestant right? Compared with fp64 on small shapes, before it is timed."""
 
 from __future__ import annotations
 
 import torch
 
 from flashlearn.bench.contestants import Contestant
-from flashlearn.bench.problems import CHECKED, Given, Problem
+from flashlearn.bench.problems import CHECKED, Inputs, Problem
 from flashlearn.lessons.shared import reference
 
-ALLOWED = 4.0
-"""So many times the error of plain torch at the same precision, which rounds P and dS as kernels do."""
-FLOOR = 1e-3
+ERROR_FACTOR = 4.0
+"""The allowed error in multiples of plain torch's at the same precision, which rounds P and dS like kernels."""
+ERROR_FLOOR = 1e-3
 
 
-def refused(contestant: Contestant, problems: tuple[Problem, ...] = CHECKED, device: str = "cuda") -> str:
+def validation_error(
+    contestant: Contestant, problems: tuple[Problem, ...] = CHECKED, device: str = "cuda"
+) -> str:
     """Why the contestant cannot be timed: what it raised, or where it is wrong; nothing if it is right."""
     for problem in problems:
         given = problem.draw(device)
         try:
             calls = contestant.prepare(given)
             found = {name: call() for name, call in calls.items()}
-        except Exception as error:  # whatever a library, a compiler or a kernel may raise here
+        except Exception as error:  # a library, a compiler or a kernel may raise anything here
             lines = str(error).strip().splitlines()
             return f"{problem.name}: {type(error).__name__}: {lines[0] if lines else 'no reason given'}"
         o, *gradients = _truth(given)
@@ -28,7 +30,7 @@ def refused(contestant: Contestant, problems: tuple[Problem, ...] = CHECKED, dev
             expected = [o] if name == "forward" else gradients
             for which, got, (true, error) in zip(_names(name), outputs, expected, strict=True):
                 far = float((got.double() - true).abs().max())
-                if not far <= contestant.allowance * (ALLOWED * error + FLOOR):  # NaN is wrong too
+                if not far <= contestant.allowance * (ERROR_FACTOR * error + ERROR_FLOOR):  # NaN is wrong too
                     return f"{problem.name}: {which} of {name} is off by {far:.2g}, torch by {error:.2g}"
     return ""
 
@@ -37,7 +39,7 @@ def _names(call: str) -> tuple[str, ...]:
     return ("o",) if call == "forward" else ("dq", "dk", "dv")
 
 
-def _truth(given: Given) -> list[tuple[torch.Tensor, float]]:
+def _truth(given: Inputs) -> list[tuple[torch.Tensor, float]]:
     """O, dQ, dK and dV in fp64, each with the error of the same formula at the inputs' precision."""
     wide = [t.double() for t in (given.q, given.k, given.v, given.do)]
     pairs = zip(
@@ -53,6 +55,6 @@ def _truth(given: Given) -> list[tuple[torch.Tensor, float]]:
     return [(true, float((twin.double() - true).abs().max())) for true, twin in pairs]
 
 
-def _outputs(q, k, v, do, given: Given, forward, backward) -> tuple[torch.Tensor, ...]:
+def _outputs(q, k, v, do, given: Inputs, forward, backward) -> tuple[torch.Tensor, ...]:
     o, lse = forward(q, k, v, given.alpha, given.causal)
     return (o, *backward(q, k, v, o, do, lse, given.alpha, given.causal))

@@ -79,7 +79,7 @@ def _record(show: Path | None, length: list[int] | None, flex: bool) -> Record:
     if show is not None:
         try:
             return record.load(show)
-        except (OSError, record.NoRecord) as error:
+        except (OSError, record.InvalidRecord) as error:
             raise CourseError(f"{error}") from None
     if not has_gpu():
         raise CourseError(NO_GPU)

@@ -34,7 +34,7 @@ WORDS = {
     "TODO": "not started",
     "NOT_CHECKED": "not checked",
 }
-RIGHTS = (
+UNSANDBOXED_WARNING = (
     "A notebook runs with your rights, and what it says of itself is believed. "
     "One that somebody else wrote is better run with --sandbox."
 )
@@ -104,8 +104,8 @@ def check(
     course = Course.here()
     targets = find_targets(course, what or [])
     if not sandbox and any(target.path.parent != course.work for target in targets):
-        console.err.print(RIGHTS, soft_wrap=True)
-    results = run_apart(targets) if sandbox else run_all(course, targets, timeout)
+        console.err.print(UNSANDBOXED_WARNING, soft_wrap=True)
+    results = run_sandboxed(targets) if sandbox else run_all(course, targets, timeout)
     if as_json:
         console.say_json(to_dict(results))
     else:
@@ -161,7 +161,7 @@ def run_all(course: Course, targets: list[Target], timeout: int) -> list[Result]
     return results
 
 
-def run_apart(targets: list[Target]) -> list[Result]:
+def run_sandboxed(targets: list[Target]) -> list[Result]:
     """Grade each target as a stranger's submission. Raises CourseError where there are too few walls."""
     from flashlearn.classroom import single_notebook
 

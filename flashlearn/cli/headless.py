@@ -32,10 +32,10 @@ from flashlearn.cli.console import one_line
 from flashlearn.course.files import CourseError
 from flashlearn.course.progress import home
 
-SECONDS_TO_ANSWER = 10
+START_SECONDS = 10
 """How long an interrupted cell may take to give the process back."""
 
-FIGURES = {"cases_passed": int, "cases": int, "seconds": float}
+NUMBER_FIELDS = {"cases_passed": int, "cases": int, "seconds": float}
 """What a verdict counts and measures."""
 
 _quiet = logging.getLogger("flashlearn.headless")
@@ -71,7 +71,7 @@ class Run:
     complete: bool = False
 
 
-class ThisPython(KernelSpecManager):
+class CurrentPythonKernel(KernelSpecManager):
     """Whatever kernel a notebook names, it runs in the Python that flashlearn runs in."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
@@ -132,7 +132,7 @@ def run_notebook(
             resources={"metadata": {"path": str(path.parent.absolute())}},
             log=_quiet,
         )
-        client.km = AsyncKernelManager(kernel_spec_manager=ThisPython(), log=_quiet)
+        client.km = AsyncKernelManager(kernel_spec_manager=CurrentPythonKernel(), log=_quiet)
         client.owns_km = True
         try:
             stack.enter_context(
@@ -154,7 +154,7 @@ def read_verdicts(path: Path) -> dict[str, CheckVerdict]:
         try:
             entry = json.loads(line)
             name, status, passed = str(entry["exercise"]), str(entry["status"]), entry["passed"] is True
-            more = {key: kind(entry.get(key) or 0) for key, kind in FIGURES.items()}
+            more = {key: kind(entry.get(key) or 0) for key, kind in NUMBER_FIELDS.items()}
         except (ValueError, KeyError, TypeError):
             continue
         words = {key: str(entry.get(key) or "") for key in ("sentence", "next_step", "line")}
@@ -187,7 +187,7 @@ def _run_cells(client: NotebookClient, run: Run, last: int, on_cell: Callable[[i
 def _interrupt(client: NotebookClient) -> bool:
     run_sync(client.km.interrupt_kernel)()
     try:
-        run_sync(client.kc.wait_for_ready)(timeout=SECONDS_TO_ANSWER)
+        run_sync(client.kc.wait_for_ready)(timeout=START_SECONDS)
     except RuntimeError:  # still busy, or gone
         return False
     return True

@@ -15,7 +15,7 @@ import torch
 from flashlearn.exercise import Exercise, Inputs, Mistake, Tiles
 from flashlearn.explaining.result_cache import Remembered, identity
 from flashlearn.judging.cases import run_observed
-from flashlearn.judging.tolerance import convert, widened
+from flashlearn.judging.tolerance import convert, widen
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.plain_data import as_tuple
 
@@ -179,7 +179,7 @@ class Predictions:
         inputs = self.inputs(outcome)
         try:
             made = as_tuple(candidate.compute(**(inputs if dtype is None else convert(inputs, dtype))))
-            return tuple(widened(t) if isinstance(t, torch.Tensor) else t for t in made)
+            return tuple(widen(t) if isinstance(t, torch.Tensor) else t for t in made)
         except (RuntimeError, IndexError, ValueError):  # a wrong formula need not fit every case's shapes
             return None
 

@@ -1,1 +1,1 @@
-"""Right or wrong, and whose work: what came back is compared with the truth."""
+"""Judging: is an answer right, and did the learner's own kernels compute it?"""

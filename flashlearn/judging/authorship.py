@@ -1,8 +1,8 @@
 """Who computed a right answer: the learner's kernels, or something else.
 
-Every output must be bytes that a kernel stored and nobody changed since, or what torch made of such
-bytes; torch's ready-made answers are refused; a kernel must have done the arithmetic; and a kernel
-that only copied an answer that was there before it ran, scaled it, or added to it, is told apart.
+Every output must consist of bytes that a kernel stored and that nothing changed afterwards, or of what torch
+made of such bytes. Torch's ready-made answers are refused, and a kernel must have done the arithmetic: a
+kernel that only copied, scaled or shifted an answer that existed before it ran does not count.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from flashlearn.outcome import Place, Status
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.provenance import OVERWRITTEN, PARTLY, TORCH
 
-MADE_BY = {
+ORIGIN_SENTENCES = {
     TORCH: "no kernel stored it: torch computed it.",
     OVERWRITTEN: "it was overwritten after your kernel had stored into it.",
     PARTLY: "no kernel stored all of it: torch computed the rest.",
 }
 
 
-def who_did_it(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> tuple[Status, str, Place | None]:
+def check_authorship(
+    exercise: Exercise, inputs: Inputs, evidence: Evidence
+) -> tuple[Status, str, Place | None]:
     """PASS, or NOT_YOURS with a sentence and a place, for outputs that are right."""
     if evidence.forbidden:
         operation, place = evidence.forbidden[0]
@@ -32,7 +34,7 @@ def who_did_it(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> tuple[
         return Status.NOT_YOURS, "The answer is right, but no kernel was launched to compute it.", None
     sentence = _too_little_work(exercise, inputs, evidence)
     for name, out in zip(exercise.outputs, evidence.outputs, strict=True):
-        sentence = sentence or _made_elsewhere(name, out)
+        sentence = sentence or _origin_sentence(name, out)
     if not sentence and evidence.arithmetic and not exercise.judged.launcher_arithmetic:
         operation, place = evidence.arithmetic[0]
         sentence = (
@@ -56,10 +58,10 @@ def _too_little_work(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> 
     )
 
 
-def _made_elsewhere(name: str, out: Output) -> str:
-    """A sentence for an output that is not the kernels' own, as the observer saw it."""
+def _origin_sentence(name: str, out: Output) -> str:
+    """A sentence for an output that the observer did not see the kernels compute; else nothing."""
     if out.made_by:
-        return f"{name} is right, but {MADE_BY[out.made_by]}"
+        return f"{name} is right, but {ORIGIN_SENTENCES[out.made_by]}"
     if out.copied and not out.whole:
         return (
             f"{name} is right, but {out.copied} held the same numbers, but for a factor and a constant, "

@@ -1,7 +1,7 @@
-"""Run a learner's launcher over an exercise's cases: observed first, then compiled where a GPU is.
+"""Run a learner's launcher over an exercise's cases: observed first, then compiled if there is a GPU.
 
-Observed means in the interpreter with every access checked. A kernel is launched for real only
-after all observed cases have passed: a stray store on a GPU would cost the learner the session.
+An observed run uses the interpreter, which checks every access. A kernel is compiled and launched only after
+all observed cases have passed: a wild store on a GPU would cost the learner the session.
 """
 
 from __future__ import annotations
@@ -21,10 +21,16 @@ from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.judging import front_end, gpu_cautions
-from flashlearn.judging.authorship import who_did_it
+from flashlearn.judging.authorship import check_authorship
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.judging.draws import Draw, Draws
-from flashlearn.judging.return_values import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
+from flashlearn.judging.return_values import (
+    count_mismatch,
+    count_sentence,
+    mismatch_sentence,
+    side_effects,
+    without_numbers,
+)
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 from flashlearn.outcome import Outcome, Status
@@ -35,17 +41,17 @@ from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.plain_data import as_tuple
 from flashlearn.running.run_modes import Observed
 
-STOPS = (Status.TODO, Status.TIMEOUT)
-SECOND_DRAW = 7919
-WHOLE = 3
-"""All cases together may take so many times the limit of one."""
-HURRY = 1_700
-"""Accesses to memory after which a kernel that is wrong need not show that in every case.
+TERMINAL_STATUSES = (Status.TODO, Status.TIMEOUT)
+SECOND_DRAW_SEED = 7919
+CHECK_LIMIT_FACTOR = 3
+"""The limit of a whole check, as a multiple of the limit of one case."""
+ACCESS_BUDGET = 1_700
+"""Memory accesses after which a kernel known to be wrong skips its longest cases.
 
-They are what an observed run spends its time on, and the same on every machine.
+Accesses take most of the time of an observed run, and their number is the same on every machine.
 """
-ENOUGH = 5
-"""So many cases must have failed by then."""
+MIN_FAILURES = 5
+"""Cases must have failed this often before any is skipped."""
 
 
 def run(
@@ -56,9 +62,8 @@ def run(
 ) -> list[Outcome]:
     """Outcomes of every case, in order; a stub or a time limit ends the run early.
 
-    Of a slow kernel that is wrong in many cases, those that would take longest are left out.
-    `compiled` says whether passing kernels go on to the GPU (default: if there is one). `watching` is told
-    each case before it begins.
+    A slow kernel that is wrong in many cases skips the longest ones. `compiled` says whether passing kernels
+    are then run on the GPU (default: if there is one). `watching` is called with each case before it begins.
     """
     answer = answering(exercise, answer)
     refusal = _refuse(exercise, answer)
@@ -69,10 +74,10 @@ def run(
         device.runs(exercise.judged.needs) if compiled is None else compiled
     ):
         return _observed(exercise, answer, drawn, watching)
-    with contextlib.ExitStack() as beside:
-        outcomes = _observed(exercise, answer, drawn, watching, beside)
+    with contextlib.ExitStack() as background:
+        outcomes = _observed(exercise, answer, drawn, watching, background)
         if all(o.status is Status.PASS for o in outcomes):
-            outcomes += run_compiled(exercise, answer, tf32=seen(outcomes, TF32), drawn=drawn)
+            outcomes += run_compiled(exercise, answer, tf32=has_caution(outcomes, TF32), drawn=drawn)
         return outcomes
 
 
@@ -81,60 +86,60 @@ def _observed(
     answer: Answer,
     drawn: Draws,
     watching: Callable[[Case], None],
-    beside: contextlib.ExitStack | None = None,
+    background: contextlib.ExitStack | None = None,
 ) -> list[Outcome]:
-    """The observed cases. Where there is a `beside`, kernels are compiled there once the first has passed."""
+    """The observed cases. Once the first has passed, kernels are compiled in `background`, if given."""
     outcomes: list[Outcome] = []
-    may_hurry = exercise.kind is Kind.KERNEL and exercise.explained.explain is None
-    begun = answer.taken
+    may_skip = exercise.kind is Kind.KERNEL and exercise.explained.explain is None
+    time_before = answer.taken
     for case in exercise.cases:
-        if case.gpu or (may_hurry and leaves_out(case, outcomes)):
+        if case.gpu or (may_skip and exceeds_budget(case, outcomes)):
             continue
-        if (taken := answer.taken - begun) > WHOLE * exercise.judged.time_limit:
+        if (taken := answer.taken - time_before) > CHECK_LIMIT_FACTOR * exercise.judged.time_limit:
             return [*outcomes, _too_long(exercise, case, outcomes, taken)]
         watching(case)
         outcomes.append(run_observed(exercise, answer, case, drawn=drawn.of(case)))
-        if outcomes[-1].status in STOPS:
+        if outcomes[-1].status in TERMINAL_STATUSES:
             return outcomes
-        if beside is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
-            beside.enter_context(answer.compiling(_launched_for(exercise, drawn)))
+        if background is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
+            background.enter_context(answer.compiling(_launch_inputs(exercise, drawn)))
     if all(o.status is Status.PASS for o in outcomes):
-        front_end.begin(exercise, answer)
+        front_end.start(exercise, answer)
         second = _second_draw(exercise, answer, outcomes)
         outcomes += [second] if second is not None else []
     passed = all(o.status is Status.PASS for o in outcomes)
     if passed and exercise.kind is Kind.KERNEL:
         again = functools.partial(run_observed, exercise, answer)
-        outcomes = front_end.decide(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
+        outcomes = front_end.apply_refusals(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
     return outcomes
 
 
-def _launched_for(exercise: Exercise, drawn: Draws) -> list[Inputs]:
-    """All inputs with which the answer will be launched for real."""
+def _launch_inputs(exercise: Exercise, drawn: Draws) -> list[Inputs]:
+    """All inputs with which the answer will be launched compiled."""
     timed = [exercise.timed.case] if exercise.timed.case is not None else []
     return [drawn.inputs(case) for case in (*exercise.cases, *timed) if case.compiled]
 
 
-def leaves_out(case: Case, outcomes: list[Outcome]) -> bool:
-    """True for a case that would take the run beyond HURRY accesses, by those that the others took.
+def exceeds_budget(case: Case, outcomes: list[Outcome]) -> bool:
+    """True for a case that would take the run beyond ACCESS_BUDGET, extrapolated from the cases so far.
 
-    A kernel that is slow and has been wrong often enough is spared the cases that take longest: whoever
-    waits for a verdict has nothing from them. Small cases, whatever they are about, still run.
+    A slow kernel that has failed often enough skips its longest cases: they would only delay the verdict.
+    Small cases still run, whatever they test.
     """
     wrong = sum(o.status is not Status.PASS for o in outcomes)
-    if wrong < ENOUGH:
+    if wrong < MIN_FAILURES:
         return False
     spent = sum(o.observation.accesses for o in outcomes if o.observation is not None)
-    if spent < HURRY / 2:
+    if spent < ACCESS_BUDGET / 2:
         return False
-    return spent + spent / sum(_size(o.case) for o in outcomes) * _size(case) > HURRY
+    return spent + spent / sum(_size(o.case) for o in outcomes) * _size(case) > ACCESS_BUDGET
 
 
 def _too_long(exercise: Exercise, case: Case, outcomes: list[Outcome], taken: float) -> Outcome:
     first = "The first case" if len(outcomes) == 1 else f"The first {len(outcomes)} cases"
     sentence = (
         f"{first} took {taken:.1f} s, and a whole check may take "
-        f"{WHOLE * exercise.judged.time_limit:g} s, so it was stopped."
+        f"{CHECK_LIMIT_FACTOR * exercise.judged.time_limit:g} s, so it was stopped."
     )
     return Outcome(case, Status.TIMEOUT, sentence)
 
@@ -143,7 +148,7 @@ def _size(case: Case) -> int:
     return math.prod(max(size, 1) for size in case.sizes.values())
 
 
-def seen(outcomes: list[Outcome], kind: str) -> bool:
+def has_caution(outcomes: list[Outcome], kind: str) -> bool:
     """True if a caution of this kind was raised in any case."""
     return any(getattr(caution, "kind", "") == kind for o in outcomes for caution in o.warnings)
 
@@ -159,8 +164,8 @@ def run_observed(
 ) -> Outcome:
     """One case in the observed interpreter, on the CPU.
 
-    `undefined` is for lanes without `other=`, `fresh` for the memory of torch.empty. With `unrounded` half
-    precision loses nothing inside kernels. `drawn` are the case's inputs, where somebody has them.
+    `undefined` fills lanes without `other=`, `fresh` the memory of torch.empty. With `unrounded`, half
+    precision is not rounded inside kernels. `drawn` is the case's draw, if it was made already.
     """
     started = time.perf_counter()
     drawn = drawn or Draws(exercise).of(case)
@@ -174,53 +179,55 @@ def run_observed(
 
 def _outcome(exercise: Exercise, case: Case, truth: Truth, inputs: Inputs, evidence: Evidence) -> Outcome:
     """The verdict on one call, with what was observed of it."""
-    outcome = _judged(exercise, case, truth, inputs, evidence)
+    outcome = _judge(exercise, case, truth, inputs, evidence)
     observation = evidence.observation
     if observation is None:
         return outcome
     if outcome.status is not Status.WRONG:
-        observation.unread.clear()  # asked for where something is wrong
+        observation.unread.clear()  # only read where something is wrong
     return dataclasses.replace(outcome, observation=observation, warnings=tuple(observation.warnings))
 
 
-def _judged(exercise: Exercise, case: Case, truth: Truth, inputs: Inputs, evidence: Evidence) -> Outcome:
+def _judge(exercise: Exercise, case: Case, truth: Truth, inputs: Inputs, evidence: Evidence) -> Outcome:
     """Right or wrong, from what one call gave."""
     if evidence.raised is None and exercise.judged.read is not None:
-        evidence = _read(exercise, inputs, evidence)
+        evidence = _with_readings(exercise, inputs, evidence)
     if evidence.raised is not None:
         error = evidence.raised
-        like = but_for_figures(error.sentence)
+        like = without_numbers(error.sentence)
         return Outcome(case, error.status, error.sentence, place=error.place, fault=error.fault, like=like)
     if evidence.race is not None:
         race = evidence.race
-        fault = ("race", *race.fault, _owner(exercise, race))
-        like = but_for_figures(race.sentence)
+        fault = ("race", *race.fault, _memory_owner(exercise, race))
+        like = without_numbers(race.sentence)
         return Outcome(case, Status.RACE, race.sentence, place=race.place, fault=fault, like=like)
     outputs = evidence.outputs
     if evidence.returned is None or len(outputs) != len(exercise.outputs):
         sentence = count_sentence(exercise, evidence.returned, outputs)
         return Outcome(
-            case, Status.WRONG, sentence, fault=("launcher", miscounted(exercise, evidence.returned))
+            case, Status.WRONG, sentence, fault=("launcher", count_mismatch(exercise, evidence.returned))
         )
     checks = tuple(truth.judge(i, out.value, writers=out.writers) for i, out in enumerate(outputs))
-    fault, sentence = harm(exercise, evidence)
+    fault, sentence = side_effects(exercise, evidence)
     if fault:
         return Outcome(case, Status.WRONG, sentence, outputs=checks, fault=fault)
     if not all(check.ok for check in checks):
-        sentence = exercise.judged.says(case) if exercise.judged.says is not None else wrong_sentence(checks)
+        sentence = (
+            exercise.judged.says(case) if exercise.judged.says is not None else mismatch_sentence(checks)
+        )
         return Outcome(case, Status.WRONG, sentence, outputs=checks)
     status, sentence, place = (Status.PASS, "", None)
     if exercise.kind is Kind.KERNEL:
-        status, sentence, place = who_did_it(exercise, inputs, evidence)
+        status, sentence, place = check_authorship(exercise, inputs, evidence)
     return Outcome(case, status, sentence, outputs=checks, place=place)
 
 
-def _read(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Evidence:
-    """The evidence with what the exercise reads out of what was returned, where outputs are not just that."""
+def _with_readings(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Evidence:
+    """The evidence with the outputs that the exercise's `read` extracts from the returned value."""
     try:
         with deadline(exercise.judged.time_limit):
             value = exercise.judged.read(evidence.returned, inputs)
-    except (TypeError, ValueError, TimeLimit) as error:  # its sentence about an answer that cannot be read
+    except (TypeError, ValueError, TimeLimit) as error:  # says why the answer cannot be read
         return dataclasses.replace(
             evidence, raised=raised(error, exercise.judged.time_limit, exercise.judged.read)
         )
@@ -228,17 +235,17 @@ def _read(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Evidence:
     return dataclasses.replace(evidence, returned=value, outputs=outputs)
 
 
-def _owner(exercise: Exercise, race: ObservedRace) -> str:
-    """Whose memory it is: that of an output or an input, by name, or of neither: "scratch"."""
+def _memory_owner(exercise: Exercise, race: ObservedRace) -> str:
+    """The output or input that owns the memory, by name; "scratch" if neither does."""
     if isinstance(race.owner, str):
         return race.owner
     return exercise.outputs[race.owner] if race.owner < len(exercise.outputs) else "scratch"
 
 
 def _second_draw(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) -> Outcome | None:
-    """The first case again with other numbers: a remembered answer would show."""
+    """The first case again with other numbers, which exposes a cached answer; None if it passes."""
     first = outcomes[0]
-    case = dataclasses.replace(first.case, seed=first.case.seed + SECOND_DRAW)
+    case = dataclasses.replace(first.case, seed=first.case.seed + SECOND_DRAW_SEED)
     if same_inputs(exercise, first.case, case):
         return None
     inputs = exercise.inputs(case, case.generator())
@@ -246,26 +253,26 @@ def _second_draw(exercise: Exercise, answer: Answer, outcomes: list[Outcome]) ->
     again = _outcome(exercise, case, Truth(exercise, inputs), inputs, evidence)
     if again.status is Status.PASS:
         return None
-    sentence = _stale(exercise, first, again, evidence)
+    sentence = _stale_sentence(exercise, first, again, evidence)
     renamed = dataclasses.replace(case, name=f"{case.name}, other numbers")
     fault = ("stale answer",) if sentence else again.fault
     return dataclasses.replace(again, case=renamed, message=sentence or again.message, fault=fault)
 
 
-def _stale(exercise: Exercise, first: Outcome, again: Outcome, evidence: Evidence) -> str:
-    """A sentence if the second call's answer was kept from an earlier one, or lies in memory that was."""
+def _stale_sentence(exercise: Exercise, first: Outcome, again: Outcome, evidence: Evidence) -> str:
+    """A sentence if the second call returned an earlier answer, or wrote into its memory; else nothing."""
     both = list(zip(again.outputs, first.outputs, strict=True)) if again.outputs else []
     if both and all(isinstance(a.got, torch.Tensor) and same(a.got, b.got) for a, b in both):
         return "The second call gave the first call's answer, though its inputs differ."
     wrong = zip(exercise.outputs, evidence.outputs, again.outputs, strict=False)
     for name, out, check in wrong:
         if out.kept and not check.ok:
-            return f"{name} is the memory that an earlier call returned, and the second time it is wrong."
+            return f"{name} is memory that an earlier call returned, and its second content is wrong."
     return ""
 
 
 def same_inputs(exercise: Exercise, one: Case, other: Case) -> bool:
-    """True if two draws are equal: then a second one proves nothing."""
+    """True if two draws are equal: then the second proves nothing."""
     a = exercise.inputs(one, one.generator())
     b = exercise.inputs(other, other.generator())
     return all(
@@ -277,12 +284,12 @@ def _refuse(exercise: Exercise, answer: Answer) -> Outcome | None:
     case, facts = exercise.cases[0], answer.facts()
     if facts.kernel:
         sentence = (
-            f"This is a @triton.jit kernel; check wants the launcher {exercise.name}{exercise.signature}, "
+            f"This is a @triton.jit kernel; check expects the launcher {exercise.name}{exercise.signature}, "
             "the plain function that allocates the output and launches the kernel."
         )
         return Outcome(case, Status.CRASHED, sentence)
     if not facts.callable:
-        sentence = f"check wants the function itself, {exercise.name}, not {facts.text:.60}."
+        sentence = f"check expects the function itself, {exercise.name}, not {facts.text:.60}."
         return Outcome(case, Status.CRASHED, sentence)
     misfit = answer.misfit(exercise.name, exercise.parameters())
     return Outcome(case, Status.CRASHED, misfit) if misfit else None

@@ -10,7 +10,13 @@ import torch
 
 from flashlearn.exercise import Case, Exercise
 from flashlearn.judging.draws import Draw, Draws
-from flashlearn.judging.return_values import but_for_figures, count_sentence, harm, miscounted, wrong_sentence
+from flashlearn.judging.return_values import (
+    count_mismatch,
+    count_sentence,
+    mismatch_sentence,
+    side_effects,
+    without_numbers,
+)
 from flashlearn.judging.tolerance import Truth
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
@@ -23,10 +29,10 @@ def run_compiled(
     exercise: Exercise,
     answer: Answer | Callable,
     tf32: bool = False,
-    to_the_end: bool = False,
+    run_all: bool = False,
     drawn: Draws | None = None,
 ) -> list[Outcome]:
-    """Every case with `compiled` on the GPU. Stops at the first that fails, unless `to_the_end`.
+    """Every case with `compiled` on the GPU, up to the first that fails; with `run_all`, every one.
 
     After a failure the context may be lost. With `tf32` (the observed run saw fp32 products in TF32) results
     are held to plain torch's in TF32. `drawn` are the draws of the observed run.
@@ -39,7 +45,7 @@ def run_compiled(
         for case in cases:
             outcomes.append(_run_case(exercise, answer, case, drawn.of(case, tf32)))
             drawn.forget(case)
-            if outcomes[-1].status is not Status.PASS and not to_the_end:
+            if outcomes[-1].status is not Status.PASS and not run_all:
                 break
     return outcomes
 
@@ -49,20 +55,20 @@ def _run_case(exercise: Exercise, answer: Answer, case: Case, drawn: Draw) -> Ou
     runs: list[Evidence] = []
     for _ in range(2):
         runs.append(answer.run(drawn.inputs, Compiled(exercise.judged.time_limit)))
-        ended = _ended(case, runs[-1])
+        ended = _failed_outcome(case, runs[-1])
         if ended is not None:
             return ended
-    outcome = _compared(exercise, case, drawn.truth, *runs)
+    outcome = _compare(exercise, case, drawn.truth, *runs)
     launched = tuple(runs[0].observation.launches)
     seconds = time.perf_counter() - started
     return dataclasses.replace(outcome, seconds=seconds, mode="compiled", launched=launched)
 
 
-def _ended(case: Case, evidence: Evidence) -> Outcome | None:
-    """The outcome of a call that failed there and then."""
+def _failed_outcome(case: Case, evidence: Evidence) -> Outcome | None:
+    """The outcome of a call that raised or wrote outside its memory; None if it did neither."""
     if evidence.raised is not None:
         error = evidence.raised
-        like = but_for_figures(error.sentence)
+        like = without_numbers(error.sentence)
         return Outcome(
             case,
             error.status,
@@ -73,21 +79,21 @@ def _ended(case: Case, evidence: Evidence) -> Outcome | None:
             like=like,
         )
     if evidence.trespass:
-        like = but_for_figures(evidence.trespass)
+        like = without_numbers(evidence.trespass)
         return Outcome(case, Status.OUT_OF_BOUNDS, evidence.trespass, mode="compiled", like=like)
     return None
 
 
-def _compared(exercise: Exercise, case: Case, truth: Truth, first: Evidence, second: Evidence) -> Outcome:
+def _compare(exercise: Exercise, case: Case, truth: Truth, first: Evidence, second: Evidence) -> Outcome:
     if len(first.outputs) != len(exercise.outputs):
-        like = ("launcher", miscounted(exercise, first.values))
+        like = ("launcher", count_mismatch(exercise, first.values))
         return Outcome(case, Status.WRONG, count_sentence(exercise, first.values, first.values), like=like)
     checks = tuple(truth.judge(i, out.value, writers=out.writers) for i, out in enumerate(first.outputs))
-    fault, sentence = next(filter(any, (harm(exercise, one) for one in (first, second))), ((), ""))
+    fault, sentence = next(filter(any, (side_effects(exercise, one) for one in (first, second))), ((), ""))
     if fault:
         return Outcome(case, Status.WRONG, sentence, outputs=checks, fault=fault)
     if not all(check.ok for check in checks):
-        sentence = f"Compiled for the GPU, {wrong_sentence(checks)}"
+        sentence = f"Compiled for the GPU, {mismatch_sentence(checks)}"
         return Outcome(case, Status.WRONG, sentence, outputs=checks)
     if not exercise.judged.atomics:
         for name, a, b in zip(exercise.outputs, first.values, second.values, strict=True):

@@ -1,11 +1,11 @@
-"""A case's inputs, drawn where they are wanted: on the CPU, on the GPU, or as shapes without numbers.
+"""A case's inputs, drawn where they are needed: on the CPU, on the GPU, or as shapes without data.
 
-    >>> inputs = without_data(exercise, exercise.timed.case)          # on "meta": of any size, in no time
+    >>> inputs = without_data(exercise, exercise.timed.case)          # on "meta": any size, at no cost
     >>> inputs["q"].shape
     torch.Size([32, 8, 1024, 64])
 
-Exercises draw on the CPU, so that a case is the same everywhere. The large ones, which only a GPU meets, are
-drawn there, from the same seed: what they compute of their numbers would take seconds on a processor.
+Exercises draw on the CPU, so that a case is the same everywhere. Large cases that only run on a GPU are drawn
+there, from the same seed: computing with their numbers would take seconds on a CPU.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 
-KEPT = 4
-"""Of so many exercises the draws are kept."""
+CACHED_EXERCISES = 4
+"""Number of exercises whose draws are cached."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """The inputs of one case, and what is right for them."""
+    """The inputs of one case, and the right outputs for them."""
 
     inputs: Inputs
     truth: Truth
 
 
 class Draws:
-    """The draws of an exercise's cases, each made once, when it is first asked for.
+    """The draws of an exercise's cases, each made at its first use.
 
-    What the observer's cases are drawn from is kept for the next check of the exercise.
+    The draws of observed cases are cached for the next check of the exercise.
     """
 
     def __init__(self, exercise: Exercise):
@@ -44,15 +44,15 @@ class Draws:
 
     def inputs(self, case: Case) -> Inputs:
         """The inputs of one of the exercise's cases."""
-        if (kept := _kept(self.exercise, case)) is not None:
+        if (kept := _cached(self.exercise, case)) is not None:
             return kept.inputs
         if id(case) not in self._inputs:
             self._inputs[id(case)] = inputs(self.exercise, case)
         return self._inputs[id(case)]
 
     def of(self, case: Case, tf32: bool = False) -> Draw:
-        """Inputs and truth of a case. With `tf32` plain torch's products in TF32 are right as well."""
-        if not tf32 and (kept := _kept(self.exercise, case)) is not None:
+        """Inputs and truth of a case. With `tf32`, torch's products in TF32 are right as well."""
+        if not tf32 and (kept := _cached(self.exercise, case)) is not None:
             return kept
         given, key = self.inputs(case), (id(case), tf32)
         if key not in self._truths:
@@ -60,23 +60,23 @@ class Draws:
         return Draw(given, self._truths[key])
 
     def forget(self, case: Case) -> None:
-        """Let a case's draw go: a large one fills a GPU's memory."""
+        """Drop a case's draw: a large one fills a GPU's memory."""
         self._inputs.pop(id(case), None)
         for tf32 in (False, True):
             self._truths.pop((id(case), tf32), None)
 
 
 _recent: dict[int, tuple[Exercise, dict[int, Draw]]] = {}
-"""Draws of the exercises that were checked last, the last one last."""
+"""Draws of the most recently checked exercises, oldest first."""
 
 
-def _kept(exercise: Exercise, case: Case) -> Draw | None:
-    """The draw of one of the exercise's own cases; None for one that a GPU draws, or that is made up."""
+def _cached(exercise: Exercise, case: Case) -> Draw | None:
+    """The draw of one of the exercise's cases; None for a case drawn on a GPU or made by an experiment."""
     if case.gpu or all(case is not own for own in exercise.cases):
         return None
     draws = _recent.pop(id(exercise), (exercise, {}))[1]
-    _recent[id(exercise)] = (exercise, draws)  # held, so that its id stays its own
-    while len(_recent) > KEPT:
+    _recent[id(exercise)] = (exercise, draws)  # a reference keeps the id from being reused
+    while len(_recent) > CACHED_EXERCISES:
         del _recent[next(iter(_recent))]
     if id(case) not in draws:
         given = inputs(exercise, case)
@@ -88,19 +88,19 @@ def inputs(exercise: Exercise, case: Case) -> Inputs:
     """The case's inputs: on the GPU for a case that only runs there, else on the CPU."""
     if not (case.gpu and device.has_gpu()):
         return exercise.inputs(case, case.generator())
-    found = elsewhere(exercise, case, "cuda", torch.Generator("cuda").manual_seed(case.seed))
+    found = draw_on(exercise, case, "cuda", torch.Generator("cuda").manual_seed(case.seed))
     return on_device(found if found is not None else exercise.inputs(case, case.generator()), "cuda")
 
 
 def without_data(exercise: Exercise, case: Case) -> Inputs | None:
     """A case's inputs as shapes alone; None if they cannot be drawn without looking at data."""
-    return elsewhere(exercise, case, "meta", None)
+    return draw_on(exercise, case, "meta", None)
 
 
-def elsewhere(exercise: Exercise, case: Case, where: str, generator: torch.Generator | None) -> Inputs | None:
-    """A case's inputs made on another device, by a generator of its own; None if they cannot be."""
+def draw_on(exercise: Exercise, case: Case, where: str, generator: torch.Generator | None) -> Inputs | None:
+    """A case's inputs drawn on another device, with that device's generator; None if that fails."""
     try:
-        with _Elsewhere(torch.device(where), generator):
+        with _DeviceMode(torch.device(where), generator):
             return exercise.inputs(case, case.generator())
     except (NotImplementedError, RuntimeError):
         return None
@@ -111,8 +111,8 @@ def on_device(given: Inputs, where: str) -> Inputs:
     return {n: v.to(where) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
 
 
-class _Elsewhere(LightDispatchMode):
-    """Tensors made under it are made on another device. On "meta" there are no numbers: they read as 1."""
+class _DeviceMode(LightDispatchMode):
+    """Makes new tensors on another device. On "meta" there is no data: every number reads as 1."""
 
     def __init__(self, where: torch.device, generator: torch.Generator | None):
         super().__init__()

@@ -1,7 +1,7 @@
-"""Questions to a kernel that has passed, which its cases did not ask: would it also pass on a GPU?
+"""Experiments with a kernel that has passed its cases: would it also pass on a GPU?
 
-Each is an experiment, and its answer a `Caution`: the kernel runs once more with something changed that a
-right kernel cannot notice. Experiments are small, and only run where there is something to ask about.
+Each experiment runs the kernel once more with something changed that a right kernel cannot notice, and its
+result is a `Caution`. Experiments are small and run only where their question arises.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def examine(
     without `other=`.
     """
     outcomes = list(outcomes)
-    for at, caution in (hidden_lanes(outcomes, rerun), (0, real_sizes(exercise, answer))):
+    for at, caution in (check_hidden_lanes(outcomes, rerun), (0, check_offset_range(exercise, answer))):
         if caution is not None:
             outcomes[at] = dataclasses.replace(outcomes[at], warnings=(*outcomes[at].warnings, caution))
     return outcomes
 
 
-def hidden_lanes(
+def check_hidden_lanes(
     outcomes: list[Outcome], rerun: Callable[[Case, float], Outcome]
 ) -> tuple[int, Caution | None]:
     """Does the result depend on what a masked load without `other=` leaves in its hidden lanes?
@@ -50,11 +50,11 @@ def hidden_lanes(
         outcome = outcomes[at]
         for value in GARBAGE:
             if rerun(outcome.case, value).status is Status.WRONG:
-                return at, _hidden(outcome.observation.undefined_loads, value)
+                return at, _hidden_lane_caution(outcome.observation.undefined_loads, value)
     return 0, None
 
 
-def _hidden(loads: list[tuple[str, Place | None]], value: float) -> Caution:
+def _hidden_lane_caution(loads: list[tuple[str, Place | None]], value: float) -> Caution:
     names = " and ".join(dict.fromkeys(name for name, _ in loads))
     sentence = (
         f"{names} {'is' if len(loads) == 1 else 'are'} loaded under a mask without other=, and the result "
@@ -64,10 +64,10 @@ def _hidden(loads: list[tuple[str, Place | None]], value: float) -> Caution:
     return Caution(NO_OTHER, sentence, loads[0][1])
 
 
-def real_sizes(exercise: Exercise, answer: Answer) -> Caution | None:
+def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
     """Do the kernel's offsets fit where its tensors are as large as in use?
 
-    A kernel fails here only if it leaves a tensor with 32-bit integers that wrap round, as a GPU's do, and
+    A kernel fails here only if it leaves a tensor with 32-bit integers that wrap around, as a GPU's do, and
     stays inside with integers that do not: anything else that happens proves nothing, and is not reported.
     """
     if not exercise.judged.real_sizes:
@@ -83,7 +83,7 @@ def real_sizes(exercise: Exercise, answer: Answer) -> Caution | None:
     words = ", ".join(f"{name} {size}" for name, size in exercise.judged.real_sizes.items())
     sentence = (
         f"At real sizes ({words}) this line computes {value} in 32 bits, which hold at most 2³¹ − 1: the "
-        "offset wraps round and the address lies outside the tensor. It passes because the tensors of these "
+        "offset wraps around and the address is outside the tensor. It passes because the tensors of these "
         "cases are small. Make one factor 64 bits wide before multiplying, as in "
         "`tl.program_id(0).to(tl.int64)`."
     )

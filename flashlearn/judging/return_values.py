@@ -1,4 +1,4 @@
-"""Sentences about what a launcher returned and left behind."""
+"""Sentences about what a launcher returned, and about its side effects on its inputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.outcome import OutputCheck
 from flashlearn.running.evidence import Evidence
 
-FIGURES = re.compile(r"\b(?:fp|bf)?\d+")
+NUMBERS = re.compile(r"\b(?:fp|bf)?\d+")
 
 
-def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:
+def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
     """The plainest true sentence about outputs that differ."""
     bad = next(check for check in checks if not check.ok)
     if bad.problem:
@@ -33,25 +33,29 @@ def wrong_sentence(checks: tuple[OutputCheck, ...]) -> str:
 
 
 def _not_finite_sentence(bad: OutputCheck) -> str:
-    """Which way round the two differ: NaN for a number, or a number for an infinity."""
-    stray = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
-    if not bool(stray.any()):
+    """How the two differ: a NaN in place of a number, or a number in place of an infinity."""
+    not_finite = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
+    if not bool(not_finite.any()):
         return f"{bad.name} is wrong where the right answer is infinite."
-    unwritten = stray & (bad.writers.reshape(stray.shape) < 0) if bad.writers is not None else stray & False
-    count, what = (unwritten, "was never written") if bool(unwritten.any()) else (stray, "is NaN or infinite")
+    unwritten = torch.zeros_like(not_finite)
+    if bad.writers is not None:
+        unwritten = not_finite & (bad.writers.reshape(not_finite.shape) < 0)
+    count, what = not_finite, "is NaN or infinite"
+    if bool(unwritten.any()):
+        count, what = unwritten, "was never written"
     if int(count.sum()) == count.numel():
         return f"All of {bad.name} {what}, where the right answer is a number."
     share = f"{int(count.sum())} of {count.numel()} elements"
     return f"{bad.name} {what} in {share}, where the right answer is a number."
 
 
-def but_for_figures(sentence: str) -> tuple[str]:
-    """What a sentence of an error is like: the same for those that differ in numbers and dtypes alone."""
-    return (FIGURES.sub("#", sentence.strip().rstrip(".")),)
+def without_numbers(sentence: str) -> tuple[str]:
+    """A key for an error's sentence: equal for sentences that differ only in numbers and dtypes."""
+    return (NUMBERS.sub("#", sentence.strip().rstrip(".")),)
 
 
-def miscounted(exercise: Exercise, returned: Any) -> str:
-    """What came back in place of as many tensors as there are outputs: "nothing", a "list" or "others"."""
+def count_mismatch(exercise: Exercise, returned: Any) -> str:
+    """How the number of returned values is wrong: "nothing", a "list" of one output, or "others"."""
     if returned is None:
         return "nothing"
     return "list" if isinstance(returned, list) and len(exercise.outputs) == 1 else "others"
@@ -61,7 +65,7 @@ def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
     """A sentence for a launcher that returned too few or too many tensors."""
     wanted = ", ".join(exercise.outputs)
     who = "launcher" if exercise.kind is Kind.KERNEL else "function"
-    what = miscounted(exercise, returned)
+    what = count_mismatch(exercise, returned)
     if what == "nothing":
         return f"The {who} returned None; it should return {wanted}. Is the return statement missing?"
     if what == "list":
@@ -72,10 +76,10 @@ def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
     return f"The {who} returned {len(outputs)} values; it should return {len(exercise.outputs)}: {wanted}."
 
 
-def harm(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...], str]:
-    """What the launcher did to its inputs, or with their memory: the fault and a sentence; else nothing.
+def side_effects(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...], str]:
+    """A change to an input, or an output in an input's memory: the fault and a sentence; else nothing.
 
-    A formula may return an input as it is, where that is the answer.
+    A formula may return an input unchanged where that is the answer.
     """
     kernel = exercise.kind is Kind.KERNEL
     if evidence.changed:

@@ -1,11 +1,11 @@
-"""How fast a passing kernel is: measured against a peer on a GPU, predicted from its least work without one.
+"""How fast a passing kernel is: measured against a peer on a GPU, else predicted from the least work.
 
     >>> measure(exercise, softmax_forward).ratio        # on a GPU: speed relative to the peer, 1.0 is as fast
     0.97
     >>> predict(exercise, case, inputs, observation).predictions["H100"]      # without one: seconds, at best
     4.0e-05
 
-A prediction is the roofline's of the least work there is: no kernel that does it takes less.
+A prediction is the roofline bound for the least work that computes the result: no kernel can be faster.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.judging import draws
 from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
-from flashlearn.machine.timers import Measured
+from flashlearn.machine.timers import Measurement
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.run_modes import DryRun, Timed
 
-SHORTEST = 1e-6
+MIN_SECONDS = 1e-6
 """Predictions below this many seconds are left out: launching a kernel alone takes longer."""
 
 
@@ -39,28 +39,28 @@ class Mark:
 
     @property
     def reached(self) -> bool:
-        """Whether the learner is that fast."""
+        """Whether the learner's speed earns the grade."""
         return self.ratio >= self.grade.ratio
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One call's time, measured or predicted. What is not known is None.
+    """One call's time, measured or predicted. Unknown values are None.
 
-    `where` names the GPU that measured, or the case that a prediction is for. `own` are the learner's
-    figures, `peers` those of the peers that there are, the one that the exercise names first; `ratio` is the
-    speed relative to that one, above 1 where the learner is faster. `marks` are the grades for speed that
-    could be asked about here. `reached` is what this GPU reaches with a large product and a large copy.
-    `least_bytes` and `least_operations` are what no call can do with less than, and `predictions`, seconds by
-    GPU name, are what these take. `bytes` and `operations` are the same where measured; where predicted, the
-    observer's counts (each byte once), scaled up to the case from another one, `scaled_from`. `half` says
-    that the inputs are in half precision.
+    `where` names the GPU that measured, or the case that a prediction is for. `own` is the learner's
+    measurement, `peers` are those of the available peers, the exercise's first one first; `ratio` is the
+    speed relative to that one, above 1 if the learner is faster. `marks` are the grades for speed that could
+    be tested here. `reached` is what this GPU reaches with a large product and a large copy. `least_bytes`
+    and `least_operations` are the minimum for any kernel, and `predictions`, in seconds by GPU name, the time
+    that these take. `bytes` and `operations` are the same if measured; if predicted, they are the observer's
+    counts (each byte once), scaled up from the case `scaled_from`. `half` says that the inputs are in half
+    precision.
     """
 
     where: str
     measured: bool
-    own: Measured | None = None
-    peers: Mapping[str, Measured] = field(default_factory=dict)
+    own: Measurement | None = None
+    peers: Mapping[str, Measurement] = field(default_factory=dict)
     ratio: float | None = None
     marks: tuple[Mark, ...] = ()
     reached: Ceilings | None = None
@@ -74,7 +74,7 @@ class Timing:
 
     @property
     def peer(self) -> str:
-        """The name of the peer that `ratio` compares with; empty if there is none."""
+        """The name of the peer that `ratio` refers to; empty if there is none."""
         return next(iter(self.peers), "")
 
 
@@ -108,7 +108,7 @@ def measure(exercise: Exercise, answer: Answer | Callable[..., Any]) -> Timing:
     )
 
 
-def marks(timed: HowTimed, own: Measured, peers: Mapping[str, Measured]) -> tuple[Mark, ...]:
+def marks(timed: HowTimed, own: Measurement, peers: Mapping[str, Measurement]) -> tuple[Mark, ...]:
     """Each grade whose peer was timed, with the learner's speed relative to it."""
     return tuple(
         Mark(grade, peers[grade.peer].median / own.median) for grade in timed.grades if grade.peer in peers
@@ -116,11 +116,11 @@ def marks(timed: HowTimed, own: Measured, peers: Mapping[str, Measured]) -> tupl
 
 
 def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Observation) -> Timing:
-    """What the least work of `exercise.timed.case` takes on GPUs that run it; what the kernel would do there.
+    """The roofline time of `exercise.timed.case` on GPUs that run it, and the kernel's estimated work there.
 
-    Bytes and operations of the kernel were counted in `case`, a small one, and are scaled up in proportion to
-    the least work of both. They are no bound: lanes that a mask hides are counted, and a small case has more
-    of them. Without a case for timing the counts are told as they are, and no time with them.
+    The kernel's bytes and operations were counted in `case`, a small one, and are scaled up in proportion to
+    the least work of the two cases. They are not a bound: lanes hidden by a mask are counted, and a small
+    case has more of them. Without a case for timing the counts are reported unscaled, without a time.
     """
     operations, moved = float(observation.total_operations), float(observation.bytes_unique)
     least = exercise.judged.work(case_inputs) if exercise.judged.work else None
@@ -131,7 +131,7 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
     larger, half = exercise.judged.work(inputs), _is_half(inputs)
     grown = larger.operations / least.operations if least.operations else larger.bytes / least.bytes
     eight = _size(inputs) == 1
-    oldest = max(exercise.judged.needs, device.EIGHT_BITS_FROM if eight else 0)
+    oldest = max(exercise.judged.needs, device.FP8_MIN_TARGET if eight else 0)
     seconds = {
         name: device.attainable(gpu, larger.operations, larger.bytes, half, eight)
         for name, gpu in device.GPUS.items()
@@ -142,7 +142,7 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
         measured=False,
         bytes=moved * larger.bytes / least.bytes,
         operations=operations * grown,
-        predictions=seconds if max(seconds.values()) >= SHORTEST else {},
+        predictions=seconds if max(seconds.values()) >= MIN_SECONDS else {},
         least_bytes=larger.bytes,
         least_operations=larger.operations,
         scaled_from=case,
@@ -151,7 +151,7 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
 
 
 def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
-    """What the answer would launch on a GPU in the case for timing; nothing where that cannot be known."""
+    """The launches that the answer would make in the case for timing; empty if that cannot be determined."""
     case = exercise.timed.case
     if exercise.kind is not Kind.KERNEL or case is None:
         return []
@@ -161,10 +161,10 @@ def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
 
 
 def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> tuple[float, int]:
-    """Orders observed cases by what to scale up: first the one whose operations are nearest to the least.
+    """A sort key for observed cases: the one with the least padding is scaled up to a prediction.
 
-    The lanes that a mask switches off are counted, and in a case smaller than a tile they are most of it.
-    Of equals, the case that asks for most bytes comes first.
+    Lanes that a mask switches off are counted, and in a case smaller than a tile they are the majority.
+    Among equals, the case that requests the most bytes comes first.
     """
     least = exercise.judged.work(case_inputs) if exercise.judged.work and exercise.timed.case else None
     if not least:
@@ -187,6 +187,6 @@ def _is_half(inputs: Inputs) -> bool:
 
 
 def _size(inputs: Inputs) -> int:
-    """Bytes of a number of the first tensor of floating-point numbers; 0 if there is none."""
+    """Bytes per element of the first floating-point tensor; 0 if there is none."""
     kinds = [v.dtype for v in inputs.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     return kinds[0].itemsize if kinds else 0

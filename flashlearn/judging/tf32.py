@@ -3,8 +3,8 @@
     >>> with Tf32Products():
     ...     a @ b               # both operands keep 10 bits of mantissa, the sum is fp32
 
-TF32 has fp32's range and half precision's mantissa (NVIDIA A100 white paper, 2020). Triton hands fp32 bits
-to the tensor cores as they are, and these leave out the lowest 13 of them.
+TF32 has fp32's range and half precision's mantissa (NVIDIA A100 white paper, 2020). Triton passes fp32
+values to the tensor cores unchanged, and these ignore the lowest 13 bits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot"}
 
 
 class Tf32Products(LightDispatchMode):
-    """Within the block, fp32 operands of matrix products are cut to TF32; all else stays as it is."""
+    """Within the block, fp32 operands of matrix products are truncated to TF32; nothing else changes."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func.overloadpacket.__name__ in PRODUCTS:

@@ -1,13 +1,15 @@
 """How close is close enough, decided by what plain torch achieves at the same precision.
 
-`allowed = 2·max over twins of err(twin) + atol` (3× for gradients), where err is the largest
-difference to the fp64 reference and `atol` some rounding errors at the reference's own magnitude, as
-FlashAttention's tests have it (Dao-AILab/flash-attention, tests/test_flash_attn.py). A maximum alone
-would accept sums accumulated in half precision, so half-precision results are also held to 1.3× the
-rms error of the twins. A result of eight
-bits is rounded once, and neighbours are far apart: nothing is doubled there, and an error may exceed the
-twins' largest by a quarter of the largest step at most. So every reference and every twin sums in fp32 at
-least; a twin may round what kernels round (P before it meets V).
+A same-precision reference is the exercise's formula in plain torch, computed in the dtype of the inputs:
+its error against the fp64 reference is what rounding alone costs (`Truth.twins`).
+
+`allowed = 2·max of err(same-precision reference) + atol` (3× for gradients), where err is the largest
+difference to the fp64 reference and `atol` a few rounding errors at the reference's magnitude, as in
+FlashAttention's tests (Dao-AILab/flash-attention, tests/test_flash_attn.py). A maximum alone would accept
+sums accumulated in half precision, so half-precision results are also held to 1.3× the rms error of the
+same-precision references. An fp8 result is rounded once, and its neighbours are far apart: nothing is doubled
+there, and an error may exceed the largest one by a quarter of the largest step at most. So every reference
+sums in fp32 at least; a same-precision reference may round what kernels round (P before its product with V).
 """
 
 from __future__ import annotations
@@ -25,18 +27,19 @@ from flashlearn.outcome import Misfit, OutputCheck
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.plain_data import as_tuple
 
-HALF = (torch.float16, torch.bfloat16)
-EIGHT = (torch.float8_e4m3fn, torch.float8_e5m2)
+HALF_DTYPES = (torch.float16, torch.bfloat16)
+FP8_DTYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 RMS_FACTOR = 1.3
-LARGEST_KEPT = 1 << 22  # elements; larger outputs are judged and let go
-RMS_LEAST = 256  # with fewer elements a ratio of rms errors is luck
+MAX_KEPT_ELEMENTS = 1 << 22  # larger outputs are judged and then dropped
+RMS_MIN_ELEMENTS = 256  # with fewer elements the ratio of rms errors is mostly chance
 
 
 class Truth:
-    """The reference outputs of one draw, and how far plain torch strays from them.
+    """The reference outputs of one draw, and the error of plain torch at the same precision.
 
-    `expected` are fp64, `dtypes` what the learner's outputs must have. With `tf32`, for kernels whose
-    fp32 products run in TF32 on a GPU, plain torch also computes its products that way.
+    `expected` is in fp64, `dtypes` are those of the learner's outputs, `twins` the same-precision references.
+    With `tf32`, for kernels whose fp32 products run in TF32 on a GPU, plain torch also computes its products
+    that way.
     """
 
     def __init__(self, exercise: Exercise, inputs: Inputs, tf32: bool = False):
@@ -46,11 +49,11 @@ class Truth:
             self.expected = as_tuple(exercise.reference(**convert(inputs, torch.float64)))
             native = as_tuple(exercise.reference(**clone(inputs)))
             self.dtypes = output_dtypes(exercise, native)
-            self.twins = list(_twins(exercise, inputs, native))
+            self.twins = list(_same_precision_references(exercise, inputs, native))
             if tf32:
                 with Tf32Products():
                     products = as_tuple(exercise.reference(**clone(inputs)))
-                    self.twins += list(_twins(exercise, inputs, products))
+                    self.twins += list(_same_precision_references(exercise, inputs, products))
 
     def allowed(self, index: int) -> tuple[float, float]:
         """Largest error and largest rms error that output `index` may have (inf: no rms bound)."""
@@ -64,26 +67,32 @@ class Truth:
             return 0.0, float("inf")
         finite = torch.isfinite(expected)
         reference = expected[finite]
-        if dtype in EIGHT:
+        if dtype in FP8_DTYPES:
             return self._measured_in_eight_bits(index, finite)
         rounded = reference.to(dtype)
         atol = 2 * largest((rounded + 0.3 - 0.3 - rounded).double())
-        atol = max(atol, 2 * torch.finfo(dtype).eps * largest(reference))  # few numbers may round luckily
+        atol = max(
+            atol, 2 * torch.finfo(dtype).eps * largest(reference)
+        )  # a few numbers may happen to round exactly
         errors = [largest_error(twin[index].to(dtype), expected) for twin in self.twins]
         rms = float("inf")
-        if dtype in HALF and self.exercise.judged.accumulates and reference.numel() >= RMS_LEAST:
+        if (
+            dtype in HALF_DTYPES
+            and self.exercise.judged.accumulates
+            and reference.numel() >= RMS_MIN_ELEMENTS
+        ):
             slack = 0.05 * torch.finfo(dtype).eps * root_mean_square(reference)
             noise = [root_mean_square((t[index].to(dtype).double() - expected)[finite]) for t in self.twins]
             rms = RMS_FACTOR * max(noise) + slack
-        return factor(self.exercise) * max(errors, default=0.0) + atol, rms
+        return tolerance_factor(self.exercise) * max(errors, default=0.0) + atol, rms
 
     def _measured_in_eight_bits(self, index: int, finite: torch.Tensor) -> tuple[float, float]:
-        """Of values that are rounded once, to a coarse format: truncation doubles their errors."""
+        """The bounds for values rounded once to a coarse format, where truncation would double the error."""
         expected, dtype = self.expected[index], self.dtypes[index]
         twins = [twin[index].to(dtype).double() for twin in self.twins]
         quarter = torch.finfo(dtype).eps / 4 * largest(expected[finite]) / 2
         rms = float("inf")
-        if int(finite.sum()) >= RMS_LEAST:
+        if int(finite.sum()) >= RMS_MIN_ELEMENTS:
             rms = RMS_FACTOR * max(root_mean_square((twin - expected)[finite]) for twin in twins)
         return max(largest_error(twin, expected) for twin in twins) + quarter, rms
 
@@ -92,27 +101,27 @@ class Truth:
         name, expected, dtype = self.exercise.outputs[index], self.expected[index], self.dtypes[index]
         misfit = _misfit(got, expected, dtype)
         if misfit is not None:
-            problem = f"{name} {misfit_words(misfit)}"
-            like = (name, misfit.what, _but_for_sizes(misfit.got), _but_for_sizes(misfit.expected))
+            problem = f"{name} {misfit_clause(misfit)}"
+            like = (name, misfit.what, _without_sizes(misfit.got), _without_sizes(misfit.expected))
             return OutputCheck(
                 name, False, problem=problem, got=got, expected=expected, misfit=misfit, like=like
             )
-        got = widened(got.to(expected.device))
+        got = widen(got.to(expected.device))
         allowed, rms_allowed = self.allowed(index)
         error = largest_error(got, expected)
         rms = root_mean_square(_difference(got, expected))
         ratio = rms / rms_allowed if rms_allowed not in (0.0, float("inf")) else float("nan")
         ok = error <= allowed and not rms > rms_allowed
-        if got.numel() > LARGEST_KEPT:
+        if got.numel() > MAX_KEPT_ELEMENTS:
             return OutputCheck(name, ok, error, allowed, ratio, **extra)
         return OutputCheck(name, ok, error, allowed, ratio, got=got.cpu(), expected=expected.cpu(), **extra)
 
 
 def agrees(check: OutputCheck, got: Any) -> bool:
-    """Whether another value of an output would have been right in the case of an earlier check of it."""
+    """Whether another value of an output would have been right in the case of an earlier check."""
     if not isinstance(got, torch.Tensor) or got.shape != check.expected.shape:
         return False
-    got = widened(got)
+    got = widen(got)
     if got.dtype != check.got.dtype:
         return False
     if not largest_error(got, check.expected) <= check.allowed:
@@ -123,18 +132,18 @@ def agrees(check: OutputCheck, got: Any) -> bool:
     return root_mean_square(_difference(got, check.expected)) * check.rms_ratio <= before
 
 
-def widened(t: torch.Tensor) -> torch.Tensor:
-    """Eight bits as fp32, since torch computes little with them; every other dtype as it is."""
-    return t.float() if t.dtype in EIGHT else t
+def widen(t: torch.Tensor) -> torch.Tensor:
+    """fp8 as fp32, since torch has few operations for fp8; every other dtype unchanged."""
+    return t.float() if t.dtype in FP8_DTYPES else t
 
 
-def factor(exercise: Exercise) -> int:
-    """So many times the twins' largest error is allowed."""
+def tolerance_factor(exercise: Exercise) -> int:
+    """The allowed error as a multiple of the same-precision references' largest error."""
     return 3 if exercise.judged.gradient else 2
 
 
-def ways(exercise: Exercise) -> tuple[int, int]:
-    """How many twins there are: with fp32 inputs, and with inputs in half precision."""
+def reference_counts(exercise: Exercise) -> tuple[int, int]:
+    """The number of same-precision references: for fp32 inputs, and for half-precision inputs."""
     plain = 1 + len(exercise.judged.twins)
     return plain, plain + 1
 
@@ -147,11 +156,11 @@ def output_dtypes(exercise: Exercise, native: tuple[Any, ...]) -> tuple[torch.dt
     )
 
 
-def _twins(exercise: Exercise, inputs: Inputs, native: tuple) -> Iterator[tuple]:
+def _same_precision_references(exercise: Exercise, inputs: Inputs, native: tuple) -> Iterator[tuple]:
     yield native
     for twin in exercise.judged.twins:
         yield as_tuple(twin(**clone(inputs)))
-    if any(t.dtype in HALF for t in inputs.values() if isinstance(t, torch.Tensor)):
+    if any(t.dtype in HALF_DTYPES for t in inputs.values() if isinstance(t, torch.Tensor)):
         yield as_tuple(exercise.reference(**convert(inputs, torch.float32)))
 
 
@@ -165,13 +174,13 @@ def _misfit(got: Any, expected: torch.Tensor, dtype: torch.dtype) -> Misfit | No
     return Misfit("dtype", short(got.dtype), short(dtype)) if got.dtype != dtype else None
 
 
-def _but_for_sizes(found: str | tuple[int, ...]) -> str | int:
-    """A dtype or a word, or of a shape its number of dimensions."""
+def _without_sizes(found: str | tuple[int, ...]) -> str | int:
+    """A dtype or a word unchanged; for a shape, its number of dimensions."""
     return found if isinstance(found, str) else len(found)
 
 
-def misfit_words(misfit: Misfit) -> str:
-    """What is wrong with an output, as it goes on after the output's name."""
+def misfit_clause(misfit: Misfit) -> str:
+    """What is wrong with an output: the predicate of a sentence whose subject is the output's name."""
     got, expected = misfit.got, misfit.expected
     return {
         "nothing": f"is {got}, expected a tensor of shape {expected}",
@@ -183,7 +192,7 @@ def misfit_words(misfit: Misfit) -> str:
 
 
 def describe(value: Any) -> str:
-    """How to call a value that should have been a tensor."""
+    """A description of a value that should have been a tensor."""
     if isinstance(value, Foreign):
         return f"a {value.type}"
     return "None" if value is None else f"a {type(value).__name__}"

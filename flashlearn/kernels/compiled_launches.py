@@ -20,8 +20,8 @@ from triton.runtime.jit import JITFunction
 
 __all__ = ["Call", "launch"]
 
-MOST_KEPT = 256
-ALIGNED = 16
+MAX_LAUNCHES = 256
+ALIGNMENT = 16
 """Bytes: kernels are compiled for tensors that begin at multiples of it, where the first ones did."""
 
 
@@ -36,7 +36,7 @@ class Call:
     options: dict[str, int] = field(default_factory=dict)
 
 
-class Redescribed:
+class ReboundDescriptor:
     """What the driver asks a descriptor like this for, over another tensor: made in no time.
 
     Over None it is the form alone, which keeps no tensor in memory.
@@ -50,7 +50,7 @@ class Redescribed:
 
 
 @dataclass(frozen=True)
-class Ready:
+class CompiledCall:
     """A compiled kernel as a call of its grid: which tensors it gets, described how, and what follows."""
 
     start: Callable[..., None]
@@ -58,7 +58,7 @@ class Ready:
     rest: tuple[Any, ...]
 
 
-_ready: dict[Hashable, tuple[Ready, ...]] = {}
+_compiled: dict[Hashable, tuple[CompiledCall, ...]] = {}
 
 
 def launch(key: Hashable, tensors: Sequence[Tensor], calls: Callable[[], Sequence[Call]]) -> None:
@@ -67,45 +67,45 @@ def launch(key: Hashable, tensors: Sequence[Tensor], calls: Callable[[], Sequenc
     `tensors` are all that the calls use, in an order of the caller's. The key holds everything else: sizes,
     strides, dtypes, device, numbers, constants.
     """
-    ready = _ready.get(key)
-    if ready is None or _looked_at():
-        _first(key, tensors, calls())
+    ready = _compiled.get(key)
+    if ready is None or _is_observed():
+        _compile_and_launch(key, tensors, calls())
         return
     places = [t.data_ptr() for t in tensors]
-    if any([place % ALIGNED for place in places]):
-        _first(key, tensors, calls())
+    if any([place % ALIGNMENT for place in places]):
+        _compile_and_launch(key, tensors, calls())
         return
     for one in ready:
         one.start(
-            *[places[n] if like is None else Redescribed(tensors[n], like) for n, like in one.tensors],
+            *[places[n] if like is None else ReboundDescriptor(tensors[n], like) for n, like in one.tensors],
             *one.rest,
         )
 
 
-def _looked_at() -> bool:
+def _is_observed() -> bool:
     """Whether somebody stands in for Triton's own launch, to observe or to record."""
     return JITFunction.run.__module__ != JITFunction.__module__
 
 
-def _first(key: Hashable, tensors: Sequence[Tensor], calls: Sequence[Call]) -> None:
+def _compile_and_launch(key: Hashable, tensors: Sequence[Tensor], calls: Sequence[Call]) -> None:
     """Launch as anybody does, and keep what Triton compiled."""
     made = []
     for call in calls:
         compiled = call.kernel[call.grid](*call.arguments, **call.constants, **call.options)
         if isinstance(compiled, CompiledKernel):
-            made.append(_ready_for(call, compiled[(*call.grid, 1, 1)[:3]], tensors))
-    if len(made) == len(calls) and not any(t.data_ptr() % ALIGNED for t in tensors):
-        if len(_ready) >= MOST_KEPT:
-            _ready.clear()
-        _ready[key] = tuple(made)
+            made.append(_compiled_call(call, compiled[(*call.grid, 1, 1)[:3]], tensors))
+    if len(made) == len(calls) and not any(t.data_ptr() % ALIGNMENT for t in tensors):
+        if len(_compiled) >= MAX_LAUNCHES:
+            _compiled.clear()
+        _compiled[key] = tuple(made)
 
 
-def _ready_for(call: Call, start: Callable[..., None], tensors: Sequence[Tensor]) -> Ready:
+def _compiled_call(call: Call, start: Callable[..., None], tensors: Sequence[Tensor]) -> CompiledCall:
     number = {id(t): n for n, t in enumerate(tensors)}
     own: list[tuple[int, Any]] = []
     for argument in call.arguments:
         if isinstance(argument, Tensor):
             own.append((number[id(argument)], None))
         elif hasattr(argument, "base"):
-            own.append((number[id(argument.base)], Redescribed(None, argument)))
-    return Ready(start, tuple(own), (*call.arguments[len(own) :], *call.constants.values()))
+            own.append((number[id(argument.base)], ReboundDescriptor(None, argument)))
+    return CompiledCall(start, tuple(own), (*call.arguments[len(own) :], *call.constants.values()))

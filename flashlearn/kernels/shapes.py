@@ -20,7 +20,7 @@ import torch
 import triton
 from torch import Tensor
 
-from flashlearn.machine.ceilings import folder, identity
+from flashlearn.machine.ceilings import cache_folder, environment_id
 
 __all__ = ["Shape", "backward_shapes", "forward_shape", "key", "remember"]
 
@@ -75,10 +75,10 @@ def key(kernel: str, q: Tensor, causal: bool) -> str:
 
 def remember(found: dict[str, Shape]) -> Path:
     """Keep shapes by their key for this GPU, driver and torch; returns the file."""
-    file = folder() / FILE
+    file = cache_folder() / FILE
     everything = _read(file)
-    own = everything.get(identity(), {})
-    everything[identity()] = own | {name: astuple(shape) for name, shape in found.items()}
+    own = everything.get(environment_id(), {})
+    everything[environment_id()] = own | {name: astuple(shape) for name, shape in found.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_suffix(".new")
     fresh.write_text(json.dumps(everything, indent=1), encoding="utf-8")
@@ -92,7 +92,10 @@ def _remembered() -> dict[str, Shape]:
     if not torch.cuda.is_available():  # nothing is tuned for an interpreter
         return {}
     try:
-        return {name: Shape(*given) for name, given in _read(folder() / FILE).get(identity(), {}).items()}
+        return {
+            name: Shape(*given)
+            for name, given in _read(cache_folder() / FILE).get(environment_id(), {}).items()
+        }
     except (TypeError, AttributeError):  # not what `remember` wrote
         return {}
 

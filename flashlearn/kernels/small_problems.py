@@ -18,14 +18,14 @@ from flashlearn.kernels.flash_forward import flash_forward_causal_kernel, flash_
 
 __all__ = ["is_short", "short_backward", "short_forward"]
 
-OVER_SOON = 1e10
+MAX_OPERATIONS = 1e10
 """Operations of 2·S_q·S_k·D that a GPU is done with before Python has built a few descriptors."""
 
 
 def is_short(q: Tensor, k: Tensor) -> bool:
     """Whether attention of q and k is so short; these kernels know no grouped queries."""
     B, H, S_q, D = q.shape
-    return q.is_cuda and k.shape[1] == H and 4.0 * B * H * S_q * k.shape[2] * D < OVER_SOON
+    return q.is_cuda and k.shape[1] == H and 4.0 * B * H * S_q * k.shape[2] * D < MAX_OPERATIONS
 
 
 def short_forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:

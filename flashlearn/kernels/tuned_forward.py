@@ -28,7 +28,7 @@ from flashlearn.kernels.shapes import Shape, forward_shape
 __all__ = ["LOG2_E", "refuse_misfits", "tuned_forward"]
 
 LOG2_E = math.log2(math.e)
-KNOWN = (torch.float32, torch.float16, torch.bfloat16)
+SUPPORTED_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 EDGE = 64
 """Keys of a block that a mask cuts: small blocks reach less far beyond what is seen."""
 
@@ -124,7 +124,7 @@ def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
     for name, t in (("q", q), ("k", k), ("v", v)):
         if t.ndim != 4:
             raise ValueError(f"{name} has shape {tuple(t.shape)}, expected four dimensions [B, H, S, D]")
-        if t.dtype not in KNOWN:
+        if t.dtype not in SUPPORTED_DTYPES:
             raise TypeError(f"{name} is {t.dtype}, expected float32, float16 or bfloat16")
         if t.dtype != q.dtype:
             raise TypeError(f"{name} is {t.dtype} and q is {q.dtype}: q, k and v share a dtype")
@@ -142,7 +142,7 @@ def refuse_misfits(q: Tensor, k: Tensor, v: Tensor) -> None:
 def _fit(q: Tensor, k: Tensor, v: Tensor) -> bool:
     return (
         q.dtype == k.dtype == v.dtype
-        and q.dtype in KNOWN
+        and q.dtype in SUPPORTED_DTYPES
         and q.device == k.device == v.device
         and q.ndim == k.ndim == 4
         and k.shape == v.shape

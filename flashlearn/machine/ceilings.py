@@ -18,11 +18,11 @@ from pathlib import Path
 import torch
 
 from flashlearn.machine import device
-from flashlearn.machine.timers import contest
+from flashlearn.machine.timers import time_in_turns
 
-SIDE = 8192
+MATRIX_SIZE = 8192
 """Rows and columns of the matrices, in bf16."""
-COPIED = 2**30
+COPY_BYTES = 2**30
 """Bytes of what is copied."""
 
 
@@ -36,11 +36,11 @@ class Ceilings:
 
 def ceilings(measure: Callable[[], Ceilings] | None = None) -> Ceilings:
     """What was measured on this GPU before, with this driver and this torch; else measured now."""
-    file, key = folder() / "ceilings.json", identity()
+    file, key = cache_folder() / "ceilings.json", environment_id()
     known = _read(file)
     with suppress(KeyError, TypeError):
         return Ceilings(**known[key])
-    found = (measure or _measured)()
+    found = (measure or _measure)()
     with suppress(OSError):  # a home that cannot be written: measured again next time
         file.parent.mkdir(parents=True, exist_ok=True)
         fresh = file.with_suffix(f".{os.getpid()}")
@@ -49,25 +49,25 @@ def ceilings(measure: Callable[[], Ceilings] | None = None) -> Ceilings:
     return found
 
 
-def folder() -> Path:
+def cache_folder() -> Path:
     """Where this user's figures lie: $FLASHLEARN_HOME, else flashlearn/ in the user's cache."""
     chosen = os.environ.get("FLASHLEARN_HOME")
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(chosen).expanduser() if chosen else Path(cache).expanduser() / "flashlearn"
 
 
-def identity() -> str:
+def environment_id() -> str:
     """For which GPU, driver and torch figures hold."""
     gpu = torch.cuda.get_device_name() if device.has_gpu() else "no GPU"
     return f"{gpu}, driver {device.driver() or 'unknown'}, torch {torch.__version__}"
 
 
-def _measured() -> Ceilings:
-    a, b = (torch.randn(SIDE, SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
-    source = torch.empty(COPIED, dtype=torch.int8, device="cuda")
+def _measure() -> Ceilings:
+    a, b = (torch.randn(MATRIX_SIZE, MATRIX_SIZE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    source = torch.empty(COPY_BYTES, dtype=torch.int8, device="cuda")
     target = torch.empty_like(source)
-    product, copy = contest([lambda: torch.mm(a, b), lambda: target.copy_(source)])
-    return Ceilings(2.0 * SIDE**3 / product.median * 1e3, 2.0 * COPIED / copy.median * 1e3)
+    product, copy = time_in_turns([lambda: torch.mm(a, b), lambda: target.copy_(source)])
+    return Ceilings(2.0 * MATRIX_SIZE**3 / product.median * 1e3, 2.0 * COPY_BYTES / copy.median * 1e3)
 
 
 def _read(file: Path) -> dict[str, dict[str, float]]:

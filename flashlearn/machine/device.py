@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-OLDEST_TARGET = 80
+MIN_TARGET = 80
 """Ampere: the first generation with bf16 tensor cores and asynchronous copies, which the course builds on."""
 
 
@@ -64,7 +64,7 @@ def for_target(target: int) -> GPU:
         if gpu.target == target:
             return gpu
     known = ", ".join(f"{gpu.target} ({gpu.name})" for gpu in GPUS.values())
-    raise KeyError(f"no GPU of compute capability {target} is known here; there are {known}")
+    raise KeyError(f"no GPU of compute capability {target} is known here; known are {known}")
 
 
 @functools.cache
@@ -81,7 +81,7 @@ def capability() -> int | None:
 @functools.cache
 def has_gpu() -> bool:
     """Whether a CUDA GPU of compute capability 8.0 or newer is present and answers."""
-    return (capability() or 0) >= OLDEST_TARGET
+    return (capability() or 0) >= MIN_TARGET
 
 
 def runs(needed: int) -> bool:
@@ -99,7 +99,7 @@ def default() -> str:
     return "cuda" if has_gpu() else "cpu"
 
 
-EIGHT_BITS_FROM = 89
+FP8_MIN_TARGET = 89
 """The first compute capability whose tensor cores multiply e4m3 and e5m2, twice as fast as fp16."""
 
 
@@ -129,16 +129,16 @@ def occupancy(gpu: GPU, registers: int, shared: int, warps: int) -> float:
 
 @functools.cache
 def driver() -> str:
-    """The version of NVIDIA's driver; empty where there is none that says."""
+    """The version of NVIDIA's driver; empty if there is none."""
     try:
         found = re.search(r"\b(\d+\.\d+(\.\d+)?)\b", Path("/proc/driver/nvidia/version").read_text())
     except OSError:
         found = None
-    return found[1] if found else asked("driver_version")[0]
+    return found[1] if found else nvidia_smi_fields("driver_version")[0]
 
 
-def asked(*fields: str) -> tuple[str, ...]:
-    """What the driver says of the first GPU, by nvidia-smi's names of fields; "" for what it does not say."""
+def nvidia_smi_fields(*fields: str) -> tuple[str, ...]:
+    """The driver's data on the first GPU, by nvidia-smi's field names; "" for what it does not report."""
     command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits", "--id=0"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)

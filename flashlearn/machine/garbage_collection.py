@@ -1,4 +1,4 @@
-"""What Python's collector looks through while a check runs."""
+"""Keep Python's garbage collector short while a check runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def young_only() -> Iterator[None]:
-    """Leave what existed before out of the collector's rounds: torch and sympy alone are a million objects.
+def ignore_existing_objects() -> Iterator[None]:
+    """Exclude existing objects from garbage collection: torch and sympy alone have a million of them.
 
-    What is made meanwhile is collected as always. Who has frozen objects before is left alone.
+    New objects are collected as usual. Nothing changes if objects were frozen already.
     """
     if gc.get_freeze_count() or not gc.isenabled():
         yield

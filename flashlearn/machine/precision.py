@@ -1,4 +1,4 @@
-"""Matrix products of torch on a GPU as exact as their dtype allows, whatever a notebook has switched on."""
+"""Torch's matrix products on a GPU as exact as their dtype allows, whatever a notebook has enabled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def full_precision() -> Iterator[None]:
     matmul = torch.backends.cuda.matmul
     try:
         tf32, exact = ("allow_tf32", False), matmul.allow_tf32
-    except RuntimeError:  # somebody has set it by its newer name, and torch will not mix the two
+    except RuntimeError:  # it was set by its newer name, and torch does not mix the two
         tf32, exact = ("fp32_precision", "ieee"), matmul.fp32_precision
     wanted = {tf32[0]: tf32[1], **dict.fromkeys(REDUCED, False)}
     before = {tf32[0]: exact, **{name: getattr(matmul, name) for name in REDUCED}}

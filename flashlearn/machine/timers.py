@@ -1,13 +1,13 @@
-"""How long calls take, side by side: medians, how far single calls stray, and the memory that they hold.
+"""How long calls take, side by side: medians, the spread of single calls, and peak memory.
 
     >>> mine, peer = contest([lambda: softmax_forward(s), lambda: torch.softmax(s, -1)])
     >>> mine.median, mine.spread                       # milliseconds, and a fraction
     (0.0412, 0.013)
 
-The contestants take turns call by call, since a GPU's clock changes as it works: whatever slows one of them
-slows the others too, and their ratio stays. On a GPU the L2 cache is cleared before each call, as triton's
-own benchmark does it, and events around the call are read when all calls are over, so that the processor
-stays ahead of the GPU and is not timed.
+The contestants take turns call by call, since a GPU's clock changes under load: what slows one of them slows
+the others too, and their ratio stays. On a GPU the L2 cache is cleared before each call, as in triton's own
+benchmark, and the events around the calls are read after the last one, so that the CPU stays ahead of the GPU
+and is not timed.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from flashlearn.machine import device
 
 Call = Callable[[], object]
 
-UNSTEADY = 0.05
-"""A spread above this is said wherever the time is."""
-SECONDS = 0.2
-"""What the timed calls of one contestant may take together."""
-LEAST, MOST = 5, 100
-"""Rounds of a contestant, whatever fits into its seconds."""
-SLOW, VERY_SLOW = 100.0, 1000.0
+UNSTEADY_SPREAD = 0.05
+"""A larger spread is reported with the time."""
+TIME_BUDGET = 0.2
+"""Seconds for all timed calls of one contestant."""
+MIN_ROUNDS, MAX_ROUNDS = 5, 100
+"""Bounds on a contestant's rounds, whatever its time budget allows."""
+SLOW_CALL, VERY_SLOW_CALL = 100.0, 1000.0
 """A call slower than this, in milliseconds, is timed in three rounds, or in one."""
-WARM_UP = 10.0
-"""Milliseconds that each contestant runs before it is timed, and `MOST_WARM` calls at most."""
-MOST_WARM = 25
-FLUSHED = 256 * device.MIB
-"""More than any GPU's L2 cache holds."""
+WARM_UP_MS = 10.0
+"""Each contestant runs for this many milliseconds before it is timed, for `MAX_WARM_UP_CALLS` at most."""
+MAX_WARM_UP_CALLS = 25
+FLUSH_BYTES = 256 * device.MIB
+"""Larger than any GPU's L2 cache."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """One contestant: the median of `rounds` calls in milliseconds, and their spread.
 
-    `spread` is (p90 − p10) / median; None of fewer than three calls. `peak` are the bytes that a call holds
-    at its peak beyond what was allocated before it, where that was measured.
+    `spread` is (p90 − p10) / median; None for fewer than three calls. `peak` is the call's peak memory in
+    bytes beyond what was allocated before it, if that was measured.
     """
 
     median: float
@@ -55,33 +55,33 @@ class Measured:
 
     @property
     def unsteady(self) -> bool:
-        """Whether single calls stray so far that the median has to be taken with care."""
-        return self.spread is not None and self.spread > UNSTEADY
+        """Whether single calls vary so much that the median must be treated with care."""
+        return self.spread is not None and self.spread > UNSTEADY_SPREAD
 
 
-def measured(times: Sequence[float], peak: int | None = None) -> Measured:
-    """The figures of one contestant's times, in milliseconds."""
+def summarize(times: Sequence[float], peak: int | None = None) -> Measurement:
+    """Median and spread of one contestant's times, in milliseconds."""
     median = statistics.median(times)
     spread = None
     if len(times) >= 3:
         tenths = statistics.quantiles(times, n=10, method="inclusive")
         spread = (tenths[-1] - tenths[0]) / median if median else math.inf
-    return Measured(median, spread, len(times), peak)
+    return Measurement(median, spread, len(times), peak)
 
 
-class Stopwatch(abc.ABC):
-    """Makes calls in their order and says how long each took."""
+class Timer(abc.ABC):
+    """Makes calls in their order and measures each."""
 
     @abc.abstractmethod
     def times(self, calls: Sequence[Call]) -> list[float]:
         """Milliseconds of each call."""
 
 
-class OnTheGPU(Stopwatch):
-    """What the GPU works at each call, with its L2 cache cleared before."""
+class CudaTimer(Timer):
+    """The GPU's time for each call, with its L2 cache cleared before."""
 
     def times(self, calls: Sequence[Call]) -> list[float]:
-        flushed = torch.empty(FLUSHED, dtype=torch.int8, device="cuda")
+        flushed = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
         events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in calls]
         torch.cuda.synchronize()
         for call, (start, end) in zip(calls, events, strict=True):
@@ -93,45 +93,45 @@ class OnTheGPU(Stopwatch):
         return [start.elapsed_time(end) for start, end in events]
 
 
-class ByTheClock(Stopwatch):
-    """What passes from the call until its work is done, Python included."""
+class WallClockTimer(Timer):
+    """The time from the call until its work is done, Python included."""
 
     def times(self, calls: Sequence[Call]) -> list[float]:
         taken = []
         for call in calls:
-            _wait()
+            _synchronize()
             started = time.perf_counter()
             call()
-            _wait()
+            _synchronize()
             taken.append(1e3 * (time.perf_counter() - started))
         return taken
 
 
-def here() -> Stopwatch:
-    """The stopwatch of this machine: the GPU's own, or the clock where there is none."""
-    return OnTheGPU() if device.has_gpu() else ByTheClock()
+def default_timer() -> Timer:
+    """The timer for this machine: CUDA events, or the clock if there is no GPU."""
+    return CudaTimer() if device.has_gpu() else WallClockTimer()
 
 
-def contest(
-    calls: Sequence[Call], stopwatch: Stopwatch | None = None, seconds: float = SECONDS
-) -> list[Measured]:
-    """Each call's figures. Everything is called twice before: to compile, and to see how long it takes."""
-    stopwatch = stopwatch or here()
+def time_in_turns(
+    calls: Sequence[Call], timer: Timer | None = None, seconds: float = TIME_BUDGET
+) -> list[Measurement]:
+    """A measurement of each call. Everything is called twice before: to compile, and to estimate its time."""
+    timer = timer or default_timer()
     calls = list(calls)
-    stopwatch.times(calls)
-    guesses = stopwatch.times(calls)
-    stopwatch.times(_turns(calls, [min(MOST_WARM, int(WARM_UP / max(one, 1e-3))) for one in guesses]))
+    timer.times(calls)
+    guesses = timer.times(calls)
+    timer.times(_turns(calls, [min(MAX_WARM_UP_CALLS, int(WARM_UP_MS / max(one, 1e-3))) for one in guesses]))
     counts = [_rounds(one, seconds) for one in guesses]
     numbers = _turns(range(len(calls)), counts)
-    taken = stopwatch.times([calls[number] for number in numbers])
+    taken = timer.times([calls[number] for number in numbers])
     own: list[list[float]] = [[] for _ in calls]
     for number, milliseconds in zip(numbers, taken, strict=True):
         own[number].append(milliseconds)
-    return [measured(times) for times in own]
+    return [summarize(times) for times in own]
 
 
 def peak_memory(call: Call) -> int | None:
-    """Bytes that a call holds at its peak beyond what was allocated before it; None without a GPU."""
+    """A call's peak memory in bytes beyond what was allocated before it; None without a GPU."""
     if not device.has_gpu():
         return None
     call()  # compiles, and lets libraries take their workspaces
@@ -144,13 +144,13 @@ def peak_memory(call: Call) -> int | None:
 
 
 def _rounds(milliseconds: float, seconds: float) -> int:
-    if milliseconds > SLOW:
-        return 1 if milliseconds > VERY_SLOW else 3
-    return max(LEAST, min(MOST, int(1e3 * seconds / max(milliseconds, 1e-3))))
+    if milliseconds > SLOW_CALL:
+        return 1 if milliseconds > VERY_SLOW_CALL else 3
+    return max(MIN_ROUNDS, min(MAX_ROUNDS, int(1e3 * seconds / max(milliseconds, 1e-3))))
 
 
 def _turns(contestants: Sequence, counts: Sequence[int]) -> list:
-    """Each contestant as often as its count says, evenly among the others."""
+    """Each contestant as often as its count says, evenly spread among the others."""
     most = max(counts, default=0)
     return [
         one
@@ -160,6 +160,6 @@ def _turns(contestants: Sequence, counts: Sequence[int]) -> list:
     ]
 
 
-def _wait() -> None:
+def _synchronize() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
-from flashlearn.judging.tolerance import EIGHT, RMS_FACTOR, RMS_LEAST, factor, ways
+from flashlearn.judging.tolerance import (
+    FP8_DTYPES,
+    RMS_FACTOR,
+    RMS_MIN_ELEMENTS,
+    reference_counts,
+    tolerance_factor,
+)
 from flashlearn.report.units import number
 
 if TYPE_CHECKING:
@@ -33,9 +39,11 @@ def reason(report: Report) -> str:
     checks = [check for outcome in report.outcomes for check in outcome.outputs]
     if report.exercise.kind is Kind.SYMBOLIC or not any(check.allowed > 0 for check in checks):
         return ""
-    plain, half = ways(report.exercise)
+    plain, half = reference_counts(report.exercise)
     one = "computing the formula directly" if plain == 1 else f"the worst of {plain} ways of computing it"
-    told = TOLD.format(factor=factor(report.exercise), how=f"{one} ({half} ways in fp16 and bf16)")
-    told += COARSE if set(EIGHT) & set(judged.output_dtypes.values()) else ""
+    told = TOLD.format(factor=tolerance_factor(report.exercise), how=f"{one} ({half} ways in fp16 and bf16)")
+    told += COARSE if set(FP8_DTYPES) & set(judged.output_dtypes.values()) else ""
     told += GRADIENTS if judged.gradient else ""
-    return told + (ROUGH.format(least=RMS_LEAST, factor=number(RMS_FACTOR)) if judged.accumulates else "")
+    return told + (
+        ROUGH.format(least=RMS_MIN_ELEMENTS, factor=number(RMS_FACTOR)) if judged.accumulates else ""
+    )

@@ -10,7 +10,7 @@ from flashlearn.report.units import amount, byte_size, dtype_name, duration, num
 if TYPE_CHECKING:
     from flashlearn.exercise import Case
     from flashlearn.judging.speed import Mark, Timing
-    from flashlearn.machine.timers import Measured
+    from flashlearn.machine.timers import Measurement
     from flashlearn.report import Report
 
 SAME_TIME = 0.03  # closer than this, two measured times are called equal
@@ -71,12 +71,12 @@ def at_best(timing: Timing) -> str:
     return f"At best {duration(seconds, 2)} on {_article(gpu)} {gpu}" if gpu else ""
 
 
-def stray(one: Measured) -> str:
+def stray(one: Measurement) -> str:
     """« ± 7 %» behind a time whose calls stray far: half of their spread; nothing behind a steady one."""
     return f" ± {number(50 * one.spread)} %" if one.unsteady else ""
 
 
-def _measured(timing: Timing, own: Measured, what: str) -> Times:
+def _measured(timing: Timing, own: Measurement, what: str) -> Times:
     longest = max(one.median for one in (own, *timing.peers.values()))
     bars = tuple(
         Bar(name, duration(one.median / 1e3) + stray(one), one.median / longest, one is own)

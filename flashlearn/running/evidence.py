@@ -13,7 +13,7 @@ import torch
 
 from flashlearn.interpreter.observation import Observation
 from flashlearn.interpreter.observers.dot_operands import Product
-from flashlearn.machine.timers import Measured
+from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ class Evidence:
     saved: bool = False
     born: tuple[str, Place | None] = ("", None)
     trespass: str = ""
-    own: Measured | None = None
-    peers: Mapping[str, Measured] = field(default_factory=dict)
+    own: Measurement | None = None
+    peers: Mapping[str, Measurement] = field(default_factory=dict)
     seconds: float = 0.0
     processor: float = 0.0
     asleep: float = 0.0

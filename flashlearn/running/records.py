@@ -7,7 +7,7 @@ from flashlearn.interpreter import observation, shadow
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
 from flashlearn.interpreter.observers import access_recorder, assigned_values, nan_origin
 from flashlearn.machine.device import GPU
-from flashlearn.machine.timers import Measured
+from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Caution, Place, Status
 from flashlearn.processes.encoding import register
 from flashlearn.running import answer, answer_source, evidence, run_modes
@@ -26,5 +26,5 @@ register(
         access_recorder.ProgramRecord,
         access_recorder.AccessRecord,
     ),
-    *(access_recorder.AccessRecord, access_recorder.Tally, Measured),
+    *(access_recorder.AccessRecord, access_recorder.Tally, Measurement),
 )

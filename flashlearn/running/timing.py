@@ -11,7 +11,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Inputs, Prepared
 from flashlearn.machine import device, timers
-from flashlearn.machine.timers import Measured
+from flashlearn.machine.timers import Measurement
 from flashlearn.running.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def contest(function: Callable[..., Any], caller: Caller, exercise: Exercise, in
     return Evidence(own=own, peers=dict(zip(peers, others, strict=True)))
 
 
-def _figures(calls: list[Callable[[], Any]]) -> list[Measured]:
+def _figures(calls: list[Callable[[], Any]]) -> list[Measurement]:
     peaks = [timers.peak_memory(call) for call in calls]
-    found = timers.contest(calls, seconds=SECONDS)
+    found = timers.time_in_turns(calls, seconds=SECONDS)
     return [dataclasses.replace(one, peak=peak) for one, peak in zip(found, peaks, strict=True)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.bench.problems import DIRECTIONS, REMEMBERED, SMALL, grid
-from flashlearn.bench.record import Cell, Held, Record
+from flashlearn.bench.record import Cell, MemoryUse, Record
 
 RATES = {"plain": 300e12, "eager": 50e12, "sdpa cudnn": 600e12}
 """Operations/s, the same everywhere; eager attention ends at S 4096."""
@@ -29,7 +29,7 @@ def synthetic_record(**changes) -> Record:
     columns = [(problem, direction) for problem in SMALL for direction in ("forward", "both")]
     small = tuple(Cell(name, *column, 0.05, 0.01, 100) for column in columns for name in RATES)
     memory = tuple(
-        Held(name, p, p.S**2 if name == "eager" else 1000 * p.S) for p in REMEMBERED for name in RATES
+        MemoryUse(name, p, p.S**2 if name == "eager" else 1000 * p.S) for p in REMEMBERED for name in RATES
     )
     fields = {
         "made": "2000-01-01T00:00:00+00:00",

@@ -18,13 +18,13 @@ from flashlearn.bench.contestants import (
 )
 from flashlearn.bench.problems import DIRECTIONS, Problem
 from flashlearn.bench.tables import tables
-from flashlearn.bench.validation import refused
-from flashlearn.machine.timers import Stopwatch
+from flashlearn.bench.validation import validation_error
+from flashlearn.machine.timers import Timer
 
 TINY = Problem(1, 1, 16, 16)
 
 
-class Counts(Stopwatch):
+class Counts(Timer):
     """Every call is made, and takes 10 ms."""
 
     def times(self, calls):
@@ -41,7 +41,7 @@ def found() -> dict[str, Contestant]:
 @pytest.mark.parametrize("name", ["plain", "tuned", "eager", "sdpa"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_contestants_are_right_in_every_direction(found, name, causal):
-    assert refused(found[name], (dataclasses.replace(TINY, causal=causal),), "cpu") == ""
+    assert validation_error(found[name], (dataclasses.replace(TINY, causal=causal),), "cpu") == ""
 
 
 def test_a_contestant_that_is_wrong_or_raises_is_refused_with_the_reason():
@@ -50,10 +50,10 @@ def test_a_contestant_that_is_wrong_or_raises_is_refused_with_the_reason():
         return o, lse
 
     wrong = Contestant("wrong", "", launchers(twice, plain_backward))
-    assert "D 16, S 16, full: o of forward is off by" in refused(wrong, (TINY,), "cpu")
-    assert "SDPA" not in refused(wrong, (TINY,), "cpu")
+    assert "D 16, S 16, full: o of forward is off by" in validation_error(wrong, (TINY,), "cpu")
+    assert "SDPA" not in validation_error(wrong, (TINY,), "cpu")
     here = {one.name: one for one in contestants()}
-    assert refused(here[CUDNN], (TINY,), "cpu").startswith("D 16, S 16, full: RuntimeError: ")
+    assert validation_error(here[CUDNN], (TINY,), "cpu").startswith("D 16, S 16, full: RuntimeError: ")
 
 
 def test_a_problem_is_timed_in_every_direction_by_all_that_can(found):
@@ -82,11 +82,13 @@ def test_small_problems_are_timed_through_autograd(found):
 
 def test_a_whole_run_makes_a_record_that_can_be_shown(found, monkeypatch):
     monkeypatch.setattr(measure, "contestants", lambda flex: [found["eager"], found[CUDNN]])
-    monkeypatch.setattr(measure, "compile_beforehand", lambda *_: None)
-    monkeypatch.setattr(measure, "refused", lambda one: "It is not here." if one.name == CUDNN else "")
+    monkeypatch.setattr(measure, "precompile", lambda *_: None)
+    monkeypatch.setattr(
+        measure, "validation_error", lambda one: "It is not here." if one.name == CUDNN else ""
+    )
     monkeypatch.setattr(measure.ceilings, "ceilings", lambda: measure.ceilings.Ceilings(1e15, 1e12))
-    monkeypatch.setattr(measure, "here", Counts)
-    monkeypatch.setattr(measure, "ByTheClock", Counts)
+    monkeypatch.setattr(measure, "default_timer", Counts)
+    monkeypatch.setattr(measure, "WallClockTimer", Counts)
     monkeypatch.setattr(measure.shapes, "SMALL", (TINY,))
     monkeypatch.setattr(measure.shapes, "REMEMBERED", (TINY,))
     monkeypatch.setattr(Problem, "draw", lambda self, device="cpu", draw=Problem.draw: draw(self, "cpu"))

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from flashlearn.bench import plots, record
 from flashlearn.bench.problems import DIRECTIONS, Problem, grid
-from flashlearn.bench.record import Cell, Held, NoRecord, Record, load, mean, save, shipped
+from flashlearn.bench.record import Cell, InvalidRecord, MemoryUse, Record, load, mean, save, shipped
 from flashlearn.bench.tables import tables
 from tests.bench.synthetic import synthetic_record
 
@@ -27,12 +27,12 @@ def test_a_record_comes_back_from_its_file_as_it_was(tmp_path):
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', '{"version": 99, "cells": []}'])
 def test_a_file_that_is_no_record_is_refused_in_a_sentence(tmp_path, text):
     (tmp_path / "one.json").write_text(text)
-    with pytest.raises(NoRecord, match=r"one\.json is (no record of|a record of another version)"):
+    with pytest.raises(InvalidRecord, match=r"one\.json is (no record of|a record of another version)"):
         load(tmp_path / "one.json")
 
 
 def test_the_schema_names_every_field_and_its_version():
-    shapes = {"cell": Cell, "held": Held, "problem": Problem}
+    shapes = {"cell": Cell, "held": MemoryUse, "problem": Problem}
     assert set(SCHEMA["properties"]) == {"version", *(f.name for f in fields(Record))}
     assert SCHEMA["properties"]["version"]["const"] == record.VERSION
     for name, kind in shapes.items():
@@ -63,14 +63,14 @@ def test_ratios_are_of_speeds_and_their_mean_is_geometric():
     assert made.ratio("eager", "plain", grid()[-1], "forward") is None  # S 16384: not measured
 
 
-def test_tables_mark_times_whose_calls_stray():
+def test_tables_mark_times_whose_calls_vary():
     written = io.StringIO()
     console = Console(file=written, width=160)
     for part in tables(synthetic_record()):
         console.print(part)
     said = written.getvalue()
     assert "0.50 (0.50)" in said and "Left out: tuned. There is none." in said
-    assert said.count("300 ~") == 3 and "~ stands where single calls stray" in said
+    assert said.count("300 ~") == 3 and "~ marks times whose single calls vary" in said
     assert "50" in said.split("Wall time of one call")[1]
     steady = synthetic_record(cells=synthetic_record().cells[3:])
     assert not any("stray" in part for part in tables(steady) if isinstance(part, str) and "device" in part)

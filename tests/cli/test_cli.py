@@ -212,7 +212,7 @@ def test_a_dead_process_gives_a_sentence_and_keeps_the_verdicts_before_it(course
 
 
 def test_a_cell_that_does_not_give_way_ends_the_run_with_a_sentence(course, monkeypatch):
-    monkeypatch.setattr(headless, "SECONDS_TO_ANSWER", 1)
+    monkeypatch.setattr(headless, "START_SECONDS", 1)
     stubborn = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1)"
     (course.work / "00_tour.ipynb").write_text(notebook(stubborn, verdict("row_sum")))
     shown = run("check", "00", "--timeout", "2")

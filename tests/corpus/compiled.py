@@ -20,7 +20,7 @@ from flashlearn.exercise import Kind
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.experiments import undefined_lanes
 from flashlearn.interpreter.cautions import TF32
-from flashlearn.judging.cases import run, seen
+from flashlearn.judging.cases import has_caution, run
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
@@ -62,8 +62,8 @@ def _result(entry: Entry) -> Result | None:
         return None
     if undefined_lanes(small, [o for o in observed if o.status is Status.WRONG], entry.function) is not None:
         return None
-    tf32 = seen(observed, TF32)
-    outcomes = run_compiled(small, on_the_gpu(entry.function), tf32=tf32, to_the_end=True)
+    tf32 = has_caution(observed, TF32)
+    outcomes = run_compiled(small, on_the_gpu(entry.function), tf32=tf32, run_all=True)
     finding = diagnose(small, outcomes)
     seconds = time.perf_counter() - started
     passed = all(o.status is Status.PASS for o in outcomes)

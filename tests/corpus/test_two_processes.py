@@ -47,7 +47,7 @@ def all_the_time_in_the_world(monkeypatch):
 
     Edits are counted, not timed; fewer of them do.
     """
-    monkeypatch.setattr("flashlearn.judging.cases.HURRY", 1e6)
+    monkeypatch.setattr("flashlearn.judging.cases.ACCESS_BUDGET", 1e6)
     monkeypatch.setattr(importlib.import_module("flashlearn.explaining.declared_mistakes"), "PATIENCE", 60.0)
     monkeypatch.setattr("flashlearn.explaining.divergence.BUDGET", 60.0)
     monkeypatch.setattr(

@@ -14,7 +14,7 @@ from flashlearn.explaining.wording import of_reading
 from flashlearn.explaining.wording.of_mistakes import where
 from flashlearn.interpreter.access import _where
 from flashlearn.interpreter.shadow import View
-from flashlearn.judging.return_values import wrong_sentence
+from flashlearn.judging.return_values import mismatch_sentence
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status, untyped
 
@@ -140,7 +140,7 @@ def check(got: list[float], expected: list[float], writers: list[int], allowed: 
     ],
 )
 def test_what_was_seen_says_which_way_round_it_is_wrong(output, sentence):
-    assert wrong_sentence((output,)).startswith(sentence)
+    assert mismatch_sentence((output,)).startswith(sentence)
 
 
 def test_an_index_below_zero_is_told_where_the_index_begins():

@@ -205,7 +205,7 @@ def test_an_exception_in_the_launcher_shows_message_and_line():
 def test_what_is_no_launcher_is_refused_with_a_sentence(thing):
     outcomes = run(SCALED_ADD, thing)
     assert [o.status for o in outcomes] == [Status.CRASHED]
-    assert "check wants" in outcomes[0].message
+    assert "check expects" in outcomes[0].message
 
 
 def test_an_unknown_exercise_is_answered_with_the_closest():

@@ -9,7 +9,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging import draws
-from flashlearn.judging.draws import Draws, elsewhere, without_data
+from flashlearn.judging.draws import Draws, draw_on, without_data
 from flashlearn.lessons import all_exercises, find
 from flashlearn.running.copies import same
 
@@ -20,7 +20,7 @@ DRAWN = [e for e in all_exercises().values() if e.kind is Kind.KERNEL]
 def test_drawn_by_another_generator_of_the_same_seed_inputs_are_the_same(exercise: Exercise):
     for case in [case for case in exercise.cases if not case.gpu][:4]:
         plain = exercise.inputs(case, case.generator())
-        again = elsewhere(exercise, case, "cpu", case.generator())
+        again = draw_on(exercise, case, "cpu", case.generator())
         assert again is not None and plain.keys() == again.keys(), case.name
         for name, value in plain.items():
             alike = isinstance(value, torch.Tensor) and value.stride() == again[name].stride()
@@ -65,10 +65,10 @@ def test_of_many_exercises_and_of_cases_that_are_made_up_nothing_is_kept(found):
     exercises = [
         find(name) for name in ("row_sum", "tiled_matmul", "flash_forward", "dq_kernel", "dkv_kernel")
     ]
-    assert len(exercises) == draws.KEPT + 1
+    assert len(exercises) == draws.CACHED_EXERCISES + 1
     for exercise in exercises:
         Draws(exercise).of(exercise.cases[0])
-    assert id(exercises[0]) not in draws._recent and len(draws._recent) == draws.KEPT
+    assert id(exercises[0]) not in draws._recent and len(draws._recent) == draws.CACHED_EXERCISES
     exercise = exercises[-1]
     strange, drawn = dataclasses.replace(exercise.cases[0], seed=99), Draws(exercise)
     assert drawn.of(strange) is not Draws(exercise).of(strange)

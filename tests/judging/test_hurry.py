@@ -34,7 +34,7 @@ def launcher(extra):
 @pytest.fixture
 def slow(monkeypatch):
     """A few accesses to memory are already many."""
-    monkeypatch.setattr(running, "HURRY", 100)
+    monkeypatch.setattr(running, "ACCESS_BUDGET", 100)
 
 
 def observed(exercise):
@@ -45,7 +45,7 @@ def test_a_kernel_that_is_wrong_and_slow_is_not_run_on_every_case(slow):
     exercise = find("row_sum")
     outcomes = running.run(exercise, launcher(extra=1), compiled=False)
     ran = [o.case.name for o in outcomes]
-    assert running.ENOUGH <= len(ran) < len(observed(exercise))
+    assert running.MIN_FAILURES <= len(ran) < len(observed(exercise))
     assert ran == [name for name in observed(exercise) if name in ran]
     assert all(o.status is Status.WRONG for o in outcomes)
 

@@ -14,7 +14,7 @@ from flashlearn.interpreter.observation import Observation, Traffic
 from flashlearn.judging import draws, speed
 from flashlearn.lessons import find
 from flashlearn.machine import device, timers
-from flashlearn.machine.timers import Stopwatch
+from flashlearn.machine.timers import Timer
 from flashlearn.running.answer import Here
 
 LARGE = Case("4096 × 1024", sizes={"rows": 4096, "columns": 1024}, dtype=torch.float16, gpu=True)
@@ -183,7 +183,7 @@ def test_a_launcher_that_looks_at_data_or_ends_its_process_has_no_launches_to_te
 SMALL = Case("2 × 2", sizes={"rows": 2, "columns": 2})
 
 
-class Told(Stopwatch):
+class Told(Timer):
     """Every contestant takes as long as the test says, in the order in which they stand."""
 
     def __init__(self, *milliseconds: float):
@@ -199,7 +199,7 @@ class Told(Stopwatch):
 @pytest.fixture
 def told(monkeypatch):
     """Sets the times of the contestants of the next measurement."""
-    return lambda *milliseconds: monkeypatch.setattr(timers, "here", lambda: Told(*milliseconds))
+    return lambda *milliseconds: monkeypatch.setattr(timers, "default_timer", lambda: Told(*milliseconds))
 
 
 def test_the_learner_s_speed_is_told_relative_to_the_peer(told):

@@ -306,7 +306,7 @@ def forks(a, x, y):
 
 def test_all_cases_together_have_a_limit_too(monkeypatch):
     """Each case is within its time, and all together are not."""
-    monkeypatch.setattr(judging, "WHOLE", 0)
+    monkeypatch.setattr(judging, "CHECK_LIMIT_FACTOR", 0)
     outcomes = run(ADD, lambda a, x, y: onto(y, x, a), compiled=False)
     assert [o.status for o in outcomes] == [Status.PASS, Status.TIMEOUT]
     assert "The first case took" in outcomes[-1].message

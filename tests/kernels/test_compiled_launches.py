@@ -12,7 +12,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from flashlearn.kernels import compiled_launches
 from flashlearn.kernels.compiled_launches import Call, launch
 
-LOOKED_AT = compiled_launches._looked_at
+LOOKED_AT = compiled_launches._is_observed
 
 
 class _Compiled:
@@ -40,8 +40,8 @@ class _Kernel:
 @pytest.fixture
 def kernel(monkeypatch):
     monkeypatch.setattr(compiled_launches, "CompiledKernel", _Compiled)
-    monkeypatch.setattr(compiled_launches, "_ready", {})
-    monkeypatch.setattr(compiled_launches, "_looked_at", lambda: False)
+    monkeypatch.setattr(compiled_launches, "_compiled", {})
+    monkeypatch.setattr(compiled_launches, "_is_observed", lambda: False)
     return _Kernel()
 
 
@@ -94,7 +94,7 @@ def test_what_is_kept_keeps_no_tensor_in_memory(kernel):
 def test_where_launches_are_observed_nothing_is_started_past_the_observer(kernel, monkeypatch):
     x, y = torch.zeros(8, 16), torch.zeros(8)
     launch("key", (x, y), lambda: _call(kernel, x, y))
-    monkeypatch.setattr(compiled_launches, "_looked_at", LOOKED_AT)
+    monkeypatch.setattr(compiled_launches, "_is_observed", LOOKED_AT)
 
     def observed(self, *arguments, **options): ...
 

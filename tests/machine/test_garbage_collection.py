@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from flashlearn.machine.garbage_collection import young_only
+from flashlearn.machine.garbage_collection import ignore_existing_objects
 
 
 class Circle:
@@ -16,14 +16,14 @@ class Circle:
 
 
 def test_what_was_there_is_set_aside_and_comes_back_even_after_an_error():
-    with pytest.raises(KeyError), young_only():
+    with pytest.raises(KeyError), ignore_existing_objects():
         assert gc.get_freeze_count() > 1000
         raise KeyError
     assert gc.get_freeze_count() == 0
 
 
 def test_a_circle_that_is_made_meanwhile_is_collected():
-    with young_only():
+    with ignore_existing_objects():
         gone = weakref.ref(Circle())
         gc.collect()
         assert gone() is None
@@ -32,14 +32,14 @@ def test_a_circle_that_is_made_meanwhile_is_collected():
 def test_who_has_frozen_or_stopped_the_collector_is_left_alone():
     gc.freeze()
     try:
-        with young_only():
+        with ignore_existing_objects():
             pass
         assert gc.get_freeze_count() > 0
     finally:
         gc.unfreeze()
     gc.disable()
     try:
-        with young_only():
+        with ignore_existing_objects():
             assert gc.get_freeze_count() == 0
     finally:
         gc.enable()

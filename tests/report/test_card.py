@@ -14,7 +14,7 @@ from flashlearn.course.check import check
 from flashlearn.exercise import Case, HowTimed, Kind
 from flashlearn.judging.speed import Timing
 from flashlearn.lessons import find
-from flashlearn.machine.timers import Measured
+from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Caution, Outcome, OutputCheck, Status
 from flashlearn.report import Report, allowance, differences, tile_picture, verdict
 from tests.report.test_report import ROWS, budgets, done, exercise, observation, report_of, words, wrong
@@ -120,7 +120,11 @@ def test_a_budget_and_a_time_name_the_types_and_sizes_they_are_for():
     case = Case("4096 × 64", dtype=torch.bfloat16)
     timed = replace(exercise(), timed=HowTimed(case=case))
     timing = Timing(
-        "NVIDIA H200", True, Measured(1.0, 0.01, 9), {"torch.softmax": Measured(2.0, 0.01, 9)}, ratio=2.0
+        "NVIDIA H200",
+        True,
+        Measurement(1.0, 0.01, 9),
+        {"torch.softmax": Measurement(2.0, 0.01, 9)},
+        ratio=2.0,
     )
     report = Report(timed, report_of(Status.PASS).outcomes, timing=timing, budgets=done(*made), compiled=case)
     for said in (str(report), words(report._repr_html_())):

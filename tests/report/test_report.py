@@ -24,7 +24,7 @@ from flashlearn.interpreter.observation import Launch, Observation, Traffic
 from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.machine.ceilings import Ceilings
-from flashlearn.machine.timers import Measured
+from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status, refacted, untyped
 from flashlearn.report import (
     Report,
@@ -462,8 +462,8 @@ def test_a_measurement_names_the_peer_and_a_prediction_says_what_it_is():
 
 def against_softmax(own: float, peer: float, spread: float = 0.01, **more) -> Timing:
     """A measured time beside torch's, both in milliseconds."""
-    peers = {"torch.softmax": Measured(peer, 0.01, 9)}
-    return Timing("NVIDIA H200", True, Measured(own, spread, 9), peers, ratio=peer / own, **more)
+    peers = {"torch.softmax": Measurement(peer, 0.01, 9)}
+    return Timing("NVIDIA H200", True, Measurement(own, spread, 9), peers, ratio=peer / own, **more)
 
 
 def test_a_time_whose_calls_stray_says_so_wherever_it_stands():

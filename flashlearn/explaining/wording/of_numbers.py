@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flashlearn.explaining.rules.factors import Meaning
 from flashlearn.explaining.wording.kinds import Wording, kind
-from flashlearn.judging.tolerance import misfit_words
+from flashlearn.judging.tolerance import misfit_clause
 from flashlearn.outcome import Misfit
 
 Span = tuple[float, float]
@@ -32,7 +32,7 @@ def shape(
         step = f"Is {', '.join(outputs)} the order in which they are returned? {step}"
     elif misfit.what == "shape":
         step = f"{_of_dimensions(misfit)} {step}".strip()
-    seen = f"{output} {misfit_words(misfit)}"
+    seen = f"{output} {misfit_clause(misfit)}"
     return Wording(f"{seen} (case {case}).", step, (output, misfit), None)
 
 

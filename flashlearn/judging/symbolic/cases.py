@@ -1,4 +1,4 @@
-"""An exercise's cases against a learner's function."""
+"""Run a learner's function on the cases of a symbolic exercise and judge what it returns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.exercise import Case, Exercise
-from flashlearn.judging.return_values import but_for_figures
+from flashlearn.judging.return_values import without_numbers
 from flashlearn.judging.symbolic import formatting
-from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, came_back, reject_foreign
+from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, reject_non_sympy, unexpected
 from flashlearn.judging.symbolic.verdict import Verdict, equal, judge
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
@@ -38,26 +38,26 @@ def run_case(exercise: Exercise, answer: Answer | Callable[..., Any], case: Case
     given = arguments(exercise, case)
     expected = exercise.reference(**copies(given))
     answer = answering(exercise, answer)
-    unfit = _unfit(exercise, answer, given)
+    unfit = _call_mismatch(exercise, answer, given)
     if unfit:
-        return _outcome(case, Status.CRASHED, started, unfit, like=but_for_figures(unfit))
+        return _outcome(case, Status.CRASHED, started, unfit, like=without_numbers(unfit))
     evidence = answer.run(given, PlainCall(exercise.judged.time_limit))
     if evidence.raised is not None:
         error = evidence.raised
-        more = {"place": error.place, "fault": error.fault, "like": but_for_figures(error.sentence)}
+        more = {"place": error.place, "fault": error.fault, "like": without_numbers(error.sentence)}
         return _outcome(case, error.status, started, error.sentence, **more)
     checks, verdicts = _check_outputs(exercise, expected, evidence.returned, given)
-    return _judged(case, started, checks, verdicts)
+    return _verdict_outcome(case, started, checks, verdicts)
 
 
 def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
-    """What the function is called with in a case: of all that is drawn, what its signature names."""
+    """The function's arguments in a case: the drawn inputs that its signature names."""
     given = exercise.inputs(case, case.generator())
     return {name: given[name] for name in exercise.parameters() if name in given} or given
 
 
 def agreeing(exercise: Exercise, case: Case, got: Any, seconds: float) -> set[str]:
-    """The outputs for which another value than the learner's would be right in a case, without words."""
+    """The names of the outputs for which the value `got` would be right in a case."""
     given = arguments(exercise, case)
     wanted = by_name(exercise, exercise.reference(**copies(given)))
     answers = by_name(exercise, got) or {}
@@ -68,7 +68,7 @@ def _outcome(case: Case, status: Status, started: float, message: str = "", **mo
     return Outcome(case, status, message, mode=MODE, seconds=time.perf_counter() - started, **more)
 
 
-def _judged(case: Case, started: float, checks: tuple, verdicts: Mapping[str, Verdict]) -> Outcome:
+def _verdict_outcome(case: Case, started: float, checks: tuple, verdicts: Mapping[str, Verdict]) -> Outcome:
     named = len(verdicts) > 1
     warnings = tuple(dict.fromkeys(w for v in verdicts.values() for w in v.warnings))
     if all(v.ok for v in verdicts.values()):
@@ -89,7 +89,7 @@ def _judged(case: Case, started: float, checks: tuple, verdicts: Mapping[str, Ve
 
 
 def copies(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with matrices and lists of their own, so that nobody changes another's."""
+    """The arguments with matrices and lists copied, so that no call changes another's."""
 
     def copy(value: Any) -> Any:
         if isinstance(value, MatrixBase):
@@ -101,7 +101,7 @@ def copies(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: copy(value) for name, value in given.items()}
 
 
-def _unfit(exercise: Exercise, answer: Answer, given: Mapping[str, Any]) -> str:
+def _call_mismatch(exercise: Exercise, answer: Answer, given: Mapping[str, Any]) -> str:
     """A sentence if the function cannot be called with the exercise's arguments at all."""
     facts = answer.facts()
     if not facts.callable:
@@ -120,7 +120,7 @@ def _check_outputs(
     if len(wanted) == 1:
         answers = dict.fromkeys(wanted, answer)
     elif (answers := by_name(exercise, answer)) is None:
-        sentence = _not_so_many(answer, wanted)
+        sentence = _count_mismatch(answer, wanted)
         verdict = Verdict(False, sentence, rule="wrong shape")
         checks = tuple(
             OutputCheck(n, False, problem=sentence, got=answer, expected=e, like=_like(verdict))
@@ -143,22 +143,22 @@ def _check_outputs(
 
 
 def _like(verdict: Verdict) -> tuple:
-    """The same for verdicts on the form of an answer that differ in figures alone, from case to case."""
-    return (verdict.rule, *but_for_figures(verdict.sentence)) if verdict.rule else ()
+    """A key for a verdict on an answer's form: equal for verdicts that differ only in numbers."""
+    return (verdict.rule, *without_numbers(verdict.sentence)) if verdict.rule else ()
 
 
-def _not_so_many(answer: Any, wanted: Mapping[str, Any]) -> str:
-    """A sentence for an answer that does not come apart into the outputs."""
+def _count_mismatch(answer: Any, wanted: Mapping[str, Any]) -> str:
+    """A sentence for an answer whose number of values is not that of the outputs."""
     asked = f"{len(wanted)} values, {formatting.listed(list(wanted))}, are"
     try:
-        reject_foreign(answer, tuple(wanted.values()))
+        reject_non_sympy(answer, tuple(wanted.values()))
     except Unreadable as error:
         return error.sentence
-    return came_back(answer, asked, f": return {', '.join(wanted)}.").sentence
+    return unexpected(answer, asked, f": return {', '.join(wanted)}.").sentence
 
 
 def by_name(exercise: Exercise, value: Any) -> dict[str, Any] | None:
-    """The values of several outputs by name; None if there are not as many."""
+    """The values of several outputs by name; None if their number is wrong."""
     names = exercise.outputs
     if len(names) == 1:
         return {names[0]: value}

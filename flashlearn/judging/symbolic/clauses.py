@@ -1,4 +1,4 @@
-"""Patterns in words: one clause each, which a verdict goes on after, and a finding makes a sentence of.
+"""One clause for each pattern of an error, from which verdicts and findings make their sentences.
 
 >>> clause(Pattern("constant factor", {"subject": Subject("row", number=1), "factor": "2"}))
 'only row 1 is 2 times what it should be'
@@ -11,30 +11,30 @@ from typing import Any
 from flashlearn.judging.symbolic import formatting
 from flashlearn.judging.symbolic.patterns import Pattern, Subject
 
-TWICE = "is missing twice, as where one divides by it instead of multiplying"
+TWICE = "is missing twice, as if you had divided by it instead of multiplying"
 POWERS = {-1: "is missing", 1: "is there once too often", -2: TWICE}
-"""What is said of an argument, by the power to which it is a factor of the error."""
+"""The predicate for an argument, by the power with which it is a factor of the error."""
 SIZES = {"1": "{}", "-1": "1/{}", "1/2": "√{}", "-1/2": "1/√{}", "-2": "1/{}²"}
 """A size to a power."""
 
 
 def clause(pattern: Pattern) -> str:
-    """What a pattern says, without a capital and a full stop."""
+    """The pattern as a clause, without a capital letter and a full stop."""
     return CLAUSES[pattern.name](**pattern.facts)
 
 
 def wrong(subject: Subject) -> str:
-    """The clause where nothing is known but which entries are wrong."""
-    return _of(subject, "is wrong", "are wrong")
+    """The clause if nothing is known beyond which entries are wrong."""
+    return _subject_and_predicate(subject, "is wrong", "are wrong")
 
 
-def _of(subject: Subject, singular: str, plural: str) -> str:
-    """The wrong entries as a clause's subject, its predicate, and what is to be said of the others."""
-    return f"{_whose(subject, 'only ')} {plural if _is_plural(subject) else singular}{_rest(subject)}"
+def _subject_and_predicate(subject: Subject, singular: str, plural: str) -> str:
+    """A clause: the wrong entries, the predicate, and a remark on the other entries."""
+    return f"{_entries(subject, 'only ')} {plural if _is_plural(subject) else singular}{_rest(subject)}"
 
 
-def _whose(subject: Subject, only: str = "") -> str:
-    """The wrong entries; a part of them that stands alone begins with `only`."""
+def _entries(subject: Subject, only: str = "") -> str:
+    """The wrong entries as a noun phrase; part of a matrix begins with `only`."""
     line = f"{subject.kind} {subject.number}"
     return {
         "answer": "your answer",
@@ -67,27 +67,29 @@ def _rest(subject: Subject) -> str:
 def _factor(subject: Subject, symbol: str, power: Any, size: bool = False) -> str:
     if size:
         return _constant_factor(subject, SIZES[str(power)].format(symbol))
-    place = "" if subject.everything else f" in {_whose(subject)}"
+    place = "" if subject.everything else f" in {_entries(subject)}"
     return f"the factor {symbol} {POWERS[power]}{place}"
 
 
 def _constant_factor(subject: Subject, factor: str) -> str:
-    return _of(subject, f"is {factor} times what it should be", f"are {factor} times what they should be")
+    return _subject_and_predicate(
+        subject, f"is {factor} times what it should be", f"are {factor} times what they should be"
+    )
 
 
 def _offset(subject: Subject, by: str, too_large: bool) -> str:
     size = f"{by} too {'large' if too_large else 'small'}"
-    return _of(subject, f"is {size}", f"are {size}")
+    return _subject_and_predicate(subject, f"is {size}", f"are {size}")
 
 
 CLAUSES = {
-    "index range": lambda read: f"your answer reads {read}, which lies outside the right answer's range",
+    "index range": lambda read: f"your answer reads {read}, which is outside the right answer's range",
     "transposed": lambda: "your matrix is the transpose of the right one",
     "transposed and sign": lambda: "your matrix is the transpose of the right one, with the other sign",
     "missing off-diagonal": lambda: "your matrix is diagonal, the entries off the diagonal are missing",
     "missing diagonal": lambda: "your diagonal is zero",
-    "zero": lambda subject: _of(subject, "is zero", "are zero"),
-    "sign": lambda subject: _of(subject, "has the wrong sign", "have the wrong sign"),
+    "zero": lambda subject: _subject_and_predicate(subject, "is zero", "are zero"),
+    "sign": lambda subject: _subject_and_predicate(subject, "has the wrong sign", "have the wrong sign"),
     "constant factor": _constant_factor,
     "factor": _factor,
     "constant offset": _offset,

@@ -11,7 +11,7 @@ from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.judging.symbolic import points
 from flashlearn.judging.symbolic.evaluation import Evaluator, Point, TooLarge
-from flashlearn.judging.symbolic.exact_numbers import Undefined, vanishes
+from flashlearn.judging.symbolic.exact_numbers import Undefined, is_zero
 from flashlearn.judging.symbolic.forms import Form
 from flashlearn.judging.symbolic.sampling_plan import Plan
 
@@ -22,7 +22,7 @@ Cells = dict[tuple, sp.Expr]
 class Sample:
     """Both answers at one point, cell by cell; `wrong` are the labels that differ.
 
-    `outside` are array entries that yours reads beyond the range of those that the right one reads.
+    `outside` are array entries that the learner's answer reads outside the range that the right one reads.
     """
 
     point: Point
@@ -65,7 +65,7 @@ def cells(form: Form, point: Point) -> Cells:
 
 
 def sample(expected: Form, got: Form, point: Point) -> Sample | None:
-    """Both at one point, or None where the expected answer has no value; Undefined if only yours has none."""
+    """Both at one point; None if `expected` has no value there. Raises Undefined if only `got` has none."""
     try:
         right = cells(expected, point)
     except (Undefined, TooLarge):
@@ -103,7 +103,7 @@ def _outside(asked: set, more: set) -> tuple:
 def _same(a: sp.Expr, b: sp.Expr) -> tuple[bool, bool]:
     if not isinstance(a, sp.Expr) or not isinstance(b, sp.Expr) or not (a.is_finite and b.is_finite):
         return a == b, True
-    return vanishes(a - b)
+    return is_zero(a - b)
 
 
 def compare(
@@ -130,7 +130,7 @@ def compare(
 
 
 def roughness(expected: Form, got: Form, plan: Plan) -> int:
-    """How many values at a first point are not rational; many where nothing has a value."""
+    """The number of irrational values at the first point with values; huge if there is no such point."""
     for point in points.generic(plan):
         try:
             values = [*cells(expected, point).values(), *cells(got, point).values()]

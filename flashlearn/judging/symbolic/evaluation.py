@@ -22,8 +22,8 @@ from sympy.tensor.indexed import Idx, Indexed
 
 from flashlearn.judging.symbolic.exact_numbers import Undefined, defined
 
-MOST_TERMS = 4096
-LARGEST_EXPONENT = 4096
+MAX_TERMS = 4096
+MAX_EXPONENT = 4096
 
 
 class TooLarge(Exception):
@@ -145,7 +145,7 @@ class Evaluator:
             span, turned = (range(int(first), int(last) + 1), False)
             if last < first - 1:  # Karr's convention, as sympy has it
                 span, turned = (range(int(last) + 1, int(first)), True)
-            if len(span) > MOST_TERMS:
+            if len(span) > MAX_TERMS:
                 raise TooLarge(f"{len(span)} terms")
             outer, terms = self.bound.get(index), []
             for i in span:
@@ -209,5 +209,5 @@ class Evaluator:
 
 
 def _guard(*exponents: sp.Expr) -> None:
-    if any(x.is_Rational and abs(x) > LARGEST_EXPONENT for x in exponents):
+    if any(x.is_Rational and abs(x) > MAX_EXPONENT for x in exponents):
         raise TooLarge("an exponent is too large to work out")

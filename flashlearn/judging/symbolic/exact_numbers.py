@@ -1,4 +1,4 @@
-"""Numbers: bring them into one form, tell whether two are equal, exactly or to 25 digits."""
+"""Numbers: a normal form, and whether two are equal, exactly or to 25 digits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy as sp
 
-MOST_PARTS = 60
+MAX_PARTS = 60
 
 
 class Undefined(Exception):
@@ -14,7 +14,7 @@ class Undefined(Exception):
 
 
 def defined(value: sp.Basic) -> sp.Basic:
-    """The value; raises Undefined if it is none, or still holds a symbol."""
+    """The value; raises Undefined if it is not a number or still contains a symbol."""
     if value.has(sp.nan, sp.zoo) or value.free_symbols:
         raise Undefined(f"{value}")
     return value
@@ -25,7 +25,7 @@ def tidy(value: sp.Expr) -> sp.Expr:
 
     Only for short ones that logarithms, roots and rationals make up: expanding others takes too long.
     """
-    if value.is_Rational or not isinstance(value, sp.Expr) or value.count_ops() > MOST_PARTS:
+    if value.is_Rational or not isinstance(value, sp.Expr) or value.count_ops() > MAX_PARTS:
         return value
     if any(not isinstance(part, sp.log) for part in value.atoms(sp.Function)):
         return value
@@ -35,10 +35,10 @@ def tidy(value: sp.Expr) -> sp.Expr:
 
 def same(a: sp.Expr, b: sp.Expr) -> bool:
     """Whether two numbers are equal, to 25 digits where they are not rational."""
-    return a == b or (isinstance(a, sp.Expr) and isinstance(b, sp.Expr) and vanishes(a - b)[0])
+    return a == b or (isinstance(a, sp.Expr) and isinstance(b, sp.Expr) and is_zero(a - b)[0])
 
 
-def vanishes(difference: sp.Expr) -> tuple[bool, bool]:
+def is_zero(difference: sp.Expr) -> tuple[bool, bool]:
     """Whether a number is zero, and whether that is exact (not only to 25 digits)."""
     if difference.is_Rational:
         return difference == 0, True

@@ -16,8 +16,8 @@ from flashlearn.judging.symbolic.evaluation import Evaluator, Point
 from flashlearn.judging.symbolic.exact_numbers import Undefined, tidy
 from flashlearn.judging.symbolic.symbols import arrays, flatten, symbols
 
-LONGEST_POINT = 120
-LARGEST_TABLE = 64
+MAX_POINT_LENGTH = 120
+MAX_TABLE_ENTRIES = 64
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Counterexample:
     @property
     def long(self) -> bool:
         """Whether the point is too long for a sentence."""
-        return len(self.where) > LONGEST_POINT
+        return len(self.where) > MAX_POINT_LENGTH
 
     @property
     def sentence(self) -> str:
@@ -48,7 +48,7 @@ class Counterexample:
 
 
 def simplest(samples: list[Sample]) -> Sample:
-    """Of the samples that differ the one with the smallest numbers."""
+    """The sample with the smallest numbers among those that differ."""
     return min((s for s in samples if s.wrong), key=_cost)
 
 
@@ -66,7 +66,7 @@ def counterexample(sample: Sample, expressions: list, given: Mapping[str, Any]) 
 
 
 def detail(sample: Sample, example: Counterexample) -> str:
-    """Both matrices at the point, or the point alone where the sentence had no room for it."""
+    """Both matrices at the point; the point alone if the sentence had no room for it."""
     tables = [_table(cells) for cells in (sample.got, sample.expected)]
     if all(tables):
         head = f"at {example.where}\n" if example.where else ""
@@ -75,8 +75,8 @@ def detail(sample: Sample, example: Counterexample) -> str:
 
 
 def _table(cells: Cells) -> str:
-    """The lines of a matrix; empty where the cells are none, or too many."""
-    if not formatting.is_matrix(cells) or not 1 < len(cells) <= LARGEST_TABLE:
+    """The lines of a matrix; empty if the cells are not a matrix, or too many."""
+    if not formatting.is_matrix(cells) or not 1 < len(cells) <= MAX_TABLE_ENTRIES:
         return ""
     rows, columns = (1 + max(label[axis] for label in cells) for axis in (0, 1))
     if len(cells) != rows * columns:
@@ -89,7 +89,7 @@ def _length(sample: Sample, label: tuple) -> int:
 
 
 def _cost(sample: Sample) -> int:
-    """Short numbers are simple; equal ones hide which of them stands where."""
+    """Complexity for a reader: short numbers are simple, equal ones cannot be told apart."""
     symbols, entries = (
         [formatting.show(v) for v in d.values()] for d in (sample.point.symbols, sample.point.entries)
     )
@@ -99,11 +99,13 @@ def _cost(sample: Sample) -> int:
 
 def where(point: Point, expressions: list, given: Mapping[str, Any]) -> str:
     """The point by arguments: `s = (0, log 2)`, `N = 2, s[1…2] = (0, log 2)`; empty if there are none."""
-    at, parts, told = Evaluator(point), [], set()
+    at, parts, shown_symbols = Evaluator(point), [], set()
     used, named = symbols(expressions), arrays(expressions)
     for parameter, value in given.items():
         inside = symbols(flatten(value))
-        if isinstance(value, (sp.IndexedBase, sp.MatrixSymbol)) or (inside and not inside & (used - told)):
+        if isinstance(value, (sp.IndexedBase, sp.MatrixSymbol)) or (
+            inside and not inside & (used - shown_symbols)
+        ):
             continue
         if isinstance(value, (tuple, list, sp.Tuple, MatrixBase)):
             leaves = [at(leaf) for leaf in flatten(value)]
@@ -115,8 +117,8 @@ def where(point: Point, expressions: list, given: Mapping[str, Any]) -> str:
         else:
             continue
         parts.append(f"{parameter} = {formatting.show(shown)}")
-        told |= inside
-    for symbol in sorted(used - told, key=str):
+        shown_symbols |= inside
+    for symbol in sorted(used - shown_symbols, key=str):
         if symbol in point.symbols:
             parts.append(f"{symbol} = {formatting.show(point.symbols[symbol])}")
     for name, array in sorted(named.items()):

@@ -16,7 +16,7 @@ from sympy.tensor.array.ndim_array import NDimArray
 
 from flashlearn.running.evidence import Foreign
 
-LONGEST = 44
+MAX_LENGTH = 44
 
 
 def show(value: Any) -> str:
@@ -30,8 +30,8 @@ def show(value: Any) -> str:
     if isinstance(value, (tuple, list, sp.Tuple)):
         return "(" + ", ".join(show(v) for v in value) + ")"
     text = tidy(sp.sstr(value))
-    if len(text) <= LONGEST or not isinstance(value, sp.Expr) or value.free_symbols:
-        return text if len(text) <= 2 * LONGEST else text[: 2 * LONGEST] + " …"
+    if len(text) <= MAX_LENGTH or not isinstance(value, sp.Expr) or value.free_symbols:
+        return text if len(text) <= 2 * MAX_LENGTH else text[: 2 * MAX_LENGTH] + " …"
     return "≈ " + sp.sstr(sp.N(value, 6)).replace("-", "−")
 
 
@@ -93,7 +93,7 @@ def short(text: str, length: int = 60) -> str:
 def entry(label: tuple, labels: Collection[tuple] = ()) -> str:
     """What a cell of an answer is called: entry (0, 1), entry 2 of a column, item 2, the value under s1.
 
-    `labels` are those of all cells: they tell a column from a matrix.
+    `labels` are those of all cells: they distinguish a column from a matrix.
     """
     if not label:
         return ""

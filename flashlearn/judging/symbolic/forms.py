@@ -16,7 +16,7 @@ from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.array.ndim_array import NDimArray
 
 from flashlearn.judging.symbolic import formatting
-from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, came_back, reject_foreign
+from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, reject_non_sympy, unexpected
 
 ARRAYS = (MatrixBase, MatrixExpr, NDimArray)
 MAPPINGS = (Mapping, sp.Dict)
@@ -58,13 +58,13 @@ class Form:
 
 def read(expected: Any, got: Any) -> Form:
     """The answer in the expected value's shape; raises Unreadable with a sentence."""
-    reject_foreign(got, expected)
+    reject_non_sympy(got, expected)
     if isinstance(expected, sp.Lambda):
         return _lambda(expected, got)
     if isinstance(got, sp.Lambda):
         names = ", ".join(str(v) for v in got.variables)
         advice = ": return its body, an expression of your function's arguments."
-        raise came_back(f"a Lambda of ({names})", f"{formatting.kind(expected)} is", advice, core=got.expr)
+        raise unexpected(f"a Lambda of ({names})", f"{formatting.kind(expected)} is", advice, core=got.expr)
     if isinstance(expected, MAPPINGS):
         return _mapping(expected, got)
     if isinstance(expected, SEQUENCES):
@@ -79,7 +79,7 @@ def read(expected: Any, got: Any) -> Form:
 def _lambda(expected: sp.Lambda, got: Any) -> Form:
     names = ", ".join(str(v) for v in expected.variables)
     if not isinstance(got, sp.Lambda):
-        raise came_back(got, f"a function of ({names}) is", f": return sp.Lambda(({names}), …).", core=None)
+        raise unexpected(got, f"a function of ({names}) is", f": return sp.Lambda(({names}), …).", core=None)
     count, wanted = len(got.variables), len(expected.variables)
     if count != wanted:
         text = f"your Lambda takes {formatting.count(count, 'argument')}; it should take {wanted}, ({names})."
@@ -95,14 +95,14 @@ def _scalar(expected: Any, got: Any) -> sp.Basic:
         got = got.as_expr()
     wanted = "one expression is"
     if isinstance(got, ARRAYS) and tuple(got.shape) == (1, 1):
-        raise came_back(got, wanted, ": take its only entry with [0, 0].", "wrong shape", got[0, 0])
+        raise unexpected(got, wanted, ": take its only entry with [0, 0].", "wrong shape", got[0, 0])
     if isinstance(got, SEQUENCES) and len(got) == 1:
         advice = ": return the item itself (a comma at the end of a line makes a tuple)."
-        raise came_back(got, wanted, advice, "wrong shape", got[0])
+        raise unexpected(got, wanted, advice, "wrong shape", got[0])
     if isinstance(got, (*SEQUENCES, *ARRAYS, *MAPPINGS)):
-        raise came_back(got, wanted, rule="wrong shape")
+        raise unexpected(got, wanted, rule="wrong shape")
     if isinstance(got, float) and not sp.sympify(expected).is_number:
-        raise came_back(got, "an expression of the arguments is")
+        raise unexpected(got, "an expression of the arguments is")
     return sp.sympify(got)
 
 
@@ -126,7 +126,7 @@ def _matrix(wanted: tuple[int, int], got: Any) -> MatrixBase | MatrixExpr:
             advice = (
                 ". Derivatives by arrays and by column matrices keep every axis of both: use Matrix.jacobian."
             )
-            raise came_back(got, asked, advice, "wrong shape")
+            raise unexpected(got, asked, advice, "wrong shape")
         got = got.tolist()
     if isinstance(got, SEQUENCES):
         got = _from_rows(list(got), wanted, asked)
@@ -146,8 +146,8 @@ def _fitting(got: Any, wanted: tuple, asked: str) -> MatrixBase | MatrixExpr:
         if _same_shape(got.shape, wanted):
             return _checked(got) if isinstance(got, MatrixBase) else got
         if _same_shape(got.shape, wanted[::-1]):
-            raise came_back(got, asked, ": the transpose of yours.", "transposed", got.T)
-    raise came_back(got, asked, rule="wrong shape")
+            raise unexpected(got, asked, ": the transpose of yours.", "transposed", got.T)
+    raise unexpected(got, asked, rule="wrong shape")
 
 
 def _checked(matrix: MatrixBase) -> MatrixBase:
@@ -169,18 +169,18 @@ def _from_rows(items: list, wanted: tuple[int, int], asked: str) -> MatrixBase:
     rows, columns = wanted
     nested = [isinstance(item, (*SEQUENCES, MatrixBase)) for item in items]
     if not items or (any(nested) and not all(nested)):
-        raise came_back("a list of rows and single entries" if items else items, asked, rule="wrong shape")
+        raise unexpected("a list of rows and single entries" if items else items, asked, rule="wrong shape")
     if not any(nested):
         if 1 in wanted and len(items) == rows * columns:
             return sp.ImmutableMatrix(rows, columns, [_entry(x, f"entry {i}") for i, x in enumerate(items)])
         advice = f": a list of {formatting.count(rows, 'row')}."
-        raise came_back(
+        raise unexpected(
             f"a flat list of {formatting.count(len(items), 'entry')}", asked, advice, "wrong shape"
         )
     lengths = sorted({len(item) for item in items})
     if len(lengths) > 1:
         found = f"a list with rows of {lengths[0]} and of {lengths[-1]} entries"
-        raise came_back(found, asked, rule="wrong shape")
+        raise unexpected(found, asked, rule="wrong shape")
     table = [[_entry(x, f"entry ({i}, {j})") for j, x in enumerate(row)] for i, row in enumerate(items)]
     return sp.ImmutableMatrix(table)
 
@@ -192,7 +192,7 @@ def _sequence(expected: Any, got: Any) -> Form:
     elif isinstance(got, MatrixBase) and scalars and 1 in got.shape:
         got = list(got)  # a vector given as a tuple may come back as a column or a row
     if not isinstance(got, SEQUENCES) or len(got) != len(expected):
-        raise came_back(got, f"a tuple of {formatting.count(len(expected), 'item')} is", rule="wrong shape")
+        raise unexpected(got, f"a tuple of {formatting.count(len(expected), 'item')} is", rule="wrong shape")
     pairs = enumerate(zip(expected, got, strict=True))
     return Form(parts={i: _part(e, g, f"item {i}") for i, (e, g) in pairs})
 
@@ -200,7 +200,7 @@ def _sequence(expected: Any, got: Any) -> Form:
 def _mapping(expected: Mapping, got: Any) -> Form:
     keys = [str(key) for key in expected]
     if not isinstance(got, MAPPINGS):
-        raise came_back(got, f"a dictionary with the keys {formatting.listed(keys)} is", rule="wrong shape")
+        raise unexpected(got, f"a dictionary with the keys {formatting.listed(keys)} is", rule="wrong shape")
     named = {str(key): value for key, value in got.items()}
     missing, surplus = [k for k in keys if k not in named], [k for k in named if k not in keys]
     if missing or surplus:

@@ -17,7 +17,7 @@ from flashlearn.judging.symbolic.comparison import Sample
 from flashlearn.judging.symbolic.exact_numbers import same, simple_rational, tidy
 from flashlearn.judging.symbolic.sampling_plan import Plan
 
-ENOUGH_NUMBERS = 3
+MIN_NUMBERS = 3
 CONSTANT, SYMBOL = "constant factor", "factor"
 """Names of the patterns of a factor: a number, and an argument."""
 
@@ -108,7 +108,7 @@ def pattern(samples: Sequence[Sample], plan: Plan) -> Pattern | None:
     """A relation between the answer and the truth that holds in every sample; None if none is certain."""
     pairs = [_pairs(s, wrong_labels(samples)) for s in samples]
     numbers = {value for sample in pairs for pair in sample for value in pair}
-    if len(numbers) < ENOUGH_NUMBERS:
+    if len(numbers) < MIN_NUMBERS:
         return None
     rules = (_outside, _zero, _sign, _factor, _symbol_factor, _transposed, _offset)
     return next((found for rule in rules if (found := rule(samples, pairs, plan)) is not None), None)

@@ -34,7 +34,7 @@ def _points(plan: Plan, sources: Iterator[_Generic | _Small]) -> Iterator[Point]
     for source in sources:
         try:
             yield _point(plan, source)
-        except (Undefined, TypeError, ValueError):  # a range that is none at these sizes
+        except (Undefined, TypeError, ValueError):  # an empty range at these sizes
             continue
 
 

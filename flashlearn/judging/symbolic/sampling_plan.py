@@ -1,6 +1,6 @@
-"""What each symbol of two answers is: a size, an index, a value, and who stands in an exponential.
+"""What each symbol of two answers is: a size, an index, a value, and which symbols are in an exponential.
 
-Where a quantity stands in an exponential it is given the logarithm of a rational, so that the
+Where a quantity is in an exponential it is given the logarithm of a rational, so that the
 exponential is rational too and every comparison exact. If an exponent is a product (alpha times a
 dot product), one factor gets the logarithm and the others integers.
 """
@@ -27,7 +27,7 @@ class Plan:
     """How values are to be drawn.
 
     `family` groups symbols by the argument that holds them (an array is its own family);
-    `exponents` and `positive` are families that stand in exponentials, and under a logarithm or a
+    `exponents` and `positive` are families that occur in exponentials, and under a logarithm or a
     root; `logarithm` maps a family to the power that its logarithms take (1, or 2 for squares, whose
     halves are rational as well). `regions` says that the expressions have pieces, so that more draws
     are needed to visit them.
@@ -49,7 +49,7 @@ class Plan:
         return not (self.family or self.sizes or self.indices)
 
     def styles(self) -> Iterator[Mapping[str, int]]:
-        """Ways to give logarithms to what stands in exponentials, best first."""
+        """Ways to choose logarithms for the arguments of exponentials, best first."""
         names = sorted(self.exponents)
         if names:
             yield dict.fromkeys(names, 1)
@@ -116,7 +116,7 @@ def _sizes(expressions: Expressions) -> set[sp.Basic]:
 
 
 def _slots(e: sp.Basic) -> Iterator[tuple[tuple[str, int], sp.Basic, tuple[Any, Any] | None]]:
-    """Where an index may stand: the array and its axis, what stands there, its range if it is declared."""
+    """The places for an index: the array and its axis, the index there, its range if it is declared."""
     for node in e.atoms(Indexed, MatrixElement, sp.KroneckerDelta):
         if isinstance(node, sp.KroneckerDelta):
             for index in node.args[:2]:
@@ -169,7 +169,7 @@ def _families(given: Mapping[str, Any], every: set, named: Mapping[str, Any]) ->
 
 
 def _inside(expressions: list[sp.Basic], family: Mapping, held) -> frozenset[str]:
-    """Families that stand inside what `held` takes out of a function or a power."""
+    """Families that occur in the part of a function or a power that `held` selects."""
     parts = [part for e in expressions for node in e.atoms(sp.Function, sp.Pow) for part in held(node)]
     found = {family[s] for s in symbols(parts) if s in family and not s.is_integer}
     return frozenset(found | (arrays(parts).keys() & set(family)))
@@ -182,7 +182,7 @@ def _exponent(node: sp.Basic) -> tuple[sp.Basic, ...]:
 
 
 def _must_be_positive(node: sp.Basic) -> tuple[sp.Basic, ...]:
-    """What stands under a logarithm or a root."""
+    """The argument of a logarithm or the radicand of a root."""
     if isinstance(node, sp.Pow):
         return () if node.exp.is_Integer else (node.base,)
     return node.args if isinstance(node, sp.log) else ()

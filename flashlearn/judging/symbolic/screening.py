@@ -50,18 +50,18 @@ def reject_unevaluated(form: Form, truth: Form) -> None:
 
 
 def rational(form: Form) -> tuple[Form, tuple[str, ...]]:
-    """The answer with rounded numbers replaced by the rationals they stand for, and a word about it."""
+    """The answer with rounded numbers replaced by the rationals they represent, and a warning about it."""
     floats = sorted({f for e in form.expressions() for f in e.atoms(sp.Float)}, key=str)
     if not floats:
         return form, ()
     exact = {f: fraction(f) for f in floats}
-    said = f"{float(floats[0]):.6g}; it was read as {formatting.show(exact[floats[0]])}"
-    warning = f"Your answer holds a rounded number, {said}. Write sp.Rational to stay exact."
+    reading = f"{float(floats[0]):.6g}; it was read as {formatting.show(exact[floats[0]])}"
+    warning = f"Your answer contains a rounded number, {reading}. Use sp.Rational to stay exact."
     return form.map(lambda leaf: leaf.xreplace(exact)), (warning,)
 
 
 def fraction(value: sp.Float) -> sp.Expr:
-    """The rational that a rounded number most likely stands for (0.1 for 1/10, 0.333333333333 for 1/3)."""
+    """The rational that a rounded number most likely represents (1/10 for 0.1, 1/3 for 0.333333333333)."""
     written = Fraction(str(value))
     near = written.limit_denominator(10_000)
     if abs(written - near) <= Fraction(1, 10**12) * max(abs(near), Fraction(1, 10**6)):

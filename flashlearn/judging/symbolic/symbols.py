@@ -1,7 +1,7 @@
 """Which symbols an answer may contain, and what to do about the others.
 
-A learner who writes `sp.Symbol("x")` where the argument is a positive `x` has another symbol of
-the same name; what is meant is clear, so it is taken for the argument, and said.
+A learner who writes `sp.Symbol("x")` where the argument is a positive `x` has another symbol of the same
+name. The intention is clear, so it is read as the argument, with a warning.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def symbols(expressions: Iterable[sp.Basic]) -> set[sp.Basic]:
 
 
 def adopt(form: Form, allowed: list[sp.Basic]) -> tuple[Form, list[str], list[str]]:
-    """The answer with same-named symbols taken for the given ones, warnings, and unknown names."""
+    """The answer with same-named symbols replaced by the given ones, warnings, and unknown names."""
     given = symbols(allowed)
     by_name: dict[str, sp.Basic] = {}
     for symbol in sorted(given, key=str):
         by_name.setdefault(_name(symbol), symbol)
-    strangers = {s for s in symbols(form.expressions()) if s not in given}
-    renamed = {s: by_name[_name(s)] for s in strangers if _name(s) in by_name}
+    foreign = {s for s in symbols(form.expressions()) if s not in given}
+    renamed = {s: by_name[_name(s)] for s in foreign if _name(s) in by_name}
     warnings = [_difference(mine, theirs) for mine, theirs in sorted(renamed.items(), key=str)]
     if renamed:
         form = form.map(lambda e: e.xreplace(renamed))
@@ -68,7 +68,7 @@ def adopt(form: Form, allowed: list[sp.Basic]) -> tuple[Form, list[str], list[st
     mine = arrays(form.expressions())
     for name, array in mine.items():
         _same_array(name, array, known.get(name))
-    unknown = sorted({_name(s) for s in strangers if s not in renamed} | (mine.keys() - known.keys()))
+    unknown = sorted({_name(s) for s in foreign if s not in renamed} | (mine.keys() - known.keys()))
     return form, warnings, unknown
 
 
@@ -77,14 +77,14 @@ def _name(symbol: sp.Basic) -> str:
 
 
 def _difference(mine: sp.Basic, theirs: sp.Basic) -> str:
-    """What sets two symbols of one name apart, said as a warning."""
+    """A warning that says how two symbols of the same name differ."""
     if isinstance(mine, sp.Dummy) or isinstance(theirs, sp.Dummy):
         why = "a Dummy equals only itself"
     else:
         why = f"the given one is {_assumed(theirs)}, yours is {_assumed(mine)}"
     return (
-        f"Your answer has a symbol {_name(mine)} of its own, and to sympy that is another symbol than the "
-        f"argument {theirs}: {why}. It was read as the argument; use the arguments themselves."
+        f"Your answer creates a symbol {_name(mine)}, which is not the argument {theirs} to sympy: {why}. "
+        "It was read as the argument; use the arguments themselves."
     )
 
 
@@ -93,8 +93,8 @@ def _assumed(symbol: sp.Basic) -> str:
     if isinstance(symbol, Idx):
         return "an index"
     made_with = getattr(symbol, "_assumptions_orig", {})
-    said = [name if value else f"not {name}" for name, value in sorted(made_with.items())]
-    return formatting.listed(said) if said else "without assumptions"
+    assumed = [name if value else f"not {name}" for name, value in sorted(made_with.items())]
+    return formatting.listed(assumed) if assumed else "without assumptions"
 
 
 def _same_array(name: str, mine: sp.Basic, given: sp.Basic | None) -> None:
@@ -109,14 +109,14 @@ def _same_array(name: str, mine: sp.Basic, given: sp.Basic | None) -> None:
 
 
 def unknown_sentence(unknown: list[str], allowed: list[sp.Basic]) -> str:
-    """Names the strangers and, where one is likely, what was meant."""
+    """A sentence that names the unknown symbols and suggests the likely ones."""
     known = sorted({str(s) for s in symbols(allowed)} | arrays(allowed).keys())
     close = difflib.get_close_matches(unknown[0], known, 1)
     meant = f" Did you mean {close[0]}?" if close and len(unknown) == 1 else ""
     have = (
-        f"the arguments hold {formatting.listed(known)}"
+        f"the arguments contain {formatting.listed(known)}"
         if len(known) <= 12
-        else "the arguments do not hold it"
+        else "the arguments do not contain it"
     )
     unknown_names = formatting.listed(unknown)
     return f"Your answer contains {unknown_names}, which your function was not given; {have}.{meant}"

@@ -1,4 +1,4 @@
-"""Answers that are no sympy objects, or sympy objects of the wrong kind: a sentence for each.
+"""Answers that are not sympy objects, or of the wrong kind: a sentence for each.
 
 Nothing here is converted, and no string is ever evaluated.
 """
@@ -23,14 +23,14 @@ SEQUENCES = (tuple, list, sp.Tuple)
 READABLE = (int, float, complex, Fraction, sp.Basic, MatrixBase, NDimArray, sp.Poly, Mapping, *SEQUENCES)
 
 
-TRUTHS = (bool, BooleanAtom, BooleanFunction, Relational)  # sympy's Boolean would include every Symbol
+TRUTH_VALUES = (bool, BooleanAtom, BooleanFunction, Relational)  # sympy's Boolean would include every Symbol
 
 
 class Unreadable(Exception):
-    """The answer cannot be compared; the text says what was found, what was expected, what to do.
+    """The answer cannot be compared; the text says what was found, what was expected, and what to do.
 
-    `rule` names the reason; `core` is what may be the right answer in the wrong wrapping; `where` are the
-    parts of the answer that it is about, the outermost first.
+    `rule` names the reason; `core` is a part of the answer that may be right in the wrong container; `where`
+    names the parts of the answer that the text is about, the outermost first.
     """
 
     def __init__(self, text: str, rule: str, core: Any = None, where: tuple[str, ...] = ()):
@@ -39,15 +39,15 @@ class Unreadable(Exception):
 
     @property
     def sentence(self) -> str:
-        """The text with the part that it is about: «For item 1, a string came back; …»."""
+        """The text with the part of the answer that it is about: «For item 1, a string came back; …»."""
         return formatting.capital("".join(f"for {part}, " for part in self.where) + self.text)
 
     def inside(self, part: str) -> Unreadable:
-        """The same of a part of a larger answer; what is right inside it does not make that right."""
+        """The error for a part of a larger answer, without `core`: a right part is not a right answer."""
         return Unreadable(self.text, self.rule, where=(part, *self.where))
 
 
-def came_back(
+def unexpected(
     got: Any, wanted: str, rest: str = "", rule: str = "wrong type", core: Any = None
 ) -> Unreadable:
     """«A string came back; a 3×3 matrix is asked for…»: `rest` begins with its own punctuation."""
@@ -55,55 +55,55 @@ def came_back(
     return Unreadable(f"{found} came back; {wanted} asked for{rest or '.'}", rule, core)
 
 
-def reject_foreign(got: Any, expected: Any) -> None:
+def reject_non_sympy(got: Any, expected: Any) -> None:
     """Raise Unreadable for everything that cannot be read as a sympy object."""
     wanted = f"{formatting.kind(expected)} is"
     seen = got if isinstance(got, Foreign) else foreign(got)
     module = seen.module.partition(".")[0]
     if got is None:
-        raise came_back("nothing (None)", wanted, ". Does every way through the function end with return?")
+        raise unexpected("nothing (None)", wanted, ". Does every path through the function end with return?")
     if isinstance(got, str):
-        raise came_back(
+        raise unexpected(
             f'a string, "{formatting.short(got)}",',
             wanted,
             ". Strings are never evaluated: build the expression from the function's arguments.",
         )
     if module == "torch":
-        raise came_back(
+        raise unexpected(
             f"a torch {seen.type}" + (f" of shape {seen.shape}" if seen.shape is not None else ""),
             wanted,
             ". torch has numbers only: compute with the sympy arguments, with sp.exp, sp.log and sp.Matrix.",
         )
     if module == "numpy":
-        raise came_back(
+        raise unexpected(
             f"a NumPy array of shape {seen.shape}" if seen.shape else "a NumPy number",
             wanted,
             ". NumPy rounds and knows no symbols: use sp.Matrix, sp.exp and sp.Rational instead.",
         )
-    if isinstance(got, TRUTHS) and not isinstance(expected, TRUTHS):
+    if isinstance(got, TRUTH_VALUES) and not isinstance(expected, TRUTH_VALUES):
         _reject_truth(got, wanted)
     if seen.calls and not isinstance(got, (sp.Basic, MatrixBase)):
         _reject_callable(seen, wanted, isinstance(expected, sp.Lambda))
     if not isinstance(got, READABLE):
         unordered = seen.iterates
-        raise came_back(got, wanted, ": make it a tuple or a list, in order." if unordered else ".")
+        raise unexpected(got, wanted, ": make it a tuple or a list, in order." if unordered else ".")
 
 
 def _reject_truth(got: Any, wanted: str) -> None:
     if isinstance(got, sp.Equality):
         text = formatting.short(f"{formatting.tidy(str(got.lhs))} = {formatting.tidy(str(got.rhs))}")
-        raise came_back(f"an equation, {text},", wanted, ": return its right-hand side alone.", core=got.rhs)
+        raise unexpected(f"an equation, {text},", wanted, ": return its right-hand side alone.", core=got.rhs)
     if isinstance(got, (bool, BooleanAtom)):
         advice = ". Return the expression itself, not whether it equals something (== compares, sympy's too)."
-        raise came_back(f"the truth value {bool(got)}", wanted, advice)
-    raise came_back(f"a condition, {formatting.short(formatting.tidy(str(got)))},", wanted)
+        raise unexpected(f"the truth value {bool(got)}", wanted, advice)
+    raise unexpected(f"a condition, {formatting.short(formatting.tidy(str(got)))},", wanted)
 
 
 def _reject_callable(seen: Foreign, wanted: str, lambda_wanted: bool) -> None:
     name = seen.name or seen.type
     if seen.calls == "class":
-        raise came_back(f"the class {name}", wanted, ": call it.")
+        raise unexpected(f"the class {name}", wanted, ": call it.")
     if lambda_wanted:
-        raise came_back(f"the Python function {name}", wanted, ": wrap its body as sp.Lambda((x, …), body).")
+        raise unexpected(f"the Python function {name}", wanted, ": wrap its body as sp.Lambda((x, …), body).")
     advice = f": call {name} with its arguments." if seen.calls == "routine" else ": return what it computes."
-    raise came_back(f"the function {name} itself", wanted, advice)
+    raise unexpected(f"the function {name} itself", wanted, advice)

@@ -89,7 +89,7 @@ def judge(
 ) -> Verdict:
     """Compare an answer with the expected value.
 
-    `given` are the arguments by name: their symbols may occur, and points are told in their terms. An
+    `given` are the arguments by name: their symbols may occur, and points are given in their terms. An
     argument may be an expression itself (p_k = w_k/Σw for probabilities, which then sum to one).
     """
     try:
@@ -115,14 +115,14 @@ def _judge(expected: Any, got: Any, given: dict, how: _Thoroughness) -> Verdict:
         screening.reject_undefined(form, truth)
         screening.reject_unevaluated(form, truth)
     except Unreadable as error:
-        inside = _core(error, expected, given) if how.describe else ""
+        inside = _inner_answer_note(error, expected, given) if how.describe else ""
         return Verdict(False, error.sentence + inside, rule=error.rule)
     form, rounded = screening.rational(form)
-    said = (*warnings, *rounded)
+    notes = (*warnings, *rounded)
     if _identical(truth, form):
-        return Verdict(True, proof="identical", warnings=said, detail="identical to the expected expression")
+        return Verdict(True, proof="identical", warnings=notes, detail="identical to the expected expression")
     verdict = _at_points(_Pair(truth, form, given), allowed, unknown, how)
-    return replace(verdict, warnings=(*said, *verdict.warnings))
+    return replace(verdict, warnings=(*notes, *verdict.warnings))
 
 
 def _truth(expected: Any) -> Form:
@@ -138,8 +138,8 @@ def _identical(a: Form, b: Form) -> bool:
     return all(theirs.get(label) == leaf for label, leaf in a.leaves())
 
 
-def _core(error: Unreadable, expected: Any, given: dict) -> str:
-    """Says so where only the wrapping is wrong: what is inside is the right answer."""
+def _inner_answer_note(error: Unreadable, expected: Any, given: dict) -> str:
+    """A note if the answer is right but in the wrong container; else nothing."""
     if error.core is None:
         return ""
     inner = _judge(expected, error.core, given, _Thoroughness(prove=False, describe=False))
@@ -174,7 +174,7 @@ def _at_points(pair: _Pair, allowed: list, unknown: list[str], how: _Thoroughnes
     if seen.differ:
         return _wrong(pair, seen, plan)
     if not seen.samples:
-        return _nowhere(pair, seen, how.prove)
+        return _no_common_point(pair, seen, how.prove)
     note = (f"Your answer contains {formatting.listed(unknown)}, which cancels.",) if unknown else ()
     if how.prove and proofs.proved(*pair.forms):
         return Verdict(True, proof="proved", detail="equal, proved by simplification", warnings=note)
@@ -198,7 +198,7 @@ def _wrong(pair: _Pair, seen: Comparison, plan: sampling_plan.Plan) -> Verdict:
     return Verdict(False, sentence, examples.detail(sample, example), pattern=pattern, counterexample=example)
 
 
-def _nowhere(pair: _Pair, seen: Comparison, prove: bool) -> Verdict:
+def _no_common_point(pair: _Pair, seen: Comparison, prove: bool) -> Verdict:
     """No point was found at which both have a value."""
     if prove and proofs.proved(*pair.forms):
         return Verdict(True, proof="proved", detail="equal, proved by simplification")

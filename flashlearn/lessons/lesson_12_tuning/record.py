@@ -23,7 +23,7 @@ import triton
 
 from flashlearn.lessons.lesson_12_tuning.ladder import BACKWARD, RUNGS, backward_calls, forward_calls
 from flashlearn.machine import device
-from flashlearn.machine.timers import UNSTEADY, contest
+from flashlearn.machine.timers import UNSTEADY_SPREAD, time_in_turns
 
 HERE = Path(__file__).parent
 TOKENS, WIDTH = 16384, 2048
@@ -66,7 +66,9 @@ def measure(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float =
             ("backward", backward_calls(q, k, v, do, causal)),
         ):
             shape = {"D": D, "S": S, "causal": causal, "direction": direction}
-            for name, figures in zip(calls, contest(list(calls.values()), seconds=seconds), strict=True):
+            for name, figures in zip(
+                calls, time_in_turns(list(calls.values()), seconds=seconds), strict=True
+            ):
                 kept = rungs.setdefault(name, _described(name))
                 kept["shapes"].append(shape | {"ms": figures.median, "spread": figures.spread})
     return {
@@ -101,7 +103,7 @@ def unsteady(record: Record) -> list[str]:
         f"{rung['name']}, D {s['D']}, S {s['S']}, {s['direction']}{', causal' if s['causal'] else ''}"
         for rung in record["rungs"]
         for s in rung["shapes"]
-        if s["spread"] is not None and s["spread"] > UNSTEADY
+        if s["spread"] is not None and s["spread"] > UNSTEADY_SPREAD
     ]
 
 

@@ -88,7 +88,7 @@ def test_a_factor_that_grows_with_a_size_is_told_as_the_size():
 
 def test_a_number_is_the_argument_that_it_stands_for_in_the_other_cases():
     told = found("attention_dq_dk", lambda q, k, ds, alpha: (alpha * ds * k, ds.T * q / alpha))
-    assert told.mistake == "factor" and "alpha is missing twice, as where one divides" in told.sentence
+    assert told.mistake == "factor" and "alpha is missing twice, as if you had divided" in told.sentence
 
 
 def test_a_factor_that_is_1_where_a_size_is_1_is_told_as_the_size():

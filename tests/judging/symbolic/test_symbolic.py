@@ -505,7 +505,7 @@ def test_an_unknown_symbol_is_named():
     verdict = judge(x * y, x * sp.Symbol("Y"), XY)
     assert verdict.rule == "unknown symbol"
     assert verdict.sentence == (
-        "Your answer contains Y, which your function was not given; the arguments hold x and y."
+        "Your answer contains Y, which your function was not given; the arguments contain x and y."
     )
     alpha = sp.Symbol("alpha")
     assert "Did you mean alpha?" in judge(alpha, sp.Symbol("alhpa"), {"alpha": alpha}).sentence

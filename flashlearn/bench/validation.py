@@ -9,7 +9,7 @@ from flashlearn.bench.problems import CHECKED, Inputs, Problem
 from flashlearn.lessons.shared import reference
 
 ERROR_FACTOR = 4.0
-"""The allowed error in multiples of plain torch's at the same precision, which rounds P and dS like kernels."""
+"""The allowed error in multiples of plain torch's at the same precision (P and dS rounded as in kernels)."""
 ERROR_FLOOR = 1e-3
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from flashlearn import compiler
 from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose, sayable
-from flashlearn.explaining.edits.search import one_edit
+from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.failures import attempted, log_failure
 from flashlearn.explaining.faults import worst
 from flashlearn.explaining.symbolic import name_mistake
@@ -92,7 +92,7 @@ def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> F
     if exercise.kind is Kind.SYMBOLIC:
         finding = attempted(exercise, "symbolic", name_mistake, exercise, outcomes)
         if finding is None and worst(outcomes) is Status.WRONG:
-            finding = attempted(exercise, "edit of a formula", one_edit, exercise, answer, outcomes)
+            finding = attempted(exercise, "edit of a formula", find_edit, exercise, answer, outcomes)
         return sayable(exercise, finding)
     finding = attempted(exercise, "diagnosis", diagnose, exercise, outcomes, answer)
     statuses = {o.status for o in outcomes}

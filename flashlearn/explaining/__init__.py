@@ -20,8 +20,8 @@ from flashlearn.explaining.declared_mistakes import named
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.conclusive import WHERE, beside, settled
-from flashlearn.explaining.edits.search import one_edit
-from flashlearn.explaining.edits.second_mistake import edit_and_mistake
+from flashlearn.explaining.edits.search import find_edit
+from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
 from flashlearn.explaining.exchanged_outputs import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
@@ -32,6 +32,7 @@ from flashlearn.explaining.experiments import (
 )
 from flashlearn.explaining.failures import attempted
 from flashlearn.explaining.faults import from_status, worst
+from flashlearn.explaining.findings.edits import OneEdit
 from flashlearn.explaining.precision_split import by_precision
 from flashlearn.explaining.rules import PLACES, SURE, VAGUE, Clue, Rule, about_form, standing
 from flashlearn.explaining.torch_nan_origins import another, first_birth
@@ -49,9 +50,6 @@ ROUNDED = "rounded inside"
 
 ASTRAY = ("out_of_bounds", "race", "besides")
 """Findings of an access out of bounds, or of two that meet, that do not say which index was wrong."""
-
-OF_ABSENCE = ("start", "filler", "guard", "other", "unmasked", "another mask")
-"""Edits of what stands where nothing is, or nothing yet: they agree with mistakes that end in NaN."""
 
 UNREAD = {
     "never read",
@@ -118,8 +116,8 @@ def _of_numbers(exercise: Exercise, outcomes: list[Outcome], answer: Answer | No
     if not settled(finding):
         finding = _mended(exercise, finding, outcomes, answer)
     elif _by_nan_alone(exercise, finding, wrong):
-        edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes)
-        finding = edit if edit is not None and edit.facts.get("edit") not in OF_ABSENCE else finding
+        edit = attempted(exercise, "one edit", find_edit, exercise, answer, outcomes)
+        finding = edit if edit is not None and not _fills_absence(edit) else finding
     if finding is None or finding.kind.name in WHERE:
         finding = attempted(exercise, "by precision", _by_precision, exercise, outcomes, answer) or finding
     return finding
@@ -144,7 +142,7 @@ def _by_precision(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -
     return by_precision(
         outcomes,
         lambda some: _what_was_done(exercise, some, answer, at_once=False),
-        lambda some: attempted(exercise, "one edit", one_edit, exercise, answer, some),
+        lambda some: attempted(exercise, "one edit", find_edit, exercise, answer, some),
     )
 
 
@@ -181,11 +179,16 @@ def _mended(
     line = finding.place.line if finding is not None and finding.place is not None else None
     astray = _accesses(finding) if finding is not None else ()
     born = finding is not None and finding.kind.name == "birth"
-    edit = attempted(exercise, "one edit", one_edit, exercise, answer, outcomes, line, astray, born)
+    edit = attempted(exercise, "one edit", find_edit, exercise, answer, outcomes, line, astray, born)
     if edit is None and finding is not None and finding.kind.name in ASTRAY:
         two = (exercise, answer, outcomes, line, astray)
-        edit = attempted(exercise, "edit and mistake", edit_and_mistake, *two)
+        edit = attempted(exercise, "edit and mistake", find_edit_and_mistake, *two)
     return beside(finding, edit) if edit is not None else finding
+
+
+def _fills_absence(edit: Finding) -> bool:
+    """True for an edit that every mistake ending in NaN looks like."""
+    return isinstance(edit.kind, OneEdit) and edit.kind.edit_kind.fills_absence
 
 
 def _accesses(finding: Finding) -> Sequence[str]:

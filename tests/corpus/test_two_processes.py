@@ -51,7 +51,7 @@ def all_the_time_in_the_world(monkeypatch):
     monkeypatch.setattr(importlib.import_module("flashlearn.explaining.declared_mistakes"), "PATIENCE", 60.0)
     monkeypatch.setattr("flashlearn.explaining.divergence.BUDGET", 60.0)
     monkeypatch.setattr(
-        "flashlearn.explaining.edits.verification.PATIENCE", 80
+        "flashlearn.explaining.edits.verification.SEARCH_WORK", 80
     )  # enough to see that it is the same
 
 

@@ -1,9 +1,10 @@
-"""Which findings leave the mistake open, and how an edit that mends everything stands beside them."""
+"""Which findings leave the mistake open, and how they are combined with an edit that repairs everything."""
 
 from __future__ import annotations
 
+from flashlearn.explaining.findings.edits import AndOneEdit
 from flashlearn.explaining.rules import VAGUE
-from flashlearn.outcome import Finding, untyped
+from flashlearn.outcome import Finding
 
 SETTLED = frozenset(
     {
@@ -26,9 +27,6 @@ SETTLED = frozenset(
 )
 """Kinds of findings that say what was done, and not only what came of it."""
 
-AFTER = ("one edit", "two edits", "edit and mistake")
-"""Kinds of findings about edits that may stand after what came of a mistake."""
-
 WHERE = VAGUE | {"first divergence", "departure and place", "padding counts", "with its line"}
 """Kinds beside which an edit says it all."""
 
@@ -48,10 +46,10 @@ def beside(finding: Finding | None, edit: Finding) -> Finding:
     """The edit alone, or after a finding that says what came of the mistake."""
     if finding is not None and finding.kind.name == "besides":
         return beside(finding.parts[0], edit)
-    if finding is None or finding.partial or edit.kind.name not in AFTER:
+    if finding is None or finding.partial or not edit.kind.follows:
         return edit
     if finding.kind.name == "with its line":
         return beside(finding.parts[0], edit)
     if finding.kind.name in WHERE or any(part.kind.name in WHERE for part in finding.parts):
         return edit
-    return untyped("and one edit", {}, edit.place, edit.fits, edit.of, finding.names, (finding, edit))
+    return Finding(AndOneEdit((finding, edit)), edit.place, edit.fits, edit.of)

@@ -1,7 +1,7 @@
-"""Edits of a formula, written with sympy or torch: what a slip in algebra leaves out, or puts in its place.
+"""Edits of a formula, written with sympy or torch: a mistake in the algebra taken back.
 
-A formula has few names and costs little to evaluate, so that more may be tried: any name in another's place,
-a factor more or less, operands in the other order, an exponential shifted, an argument for a whole term.
+A formula has few names and costs little to evaluate, so more is tried: any name in another's place, one
+factor more or fewer, operands in the other order, a shifted exponent, an argument for a whole term.
 """
 
 from __future__ import annotations
@@ -11,31 +11,67 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.calls import name_of
-from flashlearn.explaining.edits.name_families import Families
-from flashlearn.explaining.edits.source_text import Edit, Text, bracketed
+from flashlearn.explaining.edits.calls import TRANSPOSE
+from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.names import OTHER_NAME
+from flashlearn.explaining.edits.operators import (
+    BRACKETS,
+    MISSING_EXPONENTIAL,
+    OPERAND_ORDER,
+    OPERATOR,
+    REDUNDANT_OPERAND,
+)
+from flashlearn.explaining.edits.source_text import Edit, SourceText, bracketed, name_of, names_in
+from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES, MISSING_FACTOR
 
 SUMS = ast.Add | ast.Sub
 LIBRARY = re.compile(r"\b(sp|sympy|torch|np)\.")
 SYMPY = re.compile(r"\b(sp|sympy)\.")
 
+RECOMPUTED_ARGUMENT = edit_kind(
+    "recomputed argument",
+    sentence="Line {line} computes `{old}`. With the argument `{new}` in its place",
+    by_chance_in_integers=True,
+)
+EXTRA_BLOCK = edit_kind(
+    "extra block",
+    sentence="Line {line} adds one even where nothing is left over: `{old}`. With `{new}`",
+    question="How many blocks are there where the size is a multiple of the block?",
+    by_chance_in_integers=True,
+)
+OFF_BY_ONE = edit_kind(
+    "off by one",
+    question="Is it the last one that is meant here, or the one after it?",
+    by_chance_in_integers=True,
+)
+MISSING_SHIFT = edit_kind("missing shift")
+MISSING_TERM = edit_kind(
+    "missing term", sentence="Line {line} lacks a term at `{old}`. With `{new}`", by_chance=True
+)
+MISSING_DIVISOR = edit_kind(
+    "missing divisor",
+    sentence="Line {line} lacks a division at `{old}`. With `{new}`",
+    by_chance_in_integers=True,
+)
+
 
 def is_formula(function: ast.FunctionDef) -> bool:
-    """True for a function that launches no kernel, and is none."""
+    """True for a function that launches no kernel and has no decorator."""
     launches = any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) for node in ast.walk(function)
     )
     return not launches and not function.decorator_list
 
 
-def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterator[Edit]:
-    """Every edit of a function that is a formula, beyond those that all functions have."""
+def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
+    """Every edit of a formula beyond those of any function."""
     names = list(dict.fromkeys([*known.parameters, *known.values, *known.scalars, *known.pointers]))
-    written = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    written = names_in(function)
     letters = sorted(name for name in written | {*known.parameters} if len(name) == 1)
     for statement in ast.walk(function):
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) and statement.value is not None:
-            yield from _whole(text, statement, known)
+            yield from _recomputed(text, statement, known)
             for node in ast.walk(statement.value):
                 yield from _within(text, node, names, letters)
             yield from _exponentials(text, statement.value)
@@ -46,11 +82,11 @@ def in_formula(text: Text, function: ast.FunctionDef, known: Families) -> Iterat
                 yield from _plus(text, term, factors)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
-            yield text.edit("assignment", statement, f"{target} += {value}", 1)
+            yield text.edit(ASSIGNMENT, statement, f"{target} += {value}", 1)
 
 
-def _exchanged(text: Text, value: ast.expr) -> Iterator[Edit]:
-    """Two factors of the two summands of a sum in each other's place: `a * x + b * y` for `a * y + b * x`."""
+def _exchanged(text: SourceText, value: ast.expr) -> Iterator[Edit]:
+    """Factors of two summands in each other's place: `a * x + b * y` for `a * y + b * x`."""
     for node in ast.walk(value):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, SUMS)):
             continue
@@ -60,14 +96,14 @@ def _exchanged(text: Text, value: ast.expr) -> Iterator[Edit]:
         between = text.raw[text.span(node.left)[1] : text.span(node.right)[0]].decode()
         first = text.of(node.left.right)
         yield text.edit(
-            "exchanged", node,
+            EXCHANGED_NAMES, node,
             f"{text.of(node.left.left)} * {bracketed(node.right.right, text.of(node.right.right))}"
             f"{between}{text.of(node.right.left)} * {bracketed(node.left.right, first)}",
         )  # fmt: skip
 
 
-def _exponentials(text: Text, value: ast.expr) -> Iterator[Edit]:
-    """An exponential of a difference, or of a factor, that stands there as it is."""
+def _exponentials(text: SourceText, value: ast.expr) -> Iterator[Edit]:
+    """The exponential of a difference or of a factor."""
     written = text.raw.decode()
     library = next((name for name in ("sp", "sympy", "torch") if f"{name}.exp(" in written), "")
     inside = {
@@ -84,37 +120,37 @@ def _exponentials(text: Text, value: ast.expr) -> Iterator[Edit]:
         )
         for part in (node,) if difference else factors:
             if id(part) not in inside and isinstance(part, ast.BinOp | ast.Name):
-                yield text.edit("exponential", part, f"{library}.exp({text.of(part)})")
+                yield text.edit(MISSING_EXPONENTIAL, part, f"{library}.exp({text.of(part)})")
     if library and id(value) not in inside and isinstance(value, ast.Name):
-        yield text.edit("exponential", value, f"{library}.exp({text.of(value)})")
+        yield text.edit(MISSING_EXPONENTIAL, value, f"{library}.exp({text.of(value)})")
 
 
-def _whole(text: Text, statement: ast.stmt, known: Families) -> Iterator[Edit]:
-    """An argument in place of something that was computed instead of taken."""
+def _recomputed(text: SourceText, statement: ast.stmt, known: NameFamilies) -> Iterator[Edit]:
+    """An argument in place of an expression that computes it."""
     value = statement.value
     if isinstance(statement, ast.Assign) and isinstance(value, ast.Call | ast.BinOp):
         for name in known.parameters:
-            yield text.edit("taken", value, name)
+            yield text.edit(RECOMPUTED_ARGUMENT, value, name)
 
 
-def _within(text: Text, node: ast.AST, names: list[str], letters: list[str]) -> Iterator[Edit]:
+def _within(text: SourceText, node: ast.AST, names: list[str], letters: list[str]) -> Iterator[Edit]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
         for name in names:
             if name != node.id:
-                yield text.edit("name", node, name, 5)
+                yield text.edit(OTHER_NAME, node, name, 5)
     elif isinstance(node, ast.BinOp):
         left, right = text.of(node.left), text.of(node.right)
         if isinstance(node.op, ast.Mult):
             yield text.edit(
-                "order", node, f"{bracketed(node.right, right)} * {bracketed(node.left, left)}", 1
+                OPERAND_ORDER, node, f"{bracketed(node.right, right)} * {bracketed(node.left, left)}", 1
             )
         if right == "1" and isinstance(node.op, ast.Add) and _is_floor(node.left):
             size, block = text.of(node.left.left), text.of(node.left.right)
-            yield text.edit("one too many", node, f"-(-{size} // {block})")
+            yield text.edit(EXTRA_BLOCK, node, f"-(-{size} // {block})")
         yield from _first_factor(text, node)
         if isinstance(node.op, SUMS) and not LIBRARY.search(text.raw.decode()):
             for shift in ("- 1", "+ 1"):
-                yield text.edit("one off", node, f"({text.of(node)} {shift})")
+                yield text.edit(OFF_BY_ONE, node, f"({text.of(node)} {shift})")
     elif isinstance(node, ast.Compare):
         yield from _other_pair(text, node, letters)
     elif isinstance(node, ast.Call):
@@ -122,31 +158,31 @@ def _within(text: Text, node: ast.AST, names: list[str], letters: list[str]) -> 
         yield from _reshaped(text, node)
 
 
-def _other_pair(text: Text, node: ast.Compare, letters: list[str]) -> Iterator[Edit]:
-    """Two other indices compared: `i == a` for `j == b`."""
+def _other_pair(text: SourceText, node: ast.Compare, letters: list[str]) -> Iterator[Edit]:
+    """Another pair of indices compared: `i == a` for `j == b`."""
     sides = [node.left, *node.comparators]
     if len(sides) == 2 and isinstance(node.ops[0], ast.Eq) and all(isinstance(s, ast.Name) for s in sides):
         for pair in itertools.combinations(letters, 2):
-            yield text.edit("name", node, " == ".join(pair), 5)
+            yield text.edit(OTHER_NAME, node, " == ".join(pair), 5)
 
 
-def _reshaped(text: Text, node: ast.Call) -> Iterator[Edit]:
-    """`x.mT.reshape(n, -1)`: rows first, and then transposed."""
-    called = node.func
-    if not (isinstance(called, ast.Attribute) and called.attr in ("reshape", "view", "flatten")):
+def _reshaped(text: SourceText, node: ast.Call) -> Iterator[Edit]:
+    """`x.mT.reshape(n, -1)`: reshaped first, and then transposed."""
+    method = node.func
+    if not (isinstance(method, ast.Attribute) and method.attr in ("reshape", "view", "flatten")):
         return
-    inner = called.value
+    inner = method.value
     if len(node.args) == 2 and isinstance(inner, ast.Attribute) and inner.attr in ("T", "mT"):
         first, second = map(text.of, node.args)
-        yield text.edit("transposed", node, f"{text.of(inner.value)}.reshape({second}, {first}).T")
+        yield text.edit(TRANSPOSE, node, f"{text.of(inner.value)}.reshape({second}, {first}).T")
 
 
 def _is_floor(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
 
 
-def _first_factor(text: Text, node: ast.BinOp) -> Iterator[Edit]:
-    """`a * b + c + d`: the factor belongs to the whole sum."""
+def _first_factor(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """`a * b + c + d` with the factor a applied to the whole sum."""
     first, sums = node, 0
     while isinstance(first, ast.BinOp) and isinstance(first.op, SUMS):
         first, sums = first.left, sums + 1
@@ -155,28 +191,28 @@ def _first_factor(text: Text, node: ast.BinOp) -> Iterator[Edit]:
         factor = factor.left
     if sums and factor is not first:
         end = text.span(node)[1]
-        behind = text.span(factor)[1]
-        rest = text.raw[behind:end].decode().lstrip()
-        yield text.edit("brackets", node, f"{text.of(factor)} * ({rest.removeprefix('*').lstrip()})")
+        start = text.span(factor)[1]
+        rest = text.raw[start:end].decode().lstrip()
+        yield text.edit(BRACKETS, node, f"{text.of(factor)} * ({rest.removeprefix('*').lstrip()})")
 
 
-def _called(text: Text, node: ast.Call, names: list[str]) -> Iterator[Edit]:
-    """Entry by entry divided, not multiplied; an exponential of a difference; numbers laid out anew."""
+def _called(text: SourceText, node: ast.Call, names: list[str]) -> Iterator[Edit]:
+    """Entries divided instead of multiplied, a shifted exponent, a reshape in the other order."""
     name = name_of(node)
     if name in ("multiply_elementwise", "hadamard") and len(node.args) == 1:
         inverse = f"{text.of(node.args[0])}.applyfunc(lambda entry: 1 / entry)"
-        yield text.edit("operator", node.args[0], inverse)
-        yield text.edit("dropped", node, text.of(node.func.value))
+        yield text.edit(OPERATOR, node.args[0], inverse)
+        yield text.edit(REDUNDANT_OPERAND, node, text.of(node.func.value))
     if name == "exp" and len(node.args) == 1:
         for other in names:
-            yield text.edit("shifted", node.args[0], f"{text.of(node.args[0])} - {other}")
+            yield text.edit(MISSING_SHIFT, node.args[0], f"{text.of(node.args[0])} - {other}")
     if name in ("reshape", "view") and len(node.args) == 2:
         a, b = map(text.of, node.args)
-        yield text.edit("transposed", node, f"{text.of(node.func)}({b}, {a}).mT")
+        yield text.edit(TRANSPOSE, node, f"{text.of(node.func)}({b}, {a}).mT")
 
 
 def _terms(value: ast.expr) -> Iterator[ast.expr]:
-    """The value, each summand in it, each branch and each of several values."""
+    """The value, each summand and branch in it, and each element of a tuple."""
     if isinstance(value, ast.Tuple | ast.List):
         for part in value.elts:
             yield from _terms(part)
@@ -193,8 +229,8 @@ def _terms(value: ast.expr) -> Iterator[ast.expr]:
             yield node.body
 
 
-def _factors(text: Text, statement: ast.stmt, names: list[str]) -> list[str]:
-    """What a term may have to be multiplied by: names, and entries that the statement speaks of already."""
+def _factors(text: SourceText, statement: ast.stmt, names: list[str]) -> list[str]:
+    """Possible factors of a term: names, and entries that occur in the statement."""
     entries = [n for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
     indices = [a.arg for n in ast.walk(statement) if isinstance(n, ast.Lambda) for a in n.args.args]
     others = [f"{text.of(n.value)}[{i}]" for n in entries if isinstance(n.slice, ast.Name) for i in indices]
@@ -203,25 +239,25 @@ def _factors(text: Text, statement: ast.stmt, names: list[str]) -> list[str]:
     return [f for f in dict.fromkeys([*map(text.of, entries), *others, *looped, *names]) if f not in stored]
 
 
-def _plus(text: Text, term: ast.expr, summands: list[str]) -> Iterator[Edit]:
-    """The term with a summand more, or taken from one."""
+def _plus(text: SourceText, term: ast.expr, summands: list[str]) -> Iterator[Edit]:
+    """The term plus or minus another one."""
     if isinstance(term, ast.Constant | ast.Lambda | ast.Dict | ast.Call):
         return
     written = text.of(term)
     for name in summands:
         if name not in written:
-            yield text.edit("summand", term, f"({name} - {bracketed(term, written)})")
-            yield text.edit("summand", term, f"({written} + {name})", 1)
-            yield text.edit("summand", term, f"({written} - {name})", 1)
+            yield text.edit(MISSING_TERM, term, f"({name} - {bracketed(term, written)})")
+            yield text.edit(MISSING_TERM, term, f"({written} + {name})", 1)
+            yield text.edit(MISSING_TERM, term, f"({written} - {name})", 1)
 
 
-def _times(text: Text, term: ast.expr, factors: list[str]) -> Iterator[Edit]:
-    """The term with a factor more, or divided by one; of columns entry by entry."""
+def _times(text: SourceText, term: ast.expr, factors: list[str]) -> Iterator[Edit]:
+    """The term times another factor, or divided by one; columns also entry by entry."""
     if isinstance(term, ast.Constant | ast.Lambda | ast.Dict):
         return
     written, symbolic = bracketed(term, text.of(term)), SYMPY.search(text.raw.decode())
     for factor in factors:
-        yield text.edit("factor", term, f"{written} * {factor}", 2)
-        yield text.edit("divisor", term, f"{written} / {factor}")
+        yield text.edit(MISSING_FACTOR, term, f"{written} * {factor}", 2)
+        yield text.edit(MISSING_DIVISOR, term, f"{written} / {factor}")
         if symbolic and "[" not in factor:
-            yield text.edit("factor", term, f"{written}.multiply_elementwise({factor})", 3)
+            yield text.edit(MISSING_FACTOR, term, f"{written}.multiply_elementwise({factor})", 3)

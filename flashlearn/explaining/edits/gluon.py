@@ -1,4 +1,4 @@
-"""Edits of Gluon kernels: operands of a WGMMA turned round, and other edits in Gluon's own names."""
+"""Edits of Gluon kernels: operands of a WGMMA transposed, and other edits in Gluon's own names."""
 
 from __future__ import annotations
 
@@ -6,43 +6,46 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from flashlearn.explaining.edits.calls import name_of
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.names import CONSTANT
+from flashlearn.explaining.edits.source_text import Edit, SourceText, name_of
 
 PRODUCTS = ("warpgroup_mma",)
-TURNED = ".permute([1, 0])"
-
-NOT_HERE = frozenset({"narrow", "dtype", "unmasked", "other", "masked in part", "added"})
-"""Kinds of edits for tiles of pointers, and for types that Triton converts by itself."""
+TRANSPOSED = ".permute([1, 0])"
 
 FLAGS = ("True", "False")
-"""What is asynchronous is no number; of a product's accumulator `of_products` asks by itself."""
+"""Whether an operation is asynchronous is no number. `product_edits` tries a product's `use_acc` itself."""
+
+OPERAND_TRANSPOSED = edit_kind(
+    "operand transposed",
+    question="What are the rows of this operand, and over which of its axes does the product sum?",
+)
 
 
 def is_gluon(function: ast.FunctionDef) -> bool:
-    """True for a function under a decorator of Gluon's."""
+    """True for a function under one of Gluon's decorators."""
     return any("gluon" in ast.unparse(d) for d in function.decorator_list)
 
 
-def of_products(text: Text, function: ast.FunctionDef) -> Iterator[Edit]:
-    """An operand of a product in shared memory turned round, or not; the accumulator kept, or not."""
+def product_edits(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit]:
+    """An operand of a product in shared memory transposed, or not; the accumulator kept, or not."""
     for node in ast.walk(function):
         if not isinstance(node, ast.Call) or name_of(node) not in PRODUCTS:
             continue
         for operand in node.args[:2]:
             written = text.of(operand)
-            if written.endswith(TURNED):
-                yield text.edit("turned round", operand, written.removesuffix(TURNED))
-            elif not isinstance(operand, ast.Call):  # what is converted lies in registers
-                yield text.edit("turned round", operand, written + TURNED)
+            if written.endswith(TRANSPOSED):
+                yield text.edit(OPERAND_TRANSPOSED, operand, written.removesuffix(TRANSPOSED))
+            elif not isinstance(operand, ast.Call):  # the result of a conversion is in registers
+                yield text.edit(OPERAND_TRANSPOSED, operand, written + TRANSPOSED)
         for keyword in node.keywords:
             if keyword.arg == "use_acc" and isinstance(keyword.value, ast.Constant):
-                yield text.edit("constant", keyword.value, str(not keyword.value.value))
+                yield text.edit(CONSTANT, keyword.value, str(not keyword.value.value))
 
 
 def in_gluon(edit: Edit) -> Edit | None:
-    """The edit in Gluon's names, or None for one that is none in a Gluon kernel."""
-    if edit.kind in NOT_HERE or edit.old in FLAGS:
+    """The edit in Gluon's names, or None if it does not apply to a Gluon kernel."""
+    if not edit.kind.in_gluon or edit.old in FLAGS:
         return None
     if "tl." not in edit.old:
         edit = replace(edit, put=edit.put.replace("tl.", "gl."), new=edit.new.replace("tl.", "gl."))

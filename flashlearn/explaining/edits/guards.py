@@ -1,22 +1,35 @@
-"""Edits that guard a number: against −∞ − (−∞), where a row has seen nothing, and against a division by 0."""
+"""Edits that guard a number: against −∞ − (−∞) in a fully masked row, and against a division by 0."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.calls import name_of
-from flashlearn.explaining.edits.source_text import Edit, Text
+from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.source_text import Edit, SourceText, name_of
 
 EXPONENTIALS = ("exp", "exp2")
-LITTLE = 0.01
-"""What is less than this is added to a divisor to keep it from 0, and changes it."""
+LARGEST_EPSILON = 0.01
+"""A smaller number in a sum is there to keep a divisor from 0, and changes the result."""
+
+MISSING_GUARD = edit_kind(
+    "missing guard",
+    sentence="Line {line} has no guard at `{old}`. With `{new}`",
+    question="Where is it 0 or infinite, and what should come out there in the end?",
+    fills_absence=True,
+    requires="nan",
+)
+ADDED_EPSILON = edit_kind(
+    "added epsilon",
+    sentence="Line {line} uses slightly more than the sum: `{old}`. With `{new}`",
+    question="Which rows need something special, and what does it do to the others?",
+)
 
 
-def guarded(text: Text, node: ast.AST, kernel: bool) -> Iterator[Edit]:
-    """What is subtracted in an exponential, or divided by, exchanged for a harmless number where it is none.
+def guard_edits(text: SourceText, node: ast.AST, kernel: bool) -> Iterator[Edit]:
+    """A neutral number for an infinite subtrahend in an exponential, or for a divisor of 0.
 
-    In torch also the exponential, or the quotient, with 0 in place of NaN.
+    In torch also 0 in place of an exponential or quotient that is NaN.
     """
     library = "tl" if kernel else "torch"
     if not kernel and "torch." not in text.raw.decode():
@@ -26,31 +39,32 @@ def guarded(text: Text, node: ast.AST, kernel: bool) -> Iterator[Edit]:
         if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
             b = text.of(inner.right)
             infinite = f'{b} == -float("inf")' if kernel else f"torch.isinf({b})"
-            yield text.edit("guard", inner.right, f"{library}.where({infinite}, 0.0, {b})")
+            yield text.edit(MISSING_GUARD, inner.right, f"{library}.where({infinite}, 0.0, {b})")
         if not kernel:
-            yield text.edit("guard", node, f"torch.nan_to_num({text.of(node)}, nan=0.0)", 1)
+            yield text.edit(MISSING_GUARD, node, f"torch.nan_to_num({text.of(node)}, nan=0.0)", 1)
     elif isinstance(node, ast.Call) and name_of(node) in ("log", "log2") and len(node.args) == 1:
-        for sum_, _ in _with_a_little(node.args[0]):
-            yield text.edit("a little added", node.args[0], text.of(sum_))
+        for exact, _ in _without_epsilon(node.args[0]):
+            yield text.edit(ADDED_EPSILON, node.args[0], text.of(exact))
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         b = text.of(node.right)
         if isinstance(node.right, ast.Constant):
             return
-        for sum_, size in _with_a_little(node.right):
-            put = f"{library}.where({text.of(sum_)} == 0.0, 1.0, {text.of(sum_)}){size}"
-            yield text.edit("a little added", node.right, put)
-        yield text.edit("guard", node.right, f"{library}.where({b} == 0.0, 1.0, {b})")
+        for exact, axes in _without_epsilon(node.right):
+            put = f"{library}.where({text.of(exact)} == 0.0, 1.0, {text.of(exact)}){axes}"
+            yield text.edit(ADDED_EPSILON, node.right, put)
+        yield text.edit(MISSING_GUARD, node.right, f"{library}.where({b} == 0.0, 1.0, {b})")
         if not kernel:
-            yield text.edit("guard", node, f"torch.nan_to_num({text.of(node)}, nan=0.0)", 1)
+            yield text.edit(MISSING_GUARD, node, f"torch.nan_to_num({text.of(node)}, nan=0.0)", 1)
 
 
-def _with_a_little(divisor: ast.expr) -> Iterator[tuple[ast.expr, str]]:
-    """The sum that a small number is added to, so that nothing is divided by 0, and how it is laid out."""
+def _without_epsilon(divisor: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """The sum without the small number that keeps it from 0, and the subscript that broadcasts it."""
     axes = ""
     if isinstance(divisor, ast.Subscript):
         whole, divisor = ast.unparse(divisor), divisor.value
         axes = whole[whole.rindex("[") :]
     if isinstance(divisor, ast.BinOp) and isinstance(divisor.op, ast.Add):
         small = divisor.right
-        if isinstance(small, ast.Constant) and isinstance(small.value, float) and 0 < small.value < LITTLE:
+        is_number = isinstance(small, ast.Constant) and isinstance(small.value, float)
+        if is_number and 0 < small.value < LARGEST_EPSILON:
             yield divisor.left, axes

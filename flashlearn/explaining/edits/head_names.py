@@ -1,30 +1,31 @@
-"""Which names of a function say which batch and head a program has: slips in them need several to show."""
+"""Which names of a function select a program's batch and head: mistakes in them show only with several."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from flashlearn.explaining.edits.address_slice import assignments, names_in
-from flashlearn.explaining.edits.calls import LIBRARIES, name_of
+from flashlearn.explaining.edits.calls import LIBRARIES
 from flashlearn.explaining.edits.name_families import POINTER
+from flashlearn.explaining.edits.slicing import assignments
+from flashlearn.explaining.edits.source_text import name_of, names_in
 
-NAME = re.compile(r"[A-Za-z_]\w*")
-ROUND = 4
-"""So many times names that are made of names are looked for."""
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+DEPTH = 4
+"""How many assignments are followed from the program's number."""
 
 
 def head_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Names made of a program's number and of no lane, with the strides they are multiplied by.
+    """Names computed from a program's number and from no lane, with the strides they are multiplied by.
 
-    Of a launcher the two in front of the sequence and the components of a shape of four.
+    In a launcher these are the first two components of a shape of four, and what is computed from them.
     """
-    lanes = _of_lanes(function)
-    found = _of_shapes(function)
-    for _ in range(ROUND):
+    lanes = _lane_names(function)
+    found = _shape_names(function)
+    for _ in range(DEPTH):
         for _, targets, value in assignments(function):
-            made = "program_id" in ast.unparse(value) or names_in(value) & found
-            if made and not names_in(value) & lanes and not targets & lanes and not _reads(value):
+            derived = "program_id" in ast.unparse(value) or names_in(value) & found
+            if derived and not names_in(value) & lanes and not targets & lanes and not _reads(value):
                 found |= targets
     pairs = (n for n in ast.walk(function) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult))
     for pair in pairs:
@@ -34,13 +35,13 @@ def head_names(function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(name for name in found if name not in LIBRARIES and not POINTER.search(name))
 
 
-def mentioned(text: str) -> set[str]:
+def identifiers(text: str) -> set[str]:
     """The names in a piece of text."""
-    return set(NAME.findall(text))
+    return set(IDENTIFIER.findall(text))
 
 
-def _of_lanes(function: ast.FunctionDef) -> set[str]:
-    """Names that meet an arange in one expression, what a loop counts, and the blocks' sizes."""
+def _lane_names(function: ast.FunctionDef) -> set[str]:
+    """Names in an expression with an arange, names of loops, and the blocks' sizes."""
     arguments = [*function.args.args, *function.args.kwonlyargs]
     found = {a.arg for a in arguments if a.annotation and "constexpr" in ast.unparse(a.annotation)}
     for node in ast.walk(function):
@@ -52,7 +53,7 @@ def _of_lanes(function: ast.FunctionDef) -> set[str]:
     return found - {"tl"}
 
 
-def _of_shapes(function: ast.FunctionDef) -> set[str]:
+def _shape_names(function: ast.FunctionDef) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(function):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -62,5 +63,5 @@ def _of_shapes(function: ast.FunctionDef) -> set[str]:
 
 
 def _reads(value: ast.AST) -> bool:
-    """True for what is loaded, or made by the launcher."""
+    """True for what is loaded, or allocated by the launcher."""
     return isinstance(value, ast.Call) and name_of(value) not in ("program_id", "cdiv", "to", "min", "max")

@@ -1,4 +1,4 @@
-"""Which names of a function are of one family, so that one may have been written for another."""
+"""Families of names in a function: within a family, one name may have been written for another."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from flashlearn.explaining.edits.source_text import names_in
+
 STRIDE = re.compile(r"stride|^s_?[a-z]{1,2}$", re.I)
 POINTER = re.compile(r"ptrs?$|^(ptr_|p_)|_pointer$")
 CAPITAL = re.compile(r"^[A-Z][a-zA-Z]?$")
@@ -16,15 +18,15 @@ ACCESSES = ("load", "store", "atomic_add", "make_block_ptr")
 
 
 @dataclass
-class Families:
-    """Names of one function by what they hold, each in the order in which it comes up.
+class NameFamilies:
+    """Names of one function by what they hold, each family in order of appearance.
 
-    `assigned` counts how often each name gets a value, `counted` are those of loops, `loops` has the first
-    and the last line of each one's loop, `programs` are those of program ids, `maxima` the largest values,
-    `tiles` the exponentials of two axes, `products` those that are set to one; `numbers` are the larger ones
-    that are written out.
-    `steps` says of those of loops how many elements one stands for: a name, or "" where they count elements.
-    Among `masks` are also those that are written out in an access; `conditions` are what masks join with &.
+    `assigned` counts the assignments of each name. `counted` are the loops' variables, and `loops` has the
+    first and last line of each one's loop. `programs` hold program ids, `maxima` maxima, `exponentials`
+    exponentials, and `tiles` those of two axes. `products` has the product that a name is assigned, and
+    `numbers` are the literal integers above 3. `steps` has the number of elements that one iteration stands
+    for: a name, or "" if the loop's variable counts elements. `masks` include those written out in an
+    access; `conditions` are the operands of & in masks.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -49,41 +51,46 @@ class Families:
     block_pointers: bool = False
     steps: dict[str, str] = field(default_factory=dict)
 
+    def size_parameters(self) -> list[str]:
+        """The sizes among the function's parameters."""
+        return [name for name in self.scalars if name in self.parameters]
+
     def others(self, name: str) -> Iterator[str]:
-        """Names that may have been meant where this one is written, the likeliest first."""
+        """Names that may have been meant instead of this one, the likeliest first."""
         if name in self.strides:
-            yield from (n for n in self.strides if n != name and _alike(n, name))
+            yield from (n for n in self.strides if n != name and _same_tensor_or_axis(n, name))
             return
         families = (self.pointers, self.scalars, self.blocks, self.offsets, self.masks, self.values)
         for family in families:
             if name in family:
                 yield from (n for n in family if n != name)
                 break
-        if name in self.blocks or name in self.scalars:  # a tile's size for the whole one's
+        if name in self.blocks or name in self.scalars:  # a tile's size for the tensor's
             yield from self.scalars if name in self.blocks else self.blocks
 
 
-def _alike(one: str, other: str) -> bool:
-    """True for strides of one tensor, or of one axis: names that differ in one letter or part."""
+def _same_tensor_or_axis(one: str, other: str) -> bool:
+    """True for strides of one tensor, or along one axis: names that differ in one letter or part."""
     if len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1:
         return True
     a, b = one.rsplit("_", 1), other.rsplit("_", 1)
     return a[0] == b[0] or a[-1] == b[-1]
 
 
-def families(function: ast.FunctionDef) -> Families:
-    """The names of a function's parameters and variables, sorted."""
-    found, addressed, (factors, bounds) = Families(), _addressed(function), _factors_and_bounds(function)
+def name_families(function: ast.FunctionDef) -> NameFamilies:
+    """The families of a function's parameters and variables."""
+    found, addressed = NameFamilies(), _addressed(function)
+    factors, bounds = _factors_and_bounds(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     given = [argument.arg for argument in arguments]
-    told = any(map(POINTER.search, given))  # then capitals are sizes, else they may be matrices
+    has_pointers = any(map(POINTER.search, given))  # then capitals are sizes, else they may be matrices
     for argument in arguments:
         name, kind = argument.arg, ast.unparse(argument.annotation) if argument.annotation else ""
         found.assigned[name] += 1
         found.parameters.append(name)
         if "constexpr" in kind:
             found.blocks.append(name)
-        elif name in addressed or POINTER.search(name) or (CAPITAL.search(name) and not told):
+        elif name in addressed or POINTER.search(name) or (CAPITAL.search(name) and not has_pointers):
             found.pointers.append(name)
         elif SCALE.search(name):
             found.scales.append(name)
@@ -96,7 +103,7 @@ def families(function: ast.FunctionDef) -> Families:
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 3:
             found.numbers += [node.value] * (node.value not in found.numbers)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            _sort(node.targets[0], node.value, found)
+            _classify(node.targets[0], node.value, found)
         elif isinstance(node, ast.Call):
             found.block_pointers |= getattr(node.func, "attr", "") == "make_block_ptr"
             for keyword in node.keywords:
@@ -120,7 +127,7 @@ def _is_stride(name: str, given: list[str]) -> bool:
 
 
 def _factors_and_bounds(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
-    """Names that indices are multiplied by, as in `rows[:, None] * am`, and names that bound something."""
+    """Factors of indices, as in `rows[:, None] * am`, and names that bound something."""
     factors, bounds = set(), set()
     for node in ast.walk(function):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -133,8 +140,8 @@ def _factors_and_bounds(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
     return factors, bounds
 
 
-def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
-    """Put what is assigned into its family, by what it is made of."""
+def _classify(target: ast.expr, value: ast.expr, found: NameFamilies) -> None:
+    """Put an assigned name into its family, by its value."""
     text = ast.unparse(value)
     if isinstance(target, ast.Tuple) and "shape" in text:
         for part in target.elts:
@@ -142,7 +149,7 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
                 _put(part.id, found.scalars)
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         for part, its in zip(target.elts, value.elts, strict=False):
-            _sort(part, its, found)
+            _classify(part, its, found)
     if not isinstance(target, ast.Name):
         return
     name = target.id
@@ -152,7 +159,7 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
         found.products[name] = value
     if any(name in known for known in (found.strides, found.pointers, found.blocks, found.scales)):
         return
-    used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    used = names_in(value)
     if isinstance(value, ast.Compare) or (
         isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd | ast.BitOr)
     ):
@@ -170,11 +177,11 @@ def _sort(target: ast.expr, value: ast.expr, found: Families) -> None:
             _put(name, found.maxima)
         if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in ("exp", "exp2"):
             _put(name, found.exponentials)
-            if "None" in text:  # of a row and a column: no factor of a sum
+            if "None" in text:  # of a row and a column: not a factor of a row's sum
                 _put(name, found.tiles)
 
 
-def _put_conditions(mask: ast.expr, found: Families) -> None:
+def _put_conditions(mask: ast.expr, found: NameFamilies) -> None:
     if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd):
         for side in (mask.left, mask.right):
             if isinstance(side, ast.Subscript | ast.Name):
@@ -183,7 +190,7 @@ def _put_conditions(mask: ast.expr, found: Families) -> None:
                     written.replace("[:, None]", "[None, :]"),
                     written.replace("[None, :]", "[:, None]"),
                 )
-                for one in (written, row, column):  # in another tile it may lie along the other axis
+                for one in (written, row, column):  # in another tile it may run along the other axis
                     _put(one, found.conditions)
             _put_conditions(side, found)
 
@@ -194,7 +201,7 @@ def _put(name: str, family: list[str]) -> None:
 
 
 def _step(loop: ast.For) -> dict[str, str]:
-    """What a round of a loop over `range` stands for, if that can be read off."""
+    """What one iteration of a loop over `range` stands for, if that is evident."""
     name, call = getattr(loop.target, "id", ""), loop.iter
     if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith("range") or not call.args:
         return {}
@@ -207,7 +214,7 @@ def _step(loop: ast.For) -> dict[str, str]:
 
 
 def _addressed(function: ast.FunctionDef) -> set[str]:
-    """Names that stand first in the address of a load or store."""
+    """Names with which the address of a load or store begins."""
     found = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ACCESSES and node.args:

@@ -11,7 +11,6 @@ know of a finding is in its facts.
 from flashlearn.explaining.wording import (
     of_combinations,
     of_divergence,
-    of_edits,
     of_faults,
     of_mistakes,
     of_numbers,
@@ -28,7 +27,6 @@ __all__ = [
     "Wording",
     "of_combinations",
     "of_divergence",
-    "of_edits",
     "of_faults",
     "of_mistakes",
     "of_numbers",

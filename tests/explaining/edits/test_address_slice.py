@@ -1,6 +1,6 @@
 """Which lines bear on an access: its own, what its index is computed from, and the launch."""
 
-from flashlearn.explaining.edits.address_slice import READS, WRITES, lines_concerned
+from flashlearn.explaining.edits.address_slice import READS, WRITES, address_slice
 from flashlearn.running.answer_source import Section
 
 KERNEL = """@triton.jit
@@ -25,14 +25,14 @@ FOUND = [Section("f_kernel", "file", 11, KERNEL), Section("f", "file", 31, LAUNC
 
 
 def test_the_lines_of_a_load_are_those_of_its_index_and_mask():
-    kernel, launcher = lines_concerned(FOUND, READS, None)
+    kernel, launcher = address_slice(FOUND, READS, None)
     assert kernel == {3, 4, 5, 6}
     assert launcher == {2, 4, 5, 6}
 
 
 def test_the_lines_of_a_store_leave_out_the_value_that_is_stored():
-    assert lines_concerned(FOUND, WRITES, None)[0] == {3, 9}
+    assert address_slice(FOUND, WRITES, None)[0] == {3, 9}
 
 
 def test_a_learner_s_line_says_which_access_is_meant():
-    assert lines_concerned(FOUND, (*READS, *WRITES), 19)[0] == {3, 9}
+    assert address_slice(FOUND, (*READS, *WRITES), 19)[0] == {3, 9}

@@ -28,30 +28,30 @@ def kernel(q_ptr, k_ptr, q_batch, q_head, k_batch, k_head, BLOCK: tl.constexpr):
 @pytest.mark.parametrize(
     ("kind", "new"),
     [
-        ("alike", "k_ptr += b * k_batch + h * k_head"),
+        ("analogous line", "k_ptr += b * k_batch + h * k_head"),
         ("program axis", "tl.program_id(0)"),
-        ("number as it is", "tl.program_id(0) * BLOCK"),
-        ("not shifted", "(m_i - m_new)"),
-        ("exponential", "tl.exp(s - m_new[:, None])"),
+        ("program id not scaled", "tl.program_id(0) * BLOCK"),
+        ("maximum not subtracted", "(m_i - m_new)"),
+        ("missing exponential", "tl.exp(s - m_new[:, None])"),
     ],
 )
 def test_what_a_comparison_proposes(kind, new):
-    assert new in [edit.new for edit in edits_of(KERNEL) if edit.kind == kind]
+    assert new in [edit.new for edit in edits_of(KERNEL) if edit.kind.name == kind]
 
 
 SLIPS = {
     "another axis of the grid": (
-        flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "with `tl.program_id(2)`",
+        flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "With `tl.program_id(2)`",
     ),
     "a program's number for its first row": (
         flash_forward_causal, "rows = tl.program_id(0) * BLOCK_Q", "rows = tl.program_id(0)",
-        "with `tl.program_id(0) * BLOCK_Q`",
+        "With `tl.program_id(0) * BLOCK_Q`",
     ),
     "no batch for one tensor": (
-        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "unlike a line beside it",
+        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "unlike the same line for another tensor",
     ),
     "one pointer is not moved": (
-        flash_forward_causal, "    o_ptr += b * o_batch + h * o_head\n", "", "a line like it is missing",
+        flash_forward_causal, "    o_ptr += b * o_batch + h * o_head\n", "", "has no counterpart",
     ),
     "no maximum is subtracted": (
         flash_forward, "tl.exp(m_i - m_new)", "tl.exp(m_i)", "subtracts no maximum",
@@ -59,7 +59,7 @@ SLIPS = {
     "the maximum begins at infinity": (
         flash_forward_causal,
         'm_i = tl.full((BLOCK_Q,), -float("inf")', 'm_i = tl.full((BLOCK_Q,), float("inf")',
-        'with `float("-inf")`',
+        'With `float("-inf")`',
     ),
     "another head's delta": (determinism, "    delta_ptr += head * S_q\n", "", "`delta_i` is not delta"),
 }  # fmt: skip

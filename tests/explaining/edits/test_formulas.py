@@ -47,7 +47,7 @@ def test_a_launcher_is_no_formula():
 
 def test_what_is_written_for_m_and_for_n_is_changed_in_both_lines():
     text = "def f(M, N, B, C):\n    down = M // B + 1\n    across = N // C + 1\n    return down * across\n"
-    (edit,) = (e for e in edits_of(text) if e.kind == "one too many" and e.also)
+    (edit,) = (e for e in edits_of(text) if e.kind.name == "extra block" and e.also)
     changed = edit.applied(text)
     assert "down = -(-M // B)" in changed and "across = -(-N // C)" in changed
     assert (edit.line, edit.also) == (2, (3,))
@@ -55,7 +55,7 @@ def test_what_is_written_for_m_and_for_n_is_changed_in_both_lines():
 
 def test_slips_that_differ_are_not_taken_for_twins():
     text = "def f(M, N, B):\n    return M // B + 1, N // 2 + 1\n"
-    assert not any(e.also for e in edits_of(text) if e.kind == "one too many")
+    assert not any(e.also for e in edits_of(text) if e.kind.name == "extra block")
 
 
 def test_a_count_is_one_off_in_whole_numbers_and_not_in_tensors():

@@ -7,7 +7,7 @@ import torch
 from flashlearn.exercise import Case
 from flashlearn.explaining.edits import edits_of
 from flashlearn.explaining.edits.head_names import head_names
-from flashlearn.explaining.edits.output_slice import lines_of, suspects
+from flashlearn.explaining.edits.output_slice import output_slices, suspect_lines
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer_source import Section
 
@@ -39,29 +39,29 @@ def outcome(**ok: bool) -> Outcome:
 
 
 def test_the_lines_of_an_output_are_those_of_its_stores_and_of_what_is_stored():
-    bearing = lines_of(FOUND, ("y", "z"))
-    assert {8, 10} <= bearing["y"][0] and not {9, 11} & bearing["y"][0]
-    assert {9, 11} <= bearing["z"][0] and not {8, 10} & bearing["z"][0]
-    assert {4, 5, 6, 7} <= bearing["y"][0] & bearing["z"][0]
+    slices = output_slices(FOUND, ("y", "z"))
+    assert {8, 10} <= slices["y"][0] and not {9, 11} & slices["y"][0]
+    assert {9, 11} <= slices["z"][0] and not {8, 10} & slices["z"][0]
+    assert {4, 5, 6, 7} <= slices["y"][0] & slices["z"][0]
 
 
 def test_an_output_that_is_right_clears_the_lines_that_it_shares():
-    kernel, launcher = suspects(FOUND, ("y", "z"), [outcome(y=True, z=False)])
+    kernel, launcher = suspect_lines(FOUND, ("y", "z"), [outcome(y=True, z=False)])
     assert kernel == {9, 11} and not launcher
 
 
 def test_what_is_wrong_in_every_output_is_sought_where_all_come_from():
-    kernel, _ = suspects(FOUND, ("y", "z"), [outcome(y=False, z=False)])
+    kernel, _ = suspect_lines(FOUND, ("y", "z"), [outcome(y=False, z=False)])
     assert {4, 5, 6, 7} <= kernel and not {8, 9, 10, 11} & kernel
 
 
 def test_outputs_that_no_store_tells_apart_clear_nothing():
-    assert suspects(FOUND, ("y", "w", "z"), [outcome(y=True, w=True, z=False)]) == [set(), set()]
+    assert suspect_lines(FOUND, ("y", "w", "z"), [outcome(y=True, w=True, z=False)]) == [set(), set()]
 
 
 def test_a_formula_s_outputs_have_their_lines_too():
     formula = "def f(a, b):\n    c = a * b\n    d = a - b\n    return (\n        c,\n        d,\n    )\n"
-    kernel = suspects([Section("f", "file", 1, formula)], ("c", "d"), [outcome(c=True, d=False)])
+    kernel = suspect_lines([Section("f", "file", 1, formula)], ("c", "d"), [outcome(c=True, d=False)])
     assert kernel == [{3, 6}]
 
 
@@ -75,13 +75,13 @@ def test_edits_of_batch_and_head_are_marked():
 
 
 def test_two_names_of_a_head_s_place_change_places_throughout_an_expression():
-    found = {(edit.old, edit.new) for edit in edits_of(KERNEL) if edit.kind == "exchanged"}
+    found = {(edit.old, edit.new) for edit in edits_of(KERNEL) if edit.kind.name == "exchanged names"}
     assert ("h * H + b", "b * H + h") in found
     assert ("b, h = pair // H, pair % H", "h, b = pair // H, pair % H") in found
 
 
 def test_a_pointer_is_moved_as_its_neighbour_is_where_its_strides_have_no_use():
-    edit = next(edit for edit in edits_of(KERNEL) if edit.kind == "line missing")
+    edit = next(edit for edit in edits_of(KERNEL) if edit.kind.name == "missing statement")
     assert edit.put == "x_ptr += b * x_batch + h * x_head; y_ptr += b * y_batch + h * y_head"
     assert edit.line == 5 and edit.applied(KERNEL).count("\n") == KERNEL.count("\n")
 

@@ -3,7 +3,7 @@
 import torch
 
 import flashlearn
-from flashlearn.explaining.edits.search import one_edit
+from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.wording import said
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
@@ -35,7 +35,7 @@ def row_sum(x):
 def looked_for(text: str):
     function = written(text)
     answer = Here(function, ROW_SUM)
-    return one_edit(ROW_SUM, answer, run(ROW_SUM, answer)), function
+    return find_edit(ROW_SUM, answer, run(ROW_SUM, answer)), function
 
 
 def slipped(old: str, new: str) -> str:
@@ -78,7 +78,7 @@ def test_a_function_that_holds_on_to_variables_of_another_is_left_alone():
         return x.sum(1) + offset
 
     answer = Here(row_sum, ROW_SUM)
-    assert one_edit(ROW_SUM, answer, run(ROW_SUM, answer)) is None
+    assert find_edit(ROW_SUM, answer, run(ROW_SUM, answer)) is None
 
 
 def test_the_learner_s_namespace_stays_as_it_was():
@@ -140,7 +140,7 @@ def test_two_slips_are_told_with_the_edits_that_mend_both():
     """The rounding shows in short columns by itself, the lost tiles in long ones alone."""
     exercise, function = find("bias_gradient"), written(COLUMN_SUMS)
     answer = Here(function, exercise)
-    finding = one_edit(exercise, answer, run(exercise, answer))
+    finding = find_edit(exercise, answer, run(exercise, answer))
     assert finding.kind.name == "two edits" and finding.facts["reached"] < finding.facts["cases"]
     assert finding.parts[0].facts["new"] == "tl.float32" and "+=" in finding.parts[1].facts["new"]
     assert "as well, all of them do" in said(finding).sentence
@@ -184,4 +184,4 @@ def test_two_slips_may_lie_in_two_functions():
         "scaled_add",
         "add_kernel",
     }
-    assert "triton.cdiv(n, BLOCK)" in report.sentence and "`i * x_step`: with `i`" in report.sentence
+    assert "triton.cdiv(n, BLOCK)" in report.sentence and "`i * x_step`. With `i`" in report.sentence

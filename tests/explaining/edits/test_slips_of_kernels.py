@@ -8,7 +8,7 @@ import pytest
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.ranking import ordered
+from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.outcome import Outcome, OutputCheck, Status
 
 KERNEL = """
@@ -29,14 +29,14 @@ TORCH = "def f(a, b, m):\n    return torch.exp(a - m) + torch.exp(b - m), a / b,
 
 
 def made(text: str, kind: str) -> set[tuple[str, str]]:
-    return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind == kind}
+    return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind.name == kind}
 
 
 def test_lanes_that_are_dealt_round_become_neighbours():
     dealt = "me + tl.arange(0, BLOCK) * tl.num_programs(0)"
-    assert (dealt, "me * BLOCK + tl.arange(0, BLOCK)") in made(KERNEL, "not times its size")
+    assert (dealt, "me * BLOCK + tl.arange(0, BLOCK)") in made(KERNEL, "index not scaled")
     right = KERNEL.replace(dealt, "me * BLOCK + tl.arange(0, BLOCK)")
-    assert not any("arange" in new for _, new in made(right, "not times its size"))
+    assert not any("arange" in new for _, new in made(right, "index not scaled"))
 
 
 def test_a_half_accumulator_and_what_is_added_to_it_become_full_together():
@@ -46,7 +46,7 @@ def test_a_half_accumulator_and_what_is_added_to_it_become_full_together():
 
 def test_whole_numbers_and_infinities_are_no_types_to_be_widened():
     text = '@triton.jit\ndef k(x_ptr, n):\n    i = n.to(tl.int64)\n    m = tl.full([4], -float("inf"), i)\n'
-    assert not made(text, "narrow") and not made(text, "dtype")
+    assert not made(text, "narrow cast") and not made(text, "dtype")
 
 
 def test_an_index_without_its_stride_gets_one_that_is_not_used_yet():
@@ -64,7 +64,7 @@ def test_one_more_block_is_a_bracket():
 
 
 def test_a_mask_that_is_written_out_in_one_access_is_tried_in_another():
-    assert any("mask=(cols < columns)" in new for _, new in made(KERNEL, "unmasked"))
+    assert any("mask=(cols < columns)" in new for _, new in made(KERNEL, "missing mask"))
 
 
 def test_a_mask_of_one_dimension_gets_the_other_one_s_condition_along_either_axis():
@@ -73,9 +73,9 @@ def k(a_ptr, b_ptr, i, j, am, ak, M, K):
     a = tl.load(a_ptr + i[:, None] * am, mask=(i < M)[:, None])
     b = tl.load(b_ptr + j[:, None] * ak, mask=(j < K)[:, None] & (i < M)[None, :])
 """
-    assert ("(i < M)[:, None]", "(i < M)[:, None] & (j < K)[None, :]") in made(text, "masked in part")
+    assert ("(i < M)[:, None]", "(i < M)[:, None] & (j < K)[None, :]") in made(text, "partial mask")
     whole = text.replace("mask=(i < M)[:, None])", "mask=(i < M)[:, None] & (j < K)[None, :])")
-    assert not any("(j < K)[None, :] & (j < K)[None, :]" in new for _, new in made(whole, "masked in part"))
+    assert not any("(j < K)[None, :] & (j < K)[None, :]" in new for _, new in made(whole, "partial mask"))
 
 
 def test_names_that_indices_are_multiplied_by_are_strides_unless_they_bound_something():
@@ -89,21 +89,21 @@ def k(a_ptr, b_ptr, i, j, am, bm, M):
 
 
 def test_an_exponential_and_a_quotient_are_guarded():
-    found = made(KERNEL, "guard")
+    found = made(KERNEL, "missing guard")
     assert ("total", 'tl.where(total == -float("inf"), 0.0, total)') in found
     assert ("total", "tl.where(total == 0.0, 1.0, total)") in found
-    assert ("torch.exp(a - m)", "torch.nan_to_num(torch.exp(a - m), nan=0.0)") in made(TORCH, "guard")
-    assert not any(old == "2" for old, _ in made(TORCH, "guard"))
+    assert ("torch.exp(a - m)", "torch.nan_to_num(torch.exp(a - m), nan=0.0)") in made(TORCH, "missing guard")
+    assert not any(old == "2" for old, _ in made(TORCH, "missing guard"))
 
 
 def test_a_function_of_sympy_is_taken_away_from_its_argument():
-    assert ("sp.log(m)", "m") in made("def f(m, l):\n    return sp.log(m) + sp.log(l)", "unwrapped")
+    assert ("sp.log(m)", "m") in made("def f(m, l):\n    return sp.log(m) + sp.log(l)", "redundant call")
 
 
 def test_axes_of_a_block_pointer_change_places():
     text = "@triton.jit\ndef k(p, B: tl.constexpr):\n    p = tl.advance(p, (0, B))\n    x = tl.load(p)\n"
-    assert ("0, B", "B, 0") in made(text, "arguments")
-    assert not any("boundary_check" in new for _, new in made(text, "unmasked"))
+    assert ("0, B", "B, 0") in made(text, "argument order")
+    assert not any("boundary_check" in new for _, new in made(text, "missing mask"))
 
 
 CASE = Case("S 4, causal")
@@ -115,14 +115,16 @@ def outcome(status: Status, error: float = 1.0, name: str = "S 4, causal") -> Ou
 
 
 def kinds(*outcomes: Outcome) -> list[str]:
-    return [e.kind for _, e in ordered(((0, e) for e in edits_of(KERNEL.strip())), outcomes, [None])]
+    return [
+        e.kind.name for _, e in ranked(((0, e) for e in edits_of(KERNEL.strip())), outcomes, Hints([None]))
+    ]
 
 
 @pytest.mark.parametrize(
     ("kind", "with_it", "without"),
     [
-        ("guard", outcome(Status.WRONG, float("nan")), outcome(Status.WRONG)),
-        ("added", outcome(Status.RACE), outcome(Status.WRONG)),
+        ("missing guard", outcome(Status.WRONG, float("nan")), outcome(Status.WRONG)),
+        ("atomic add", outcome(Status.RACE), outcome(Status.WRONG)),
     ],
 )
 def test_a_guard_is_tried_where_there_is_nan_and_an_atomic_addition_where_programs_race(

@@ -1,0 +1,45 @@
+"""Edits of the type in which a number is held: of an accumulator, and of a conversion."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.source_text import Edit, SourceText
+
+ROUNDING_QUESTION = "In which precision should this be computed, and where is it rounded?"
+
+CAST = edit_kind("cast", question=ROUNDING_QUESTION, changes_values=True, changes_dtype=True)
+NARROW_CAST = edit_kind(
+    "narrow cast",
+    question=ROUNDING_QUESTION,
+    changes_values=True,
+    changes_dtype=True,
+    in_gluon=False,
+)
+DTYPE = edit_kind(
+    "dtype",
+    question="In which precision should this be summed?",
+    changes_values=True,
+    changes_dtype=True,
+    in_gluon=False,
+    repeats_as="narrow cast",  # one type for the accumulator, and again for what is added to it
+)
+
+
+def conversion_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator[Edit]:
+    """`x.to(dtype)` without the conversion, or to fp32."""
+    yield text.edit(CAST, node, text.of(node.func.value), 1)
+    for argument in node.args:
+        if kernel and text.of(argument) != "tl.float32" and "int" not in text.of(argument):
+            yield text.edit(NARROW_CAST, argument, "tl.float32")
+
+
+def allocation_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator[Edit]:
+    """fp32 as the type of a new tensor or tile."""
+    for argument in [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")]:
+        written = text.of(argument)
+        full = "tl.float32" if kernel else "torch.float32"
+        if written != full and ("dtype" in written or "float" in written) and "inf" not in written:
+            yield text.edit(DTYPE, argument, full, 0 if kernel else 1)

@@ -1,0 +1,166 @@
+"""All edits of an answer's text: every generator applied to every function in it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from flashlearn.explaining.edits.accesses import mask_edits
+from flashlearn.explaining.edits.analogy import analogy_edits
+from flashlearn.explaining.edits.calls import call_edits, order_edits, untransposed_edit
+from flashlearn.explaining.edits.comparisons import (
+    advanced_bound_edits,
+    bound_edits,
+    comparison_edits,
+    exchanged_bound_edits,
+)
+from flashlearn.explaining.edits.formulas import formula_edits, is_formula
+from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
+from flashlearn.explaining.edits.guards import guard_edits
+from flashlearn.explaining.edits.head_names import head_names, identifiers
+from flashlearn.explaining.edits.name_families import NameFamilies, name_families
+from flashlearn.explaining.edits.names import (
+    conditional_edits,
+    constant_edits,
+    name_edits,
+    subscript_edits,
+)
+from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
+from flashlearn.explaining.edits.reductions import reduction_edits
+from flashlearn.explaining.edits.repeated_slips import repeated_edits
+from flashlearn.explaining.edits.source_text import Edit, SourceText, is_kernel, names_in
+from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
+from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
+
+Changes = dict[tuple[int, int, str], Edit]
+"""Edits by what they change: two that make the same text are one, under the kind that proposed it first."""
+
+
+@functools.lru_cache(maxsize=16)
+def edits_of(text: str) -> tuple[Edit, ...]:
+    """Every edit of the functions in a text, each once. Raises SyntaxError.
+
+    >>> [edit.new for edit in edits_of("def f(i, n):\\n    return i <= n")][:3]
+    ['i < n', 'i >= n', 'i > n']
+    """
+    source, changes = SourceText(text), {}
+    for function in source.functions():
+        changes |= _marked(_function_edits(source, function), function)
+    return tuple(changes.values())
+
+
+def _function_edits(text: SourceText, function: ast.FunctionDef) -> Changes:
+    """The edits of one function, in the order in which the generators propose them."""
+    known, kernel, changes = name_families(function), is_kernel(function), Changes()
+    _add(changes, _expression_edits(text, function, known, kernel))
+    _add(changes, statement_edits(text, function, known, kernel))
+    if kernel:
+        _add(changes, analogy_edits(text, function, known))
+        _add(changes, exchanged_bound_edits(text, function))
+    if is_formula(function):
+        _add(changes, formula_edits(text, function, known))
+    if is_gluon(function):
+        changes = {at: new for at, edit in changes.items() if (new := in_gluon(edit)) is not None}
+        _add(changes, product_edits(text, function), override=True)
+    if kernel:
+        _add(changes, mask_edits(text, function, known), override=True)
+        _add(changes, shared_offset_edits(text, function, known))
+        _add(changes, missing_move_edits(text, function, known))
+        names = head_names(function) - {*known.parameters}
+        _add(changes, exchanged_name_edits(text, function, names))
+    _add(changes, list(repeated_edits(text, changes.values())))
+    return changes
+
+
+def _add(changes: Changes, edits: Iterable[Edit], override: bool = False) -> None:
+    """Add edits; one that is there already stays, unless these `override` it."""
+    for edit in edits:
+        at = (edit.start, edit.end, edit.put)
+        if override or at not in changes:
+            changes[at] = edit
+
+
+def _marked(changes: Changes, function: ast.FunctionDef) -> Changes:
+    """The edits, marked where they are in a causal branch or concern names of a batch or head."""
+    heads, branch = head_names(function), _causal_lines(function)
+    marked: Changes = {}
+    for at, edit in changes.items():
+        changed = identifiers(edit.old) ^ identifiers(edit.new)
+        whole = not changed or edit.kind.whole_expression
+        of_heads = bool(heads & (identifiers(edit.old) if whole else changed))
+        causal = edit.line in branch
+        marked[at] = replace(edit, causal=causal, heads=of_heads) if causal or of_heads else edit
+    return marked
+
+
+def _expression_edits(
+    text: SourceText, function: ast.FunctionDef, known: NameFamilies, kernel: bool
+) -> Iterator[Edit]:
+    """The edits of every expression, in a kernel with what they are about."""
+    for part in _statements(function):
+        about = "address" if kernel and names_in(part) & {*known.strides, *known.pointers} else ""
+        masks = _mask_nodes(part) if kernel else set()
+        for node in ast.walk(part):
+            where = "mask" if node in masks else about
+            edits = itertools.chain(_node_edits(text, node, known, kernel), guard_edits(text, node, kernel))
+            for edit in edits:
+                yield edit if edit.about or not where else replace(edit, about=where)
+
+
+def _statements(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Each simple statement, and the first line of each loop and branch."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For):
+            yield node.iter
+        elif isinstance(node, ast.While | ast.If):
+            yield node.test
+        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield node
+
+
+def _causal_lines(function: ast.FunctionDef) -> set[int]:
+    """The lines that run only with a causal mask."""
+    branches = (n for n in ast.walk(function) if isinstance(n, ast.If))
+    bodies = (n.body for n in branches if "causal" in ast.unparse(n.test).lower())
+    return {line for body in bodies for line in range(body[0].lineno, body[-1].end_lineno + 1)}
+
+
+def _mask_nodes(part: ast.AST) -> set[ast.AST]:
+    """The nodes of comparisons, and the operators that combine them."""
+    comparisons = [n for n in ast.walk(part) if isinstance(n, ast.Compare)]
+    combined = {
+        n for n in ast.walk(part) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.BitAnd | ast.BitOr)
+    }
+    return combined | {inner for comparison in comparisons for inner in ast.walk(comparison)}
+
+
+def _node_edits(text: SourceText, node: ast.AST, known: NameFamilies, kernel: bool) -> Iterator[Edit]:
+    """The edits of one node, by its type."""
+    if isinstance(node, ast.Compare):
+        yield from comparison_edits(text, node)
+        if kernel:
+            yield from advanced_bound_edits(text, node, known)
+            yield from bound_edits(text, node, known)
+    elif isinstance(node, ast.BinOp):
+        yield from operation_edits(text, node, known, kernel)
+    elif isinstance(node, ast.UnaryOp):
+        yield unsigned_edit(text, node)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield from name_edits(text, node, known)
+    elif isinstance(node, ast.Constant):
+        yield from constant_edits(text, node, known, kernel)
+    elif isinstance(node, ast.Call):
+        yield from call_edits(text, node, known, kernel)
+        if kernel:
+            yield from reduction_edits(text, node, known)
+    elif isinstance(node, ast.Subscript):
+        yield from subscript_edits(text, node)
+    elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:
+        yield from order_edits(text, node.elts)
+    elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        yield untransposed_edit(text, node)
+    elif isinstance(node, ast.IfExp):
+        yield from conditional_edits(text, node)

@@ -1,0 +1,82 @@
+"""Edits of a single name, number or subscript."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.operators import INDEX_NOT_SCALED, TILES_TO_ELEMENTS
+from flashlearn.explaining.edits.source_text import Edit, SourceText
+
+OTHER_INTEGERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
+OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")
+
+OTHER_NAME = edit_kind(
+    "name",
+    question="Say aloud what each of the two names stands for.",
+    moves_access=True,
+    by_chance_in_integers=True,
+    mixes_names=True,
+)
+REDUNDANT_FACTOR = edit_kind("redundant factor", moves_access=True)
+CONSTANT = edit_kind("constant", by_chance=True)
+SIZE = edit_kind("size", requires="access slice")
+BRANCH = edit_kind("branch", changes_values=True, by_chance=True)
+BROADCAST_AXIS = edit_kind(
+    "broadcast axis", question="Along which of the tile's two axes does this vector run?", moves_access=True
+)
+
+
+def name_edits(text: SourceText, node: ast.Name, known: NameFamilies) -> Iterator[Edit]:
+    """Another name of the same family, or one factor of the product that the name stands for."""
+    about = "strides" if node.id in known.strides else ""
+    for variant, other in enumerate(known.others(node.id)):
+        yield text.edit(OTHER_NAME, node, other, min(variant, 4), about)
+    counts_elements = known.steps.get(node.id) == ""  # the loop has a step, so it does not count tiles
+    for block in known.blocks if node.id in known.counted and not counts_elements else ():
+        yield text.edit(TILES_TO_ELEMENTS, node, f"({node.id} * {block})", 1)
+    if node.id in known.programs:
+        for variant, size in enumerate((*known.blocks, *known.scalars)):
+            if size not in known.programs and size in known.parameters:
+                yield text.edit(INDEX_NOT_SCALED, node, f"({node.id} * {size})", variant)
+    product = known.products.get(node.id)
+    if product is not None and product.lineno < node.lineno:
+        for factor in (product.left, product.right):
+            yield text.edit(REDUNDANT_FACTOR, node, f"({text.of(factor)})")
+
+
+def constant_edits(text: SourceText, node: ast.Constant, known: NameFamilies, kernel: bool) -> Iterator[Edit]:
+    """Another number, or one of the function's parameters."""
+    value, others = node.value, ()
+    if isinstance(value, bool):
+        others = (str(not value),)
+    elif isinstance(value, int):
+        others = tuple(map(str, OTHER_INTEGERS.get(value, ())))
+        for number in known.numbers if value > 3 else ():
+            if number != value:
+                yield text.edit(SIZE, node, str(number))
+    elif isinstance(value, float):
+        others = tuple(n for n in OTHER_FLOATS if n != text.of(node))
+    for variant, new in enumerate(others):
+        yield text.edit(CONSTANT, node, new, variant)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for name in known.blocks if kernel else known.parameters:
+            if not kernel or (isinstance(value, int) and value > 1):
+                yield text.edit(CONSTANT, node, name, 3)
+
+
+def subscript_edits(text: SourceText, node: ast.Subscript) -> Iterator[Edit]:
+    """A vector broadcast as a row instead of a column, or the reverse."""
+    other = {":, None": "None, :", "None, :": ":, None"}.get(text.of(node.slice))
+    if other:
+        yield text.edit(BROADCAST_AXIS, node, f"{text.of(node.value)}[{other}]")
+
+
+def conditional_edits(text: SourceText, node: ast.IfExp) -> Iterator[Edit]:
+    """One branch of a conditional expression in all cases."""
+    branches = (node.body, node.orelse)
+    kind = SIZE if all(isinstance(branch, ast.Constant) for branch in branches) else BRANCH
+    for branch in branches:
+        yield text.edit(kind, node, text.of(branch))

@@ -1,0 +1,122 @@
+"""Edits of strides: those of another tensor, a stride that is missing, a pointer that is not moved."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.source_text import Edit, SourceText, names_in
+
+STRIDES = edit_kind(
+    "strides", question="Whose strides are these, and whose pointer do they move?", moves_access=True
+)
+MISSING_STATEMENT = edit_kind(
+    "missing statement",
+    sentence="Line {line}, `{old}`, has no counterpart for another tensor. With `{new}`",
+    question="Which pointers does a program move to its own batch and head?",
+    moves_access=True,
+    inserts_statement=True,
+)
+
+
+def tensor_stride_edits(text: SourceText, statement: ast.stmt, known: NameFamilies) -> Iterator[Edit]:
+    """The strides of another tensor throughout a statement."""
+    names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in known.strides]
+    tensors = {name: _tensor_of(name) for name in known.strides}
+    for one in dict.fromkeys(tensors[n.id] for n in names if tensors[n.id]):
+        own = [n for n in names if tensors[n.id] == one]
+        for other in dict.fromkeys(tensors.values()) if len(own) > 1 else ():
+            new = {n.id: _of_tensor(n.id, one, other) for n in own}
+            if other != one and set(new.values()) <= {*known.strides} and _may_use(other, statement, known):
+                yield text.edit(STRIDES, statement, renamed(text, statement, own, new))
+
+
+def shared_offset_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
+    """An offset from one tensor's strides, written out with those of the tensor whose pointer it moves."""
+    values = {
+        node.targets[0].id: node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for node in ast.walk(function):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+            continue
+        pointer, offset = getattr(node.left, "id", ""), getattr(node.right, "id", "")
+        if pointer not in known.pointers or offset not in values or known.assigned[offset] != 1:
+            continue
+        names = [n for n in ast.walk(values[offset]) if isinstance(n, ast.Name) and n.id in known.strides]
+        tensors = {_tensor_of(n.id) for n in names}
+        own = re.sub(r"_?(ptrs?|pointer)$", "", pointer).lower()
+        if len(tensors) != 1 or own in tensors:
+            continue
+        new = {n.id: _of_tensor(n.id, next(iter(tensors)), own) for n in names}
+        if set(new.values()) <= {*known.strides}:
+            put = renamed(text, values[offset], names, new)
+            yield text.edit(STRIDES, node.right, f"({put})", 0, "strides")
+
+
+def missing_stride_edits(text: SourceText, statement: ast.stmt, known: NameFamilies) -> Iterator[Edit]:
+    """An index that is added to a pointer unscaled, times a stride that the statement does not use yet."""
+    used = names_in(statement)
+    unused = [stride for stride in known.strides if stride not in used]
+    indices = {*known.offsets, *known.programs}
+    for node in ast.walk(statement) if used & {*known.pointers} else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for side in (node.left, node.right):
+                index = side.value if isinstance(side, ast.Subscript) else side
+                if isinstance(index, ast.Name) and index.id in indices:
+                    for stride in unused:
+                        other = int(not _may_use(_tensor_of(stride), statement, known))
+                        if other and f"{_tensor_of(stride)}_ptr" in known.pointers:
+                            continue  # the stride of a tensor that is not read here
+                        yield text.edit(STRIDES, side, f"{text.of(side)} * {stride}", other, "strides")
+
+
+def missing_move_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
+    """A pointer moved as its neighbour is, by strides of its own that the function does not use yet."""
+    used = names_in(function)
+    for node in ast.walk(function):
+        if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
+            continue
+        names = [n for n in ast.walk(node.value) if isinstance(n, ast.Name) and n.id in known.strides]
+        own, one = node.target.id, _tensor_of(names[0].id) if names else ""
+        for pointer in known.pointers if one and one in own else ():
+            other = pointer.replace("_ptr", "").replace("_pointer", "").lower()
+            new = {n.id: _of_tensor(n.id, one, other) for n in names}
+            if pointer != own and set(new.values()) <= {*known.strides} - used:
+                moved = f"{pointer} += {renamed(text, node.value, names, new)}"
+                yield text.edit(MISSING_STATEMENT, node, f"{text.of(node)}; {moved}")
+
+
+def renamed(text: SourceText, node: ast.AST, names: list[ast.Name], new: dict[str, str]) -> str:
+    """A node's text with some of its names exchanged."""
+    begin, end = text.span(node)
+    parts, at = [], begin
+    for name in sorted(names, key=lambda n: text.span(n)[0]):
+        start, stop = text.span(name)
+        parts += [text.raw[at:start].decode(), new[name.id]]
+        at = stop
+    return "".join([*parts, text.raw[at:end].decode()])
+
+
+def _may_use(tensor: str, statement: ast.stmt, known: NameFamilies) -> bool:
+    """False for a statement with pointers, none of which is the tensor's."""
+    pointers = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in known.pointers}
+    own = {tensor, tensor.upper(), f"{tensor}_ptr", f"{tensor}_ptrs", f"{tensor}_pointer"}
+    return not pointers or bool(pointers & own)
+
+
+def _tensor_of(name: str) -> str:
+    """The tensor to which a stride belongs: q for "stride_qm" and "stride_qk", do for "do_row"."""
+    if "stride" in name:
+        rest = name.replace("stride", "").strip("_")
+        return rest.rsplit("_", 1)[0] if "_" in rest else rest[:-1]
+    return name.rsplit("_", 1)[0]
+
+
+def _of_tensor(name: str, one: str, other: str) -> str:
+    head, _, tail = name.rpartition(one)
+    return head + other + tail

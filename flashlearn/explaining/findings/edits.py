@@ -1,0 +1,149 @@
+"""Findings of edits of the answer's own text that were tried: what they change, and what came out right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flashlearn.explaining.edits.kinds import EditKind, kind_named
+from flashlearn.outcome import Finding, FindingKind, Wording
+
+LONGEST_QUOTE = 64
+"""Characters of a text that is quoted whole; of a longer one, only what differs is."""
+
+COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
+
+
+@dataclass(frozen=True)
+class OneEdit(FindingKind):
+    """An edit with which all `cases` wrong cases come out right, or one `output` does in every case.
+
+    `edit` is the name of its kind, `line` and `also` are the learner's lines that it changes, `old` and `new`
+    the text before and after.
+    """
+
+    name = "one edit"
+    follows = True
+
+    edit: str
+    line: int
+    old: str
+    new: str
+    cases: int
+    also: tuple[int, ...] = ()
+    output: str = ""
+
+    @property
+    def edit_kind(self) -> EditKind:
+        """The kind of the edit."""
+        return kind_named(self.edit)
+
+    def wording(self) -> Wording:
+        """What the edit changes, and that it was seen to be enough."""
+        few = {1: "the wrong case comes", 2: "both wrong cases come"}
+        cases = few.get(self.cases, f"all {self.cases} wrong cases come")
+        result = f"{self.output} comes out right everywhere" if self.output else f"{cases} out right"
+        return Wording(f"{self.change()}, {result}.", self.edit_kind.question)
+
+    def change(self) -> str:
+        """What is edited, as the beginning of a sentence about what comes of it."""
+        kind = self.edit_kind
+        old, new = _differing_parts(self.old, self.new) if kind.quotes_both else (self.old, self.new)
+        change = kind.sentence.format(line=self.line, old=_on_one_line(old), new=_on_one_line(new))
+        others = [number for number in dict.fromkeys(self.also) if number != self.line]
+        where = (
+            f"line{'s' * (len(others) > 1)} {' and '.join(map(str, others))}" if others else "the same line"
+        )
+        return f"{change}, and likewise in {where}" if self.also else change
+
+
+@dataclass(frozen=True)
+class TwoEdits(FindingKind):
+    """Two edits, of which the first makes `reached` of the `cases` wrong ones right, and both make all."""
+
+    name = "two edits"
+    follows = True
+
+    reached: int
+    cases: int
+    parts: tuple[Finding, ...] = ()
+
+    def wording(self) -> Wording:
+        """Both changes, with what came of them."""
+        first, second = (part.kind for part in self.parts)
+        verb = "comes" if self.reached == 1 else "come"
+        return Wording(
+            f"Two things at once. {first.change()}, {self.reached} of the {self.cases} wrong cases {verb} "
+            f"out right. {second.change()} as well, all of them do.",
+            " ".join(dict.fromkeys(part.edit_kind.question for part in (first, second))),
+        )
+
+
+@dataclass(frozen=True)
+class EditAndMistake(FindingKind):
+    """An edit with which every case completes, and the mistake that makes the results wrong then."""
+
+    name = "edit and mistake"
+    follows = True
+
+    parts: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the mistake."""
+        return self.parts[1].names
+
+    def wording(self) -> Wording:
+        """The change, and the mistake."""
+        edit, mistake = self.parts
+        return Wording(
+            f"{edit.kind.change()}, every case runs to the end. What is wrong then is a second mistake: "
+            f"{mistake.sentence}",
+            _joined(edit.kind.edit_kind.question, mistake.next_step),
+        )
+
+
+@dataclass(frozen=True)
+class AndOneEdit(FindingKind):
+    """A finding that says what came of the mistake, and then the edit that corrects it."""
+
+    name = "and one edit"
+
+    parts: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the finding without the edit."""
+        return self.parts[0].names
+
+    def wording(self) -> Wording:
+        """One after the other."""
+        finding, edit = self.parts
+        return Wording(_joined(finding.sentence, edit.sentence), edit.next_step)
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _differing_parts(old: str, new: str) -> Sequence[str]:
+    """Two texts; if they are long, the part in which they differ, with a word around it."""
+    if max(len(old), len(new)) <= LONGEST_QUOTE:
+        return old, new
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - same and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    start = max(0, same - 20)
+    start = old.rfind(" ", 0, start) + 1 if start else 0
+    before = "… " if start else ""
+    after = " …" if tail > 14 else ""
+    return [before + text[start : len(text) - max(0, tail - 14)] + after for text in (old, new)]
+
+
+def _on_one_line(text: str) -> str:
+    text = " ".join(COMMENT.sub("", text).split())
+    return text if len(text) <= 2 * LONGEST_QUOTE else f"{text[: 2 * LONGEST_QUOTE]} …"

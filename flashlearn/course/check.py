@@ -15,7 +15,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
 from flashlearn.report import Report
-from flashlearn.report.progress_line import Waiting
+from flashlearn.report.progress_line import ProgressLine
 from flashlearn.running.answer import Here
 
 
@@ -47,12 +47,12 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     failure_log.keep_from_now_on()
     try:
-        with Waiting(exercise, silent=demo) as waiting:
-            report = grade(exercise, Here(function, exercise), answers.earlier, waiting.at)
+        with ProgressLine(exercise, silent=demo) as line:
+            report = grade(exercise, Here(function, exercise), answers.earlier, line.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
     hints, follows = Progress().hints(name), what_follows(exercise, _completes(exercise))
-    report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, waiting=waiting)
+    report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, progress_line=line)
     if not demo:
         report = dataclasses.replace(report, stale=stale(function), notes=leftovers(function, report.status))
         _record(report, function)

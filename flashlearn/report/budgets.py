@@ -1,4 +1,4 @@
-"""What the GPU compilers made of the kernels: budgets as a table, refusals with the learner's line."""
+"""What the GPU compilers report of the kernels: resources as a table, refusals with the learner's line."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashlearn.outcome import Place
-from flashlearn.report.source import Where, where
-from flashlearn.report.times import case_words
+from flashlearn.report.data import CheckResult
+from flashlearn.report.source import Excerpt, excerpt
 from flashlearn.report.traffic import Table
-from flashlearn.report.units import byte_size
+from flashlearn.report.units import byte_size, case_title
 
 if TYPE_CHECKING:
     from flashlearn.compiler import Budget
     from flashlearn.exercise import Case
-    from flashlearn.report import Report
 
 
 FIGURES = ("types", "registers", "spilled", "shared memory", "occupancy", "tensor cores", "TMA")
@@ -24,38 +23,38 @@ NOTE = "Registers and spilled bytes are per thread; shared memory is per program
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a compiler said, or what is to be said of what it made, and where."""
+    """What a compiler refuses, or a remark on what it accepts, and where."""
 
     device: str
     error: str
-    where: Where | None
+    where: Excerpt | None
 
 
 @dataclass(frozen=True)
 class CompiledTable:
-    """`state` is waiting, ready or unknown; `words` say so, or on which GPUs it is refused."""
+    """`state` is waiting, ready or unknown; `summary` says so, or on which GPUs the kernel is refused."""
 
     state: str
-    words: str
+    summary: str
     table: Table | None = None
     refusals: tuple[Refusal, ...] = ()
 
 
-def compiled(report: Report) -> CompiledTable | None:
-    """What the GPU compilers made of the kernels, so far."""
-    future = report.budgets
+def compiled_of(result: CheckResult) -> CompiledTable | None:
+    """What the GPU compilers report of the kernels, so far."""
+    future = result.budgets
     if future is None:
         return None
     if not future.done():
-        return CompiledTable("waiting", f"Compiling for {_targets(report)} …")
-    budgets = _result(future, _targets(report))
+        return CompiledTable("waiting", f"Compiling for {_targets(result)} …")
+    budgets = _result(future, _targets(result))
     if isinstance(budgets, str):
         return CompiledTable("unknown", budgets)
     if not budgets:
         return None
     fine = [b for b in budgets if not b.error]
     refusals = tuple(_refusal(b) for b in budgets if b.error or b.advice)
-    table = _table(fine, report.compiled) if fine else None
+    table = _table(fine, result.compiled) if fine else None
     return CompiledTable("ready", _refused(budgets), table, refusals)
 
 
@@ -70,13 +69,13 @@ def _table(fine: list[Budget], case: Case | None) -> Table:
     several = len({(b.kernel, b.types) for b in fine}) > 1
     head = tuple(f"{b.kernel}, {_device(b)}" if several else _device(b) for b in fine)
     rows = zip(FIGURES, *map(_figures, fine), strict=True)
-    launched = (f"Compiled as launched for {case_words(case)}.",) if case is not None else ()
+    launched = (f"Compiled as launched for {case_title(case)}.",) if case is not None else ()
     return Table(("", *head), tuple(rows), (*launched, *_constants(fine), NOTE))
 
 
-def _targets(report: Report) -> str:
+def _targets(result: CheckResult) -> str:
     """The GPUs that are compiled for: kernels in Gluon name Hopper's own instructions."""
-    jobs = [launch.job or {} for outcome in report.outcomes for launch in outcome.launches]
+    jobs = [launch.job or {} for outcome in result.outcomes for launch in outcome.launches]
     return "H100" if jobs and all(job.get("gluon") for job in jobs) else "A100 and H100"
 
 
@@ -92,9 +91,9 @@ def _result(future: Future[tuple[Budget, ...]], targets: str) -> tuple[Budget, .
 
 def _constants(budgets: list[Budget]) -> tuple[str, ...]:
     """With which constants the kernels were compiled: for others the figures are other ones."""
-    said = dict.fromkeys((b.kernel, b.constants) for b in budgets if b.constants)
-    several = len({kernel for kernel, _ in said}) > 1
-    return tuple(f"{kernel if several else 'Compiled'} with {constants}." for kernel, constants in said)
+    kernels = dict.fromkeys((b.kernel, b.constants) for b in budgets if b.constants)
+    several = len({kernel for kernel, _ in kernels}) > 1
+    return tuple(f"{kernel if several else 'Compiled'} with {constants}." for kernel, constants in kernels)
 
 
 def _device(budget: Budget) -> str:
@@ -116,7 +115,7 @@ def _figures(budget: Budget) -> tuple[str, ...]:
 def _refusal(budget: Budget) -> Refusal:
     parts = (_device(budget), budget.kernel, f"in {budget.types}" if budget.types else "")
     device = ", ".join(filter(None, parts))
-    said = budget.error or budget.advice
+    text = budget.error or budget.advice
     if budget.line is None:
-        return Refusal(device, said, None)
-    return Refusal(device, said, where(Place(budget.file, budget.line, budget.text)))
+        return Refusal(device, text, None)
+    return Refusal(device, text, excerpt(Place(budget.file, budget.line, budget.text)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report.units import plural
 
-WORDS = {Status.NOT_YOURS: "not yours"}  # shorter than the verdict, for a narrow column
+SHORT_NAMES = {Status.NOT_YOURS: "not yours"}  # shorter than the verdict, for a narrow column
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,22 @@ def dot_of(outcome: Outcome) -> Dot:
     """A case's dot."""
     tone = tone_of(outcome.status)
     glyph = {"pass": "●", "calm": "◇"}.get(tone, "✖")
-    return Dot(tone, glyph, f"{outcome.case.name}: {WORDS.get(outcome.status, outcome.status.value)}")
+    return Dot(tone, glyph, f"{outcome.case.name}: {short_name(outcome.status)}")
 
 
 def tone_of(status: Status) -> str:
     """pass, fail, or calm where it needs a GPU."""
-    return (
-        "pass"
-        if status is Status.PASS
-        else "calm"
-        if status in (Status.NEEDS_GPU, Status.UNDECIDED)
-        else "fail"
-    )
+    if status is Status.PASS:
+        return "pass"
+    return "calm" if status in (Status.NEEDS_GPU, Status.UNDECIDED) else "fail"
 
 
-def summary(outcomes: tuple[Outcome, ...]) -> str:
+def short_name(status: Status) -> str:
+    """A case's verdict, for a narrow column."""
+    return SHORT_NAMES.get(status, status.value)
+
+
+def summary_of(outcomes: tuple[Outcome, ...]) -> str:
     """How many pass."""
     passed = sum(o.status is Status.PASS for o in outcomes)
     return f"{passed} of {plural(len(outcomes), 'case')} pass{'es' if passed == 1 else ''}"

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
-from flashlearn.report import case_strip
-from flashlearn.report.units import dtype_name, number, plural
-from flashlearn.report.verdict_sentences import GLYPHS, principal, ran, sizes_of
+from flashlearn.report.case_strip import Dot, dot_of, short_name, summary_of, tone_of
+from flashlearn.report.data import CheckResult
+from flashlearn.report.units import dtype_name, number, plural, sizes_of
+from flashlearn.report.verdict import FAILURE_GLYPH, GLYPHS
 
-if TYPE_CHECKING:
-    from flashlearn.report import Report
-
-MANY = 6  # so many rows are shown as they are
-WIDEST = 40  # characters of the column of outputs
-CLOSEST = 3  # passing cases shown when there are many: those with the least room
+MAX_UNFOLDED = 6  # rows: more are folded
+MAX_OUTPUT_WIDTH = 40  # characters
+CLOSEST = 3  # passing cases shown when there are many: those closest to what is allowed
 DECADES = 3  # the bar reaches from 10^-3 to 10^3 times what is allowed
 
 
@@ -44,10 +41,10 @@ class CaseRow:
 
 
 @dataclass(frozen=True)
-class Cases:
+class CaseTable:
     """A dot for each case; rows to show, rows to fold away, and which columns say anything."""
 
-    strip: tuple[case_strip.Dot, ...]
+    strip: tuple[Dot, ...]
     summary: str
     shown: tuple[CaseRow, ...]
     folded: tuple[CaseRow, ...]
@@ -59,36 +56,34 @@ class Cases:
     @property
     def output_width(self) -> int:
         """Characters that the column of outputs needs."""
-        said = [row.output for row in (*self.shown, *self.folded)]
-        return min(max(map(len, said), default=0), WIDEST)
+        outputs = [row.output for row in (*self.shown, *self.folded)]
+        return min(max(map(len, outputs), default=0), MAX_OUTPUT_WIDTH)
 
 
-def cases(report: Report) -> Cases | None:
+def case_table(result: CheckResult) -> CaseTable | None:
     """The rows of the report's table; None while nothing has run."""
-    if report.status is Status.TODO or not report.outcomes:
+    if result.status is Status.TODO or not result.outcomes:
         return None
-    said = _told_above(report)
-    outcomes = ran(report)
+    said = _said_above(result)
+    outcomes = result.case_outcomes
     several = any(len(outcome.outputs) > 1 for outcome in outcomes)
     shown, folded = _sift(outcomes)
     if not shown and not folded:
         return None
-    figures = (
-        report.exercise.judged.says is None
-    )  # where a case says what it found, «off by so much» means nothing
-    rows = [tuple(row for o in group for row in _rows(report, o, said)) for group in (shown, folded)]
+    figures = result.exercise.judged.says is None  # else a case says what it found, and errors mean nothing
+    rows = [tuple(row for o in group for row in _rows(result, o, said)) for group in (shown, folded)]
     if not figures:
         rows = [tuple(replace(row, error="", allowed="", fill=None, ratio="") for row in g) for g in rows]
     every = rows[0] + rows[1]
     if len(every) == 1 and not every[0].error and not every[0].note:
         return None  # one case without figures: the headline has said it
-    return Cases(
-        strip=tuple(case_strip.dot_of(outcome) for outcome in outcomes),
-        summary=case_strip.summary(outcomes),
+    return CaseTable(
+        strip=tuple(dot_of(outcome) for outcome in outcomes),
+        summary=summary_of(outcomes),
         shown=rows[0],
         folded=rows[1],
         fold_title=_fold_title(folded),
-        sizes=figures and report.exercise.kind is not Kind.SYMBOLIC,
+        sizes=figures and result.exercise.kind is not Kind.SYMBOLIC,
         numbers=any(row.error for row in rows[0]),
         outputs=several and any(row.output for row in rows[0]),
     )
@@ -105,13 +100,13 @@ def ratio_of(check: OutputCheck) -> float:
 
 def _sift(outcomes: tuple[Outcome, ...]) -> tuple[list[Outcome], list[Outcome]]:
     """Failing cases first; of many passing ones only those with the least room."""
-    if len(outcomes) <= MANY:
+    if len(outcomes) <= MAX_UNFOLDED:
         return list(outcomes), []
     failing = [o for o in outcomes if o.status not in (Status.PASS, Status.NEEDS_GPU)]
     passing = [o for o in outcomes if o.status is Status.PASS]
     waiting = [o for o in outcomes if o.status is Status.NEEDS_GPU]
     if failing:
-        return failing[:MANY], failing[MANY:] + passing + waiting
+        return failing[:MAX_UNFOLDED], failing[MAX_UNFOLDED:] + passing + waiting
     closest = sorted(passing, key=lambda o: -max(map(ratio_of, o.outputs), default=0.0))[:CLOSEST]
     shown = {id(o) for o in closest}  # by identity: outcomes hold tensors, which == does not compare
     return closest, [o for o in passing if id(o) not in shown] + waiting
@@ -131,9 +126,9 @@ def _fold_title(folded: list[Outcome]) -> str:
     return ", ".join(parts)
 
 
-def _rows(report: Report, outcome: Outcome, said: set[tuple]) -> list[CaseRow]:
+def _rows(result: CheckResult, outcome: Outcome, said: set[tuple]) -> list[CaseRow]:
     checks = list(outcome.outputs)
-    compiled = report.mode == "compiled" and outcome.mode == "compiled"  # the same case ran observed before
+    compiled = result.mode == "compiled" and outcome.mode == "compiled"  # the same case ran observed before
     name = f"{outcome.case.name}, compiled" if compiled else outcome.case.name
     if not checks:
         return [_row(outcome, None, said, name)]
@@ -154,9 +149,9 @@ def _row(outcome: Outcome, check: OutputCheck | None, said: set[tuple], name: st
     comparable = check is not None and _measured(check)
     ratio = ratio_of(check) if comparable else None
     return CaseRow(
-        tone=case_strip.tone_of(status),
-        glyph=(GLYPHS.get(status, "✗")) if first else "",
-        word=case_strip.WORDS.get(status, status.value) if first else "",
+        tone=tone_of(status),
+        glyph=GLYPHS.get(status, FAILURE_GLYPH) if first else "",
+        word=short_name(status) if first else "",
         case=name,
         sizes=sizes_of(outcome.case) if first else "",
         dtype=dtype_name(outcome.case.dtype) if first else "",
@@ -195,23 +190,23 @@ def _unsaid(sentence: str, about: tuple, said: set[tuple]) -> str:
     return sentence
 
 
-def _told_above(report: Report) -> set[tuple]:
-    """What the cases of which the headline speaks have said themselves."""
-    quoted = report.finding.wording.quotes if report.finding is not None else ""
-    spoken = [o for o in (principal(report), *report.outcomes) if o is not None]
-    chosen = [o for i, o in enumerate(spoken) if i == 0 or o.case.name == quoted]
-    return {about for outcome in chosen for about in _says(report, outcome)}
+def _said_above(result: CheckResult) -> set[tuple]:
+    """What the cases that the headline is about have said themselves."""
+    quoted = result.finding.wording.quotes if result.finding is not None else ""
+    candidates = [o for o in (result.principal, *result.outcomes) if o is not None]
+    chosen = [o for i, o in enumerate(candidates) if i == 0 or o.case.name == quoted]
+    return {about for outcome in chosen for about in _says(result, outcome)}
 
 
-def _says(report: Report, outcome: Outcome) -> list[tuple]:
+def _says(result: CheckResult, outcome: Outcome) -> list[tuple]:
     """What an outcome's own sentence is about, as far as rows may say it again."""
     if not outcome.outputs:
         return [_about(outcome)]
-    if report.exercise.kind is Kind.SYMBOLIC:  # of several outputs it names one, and rows do not
+    if result.exercise.kind is Kind.SYMBOLIC:  # of several outputs it names one, and rows do not
         return [check.like for check in outcome.outputs if check.problem and len(outcome.outputs) == 1]
     wrong = next((check for check in outcome.outputs if not check.ok), None)
     of_form = wrong is not None and wrong.problem and not outcome.fault and outcome.mode == "observed"
-    return [wrong.like] if of_form and report.exercise.judged.says is None else []
+    return [wrong.like] if of_form and result.exercise.judged.says is None else []
 
 
 def _about(outcome: Outcome) -> tuple:

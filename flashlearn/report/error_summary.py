@@ -70,8 +70,8 @@ def _none_wrong(count: int, largest: str, rms: float) -> str:
             f"None of the {plural(count, 'element')} is off by more than is allowed for one, but their root "
             f"mean square error is {number(rms)} times what sums kept in fp32 may have."
         )
-    said = "All elements are" if count > 1 else "Its one element is"
-    return f"{said} within what is allowed" + (f"; the largest error is {largest}." if largest else ".")
+    subject = "All elements are" if count > 1 else "Its one element is"
+    return f"{subject} within what is allowed" + (f"; the largest error is {largest}." if largest else ".")
 
 
 def _owners(wrong: np.ndarray, writers: np.ndarray | None, names: tuple[str, ...]) -> list[str]:
@@ -97,13 +97,13 @@ def _owned(index: tuple[np.ndarray, ...], shape: tuple[int, ...], names: tuple[s
     ends = [(int(i.min()), int(i.max()) + 1) for i in index]
     if len(names) != len(shape) or len(index[0]) != np.prod([stop - first for first, stop in ends]):
         return ""
-    said = {
+    spans = {
         name: f"{name} {first}" if stop == first + 1 else f"{PLURALS[name]} {first} to {stop - 1}"
         for name, (first, stop), size in zip(names, ends, shape, strict=True)
         if stop - first < size
     }
-    block = " and ".join(words for name, words in said.items() if name not in HEADS)
-    return " of ".join(part for part in (block, ", ".join(said[n] for n in HEADS if n in said)) if part)
+    block = " and ".join(words for name, words in spans.items() if name not in HEADS)
+    return " of ".join(part for part in (block, ", ".join(spans[n] for n in HEADS if n in spans)) if part)
 
 
 def _numbers(programs: np.ndarray) -> np.ndarray:

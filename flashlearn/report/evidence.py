@@ -1,87 +1,118 @@
-"""What stands behind a verdict: what was seen, in which case, and how well the explanation fits."""
+"""The evidence for a verdict: what was observed, in which case, and how well the explanation fits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Finding, Misfit, Outcome, Status
-from flashlearn.report.units import dtype_name
-from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened, sizes_of
+from flashlearn.report.data import CheckResult
+from flashlearn.report.units import dtype_name, sizes_of
+from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened
 
-if TYPE_CHECKING:
-    from flashlearn.report import Report
+FEW_LINES = 6  # of a detail: so much is shown unfolded, where no line of code is
 
 
-def two_voices(finding: Finding, outcome: Outcome | None) -> tuple[str, str]:
-    """The explanation, and what was seen, where the explanation is more than what was seen."""
-    said, seen = finding.wording, shortened(outcome.message) if outcome else ""
-    quoted = outcome is not None and said.quotes in (outcome.case.name, _misfit(outcome))
-    if not seen or not quoted or said.more is None:
-        return said.sentence, "" if quoted else seen
+@dataclass(frozen=True)
+class Evidence:
+    """What was observed, in which cases and how well the explanation fits, and what was reported in full."""
+
+    observation: str
+    support: str
+    detail: str
+
+    def __bool__(self) -> bool:
+        return bool(self.observation or self.support or self.detail)
+
+    @property
+    def has_a_short_detail(self) -> bool:
+        """True if the detail has a few lines, and not none."""
+        lines = self.detail.count("\n") + bool(self.detail)
+        return 0 < lines <= FEW_LINES
+
+
+def evidence_of(result: CheckResult, failing: bool) -> Evidence:
+    """The evidence for the sentence of a verdict; `failing` if it is about something that went wrong."""
+    outcome, finding = result.principal, result.finding if failing else None
+    observation = explanation_and_observation(finding, outcome)[1] if finding is not None else ""
+    if finding is not None and (
+        result.exercise.judged.says is not None or finding.names[0] == "never written"
+    ):
+        observation = ""  # the finding has said it: the case in other words, or what torch.empty held
+    message = outcome.message if outcome and failing else ""
+    in_full = message.strip() if len(message) > LONGEST_SENTENCE else ""
+    return Evidence(
+        observation=observation,
+        support=support(result, outcome) if failing else "",
+        detail="\n".join(filter(None, (in_full, outcome.detail if outcome else ""))).strip("\n"),
+    )
+
+
+def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tuple[str, str]:
+    """The explanation, and what was observed, where the explanation says more than what was observed."""
+    wording, seen = finding.wording, shortened(outcome.message) if outcome else ""
+    quoted = outcome is not None and wording.quotes in (outcome.case.name, _misfit(outcome))
+    if not seen or not quoted or wording.more is None:
+        return wording.sentence, "" if quoted else seen
     if finding.kind.name == "besides":
-        return seen, said.more  # no explanation of what was seen: it comes after it
-    return (said.more, seen) if said.more else (seen, "")
+        return seen, wording.more  # no explanation of what was observed: it comes after it
+    return (wording.more, seen) if wording.more else (seen, "")
 
 
 def _misfit(outcome: Outcome) -> tuple[str, Misfit] | None:
-    """The output that a case speaks of, and why it does not fit; None where it speaks of other things."""
+    """The output that a case's message is about, and why it does not fit; None for other messages."""
     wrong = next((check for check in outcome.outputs if not check.ok), None)
     if wrong is None or wrong.misfit is None or outcome.fault or outcome.mode != "observed":
         return None
     return wrong.name, wrong.misfit
 
 
-def in_full(message: str) -> str:
-    """A message that is too long for a headline."""
-    return message.strip() if len(message) > LONGEST_SENTENCE else ""
-
-
-def support(report: Report, outcome: Outcome | None) -> str:
+def support(result: CheckResult, outcome: Outcome | None) -> str:
     """Which case this is about, how many pass, and how well the explanation fits."""
-    total, passed = len(report.outcomes), sum(o.status is Status.PASS for o in report.outcomes)
-    if outcome is None or (report.finding is not None and report.finding.kind.beyond_cases):
+    total, passed = len(result.outcomes), sum(o.status is Status.PASS for o in result.outcomes)
+    if outcome is None or result.reviewed:
         return ""
     if total == 1:
-        sizes = "" if report.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)
+        sizes = "" if result.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)
         about = f": {sizes}, {dtype_name(outcome.case.dtype)}" if sizes else ""
         return f"Seen in case {outcome.case.name}{about}."
     parts = [f"{passed} of {total} cases pass{'es' if passed == 1 else ''}"]
-    left = left_out(report)
-    if left:
+    skipped = skipped_cases(result)
+    if skipped:
         parts[0] += (
-            f" ({'a slow one was' if left == 1 else f'{left} slow ones were'} left out: these say enough)"
+            f" ({'a slow one was' if skipped == 1 else f'{skipped} slow ones were'} "
+            "left out: these say enough)"
         )
-    if report.exercise.judged.says is None:  # else the finding names its cases
+    if result.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
-    fitting = _fitting(report)
-    return "; ".join([*parts, fitting] if fitting else parts) + "."
+    fit = _fit(result)
+    return "; ".join([*parts, fit] if fit else parts) + "."
 
 
-def left_out(report: Report) -> int:
-    """Cases that were not run, of a kernel that is slow and wrong in many others."""
-    ran = {o.case.name for o in report.outcomes}
-    stopped = any(o.status in (Status.TODO, Status.TIMEOUT, Status.CRASHED) for o in report.outcomes)
-    kernel = report.exercise.kind is Kind.KERNEL and len(report.outcomes) > 1 and not stopped
-    return sum(not case.gpu and case.name not in ran for case in report.exercise.cases) if kernel else 0
+def skipped_cases(result: CheckResult) -> int:
+    """How many cases were not run, of a kernel that is slow and wrong in many others."""
+    ran = {outcome.case.name for outcome in result.outcomes}
+    stopped = any(o.status in (Status.TODO, Status.TIMEOUT, Status.CRASHED) for o in result.outcomes)
+    kernel = result.exercise.kind is Kind.KERNEL and len(result.outcomes) > 1 and not stopped
+    return sum(not case.gpu and case.name not in ran for case in result.exercise.cases) if kernel else 0
 
 
-def _fitting(report: Report) -> str:
+def _fit(result: CheckResult) -> str:
     """How many wrong cases the explanation fits, unless its sentence has said so."""
-    finding = report.finding
-    if finding is None or finding.of < 2 or _tells_share(finding):
+    finding = result.finding
+    if finding is None or finding.of < 2 or _says_share(finding):
         return ""
-    wrong = sum(o.status is Status.WRONG for o in report.outcomes)
+    wrong = sum(outcome.status is Status.WRONG for outcome in result.outcomes)
     which = "wrong cases" if finding.of == wrong else "cases it was tried on"
     share = "all" if finding.fits == finding.of else f"{finding.fits} of the"
-    if wrong < finding.fits == len(report.outcomes):  # it was tried on the cases that pass as well
+    if wrong < finding.fits == len(result.outcomes):  # it was tried on the cases that pass as well
         return f"the explanation fits {share} {finding.of}: where a case passes, the mistake does not show"
     return f"the explanation fits {share} {finding.of} {which}"
 
 
-def _tells_share(finding: Finding) -> bool:
+def _says_share(finding: Finding) -> bool:
     """True if the finding's sentence says how many wrong cases it explains."""
     scope = finding.facts.get("scope")
-    told = scope is not None and scope.share == (finding.fits, finding.of)
-    return told or any(map(_tells_share, finding.parts))
+    says = scope is not None and scope.share == (finding.fits, finding.of)
+    return says or any(map(_says_share, finding.parts))

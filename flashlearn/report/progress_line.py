@@ -1,9 +1,9 @@
-"""A line while a check is under way, where that takes longer than two seconds: which case, and how to stop.
+"""A line while a check is running, where that takes longer than two seconds: which case, and how to stop.
 
-    >>> with Waiting(exercise) as waiting:
-    ...     report = grade(exercise, answer, earlier, waiting.at)
+    >>> with ProgressLine(exercise) as line:
+    ...     report = grade(exercise, answer, earlier, line.at)
 
-It is gone when the check is over; in a notebook, the card takes its place.
+It disappears when the check is over; in a notebook, the card takes its place.
 """
 
 from __future__ import annotations
@@ -18,52 +18,54 @@ import time
 from typing import Any, TextIO
 
 from flashlearn.exercise import Case, Exercise
-from flashlearn.report import surroundings
+from flashlearn.report import display
 
 PATIENCE = 2.0  # seconds until the line appears
-PACE = 0.5  # seconds between two looks at how far the check is
+INTERVAL = 0.5  # seconds between two updates
 ERASE = "\r\x1b[K"
 
 
-class Waiting:
-    """Shows the line from a thread of its own, and takes it away again.
+class ProgressLine:
+    """Shows the line from a thread of its own, and removes it.
 
-    Nothing is shown where nobody looks: in a file, a pipe, or a notebook that is executed to be kept
-    (FLASHLEARN_WAIT=1). Nor is it where this is to be `silent`.
+    Nothing is shown where there is no reader: in a file, a pipe, or a notebook that is executed in order to
+    be saved (FLASHLEARN_WAIT=1). Nor is it where this is to be `silent`.
     """
 
     def __init__(self, exercise: Exercise, patience: float | None = None, silent: bool = False):
         self.exercise = exercise
         self.silent = silent
         self.patience = PATIENCE if patience is None else patience
-        self.line: _Cell | _Terminal | None = None
-        self._said = "Still checking"
+        self.output: _Cell | _Terminal | None = None
+        self._progress = "Still checking"
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
-    def watches(self) -> bool:
-        """Whether a line may come."""
+    def is_active(self) -> bool:
+        """Whether a line may appear."""
         return self._thread is not None
 
     def at(self, case: Case | None) -> None:
-        """The check has come to this case, or is through with them and looks for the mistake."""
+        """The check has reached this case; with None, it has run all of them and looks for the mistake."""
         cases = [one.name for one in self.exercise.cases if not one.gpu]
         if case is None:
-            self._said = "The cases are through; looking for the mistake"
+            self._progress = "The cases are through; looking for the mistake"
         elif case.name in cases:
-            self._said = f"Case {cases.index(case.name) + 1} of {len(cases)}: {case.name}"
+            self._progress = f"Case {cases.index(case.name) + 1} of {len(cases)}: {case.name}"
 
-    def words(self, seconds: float) -> str:
+    def text(self, seconds: float) -> str:
         """The line."""
-        return f"{self._said} … {seconds:.0f} s. To stop: {_how_to_stop()}."
+        return f"{self._progress} … {seconds:.0f} s. To stop: {_how_to_stop()}."
 
-    def __enter__(self) -> Waiting:
+    def take_handle(self) -> Any:
+        """The display handle of the line, for a card to replace it; None if there is none to replace."""
+        return self.output.take_handle() if isinstance(self.output, _Cell) else None
+
+    def __enter__(self) -> ProgressLine:
         if not self.silent and os.environ.get("FLASHLEARN_WAIT") != "1":
-            context = (
-                contextvars.copy_context()
-            )  # Jupyter keeps in it which cell a thread's output belongs to
-            self._thread = threading.Thread(target=context.run, args=(self._watch,), daemon=True)
+            context = contextvars.copy_context()  # Jupyter keeps in it which cell an output belongs to
+            self._thread = threading.Thread(target=context.run, args=(self._show,), daemon=True)
             self._thread.start()
         return self
 
@@ -71,44 +73,44 @@ class Waiting:
         self._over.set()
         if self._thread is not None:
             self._thread.join()
-        if self.line is not None:
-            self.line.end()
+        if self.output is not None:
+            self.output.clear()
 
-    def _watch(self) -> None:
+    def _show(self) -> None:
         started = time.monotonic()
         if self._over.wait(self.patience):
             return
-        self.line = _line()
-        while self.line is not None:
-            with contextlib.suppress(Exception):  # nobody looks any more: the check goes on
-                self.line.say(self.words(time.monotonic() - started))
-            if self._over.wait(PACE):
+        self.output = _output()
+        while self.output is not None:
+            with contextlib.suppress(Exception):  # the output was closed: the check goes on
+                self.output.write(self.text(time.monotonic() - started))
+            if self._over.wait(INTERVAL):
                 return
 
 
-def _line() -> _Cell | _Terminal | None:
-    if surroundings.in_a_notebook():
+def _output() -> _Cell | _Terminal | None:
+    if display.in_a_notebook():
         return _Cell()
     return _Terminal(sys.stderr) if sys.stderr is not None and sys.stderr.isatty() else None
 
 
 def _how_to_stop() -> str:
-    if surroundings.in_a_notebook():
+    if display.in_a_notebook():
         return "the ■ button, or the key I twice in the margin of a cell"
     return "Ctrl-C"
 
 
 class _Terminal:
-    """The last line of a terminal, written over and over."""
+    """The last line of a terminal, overwritten by each update."""
 
     def __init__(self, stream: TextIO):
         self.stream = stream
 
-    def say(self, words: str) -> None:
-        self.stream.write(ERASE + words)
+    def write(self, line: str) -> None:
+        self.stream.write(ERASE + line)
         self.stream.flush()
 
-    def end(self) -> None:
+    def clear(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             self.stream.write(ERASE)
             self.stream.flush()
@@ -118,26 +120,26 @@ class _Cell:
     """An output of the cell that runs. A card that is shown by the same run of the cell takes its place."""
 
     def __init__(self) -> None:
-        self.run = surroundings.execution()
+        self.run = display.execution_count()
         self.handle: Any = None
 
-    def say(self, words: str) -> None:
-        shown = f'<div style="opacity:0.75;font-size:13px">{html.escape(words)}</div>'
-        self._show({"text/html": shown, "text/plain": words})
+    def write(self, line: str) -> None:
+        shown = f'<div style="opacity:0.75;font-size:13px">{html.escape(line)}</div>'
+        self._show({"text/html": shown, "text/plain": line})
 
-    def end(self) -> None:
+    def clear(self) -> None:
         with contextlib.suppress(Exception):
             self._show({"text/html": "", "text/plain": ""})
 
-    def take(self) -> Any:
-        """The place where the line was, for a card to go there; None once it is taken, or in another run."""
+    def take_handle(self) -> Any:
+        """The display handle of the line; None if it was taken before, or in another run of the cell."""
         handle, self.handle = self.handle, None
-        return handle if self.run == surroundings.execution() else None
+        return handle if self.run == display.execution_count() else None
 
     def _show(self, bundle: dict[str, str]) -> None:
-        from IPython.display import display
+        from IPython.display import display as new_output
 
         if self.handle is None:
-            self.handle = display(bundle, raw=True, display_id=True)
+            self.handle = new_output(bundle, raw=True, display_id=True)
         else:
             self.handle.update(bundle, raw=True)

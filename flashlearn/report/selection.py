@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck
+from flashlearn.report.data import CheckResult
 from flashlearn.report.panels import Split
 from flashlearn.report.tilemap import comparable
-
-if TYPE_CHECKING:
-    from flashlearn.report import Report
 
 
 class NoSuchPart(LookupError):
@@ -24,21 +21,21 @@ class NoSuchPart(LookupError):
         return [str(self)]
 
 
-def find(report: Report, output: str | None, case: str | int | None) -> tuple[Outcome, OutputCheck]:
+def find(result: CheckResult, output: str | None, case: str | int | None) -> tuple[Outcome, OutputCheck]:
     """The first wrong output that fits, else the first right one, with its case.
 
     Raises NoSuchPart where nothing of that name was compared element by element.
     """
-    if report.exercise.kind is Kind.SYMBOLIC:
+    if result.exercise.kind is Kind.SYMBOLIC:
         raise NoSuchPart(
-            f"The answers to {report.exercise.name} are formulas: there are no elements to show."
+            f"The answers to {result.exercise.name} are formulas: there are no elements to show."
         )
-    if output is not None and output not in report.exercise.outputs:
+    if output is not None and output not in result.exercise.outputs:
         raise NoSuchPart(
-            f"There is no output called {output!r}: {report.exercise.name} gives "
-            f"{', '.join(report.exercise.outputs)}."
+            f"There is no output called {output!r}: {result.exercise.name} gives "
+            f"{', '.join(result.exercise.outputs)}."
         )
-    outcomes = _cases(report, case)
+    outcomes = _cases(result, case)
     found = [(o, c) for o in outcomes for c in o.outputs if output in (None, c.name)]
     usable = [(o, c) for o, c in found if comparable(c)]
     if not usable:
@@ -46,8 +43,8 @@ def find(report: Report, output: str | None, case: str | int | None) -> tuple[Ou
     return next(((o, c) for o, c in usable if not c.ok), usable[0])
 
 
-def _cases(report: Report, case: str | int | None) -> list[Outcome]:
-    outcomes = list(report.outcomes)
+def _cases(result: CheckResult, case: str | int | None) -> list[Outcome]:
+    outcomes = list(result.outcomes)
     if case is None:
         return outcomes
     if isinstance(case, int):

@@ -41,11 +41,6 @@ def png(tiles: TileMap) -> bytes:
     return _small(buffer)
 
 
-def width(image: bytes) -> int:
-    """The width in CSS pixels at which the picture is sharp, from the PNG's header."""
-    return int.from_bytes(image[16:20], "big") // 2
-
-
 def _small(buffer: io.BytesIO) -> bytes:
     """The same picture with a palette: notebooks keep it as text, so its size counts."""
     from PIL import Image  # matplotlib brings it along

@@ -1,33 +1,30 @@
-"""`report.dump(tile=(1, 0))`: got, expected and difference of one tile, element by element.
+"""The values of one tile, element by element: got, expected and difference.
 
-A tile is what one program stored, where the observer knows that, else a block of 16 × 16 elements.
+A tile is what one program stored, where that was observed, else a block of 16 × 16 elements.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from flashlearn.report import columns, html
-from flashlearn.report.figures import figures
+from flashlearn.report.data import CheckResult
 from flashlearn.report.panels import lead_name, split
 from flashlearn.report.selection import find, head_number
 from flashlearn.report.tile_grid import Span, Tile, cuts_of, position_of
 from flashlearn.report.tilemap import Panel, TileMap, tile_map
-from flashlearn.report.units import number, plural, times
+from flashlearn.report.units import aligned, number, plural, times
 
-if TYPE_CHECKING:
-    from flashlearn.report import Report
-
-ROWS, COLUMNS, LINE = 16, 8, 32  # so many rows and columns are shown, or elements of a single row
+ROWS, COLUMNS, LINE = 16, 8, 32  # shown at most; LINE elements of a single row
 ROOM = 64  # characters for the three blocks of numbers and their rows' labels
-WRONG, HOLE = "✗", "?"
+WRONG, HOLE = "✗", "?"  # after a number that is wrong, or that no program wrote
+MARKS = (WRONG, HOLE)
 
 
 @dataclass(frozen=True)
-class DumpRow:
+class ValueRow:
     """A row of a chunk: its index, and the numbers as text; wrong ones end with a mark."""
 
     label: str
@@ -41,13 +38,13 @@ class Chunk:
     """As many columns as fit side by side three times; `marked` if numbers leave room for a mark."""
 
     columns: tuple[str, ...]
-    rows: tuple[DumpRow, ...]
+    rows: tuple[ValueRow, ...]
     marked: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dump:
-    """One tile's values, for Jupyter and for `print`; `sentences` say what it is and what is left out."""
+class TileValues:
+    """One tile's values; `sentences` say which tile it is and what is left out; `right` if none is wrong."""
 
     title: str
     sentences: tuple[str, ...]
@@ -56,28 +53,20 @@ class Dump:
     legend: str
     right: bool
 
-    def __str__(self) -> str:
-        return columns.render_dump(self)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html.render_dump(self)
-
-
-def dump_tile(
-    report: Report,
+def tile_values(
+    result: CheckResult,
     tile: Tile,
     output: str | None,
     case: str | int | None,
     head: int | tuple[int, ...] | None,
     block: int | tuple[int, int] | None,
-) -> Dump:
+) -> TileValues:
     """The values of one tile; without `tile` and `head`, where the largest error is. Raises NoSuchPart."""
-    outcome, check = find(report, output, case)
+    outcome, check = find(result, output, case)
     parts = split(tuple(check.got.shape), outcome.case.sizes)
     wanted = head_number(parts, head, check.name)
-    tiles = tile_map(report.exercise, outcome.case, check, None if parts.down else wanted)
+    tiles = tile_map(result.exercise, outcome.case, check, None if parts.down else wanted)
     panel, title = tiles.panels[0], tiles.panels[0].title
     if parts.down:
         row = int(panel.badness.max(1).argmax()) if wanted is None else wanted
@@ -87,7 +76,7 @@ def dump_tile(
     at = position_of(tile, panel, cuts, tiles)
     place = tuple(spans[i] for spans, i in zip(cuts, at, strict=True))
     words = [tiles.output, f"case {tiles.case}", title, f"tile {at[1] if tiles.strip else at}"]
-    return _dump(tiles, panel, place, ", ".join(filter(None, words)), (cuts, known))
+    return _values(tiles, panel, place, ", ".join(filter(None, words)), (cuts, known))
 
 
 def _one_row(panel: Panel, row: int) -> Panel:
@@ -98,7 +87,7 @@ def _one_row(panel: Panel, row: int) -> Panel:
     return replace(panel, first=panel.first + row * panel.ratio.shape[1], **one)
 
 
-def _dump(tiles: TileMap, panel: Panel, place: tuple[Span, ...], title: str, blocks: Any) -> Dump:
+def _values(tiles: TileMap, panel: Panel, place: tuple[Span, ...], title: str, blocks: Any) -> TileValues:
     rows, columns = (slice(*span) for span in place)
     bad = panel.badness[rows, columns] > 1
     window = _window(panel, place)
@@ -114,11 +103,11 @@ def _dump(tiles: TileMap, panel: Panel, place: tuple[Span, ...], title: str, blo
     holes = bool(panel.unwritten[rows, columns].any())
     legend = legend_of(bool(bad.any()), tiles.allowed, holes)
     worst = _worst(tiles, panel, rows, columns) if cut and bad.any() else ()
-    return Dump(title, tuple(sentences), chunks, worst, legend, not bad.any())
+    return TileValues(title, tuple(sentences), chunks, worst, legend, not bad.any())
 
 
 def legend_of(wrong: bool, allowed: float, holes: bool) -> str:
-    """What the marks behind numbers mean."""
+    """What the marks after numbers mean."""
     parts = [f"{WRONG} off by more than the allowed {number(allowed)}"] if wrong else []
     return ";   ".join([*parts, f"{HOLE} never written"] if holes else parts)
 
@@ -133,16 +122,16 @@ def _what(tiles: TileMap, panel: Panel, place: tuple[Span, ...], blocks: Any) ->
     """Which elements these are, and who stored them."""
     (top, bottom), (left, right) = place
     spans = [] if tiles.strip else [f"{tiles.axes[0]} {_range(top, bottom)}"]
-    said = f"{', '.join([*spans, f'{tiles.axes[1]} {_range(left, right)}'])}"
+    elements = f"{', '.join([*spans, f'{tiles.axes[1]} {_range(left, right)}'])}"
     cuts, known = blocks
     count = len(cuts[0]) * len(cuts[1])
     of = f"; one of {plural(count, 'tile')} of this head" if count > 1 and len(panel.shape) > 2 else ""
     of = of or (f"; one of {plural(count, 'tile')}" if count > 1 else "")
     if not known or panel.writers is None:
-        return f"{said}{of}."
+        return f"{elements}{of}."
     who = np.unique(panel.writers[top:bottom, left:right])
     stored = f", stored by program {int(who[0])}" if who.size == 1 and who[0] >= 0 else ""
-    return f"{said}{stored}{of}."
+    return f"{elements}{stored}{of}."
 
 
 def _range(first: int, stop: int) -> str:
@@ -172,8 +161,8 @@ def chunks_of(tiles: TileMap, panel: Panel, window: list[Span]) -> tuple[Chunk, 
     marks = np.where(panel.unwritten[rows, columns], HOLE, marks)
     if not (marks != " ").any():
         marks = np.full(marks.shape, "")
-    both = figures(np.stack([got, expected]))
-    blocks = [_joined(both[0], marks), both[1], _joined(figures(gap, marks == WRONG), marks)]
+    both = aligned(np.stack([got, expected]))
+    blocks = [_joined(both[0], marks), both[1], _joined(aligned(gap, marks == WRONG), marks)]
     labels = [[str(i) for i in range(*span)] for span in window]
     if got.shape[0] == 1:  # a single row reads better downwards
         blocks, labels = [block.T for block in blocks], [labels[1], [""]]
@@ -183,7 +172,7 @@ def chunks_of(tiles: TileMap, panel: Panel, window: list[Span]) -> tuple[Chunk, 
         Chunk(
             tuple(labels[1][first : first + across]),
             tuple(
-                DumpRow(label, *(tuple(block[i, first : first + across].tolist()) for block in blocks))
+                ValueRow(label, *(tuple(block[i, first : first + across].tolist()) for block in blocks))
                 for i, label in enumerate(labels[0])
             ),
             bool((marks != "").any()),
@@ -200,12 +189,12 @@ def _worst(tiles: TileMap, panel: Panel, rows: slice, columns: slice) -> tuple[s
     """The tile's worst elements in full, five at most."""
     part = panel.badness[rows, columns]
     order = np.argsort(-part, axis=None, kind="stable")[: min(5, int((part > 1).sum()))]
-    said = []
+    lines = []
     for row, column in zip(*np.unravel_index(order, part.shape), strict=True):
         i, j = int(row) + rows.start, int(column) + columns.start
         got, expected = float(panel.got[i, j]), float(panel.expected[i, j])
-        words = f"{tiles.output}{panel.index(i, j)}: got {number(got, 4)}, expected {number(expected, 4)}"
+        text = f"{tiles.output}{panel.index(i, j)}: got {number(got, 4)}, expected {number(expected, 4)}"
         ratio = float(panel.ratio[i, j])
-        words += f", {times(ratio)} times what is allowed" if np.isfinite(ratio) else ""
-        said.append(words + (", never written" if panel.unwritten[i, j] else ""))
-    return tuple(said)
+        text += f", {times(ratio)} times what is allowed" if np.isfinite(ratio) else ""
+        lines.append(text + (", never written" if panel.unwritten[i, j] else ""))
+    return tuple(lines)

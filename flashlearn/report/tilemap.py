@@ -20,8 +20,9 @@ import torch
 
 from flashlearn.exercise import Case, Exercise
 from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.report.causal_mask import CausalMask, causal_mask_of
 from flashlearn.report.error_summary import summary_of, unwritten_of
-from flashlearn.report.panels import Causal, axes_of, causal_of, counted, others, split
+from flashlearn.report.panels import axes_of, dimension_names, rest_sentence, split
 
 PANELS = 4  # small multiples at most
 
@@ -79,7 +80,13 @@ class TileMap:
     rest: str = ""
     allowed: float = 0.0
     strip: bool = False
-    causal: Causal | None = None
+    causal: CausalMask | None = None
+
+    @property
+    def title(self) -> str:
+        """What the map is of: «ds, case ragged 7×37, batch 1, head 0»."""
+        panel = self.panels[0].title if len(self.panels) == 1 else ""
+        return ", ".join(part for part in (self.output, f"case {self.case}", panel) if part)
 
     @property
     def caption(self) -> str:
@@ -95,12 +102,6 @@ def first_wrong(exercise: Exercise, outcomes: Iterable[Outcome]) -> TileMap | No
             if not check.ok and comparable(check) and check.got.numel() > 1:
                 return tile_map(exercise, outcome.case, check)
     return None
-
-
-def name(tiles: TileMap) -> str:
-    """What the map is of: «ds, case ragged 7×37, batch 1, head 0»."""
-    title = tiles.panels[0].title if len(tiles.panels) == 1 else ""
-    return ", ".join(part for part in (tiles.output, f"case {tiles.case}", title) if part)
 
 
 def comparable(check: OutputCheck) -> bool:
@@ -134,18 +135,17 @@ def tile_map(exercise: Exercise, case: Case, check: OutputCheck, head: int | Non
         )
         for n in chosen
     )
+    rms = 0.0 if check.ok else check.rms_ratio
     return TileMap(
         check.name,
         case.name,
         axes_of(check.name, case, parts),
         panels,
-        summary_of(
-            ratio, got, expected, writers, 0.0 if check.ok else check.rms_ratio, counted(shape, case.sizes)
-        ),
-        others(parts, len(panels), wrong) if head is None else "",
+        summary_of(ratio, got, expected, writers, rms, dimension_names(shape, case.sizes)),
+        rest_sentence(parts, len(panels), wrong) if head is None else "",
         check.allowed,
         parts.strip,
-        causal_of(exercise, case, check.name, parts),
+        causal_mask_of(exercise, case, check.name, parts),
     )
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flashlearn.report.units import amount, byte_size, dtype_name, duration, number
+from flashlearn.report.data import CheckResult
+from flashlearn.report.units import amount, byte_size, case_title, duration, number
 
 if TYPE_CHECKING:
-    from flashlearn.exercise import Case
     from flashlearn.judging.speed import Mark, Timing
     from flashlearn.machine.timers import Measurement
-    from flashlearn.report import Report
 
 SAME_TIME = 0.03  # closer than this, two measured times are called equal
 BOUND = "So long take the least bytes, or the least operations, of this work: no kernel does it in less."
-STRAYS = "Where ± stands, single calls stray from the median by so much: check again when the GPU is quiet."
+SPREAD = "Where ± stands, single calls stray from the median by so much: check again when the GPU is quiet."
 
 
 @dataclass(frozen=True)
 class Bar:
+    """A measured time; `fraction` is the bar's length, 1 for the longest; `own` if it is the learner's."""
+
     label: str
-    words: str
+    time: str
     fraction: float
     own: bool
 
@@ -35,34 +36,28 @@ class Times:
     sentences: tuple[str, ...]
 
 
-def times(report: Report) -> Times | None:
-    """A measured comparison with the peer, or the roofline's prediction, clearly told apart."""
-    timing = report.timing
+def times_of(result: CheckResult) -> Times | None:
+    """A measured comparison with the baseline, or the roofline's prediction, clearly told apart."""
+    timing = result.timing
     if timing is None:
         return None
     if timing.own is not None:
-        return _measured(timing, timing.own, timed(report))
+        return _measured(timing, timing.own, workload(result))
     if timing.predictions:
         sentences = tuple(_predicted(gpu, seconds, timing) for gpu, seconds in timing.predictions.items())
-        title = f"predicted, not measured, for {timed(report)}"
+        title = f"predicted, not measured, for {workload(result)}"
         return Times(title, (), (*sentences, BOUND, *_counted(timing)))
     return None
 
 
-def timed(report: Report) -> str:
+def workload(result: CheckResult) -> str:
     """What a time is of: shape, dtype, and the GPU that took it."""
-    timing, case = report.timing, report.exercise.timed.case
+    timing, case = result.timing, result.exercise.timed.case
     if timing is None:
         return ""
     if case is None or not (timing.measured or timing.where == case.name):
         return f"on {timing.where}" if timing.measured else timing.where  # shapes and dtypes of a case here
-    return f"on {timing.where}, {case_words(case)}" if timing.measured else case_words(case)
-
-
-def case_words(case: Case) -> str:
-    """A case by its name, and its precision."""
-    dtype = dtype_name(case.dtype)
-    return case.name if dtype in case.name.replace(",", " ").split() else f"{case.name}, {dtype}"
+    return f"on {timing.where}, {case_title(case)}" if timing.measured else case_title(case)
 
 
 def at_best(timing: Timing) -> str:
@@ -71,20 +66,20 @@ def at_best(timing: Timing) -> str:
     return f"At best {duration(seconds, 2)} on {_article(gpu)} {gpu}" if gpu else ""
 
 
-def stray(one: Measurement) -> str:
-    """« ± 7 %» behind a time whose calls stray far: half of their spread; nothing behind a steady one."""
+def _spread(one: Measurement) -> str:
+    """« ± 7 %» after a time whose calls differ a lot: half of their spread; nothing after a steady one."""
     return f" ± {number(50 * one.spread)} %" if one.unsteady else ""
 
 
-def _measured(timing: Timing, own: Measurement, what: str) -> Times:
+def _measured(timing: Timing, own: Measurement, title: str) -> Times:
     longest = max(one.median for one in (own, *timing.peers.values()))
     bars = tuple(
-        Bar(name, duration(one.median / 1e3) + stray(one), one.median / longest, one is own)
+        Bar(name, duration(one.median / 1e3) + _spread(one), one.median / longest, one is own)
         for name, one in (("yours", own), *timing.peers.items())
     )
     seconds = own.median / 1e3
     sentences = [_compared(seconds, one.median / 1e3, name) for name, one in timing.peers.items()]
-    sentences += [_marked(mark) for mark in timing.marks]
+    sentences += [_grade(mark) for mark in timing.marks]
     if timing.bytes:
         moved = f"Yours moves at least {byte_size(timing.bytes)}: {amount(timing.bytes / seconds)}B/s"
         sentences.append(f"{moved}{_share(timing, timing.bytes / seconds, 'copy')}.")
@@ -93,10 +88,10 @@ def _measured(timing: Timing, own: Measurement, what: str) -> Times:
         computed = f"It computes {amount(timing.operations)} operations: {amount(rate)}FLOP/s"
         sentences.append(f"{computed}{_share(timing, rate, 'product')}.")
     if own.peak is not None:
-        sentences.append(_peak(timing, own.peak))
+        sentences.append(_peak_memory(timing, own.peak))
     if any(one.unsteady for one in (own, *timing.peers.values())):
-        sentences.append(STRAYS)
-    return Times(f"measured {what}", bars, tuple(sentences))
+        sentences.append(SPREAD)
+    return Times(f"measured {title}", bars, tuple(sentences))
 
 
 def _share(timing: Timing, rate: float, what: str) -> str:
@@ -108,7 +103,7 @@ def _share(timing: Timing, rate: float, what: str) -> str:
     return f", {number(share)} % of what a large {long} reaches on this GPU"
 
 
-def _marked(mark: Mark) -> str:
+def _grade(mark: Mark) -> str:
     grade = mark.grade
     asked = f"{number(grade.ratio)} times the speed of {grade.peer}"
     if mark.reached:
@@ -116,14 +111,14 @@ def _marked(mark: Mark) -> str:
     return f"{grade.name.capitalize()} takes {asked}; yours has {number(mark.ratio)} times."
 
 
-def _peak(timing: Timing, own: int) -> str:
+def _peak_memory(timing: Timing, own: int) -> str:
     held = f"It holds {byte_size(own)} beyond its inputs at its peak"
     others = (f"{name} {byte_size(one.peak)}" for name, one in timing.peers.items() if one.peak is not None)
     return f"{', '.join((held, *others))}."
 
 
 def _counted(timing: Timing) -> list[str]:
-    """What the kernel's own counts come to there: no bound, since they are scaled up from a small case."""
+    """What the kernel's own counts come to: no bound, since they are scaled up from a small case."""
     if not timing.bytes or timing.scaled_from is None:
         return []
     least = ""
@@ -131,7 +126,7 @@ def _counted(timing: Timing) -> list[str]:
         near = timing.bytes <= 1.02 * timing.least_bytes
         least = ": no kernel can do with less" if near else f"; {byte_size(timing.least_bytes)} would do"
     moved = f"yours would move {byte_size(timing.bytes)} there, each byte counted once{least}."
-    counted = f"Scaled up from {case_words(timing.scaled_from)}, {moved}"
+    counted = f"Scaled up from {case_title(timing.scaled_from)}, {moved}"
     if not timing.operations:
         return [counted]
     padded = timing.least_operations and timing.operations > 1.02 * timing.least_operations
@@ -139,12 +134,12 @@ def _counted(timing: Timing) -> list[str]:
     return [f"{counted} It would compute {amount(timing.operations)} operations{lanes}."]
 
 
-def _compared(own: float, peer: float, name: str) -> str:
-    if abs(own / peer - 1) < SAME_TIME:
+def _compared(own: float, other: float, name: str) -> str:
+    if abs(own / other - 1) < SAME_TIME:
         return f"As fast as {name}."
-    if own < peer:
-        return f"{number(peer / own)} times as fast as {name}."
-    return f"{number(own / peer)} times the time of {name}."
+    if own < other:
+        return f"{number(other / own)} times as fast as {name}."
+    return f"{number(own / other)} times the time of {name}."
 
 
 def _predicted(name: str, seconds: float, timing: Timing) -> str:

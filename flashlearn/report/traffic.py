@@ -1,19 +1,18 @@
-"""What was counted, as tables of words."""
+"""Memory traffic and operations, as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flashlearn.outcome import Outcome, Status
+from flashlearn.report.data import CheckResult
 from flashlearn.report.units import amount, byte_size, number
-from flashlearn.report.verdict_sentences import principal
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.observation import Traffic
-    from flashlearn.report import Report
+    from flashlearn.interpreter.observation import Observation, Traffic
 
 KINDS = {
     "dot": "in tl.dot",
@@ -35,10 +34,18 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def traffic(report: Report) -> tuple[Table, str] | None:
-    """Bytes by tensor, and of which case: the one the report speaks about, or the largest passing one."""
-    outcome = _observed(report)
-    if outcome is None or outcome.observation is None or report.status not in COMPLETE:
+@dataclass(frozen=True)
+class TrafficTable:
+    """Bytes by tensor, and the case that they are of."""
+
+    table: Table
+    case: str
+
+
+def traffic_of(result: CheckResult) -> TrafficTable | None:
+    """Bytes by tensor, of the case that the verdict is about, or of the largest passing one."""
+    outcome = _observed(result)
+    if outcome is None or outcome.observation is None or result.status not in COMPLETE:
         return None
     seen = outcome.observation
     if not seen.bytes_requested:
@@ -48,27 +55,28 @@ def traffic(report: Report) -> tuple[Table, str] | None:
         (name, *(_bytes(count(t)) for count in columns.values())) for name, t in seen.traffic.items()
     )
     notes = (_operations(seen.operations), _intensity(seen))
-    return Table(("tensor", *columns), rows, tuple(note for note in notes if note)), outcome.case.name
+    table = Table(("tensor", *columns), rows, tuple(note for note in notes if note))
+    return TrafficTable(table, outcome.case.name)
 
 
 def _traffic_columns(moved: list[Traffic]) -> dict[str, Callable[[Traffic], int]]:
     """The columns that say something: unique bytes only where some move twice, atomics only if any."""
     columns: dict[str, Callable[[Traffic], int]] = {}
-    for verb, all_, once in (("loaded", _LOADED, _UNIQUE_LOADED), ("stored", _STORED, _UNIQUE_STORED)):
-        if all(all_(t) == once(t) for t in moved):
-            columns[verb] = all_
+    for verb, requested, unique in (("loaded", _LOADED, _UNIQUE_LOADED), ("stored", _STORED, _UNIQUE_STORED)):
+        if all(requested(t) == unique(t) for t in moved):
+            columns[verb] = requested
         else:
-            columns |= {f"{verb} (requested)": all_, f"{verb} (unique)": once}
+            columns |= {f"{verb} (requested)": requested, f"{verb} (unique)": unique}
     if any(t.atomic for t in moved):
         columns["added atomically"] = attrgetter("atomic")
     return columns
 
 
-def _observed(report: Report) -> Outcome | None:
-    ran = [o for o in report.outcomes if o.observation is not None]
-    if report.status is not Status.PASS:
-        outcome = principal(report)
-        return outcome if outcome in ran else None
+def _observed(result: CheckResult) -> Outcome | None:
+    if not result.passed:
+        outcome = result.principal
+        return outcome if outcome is not None and outcome.observation is not None else None
+    ran = [outcome for outcome in result.outcomes if outcome.observation is not None]
     return max(ran, key=lambda o: o.observation.bytes_requested, default=None)
 
 
@@ -86,7 +94,7 @@ def _operations(operations: dict[str, int]) -> str:
     return f"{amount(total)} operations: {', '.join(f'{amount(n)} {kind}' for kind, n in kinds.items())}."
 
 
-def _intensity(seen: Any) -> str:
+def _intensity(seen: Observation) -> str:
     total = seen.total_operations
     if not total or not seen.bytes_unique:
         return ""

@@ -1,12 +1,18 @@
-"""Numbers as people read them: two significant figures, bytes in KiB, times in the unit that fits.
+"""Numbers, dtypes and cases as people read them: two significant figures, bytes in KiB, times in µs.
 
 >>> number(0.000031415), byte_size(49152), duration(3.14e-6)
-('3.1e-5', '48 KiB', '3.1 µs')
+('3.1e-5', '48 KiB', '3.14 µs')
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flashlearn.exercise import Case
 
 DTYPES = {
     "float32": "fp32",
@@ -16,6 +22,7 @@ DTYPES = {
     "float8_e4m3fn": "e4m3",
     "float8_e5m2": "e5m2",
 }
+DIGITS = 4  # of the largest number where several have as many decimals
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -71,6 +78,50 @@ def dtype_name(dtype: object) -> str:
     """A torch dtype as the field writes it: fp32, bf16, e4m3."""
     name = str(dtype).removeprefix("torch.")
     return DTYPES.get(name, name)
+
+
+def sizes_of(case: Case) -> str:
+    """A case's dimensions by name, and what is unusual about its data."""
+    parts = [" ".join(f"{name}={size}" for name, size in case.sizes.items())]
+    if case.layout != "contiguous":
+        parts.append(case.layout)
+    if case.magnitude != 1.0:
+        parts.append(f"values ×{number(case.magnitude)}")
+    return ", ".join(part for part in parts if part)
+
+
+def case_title(case: Case) -> str:
+    """A case by its name and its precision."""
+    dtype = dtype_name(case.dtype)
+    return case.name if dtype in case.name.replace(",", " ").split() else f"{case.name}, {dtype}"
+
+
+def aligned(values: np.ndarray, significant: np.ndarray | None = None) -> np.ndarray:
+    """`values` as an array of texts with as many decimals each; with exponents where the scale asks for it.
+
+    Entries that are `significant` are not rounded to zero, however small beside the others.
+
+    >>> aligned(np.array([[1.5, -0.00031]])).tolist()
+    [['1.500', '0.000']]
+    """
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max()) if finite.size else 0.0
+    plain = largest == 0 or 1e-3 <= largest < 1e5
+    exponent = math.floor(math.log10(largest)) if largest > 0 else 0
+    decimals = min(max(DIGITS - 1 - exponent, 0), 6) if largest > 0 else 0
+    texts = [
+        _plain(x, decimals) if plain and math.isfinite(x) else number(x, 3) for x in values.ravel().tolist()
+    ]
+    if significant is not None:
+        for i, (x, kept) in enumerate(zip(values.flat, significant.flat, strict=True)):
+            if kept and x and not texts[i].strip("-0."):
+                texts[i] = number(float(x))
+    return np.array(texts, dtype=str).reshape(values.shape)
+
+
+def _plain(value: float, decimals: int) -> str:
+    """Without the minus sign of a number that rounds to zero."""
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def _three(value: float) -> str:

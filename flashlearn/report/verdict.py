@@ -1,26 +1,23 @@
-"""What a report says, decided once for text and HTML: what comes first, and what is folded beneath it.
-
-Everything here is strings and small tuples, so that the two renderings cannot disagree.
-"""
+"""What comes first in a report: the verdict, one sentence, the marked line, what to do next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from flashlearn.exercise import Kind
-from flashlearn.outcome import Caution, Status
-from flashlearn.report.evidence import in_full, support, two_voices
-from flashlearn.report.highlight import pride
-from flashlearn.report.source import Where, where
+from flashlearn.outcome import Status
+from flashlearn.report.data import CheckResult
+from flashlearn.report.evidence import explanation_and_observation
+from flashlearn.report.highlight import highlight_of
+from flashlearn.report.source import Excerpt, excerpt
 from flashlearn.report.units import duration, plural
-from flashlearn.report.verdict_sentences import CALM, GLYPHS, next_step, principal, ran, sentence_of
+from flashlearn.report.verdict_sentences import next_step_of, sentence_of
 
-if TYPE_CHECKING:
-    from flashlearn.report import Report
-
+GLYPHS = {Status.PASS: "✓", Status.TODO: "○", Status.NEEDS_GPU: "◇", Status.UNDECIDED: "◇"}
+FAILURE_GLYPH = "✗"
+CALM = (Status.TODO, Status.NEEDS_GPU, Status.UNDECIDED)
 HINT_STEPS = ("the concept", "the shape of the answer", "the line")
-AROUND = 1  # lines of source before and after the marked one: the card is to stay on the screen
+CONTEXT = 1  # lines of source before and after the marked one: the card is to stay on the screen
 
 
 @dataclass(frozen=True)
@@ -28,133 +25,99 @@ class HintOffer:
     """The call that gives the next hint, and how many are left."""
 
     call: str
-    words: str
+    text: str
 
 
 @dataclass(frozen=True)
-class Note:
-    """A caution that does not change the verdict, with the line it speaks of."""
+class Verdict:
+    """The verdict, as a learner reads it and as verdict files keep it.
 
-    sentence: str
-    where: Where | None
-
-
-@dataclass(frozen=True)
-class Headline:
-    """What comes first: the verdict, one sentence, the marked line, what is next.
-
-    `tone` is pass, fail or calm; `figure` is what one may be proud of after a pass.
+    `tone` is pass, fail or calm; `highlight` is the headline figure of a pass. `sentence` is the finding's
+    in full; `headline` is what comes first, without what the evidence repeats.
     """
 
+    status: Status
     tone: str
     glyph: str
     word: str
     exercise: str
     title: str
     lesson: str
+    headline: str
     sentence: str
-    figure: str
+    highlight: str
     signature: str
-    where: Where | None
+    where: Excerpt | None
     next_step: str
     hint: HintOffer | None
     demo: bool
     footer: str
     stale: str
     notes: tuple[str, ...]
+    cases_passed: int
+    cases: int
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """True if every case that can run on this machine passed."""
+        return self.status is Status.PASS
+
+    @property
+    def failing(self) -> bool:
+        """True if something is wrong: a stub, a missing GPU or an unfinished review is not."""
+        return self.tone == "fail"
 
 
-@dataclass(frozen=True)
-class Grounds:
-    """What stands behind the sentence: what was seen, where, how well it fits, and what was said in full."""
-
-    seen: str
-    support: str
-    detail: str
-
-    def __bool__(self) -> bool:
-        return bool(self.seen or self.support or self.detail)
-
-
-def headline(report: Report) -> Headline:
+def verdict_of(result: CheckResult) -> Verdict:
     """What a learner needs."""
-    status, outcome, exercise = report.status, principal(report), report.exercise
-    tone = _tone(status)
+    status, outcome, exercise = result.status, result.principal, result.exercise
+    tone = "pass" if status is Status.PASS else "calm" if status in CALM else "fail"
     failing = tone == "fail"
-    finding = report.finding if failing else None
+    finding = result.finding if failing else None
     place = (finding.place if finding else None) or (outcome.place if outcome and failing else None)
-    return Headline(
+    sentence = sentence_of(result)
+    return Verdict(
+        status=status,
         tone=tone,
-        glyph=GLYPHS.get(status, "✗"),
+        glyph=GLYPHS.get(status, FAILURE_GLYPH),
         word=status.value[:1].upper() + status.value[1:],
         exercise=exercise.name,
         title=exercise.title,
         lesson=exercise.lesson,
-        sentence=two_voices(finding, outcome)[0] if finding is not None else sentence_of(report),
-        figure=pride(report),
+        headline=sentence if finding is None else explanation_and_observation(finding, outcome)[0],
+        sentence=sentence,
+        highlight=highlight_of(result),
         signature=f"{exercise.name}{exercise.signature}" if status is Status.TODO else "",
-        where=where(place, AROUND) if place else None,
-        next_step=next_step(report),
-        hint=_hint(report) if failing or status is Status.TODO else None,
-        demo=report.demo,
-        footer=_footer(report),
-        stale=report.stale,
-        notes=report.notes,
+        where=excerpt(place, CONTEXT) if place else None,
+        next_step=next_step_of(result),
+        hint=_hint(result) if failing or status is Status.TODO else None,
+        demo=result.demo,
+        footer=_footer(result),
+        stale=result.stale,
+        notes=result.notes,
+        cases_passed=sum(outcome.status is Status.PASS for outcome in result.outcomes),
+        cases=len(result.outcomes),
+        seconds=result.seconds,
     )
 
 
-def evidence(report: Report) -> Grounds:
-    """What stands behind the sentence of a verdict that is no pass."""
-    outcome, failing = principal(report), _tone(report.status) == "fail"
-    finding, seen = (report.finding if failing else None), ""
-    if finding is not None:
-        seen = two_voices(finding, outcome)[1]
-    if finding is not None and (
-        report.exercise.judged.says is not None or finding.names[0] == "never written"
-    ):
-        seen = ""  # the finding has said it: the case in other words, or what torch.empty held
-    message = outcome.message if outcome and failing else ""
-    parts = (in_full(message), outcome.detail if outcome else "")
-    return Grounds(
-        seen=seen,
-        support=support(report, outcome) if failing else "",
-        detail="\n".join(filter(None, parts)).strip("\n"),
-    )
-
-
-def cautions(report: Report) -> tuple[Note, ...]:
-    """One note for each kind of caution and line, whichever case saw it first."""
-    found: dict[tuple, Note] = {}
-    for outcome in report.outcomes:
-        for said in (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ())):
-            caution = said if isinstance(said, Caution) else Caution("", said)
-            place = caution.place
-            key = (caution.kind, place.file, place.line) if place else (caution.kind, caution.sentence)
-            if key not in found:
-                found[key] = Note(caution.sentence, where(place) if place else None)
-    return tuple(found.values())
-
-
-def _tone(status: Status) -> str:
-    return "pass" if status is Status.PASS else "calm" if status in CALM else "fail"
-
-
-def _hint(report: Report) -> HintOffer | None:
-    if report.demo:
+def _hint(result: CheckResult) -> HintOffer | None:
+    if result.demo:
         return None
-    left = len(HINT_STEPS) - report.hints_taken
-    call = f'flashlearn.hint("{report.exercise.name}")'
+    left = len(HINT_STEPS) - result.hints_taken
+    call = f'flashlearn.hint("{result.exercise.name}")'
     if left <= 0:
         return HintOffer(call, "all three hints are taken; this says where the solution is")
-    words = {3: "three hints left", 2: "two hints left", 1: "one hint left"}[left]
-    return HintOffer(call, f"{HINT_STEPS[-left]}; {words}")
+    count = {3: "three hints left", 2: "two hints left", 1: "one hint left"}[left]
+    return HintOffer(call, f"{HINT_STEPS[-left]}; {count}")
 
 
-def _footer(report: Report) -> str:
-    mode = "compiled, on the GPU" if report.mode == "compiled" else "observed, on the CPU"
-    if report.exercise.kind is Kind.SYMBOLIC:
+def _footer(result: CheckResult) -> str:
+    mode = "compiled, on the GPU" if result.mode == "compiled" else "observed, on the CPU"
+    if result.exercise.kind is Kind.SYMBOLIC:
         mode = "decided symbolically"
-    elif report.exercise.kind is Kind.TORCH and report.mode != "compiled":
+    elif result.exercise.kind is Kind.TORCH and result.mode != "compiled":
         mode = "on the CPU"
-    parts = [] if report.status in CALM else [plural(len(ran(report)), "case"), mode]
-    return ", ".join(parts) + (f", {duration(report.seconds, 2)}" if parts and report.seconds else "")
+    parts = [] if result.status in CALM else [plural(len(result.case_outcomes), "case"), mode]
+    return ", ".join(parts) + (f", {duration(result.seconds, 2)}" if parts and result.seconds else "")

@@ -1,22 +1,17 @@
-"""Which verdict it is, and what is said where nothing more is known: a sentence, and what comes next."""
+"""Sentences of a verdict where no finding has a better one: what happened, and what to do next."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
 
-from flashlearn.exercise import Case, Kind
-from flashlearn.outcome import Outcome, Status
-from flashlearn.report.units import number, plural
+from flashlearn.exercise import Kind
+from flashlearn.outcome import Status
+from flashlearn.report.data import CheckResult
+from flashlearn.report.units import plural
 
-if TYPE_CHECKING:
-    from flashlearn.report import Report
-
-GLYPHS = {Status.PASS: "✓", Status.TODO: "○", Status.NEEDS_GPU: "◇", Status.UNDECIDED: "◇"}
-CALM = (Status.TODO, Status.NEEDS_GPU, Status.UNDECIDED)
 LONGEST_SENTENCE = 360
 
-UNSAID = {
+SENTENCES = {
     Status.TODO: "The stub is still in place.",
     Status.CRASHED: "Your code stopped with an error.",
     Status.TIMEOUT: "Your code did not finish within its time.",
@@ -27,7 +22,7 @@ UNSAID = {
     Status.UNDECIDED: "Every case passes, but the last look at the answer could not be finished.",
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and there is none here.",
 }
-NEXT = {
+NEXT_STEPS = {
     Status.CRASHED: "Read the message and the marked line first: other cases may stop there too.",
     Status.TIMEOUT: "Look for a loop whose end is never reached, or far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: does the mask fit?",
@@ -39,45 +34,27 @@ NEXT = {
 }
 
 
-def status_of(outcomes: tuple[Outcome, ...]) -> Status:
-    """The first status that applies; cases that need a GPU do not spoil a pass of the others."""
-    statuses = {outcome.status for outcome in outcomes}
-    if statuses == {Status.PASS, Status.NEEDS_GPU}:
-        return Status.PASS
-    return next((status for status in Status if status in statuses), Status.TODO)
-
-
-def principal(report: Report) -> Outcome | None:
-    """The first case that has the report's status: the one the report speaks about."""
-    return next((outcome for outcome in report.outcomes if outcome.status is report.status), None)
-
-
-def ran(report: Report) -> tuple[Outcome, ...]:
-    """The outcomes that are cases. A review's complaint is the last one, after all of them, and is none."""
-    reviewed = report.finding is not None and report.finding.kind.beyond_cases
-    return report.outcomes[:-1] if reviewed else report.outcomes
-
-
-def sentence_of(report: Report) -> str:
+def sentence_of(result: CheckResult) -> str:
     """The finding in one sentence, or else what happened in the first case that matters."""
-    if report.finding is not None and report.status is not Status.PASS:
-        return report.finding.sentence
-    if report.status is Status.PASS:
-        return _pass_sentence(report)
-    outcome = principal(report)
+    if result.passed:
+        return _pass_sentence(result)
+    if result.finding is not None:
+        return result.finding.sentence
+    outcome = result.principal
     if outcome is not None and outcome.fault[:1] == ("todo",):
-        return _todo_sentence(*outcome.fault[1:], report.exercise.name)
-    return (shortened(outcome.message) if outcome else "") or UNSAID[report.status]
+        return _todo_sentence(*outcome.fault[1:], result.exercise.name)
+    return (shortened(outcome.message) if outcome else "") or SENTENCES[result.status]
 
 
-def sizes_of(case: Case) -> str:
-    """A case's dimensions by name, and what is unusual about its data."""
-    parts = [" ".join(f"{name}={size}" for name, size in case.sizes.items())]
-    if case.layout != "contiguous":
-        parts.append(case.layout)
-    if case.magnitude != 1.0:
-        parts.append(f"values ×{number(case.magnitude)}")
-    return ", ".join(part for part in parts if part)
+def next_step_of(result: CheckResult) -> str:
+    """What to look at, or to do."""
+    if result.passed:
+        return "" if result.demo or result.stale else result.follows
+    if result.finding is not None and result.finding.next_step:
+        return result.finding.next_step
+    if result.status is Status.WRONG and result.exercise.kind is Kind.SYMBOLIC:
+        return _symbolic_step(result)
+    return NEXT_STEPS.get(result.status, "")
 
 
 def shortened(message: str) -> str:
@@ -85,38 +62,27 @@ def shortened(message: str) -> str:
     return textwrap.shorten(message, LONGEST_SENTENCE, placeholder=" …")
 
 
-def _pass_sentence(report: Report) -> str:
-    passed = [o for o in report.outcomes if o.status is Status.PASS]
-    waiting = len(report.outcomes) - len(passed)
-    subject = "The one case passes" if len(passed) == 1 else f"All {len(passed)} cases pass"
+def _pass_sentence(result: CheckResult) -> str:
+    passed = sum(outcome.status is Status.PASS for outcome in result.outcomes)
+    waiting = len(result.outcomes) - passed
+    subject = "The one case passes" if passed == 1 else f"All {passed} cases pass"
     if waiting:
-        subject = f"{plural(len(passed), 'case')} pass{'es' if len(passed) == 1 else ''}"
+        subject = f"{plural(passed, 'case')} pass{'es' if passed == 1 else ''}"
     gpu = f" {plural(waiting, 'case')} more need{'s' if waiting == 1 else ''} a GPU." if waiting else ""
     return f"{subject}.{gpu}"
 
 
-def _todo_sentence(whose: str, task: str, name: str) -> str:
-    """What a stub says of itself; whose it is goes without saying where it is the exercise's own."""
-    if whose != name:
-        task = ": ".join(filter(None, (whose, task)))
+def _todo_sentence(function: str, task: str, exercise: str) -> str:
+    """What a stub says of its task; the function's name is left out where it is the exercise's own."""
+    if function != exercise:
+        task = ": ".join(filter(None, (function, task)))
     task = shortened(task)
-    return f"Yours to write: {task}." if task else UNSAID[Status.TODO]
+    return f"Yours to write: {task}." if task else SENTENCES[Status.TODO]
 
 
-def next_step(report: Report) -> str:
-    """What to look at, or to do."""
-    if report.status is Status.PASS:
-        return "" if report.demo or report.stale else report.follows
-    if report.finding is not None and report.finding.next_step:
-        return report.finding.next_step
-    if report.status is Status.WRONG and report.exercise.kind is Kind.SYMBOLIC:
-        return _symbolic_step(report)
-    return NEXT.get(report.status, "")
-
-
-def _symbolic_step(report: Report) -> str:
+def _symbolic_step(result: CheckResult) -> str:
     """There is a small example to work through only where the answer could be compared."""
-    outcome = principal(report)
+    outcome = result.principal
     wrong = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
     if all(check.problem for check in wrong):
         return "Mend this first: only then can the answer be compared with what is right."

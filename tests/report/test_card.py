@@ -16,7 +16,8 @@ from flashlearn.judging.speed import Timing
 from flashlearn.lessons import find
 from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Caution, Outcome, OutputCheck, Status
-from flashlearn.report import Report, allowance, differences, tile_picture, verdict
+from flashlearn.report import Report, differences, tile_picture
+from flashlearn.report.tolerance import tolerance_note
 from tests.report.test_report import ROWS, budgets, done, exercise, observation, report_of, words, wrong
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,7 +58,7 @@ def test_a_pass_has_one_figure_and_nothing_unfolded():
     shown, _ = folds(report._repr_html_())
     assert f"All {len(report.outcomes)} cases pass." in shown and "no kernel can do with less" in shown
     assert "<details open" not in report._repr_html_()
-    assert report.status is Status.PASS and "scaled_add" in verdict.headline(report).next_step
+    assert report.status is Status.PASS and "scaled_add" in report.verdict.next_step
 
 
 def test_a_kernel_that_reads_bytes_twice_is_not_praised_for_moving_the_least():
@@ -67,7 +68,7 @@ def test_a_kernel_that_reads_bytes_twice_is_not_praised_for_moving_the_least():
     asked = replace(exercise(), timed=HowTimed(case=case))
     timing = Timing(case.name, False, bytes=1e6, least_bytes=1e6, predictions={"H100": 1e-5})
     report = Report(asked, (Outcome(ROWS, Status.PASS, observation=seen),), timing=timing)
-    assert verdict.headline(report).figure == "At best 10 µs on an H100 for 4096 × 64, fp32."
+    assert report.verdict.highlight == "At best 10 µs on an H100 for 4096 × 64, fp32."
 
 
 def test_each_case_is_a_dot_that_says_its_name_and_verdict():
@@ -88,7 +89,7 @@ def test_a_small_output_is_shown_as_numbers_and_a_large_one_as_a_map(shape):
     for said in (str(report), words(report._repr_html_())):
         assert "got" in said and "expected" in said and "difference" in said and "0.500" in said
     assert "<img" not in report._repr_html_()
-    assert "<img" in small((33,))._repr_html_() and small((33,)).small is None
+    assert "<img" in small((33,))._repr_html_() and small((33,)).card.numbers is None
 
 
 def test_the_rows_of_a_small_output_with_heads_say_where_they_lie():
@@ -102,8 +103,8 @@ def test_the_reason_of_every_tolerance_stands_with_the_cases():
     gradient = Report(
         find("dq_kernel"), (Outcome(ROWS, Status.WRONG, outputs=(OutputCheck("dq", False, 1.0, 0.1),)),)
     )
-    assert allowance.reason(gradient).startswith("Allowed is 3 times")
-    assert allowance.reason(Report(exercise(kind=Kind.SYMBOLIC), gradient.outcomes)) == ""
+    assert tolerance_note(gradient).startswith("Allowed is 3 times")
+    assert tolerance_note(Report(exercise(kind=Kind.SYMBOLIC), gradient.outcomes)) == ""
 
 
 def test_the_page_on_differences_has_every_row_of_the_card():

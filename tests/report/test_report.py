@@ -28,16 +28,15 @@ from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status, refacted, untyped
 from flashlearn.report import (
     Report,
-    cases,
     character_map,
     display,
-    evidence,
     tilemap,
     units,
-    verdict,
-    verdict_sentences,
 )
-from flashlearn.report import source as place
+from flashlearn.report.error_map import ErrorMap
+from flashlearn.report.evidence import explanation_and_observation
+from flashlearn.report.source import excerpt
+from flashlearn.report.verdict_sentences import LONGEST_SENTENCE
 
 ROOT = Path(__file__).parents[2]
 KERNEL = """\
@@ -66,7 +65,6 @@ def exercise(**changes) -> Exercise:
         "inputs": lambda case, generator: {},
         "reference": lambda: None,
         "cases": (),
-        "hints": ("a", "b", "c"),
     }
     return declared(**fields | changes)
 
@@ -199,7 +197,7 @@ def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     fault = untyped("out_of_bounds", {"seen": seen, "case": ROWS.name, "astray": "mask"})
     both = untyped("besides", parts=(fault, explained("no alpha", "Alpha is missing.")))
     besides = "Besides, the cases that do run are wrong: Alpha is missing."
-    assert evidence.two_voices(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
+    assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
 
 
@@ -218,7 +216,7 @@ def test_a_wrong_shape_is_said_once_and_beside_another_sentence_in_full(fault):
     check = OutputCheck("p", False, problem="p has the wrong shape", misfit=misfit)
     outcome = Outcome(ROWS, Status.WRONG, "What the case says.", outputs=(check,), fault=fault)
     facts = {"output": "p", "misfit": misfit, "case": "another", "outputs": ("p",)}
-    _, seen = evidence.two_voices(untyped("shape", facts), outcome)
+    _, seen = explanation_and_observation(untyped("shape", facts), outcome)
     assert seen == ("What the case says." if fault else "")
 
 
@@ -230,8 +228,8 @@ def test_the_source_line_is_marked_between_its_neighbours(tmp_path):
     )
     report = Report(exercise(), (Outcome(ROWS, Status.OUT_OF_BOUNDS, "Out.", place=seen),))
     # the text that was seen does not stand in that line: only what was seen is shown
-    assert [line.text for line in place.where(seen).lines] == [seen.text]
-    shown = place.where(Place(str(file), 5, seen.text)).lines
+    assert [line.text for line in excerpt(seen).lines] == [seen.text]
+    shown = excerpt(Place(str(file), 5, seen.text)).lines
     assert [(line.number, line.marked) for line in shown] == [(n, n == 5) for n in range(3, 8)]
     assert "Line 6 of softmax_forward_kernel in cell.py, program (6, 0, 0)" in str(report)
 
@@ -239,7 +237,7 @@ def test_the_source_line_is_marked_between_its_neighbours(tmp_path):
 def test_the_course_s_own_kernels_are_shown_without_their_authors_marks(tmp_path):
     file = tmp_path / "kernel.py"
     file.write_text("a = 1\nb = 2\n### BEGIN SOLUTION\n# STUB: pass\nc = 3\n### END SOLUTION\nd = 4\n")
-    shown = place.where(Place(str(file), 5, "c = 3")).lines
+    shown = excerpt(Place(str(file), 5, "c = 3")).lines
     assert [(line.number, line.text) for line in shown] == [
         (1, "a = 1"),
         (2, "b = 2"),
@@ -381,7 +379,7 @@ def test_the_worst_head_of_four_dimensions_comes_first_and_is_named():
 def test_outputs_of_any_shape_get_a_map_and_a_picture(shape):
     expected = torch.zeros(shape)
     report = report_of_map(expected + 1, expected, writers=torch.arange(expected.numel()).reshape(shape))
-    assert report.picture.startswith(b"\x89PNG")
+    assert ErrorMap(report.tiles).picture.startswith(b"\x89PNG")
     assert len(character_map.characters(report.tiles)) <= 2 + 2 * character_map.ROWS
     assert max(map(len, str(report).splitlines())) <= 100
 
@@ -405,7 +403,7 @@ def test_the_picture_leaves_the_learners_matplotlib_alone():
     try:
         before = dict(matplotlib.rcParams)
         pyplot = "matplotlib.pyplot" in sys.modules
-        assert report_of_map(torch.ones(4, 4), torch.zeros(4, 4)).picture
+        assert report_of_map(torch.ones(7, 7), torch.zeros(7, 7)).card.error_map.picture
         assert dict(matplotlib.rcParams) == before
         assert ("matplotlib.pyplot" in sys.modules) is pyplot
     finally:
@@ -471,14 +469,14 @@ def test_a_time_whose_calls_stray_says_so_wherever_it_stands():
     assert "±" not in steady and "stray" not in steady
     report = report_of(Status.PASS, timing=against_softmax(0.05, 0.04, spread=0.12))
     assert "50 µs ± 6 %" in str(report) and "Where ± stands, single calls stray" in str(report)
-    assert verdict.headline(report).figure.endswith("; but single calls stray by more than 5 %.")
+    assert report.verdict.highlight.endswith("; but single calls stray by more than 5 %.")
 
 
 def test_the_best_grade_that_is_reached_stands_first_and_the_next_one_says_what_it_takes():
     grades = (Grade("bronze", 0.5, "flash"), Grade("silver", 1.0, "flash"), Grade("gold", 0.9, "cuDNN"))
     marks = tuple(Mark(grade, ratio) for grade, ratio in zip(grades, (1.1, 1.1, 0.7), strict=True))
     report = report_of(Status.PASS, timing=against_softmax(0.04, 0.06, marks=marks))
-    assert verdict.headline(report).figure.startswith("Silver: 1.5 times as fast as torch.softmax")
+    assert report.verdict.highlight.startswith("Silver: 1.5 times as fast as torch.softmax")
     said = " ".join(str(report).split())
     assert "Gold takes 0.9 times the speed of cuDNN; yours has 0.7 times." in said
 
@@ -584,7 +582,7 @@ class Screen:
 def screen(monkeypatch):
     """A notebook without Jupyter."""
     screen = Screen()
-    monkeypatch.setattr(display.surroundings, "in_a_notebook", lambda: True)
+    monkeypatch.setattr(display, "in_a_notebook", lambda: True)
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=screen.display))
     monkeypatch.delenv("FLASHLEARN_WAIT", raising=False)
     return screen
@@ -626,7 +624,7 @@ def test_flashlearn_wait_shows_the_complete_card_at_once(screen, monkeypatch):
 
 
 def test_without_a_notebook_the_report_is_printed(capsys, monkeypatch):
-    monkeypatch.setattr(display.surroundings, "in_a_notebook", lambda: False)
+    monkeypatch.setattr(display, "in_a_notebook", lambda: False)
     report = report_of(Status.WRONG)
     report._ipython_display_()
     assert capsys.readouterr().out.strip() == str(report)
@@ -662,9 +660,8 @@ def test_a_report_goes_through_json_and_back(odd_kind):
 def test_a_long_message_is_cut_and_told_in_full_below():
     message = "word " * 200 + "end"
     report = Report(exercise(), (Outcome(ROWS, Status.CRASHED, message),))
-    head = verdict.headline(report)
-    assert len(head.sentence) <= verdict_sentences.LONGEST_SENTENCE
-    assert verdict.evidence(report).detail == message
+    assert len(report.verdict.headline) <= LONGEST_SENTENCE
+    assert report.card.evidence.detail == message
 
 
 @pytest.mark.parametrize(
@@ -711,17 +708,17 @@ def test_elements_that_are_no_block_are_not_told_as_one():
 def test_a_row_of_symbolic_outputs_names_all_and_marks_the_wrong_ones():
     checks = (OutputCheck("registers", True, got="x"), OutputCheck("occupancy", False, got="y"))
     asked = exercise(kind=Kind.SYMBOLIC, outputs=("registers", "occupancy"))
-    failed = cases.cases(Report(asked, (Outcome(ROWS, Status.WRONG, outputs=checks),) * 2))
+    failed = Report(asked, (Outcome(ROWS, Status.WRONG, outputs=checks),) * 2).card.cases
     assert [row.output.replace("\xa0", " ") for row in failed.shown] == ["✓ registers  ✗ occupancy"] * 2
     right = tuple(replace(check, ok=True) for check in checks)
-    passed = cases.cases(Report(asked, (Outcome(ROWS, Status.PASS, outputs=right),) * 2))
+    passed = Report(asked, (Outcome(ROWS, Status.PASS, outputs=right),) * 2).card.cases
     assert [row.output.replace("\xa0", " ") for row in passed.shown] == ["✓ registers  ✓ occupancy"] * 2
 
 
 def test_a_case_that_says_what_it_found_shows_neither_sizes_nor_figures():
     asked = exercise(says=lambda case: "Mutant 1 survives.")
     outcome = Outcome(ROWS, Status.WRONG, "Mutant 1 survives.", outputs=(OutputCheck("p", False, 1.0, 0.0),))
-    table = cases.cases(Report(asked, (outcome, outcome)))
+    table = Report(asked, (outcome, outcome)).card.cases
     assert not table.sizes
     assert not table.numbers
 
@@ -735,17 +732,11 @@ def test_words_between_backticks_are_code_and_still_escaped():
 def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
     check = OutputCheck("p", False, problem="2 values are asked for", got="x")
     asked = exercise(kind=Kind.SYMBOLIC)
-    assert (
-        "by hand"
-        not in verdict.headline(
-            Report(asked, (Outcome(ROWS, Status.WRONG, "2 values.", outputs=(check,)),))
-        ).next_step
-    )
+    report = Report(asked, (Outcome(ROWS, Status.WRONG, "2 values.", outputs=(check,)),))
+    assert "by hand" not in report.verdict.next_step
     check = OutputCheck("p", False, got="x", expected="y")
-    assert (
-        "by hand"
-        in verdict.headline(Report(asked, (Outcome(ROWS, Status.WRONG, "No.", outputs=(check,)),))).next_step
-    )
+    report = Report(asked, (Outcome(ROWS, Status.WRONG, "No.", outputs=(check,)),))
+    assert "by hand" in report.verdict.next_step
 
 
 def test_a_share_that_the_sentence_tells_is_not_told_again():
@@ -753,15 +744,15 @@ def test_a_share_that_the_sentence_tells_is_not_told_again():
     told = untyped("declared", facts, fits=2, of=3, called=("m",), partial=True)
     assert "2 of the 3 wrong cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
-    assert "fits" not in verdict.evidence(Report(exercise(), outcomes, told)).support
+    assert "fits" not in Report(exercise(), outcomes, told).card.evidence.support
     silent = refacted(told, {**facts, "scope": None}, ("m",))
-    assert "fits 2 of the 3 wrong cases" in verdict.evidence(Report(exercise(), outcomes, silent)).support
+    assert "fits 2 of the 3 wrong cases" in Report(exercise(), outcomes, silent).card.evidence.support
 
 
 def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
     outcomes = (*report_of(Status.WRONG).outcomes, Outcome(ROWS, Status.PASS), Outcome(ROWS, Status.PASS))
     finding = explained("tail", "The tail is wrong.", fits=3, of=3)
-    said = verdict.evidence(Report(exercise(), outcomes, finding)).support
+    said = Report(exercise(), outcomes, finding).card.evidence.support
     assert "2 of 3 cases pass" in said
     assert "fits all 3: where a case passes, the mistake does not show" in said
 

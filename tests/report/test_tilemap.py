@@ -12,11 +12,11 @@ import torch
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report import Report, tooltips
+from flashlearn.report.causal_mask import CausalMask
 from flashlearn.report.character_map import characters
-from flashlearn.report.figures import figures
 from flashlearn.report.layout import PIXELS, WIDTH, layout
-from flashlearn.report.panels import Causal
 from flashlearn.report.selection import NoSuchPart
+from flashlearn.report.units import aligned
 
 ALLOWED = 1e-3
 HEADS = {"B": 2, "H": 3, "S_q": 20, "S_k": 12, "D": 8}
@@ -178,14 +178,14 @@ def test_queries_that_see_no_key_are_marked_in_a_causal_map_and_only_there():
 def test_what_is_said_of_a_causal_row_is_true_of_every_query_and_key():
     for S_q, S_k in ((5, 5), (7, 4), (4, 7)):
         sees = torch.ones(S_q, S_k, dtype=torch.bool).tril(S_k - S_q)
-        assert Causal(S_q, S_k, "queries").blind == int((~sees.any(1)).sum())
+        assert CausalMask(S_q, S_k, "queries").blind == int((~sees.any(1)).sum())
         for start, stop in ((i, j) for j in range(1, S_q + 1) for i in range(j)):
-            said = Causal(S_q, S_k, "queries").words(start, stop)
+            said = CausalMask(S_q, S_k, "queries").words(start, stop)
             last = int(sees[start:stop].any(0).nonzero().max()) if sees[start:stop].any() else -1
             want = "no key" if last < 0 else f"no key after {last}" if last < S_k - 1 else ""
             assert said.endswith(want) and bool(said) == bool(want)
         for start, stop in ((i, j) for j in range(1, S_k + 1) for i in range(j)):
-            said = Causal(S_q, S_k, "keys").words(start, stop)
+            said = CausalMask(S_q, S_k, "keys").words(start, stop)
             first = int(sees[:, start:stop].any(1).nonzero().min())
             assert (f"queries before {first} " in said) if first else said == ""
 
@@ -315,9 +315,9 @@ def test_the_head_of_a_number_per_query_can_be_asked_for():
 
 def test_numbers_of_a_tile_share_a_scale_and_a_telling_difference_is_not_rounded_away():
     values = np.array([[1.5, -0.00004], [float("nan"), float("inf")]])
-    assert figures(values).tolist() == [["1.500", "0.000"], ["NaN", "∞"]]
-    assert figures(values, values < 0).tolist()[0] == ["1.500", "-4.0e-5"]
-    assert figures(np.array([2e-9, 0.0])).tolist() == ["2.00e-9", "0"]
+    assert aligned(values).tolist() == [["1.500", "0.000"], ["NaN", "∞"]]
+    assert aligned(values, values < 0).tolist()[0] == ["1.500", "-4.0e-5"]
+    assert aligned(np.array([2e-9, 0.0])).tolist() == ["2.00e-9", "0"]
 
 
 def test_noise_that_no_single_element_shows_is_not_called_right():

@@ -17,7 +17,6 @@ from flashlearn.course.answers import earlier
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report import Report
-from flashlearn.report.verdict import headline
 
 VERDICTS = {
     Status.PASS: "pass",
@@ -107,12 +106,12 @@ def looked_at(grade: ExerciseGrade, reaches: tuple[Reach, ...]) -> ExerciseGrade
 
 
 def _of_report(report: Report, asked: Asked, seconds: float, child: Confined) -> ExerciseGrade:
-    head, status = headline(report), report.status
+    head, status = report.verdict, report.status
     verdict = "stopped" if child.ended or _out_of_memory(report) else VERDICTS.get(status, "wrong")
     passed = status is Status.PASS
     declared = [case for case in report.exercise.cases if not case.gpu]
     right = min(sum(one.status is Status.PASS for one in report.outcomes), len(declared))
-    marked = next((one for one in head.where.lines if one.marked), None) if head.where else None
+    marked = head.where.marked if head.where is not None else None
     said = not passed
     return ExerciseGrade(
         asked.name,

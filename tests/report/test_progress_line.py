@@ -9,8 +9,8 @@ import pytest
 
 import flashlearn
 from flashlearn.lessons import find
-from flashlearn.report import progress_line, surroundings
-from flashlearn.report.progress_line import Waiting
+from flashlearn.report import display, progress_line
+from flashlearn.report.progress_line import ProgressLine
 
 EXERCISE = find("row_sum")
 
@@ -40,8 +40,8 @@ class Cell:
 def cell(monkeypatch) -> Cell:
     """A notebook without Jupyter, in the run number 7 of a cell."""
     cell = Cell()
-    monkeypatch.setattr(surroundings, "in_a_notebook", lambda: True)
-    monkeypatch.setattr(surroundings, "execution", lambda: 7)
+    monkeypatch.setattr(display, "in_a_notebook", lambda: True)
+    monkeypatch.setattr(display, "execution_count", lambda: 7)
     monkeypatch.setitem(
         __import__("sys").modules, "IPython.display", types.SimpleNamespace(display=cell.display)
     )
@@ -57,7 +57,7 @@ def until(said) -> None:
 def test_it_says_which_case_and_how_to_stop_and_leaves_nothing(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    with Waiting(EXERCISE, patience=0.0) as line:
+    with ProgressLine(EXERCISE, patience=0.0) as line:
         line.at(EXERCISE.cases[2])
         until(lambda: "Case 3 of" in terminal.getvalue())
         line.at(None)
@@ -69,32 +69,32 @@ def test_it_says_which_case_and_how_to_stop_and_leaves_nothing(monkeypatch):
 def test_a_quick_check_shows_nothing_and_neither_does_a_notebook_that_is_executed_to_be_kept(
     cell, monkeypatch
 ):
-    with Waiting(EXERCISE):
+    with ProgressLine(EXERCISE):
         pass
     monkeypatch.setenv("FLASHLEARN_WAIT", "1")
-    with Waiting(EXERCISE, patience=0.0) as line:
+    with ProgressLine(EXERCISE, patience=0.0) as line:
         line.at(EXERCISE.cases[0])
-    assert cell.shown == [] and line.line is None
+    assert cell.shown == [] and line.output is None
 
 
 def test_a_demonstration_leaves_its_cell_the_same_outputs_however_long_it_takes(cell, monkeypatch):
     monkeypatch.setattr(progress_line, "PATIENCE", 0.0)
-    with Waiting(EXERCISE, silent=True) as line:
-        assert line.line is None and not line.watches
+    with ProgressLine(EXERCISE, silent=True) as line:
+        assert line.output is None and not line.is_active
     flashlearn.check(EXERCISE.name, lambda *given: None, demo=True)
     assert cell.shown == []
 
 
 def test_the_card_takes_the_place_of_the_line(cell):
-    with Waiting(EXERCISE, patience=0.0) as line:
+    with ProgressLine(EXERCISE, patience=0.0) as line:
         until(lambda: cell.shown)
     assert cell.shown[-1] == "", "a report that nobody shows leaves nothing"
-    assert line.line.take() is cell
-    assert line.line.take() is None, "once"
+    assert line.take_handle() is cell
+    assert line.take_handle() is None, "once"
 
 
 def test_a_card_in_another_run_of_the_cell_has_a_place_of_its_own(cell, monkeypatch):
-    with Waiting(EXERCISE, patience=0.0) as line:
+    with ProgressLine(EXERCISE, patience=0.0) as line:
         until(lambda: cell.shown)
-    monkeypatch.setattr(surroundings, "execution", lambda: 8)
-    assert line.line.take() is None
+    monkeypatch.setattr(display, "execution_count", lambda: 8)
+    assert line.take_handle() is None

@@ -1,0 +1,30 @@
+"""Cautions: what would fail, or go less well, on a GPU though it passes here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashlearn.outcome import Caution
+from flashlearn.report.data import CheckResult
+from flashlearn.report.source import Excerpt, excerpt
+
+
+@dataclass(frozen=True)
+class Note:
+    """A caution that does not change the verdict, with the line that it is about."""
+
+    sentence: str
+    where: Excerpt | None
+
+
+def notes_of(result: CheckResult) -> tuple[Note, ...]:
+    """One note for each kind of caution and line, from the first case that has it."""
+    found: dict[tuple, Note] = {}
+    for outcome in result.outcomes:
+        for warning in (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ())):
+            caution = warning if isinstance(warning, Caution) else Caution("", warning)
+            place = caution.place
+            key = (caution.kind, place.file, place.line) if place else (caution.kind, caution.sentence)
+            if key not in found:
+                found[key] = Note(caution.sentence, excerpt(place) if place else None)
+    return tuple(found.values())

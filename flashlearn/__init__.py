@@ -4,11 +4,11 @@
     >>> report = flashlearn.check("scaled_add", scaled_add)
     >>> print(report)
 
-On a machine without a GPU, importing this package also routes triton's launches to its observed
-interpreter, so that kernels run on CPU tensors and a stray pointer is a sentence, not a crash.
+On a machine without a GPU, importing this package also routes triton's launches to its observed interpreter:
+kernels run on CPU tensors, and a wild pointer gives a sentence instead of a crash.
 
-Names are loaded when they are first used: the `flashlearn doctor` command has to run, and to say what
-is missing, on a machine where torch or triton is not installed.
+Names are loaded at their first use: `flashlearn doctor` must run, and report what is missing, on a machine
+where torch or triton is not installed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from flashlearn import moved
+from flashlearn import outdated_lesson
 
 __version__ = "0.1.0"
 
@@ -54,8 +54,8 @@ def __getattr__(name: str) -> Any:
         value = default()
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"flashlearn.{_HOMES[name]}"), name)
-    elif name == "kernels" or f"flashlearn.{name}" in moved.MOVED:  # an older copy of a lesson asks for it
-        value = importlib.import_module(f"flashlearn.{name}")
+    elif name == "kernels":
+        value = importlib.import_module("flashlearn.kernels")
     else:
         close = get_close_matches(name, __all__, n=3)
         meant = f": did you mean {' or '.join(close)}?" if close else ""
@@ -86,6 +86,6 @@ def _route_launches() -> None:
         install()
 
 
-moved.install()
+outdated_lesson.install()
 if not _is_the_command():
     _route_launches()

@@ -36,7 +36,7 @@ ORDER = (
     "bench",
     "course",
     "classroom",
-    "moved",
+    "outdated_lesson",
     "flashlearn",
     "cli",
     "__main__",

@@ -15,8 +15,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2]
 OURS = (
-    "__init__.py", "exercise.py", "outcome.py", "quantity.py", "moved.py", "compiler", "interpreter",
-    "machine", "processes", "running", "classroom/__init__.py", "classroom/sandbox",
+    "__init__.py", "exercise.py", "outcome.py", "quantity.py", "outdated_lesson.py", "compiler",
+    "interpreter", "machine", "processes", "running", "classroom/__init__.py", "classroom/sandbox",
     "lessons/lesson_09_into_pytorch/data",
 )  # fmt: skip
 SYSTEM = (

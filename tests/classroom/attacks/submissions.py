@@ -167,7 +167,7 @@ LYING = (
     _attack("the course's solution is returned", "from flashlearn.course.answers import solution\n"
             "from flashlearn.lessons import find\nrow_sum = solution(find('row_sum'))"),
     _attack("flashlearn.solution is asked", "row_sum = flashlearn.solution('row_sum')"),
-    _attack("the reference is called", "from flashlearn.lessons.lesson_00_tour.exercises import row_sum as e\n"
+    _attack("the reference is called", "from flashlearn.lessons.lesson_00_tour.row_sum import row_sum as e\n"
             "def row_sum(x):\n    return e.judged.reference(x)"),
     _attack("the solution is read from the disk",
             "import flashlearn, pathlib\nhere = pathlib.Path(flashlearn.__file__).parent\n"

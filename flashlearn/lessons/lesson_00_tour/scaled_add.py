@@ -1,0 +1,152 @@
+"""`scaled_add`: z = a·x + y with a ragged tail."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
+from flashlearn.kernels import tour
+from flashlearn.lessons.lesson_00_tour.tour_cases import draw, elements
+from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.variants import Variant, variant
+from flashlearn.outcome import Status
+
+
+def scaled_add_in_torch(a: float, x: Tensor, y: Tensor) -> Tensor:
+    """z = a·x + y [n], computed in fp32 or wider."""
+    wide = x.dtype if x.dtype == torch.float64 else torch.float32
+    return (a * x.to(wide) + y.to(wide)).to(x.dtype)
+
+
+def _with(*edits: tuple[str, str]) -> Variant:
+    """The kernel in blocks of 256, the size that learners choose, with edits."""
+    return variant(tour.scaled_add, tour.scaled_add_kernel, edits=(("BLOCK = 1024", "BLOCK = 256"), *edits))
+
+
+MISTAKES = {
+    "no mask": Mistake(
+        sentence="A load without a mask: the last program's block reaches beyond the vectors.",
+        next_step="Build the mask once, offsets < n, and give it to both loads and to the store.",
+        launcher=_with(
+            ("stride_x, mask=in_vector)", "stride_x)"),
+            ("stride_y, mask=in_vector)", "stride_y)"),
+        ),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "store without mask": Mistake(
+        sentence="The loads are masked but the store is not: it writes beyond the end of z.",
+        next_step="tl.store takes the same mask as the loads.",
+        launcher=_with(("a * x + y, mask=in_vector)", "a * x + y)")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "strides ignored": Mistake(
+        sentence=(
+            "The addresses assume that neighbours lie side by side; in x[::2] they are two elements apart."
+        ),
+        next_step=(
+            "Multiply the offsets by stride_x and stride_y (or call .contiguous() first and pay for "
+            "the copy)."
+        ),
+        launcher=_with(("x.stride(0), y.stride(0)", "1, 1")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "same block for all": Mistake(
+        sentence=(
+            "Block 0 of z is all that is ever written: every program takes that block, or there is only one."
+        ),
+        next_step=(
+            "Program p takes the elements from p * BLOCK on, and there are triton.cdiv(n, BLOCK) programs."
+        ),
+        launcher=_with(("pid * BLOCK + tl.arange", "tl.arange")),
+    ),
+    "tail without a program": Mistake(
+        sentence=(
+            "The ragged tail of z was never written: it belongs to no program; n // BLOCK rounds down."
+        ),
+        next_step="Round up: grid = (triton.cdiv(n, BLOCK),).",
+        launcher=_with(("triton.cdiv(n, BLOCK)", "max(n // BLOCK, 1)")),
+    ),
+    "a scales the sum": Mistake(
+        sentence="z is a·(x + y): a scales y too.",
+        next_step="Only x is scaled: a * x + y.",
+        wrong=lambda a, x, y: a * (x + y),
+    ),
+    "a scales y": Mistake(
+        sentence="z is x + a·y: a scales the wrong vector.",
+        next_step="Only x is scaled: a * x + y. Look at the order of the arguments in the launch, too.",
+        wrong=lambda a, x, y: x + a * y,
+    ),
+    "a is missing": Mistake(
+        sentence="z is x + y: the factor a is missing.",
+        next_step="Use the kernel's first argument: a * x + y.",
+        wrong=lambda a, x, y: x + y,
+    ),
+    "y is subtracted": Mistake(
+        sentence="z is a·x − y: y is subtracted.",
+        next_step="Look at the sign in front of y: z is a sum.",
+        wrong=lambda a, x, y: a * x - y,
+    ),
+    "a is added": Mistake(
+        sentence="z is a + x + y: a is added to x, and x is not multiplied by it.",
+        next_step="Which operation stands between a and x?",
+        wrong=lambda a, x, y: a + x + y,
+    ),
+}
+
+
+def vectors(
+    n: int, dtype: torch.dtype = torch.float32, note: str = "", name: str = "", **more: object
+) -> Case:
+    """Two vectors of n elements, ragged where blocks of 1024 do not divide them; `name` replaces n."""
+    tags = {"ragged": n % 1024 != 0, "large": False}
+    return build_case("" if name else elements(n), {"n": n}, dtype, name or note, tags=tags, **more)
+
+
+def vector_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """a, and x and y [n]; strided ones are every second and every third element of longer vectors."""
+    n = case.sizes["n"]
+    a = 0.5 + round(float(torch.rand((), generator=generator)) * 2, 3)  # neither 0 nor 1
+    a = -a if case.data == "negative a" else a
+    if case.layout == "strided":  # steps differ, so that one stride for both is seen
+        return {"a": a, "x": draw(case, generator, 2 * n)[::2], "y": draw(case, generator, 3 * n)[1::3]}
+    return {"a": a, "x": draw(case, generator, n), "y": draw(case, generator, n)}
+
+
+scaled_add = Exercise(
+    name="scaled_add",
+    lesson="00",
+    kind=Kind.KERNEL,
+    title="z = a·x + y with a ragged tail",
+    signature="(a: float, x, y) -> z",
+    outputs=("z",),
+    inputs=vector_inputs,
+    cases=(
+        vectors(1000, seed=1),
+        vectors(5, note="less than a block", seed=2),
+        vectors(1, seed=3),
+        vectors(2048, note="whole blocks", seed=4),
+        vectors(2500, note="a negative", data="negative a", seed=5),
+        vectors(700, name="every 2nd of x, every 3rd of y", layout="strided", seed=6),
+        vectors(333, name="values near 10⁴", magnitude=1e4, seed=7),
+        vectors(3000, torch.float16, seed=8),
+        vectors(3000, torch.bfloat16, seed=9),
+        vectors(40_500, seed=12),
+        vectors(1_000_003, gpu=True, seed=10),
+    ),
+    judged=HowJudged(
+        reference=scaled_add_in_torch,
+        twins=(lambda a, x, y: torch.add(y, x, alpha=a),),
+        accumulates=False,
+        launcher_arithmetic=False,
+        work=lambda inputs: Work(
+            operations=2 * inputs["x"].numel(), bytes=3 * inputs["x"].numel() * inputs["x"].element_size()
+        ),
+    ),
+    explained=HowExplained(mistakes=MISTAKES),
+    timed=HowTimed(
+        peer=lambda a, x, y: torch.add(y, x, alpha=a),
+        case=vectors(2**25, gpu=True, seed=11),
+    ),
+    solution="flashlearn.kernels.tour:scaled_add",
+)

@@ -7,18 +7,32 @@ import triton
 import triton.language as tl
 
 from flashlearn.course.check import check
+from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels.bias_gradient import bias_gradient
-from flashlearn.lessons.lesson_01_gradients import exercises as lesson
 from flashlearn.lessons.lesson_01_gradients import pictures, without_autograd
+from flashlearn.lessons.lesson_01_gradients.bias_gradient import batch_of_gradients
+from flashlearn.lessons.lesson_01_gradients.bias_gradient import bias_gradient as bias_exercise
+from flashlearn.lessons.lesson_01_gradients.linear_backward import (
+    layer_backward,
+    layer_inputs,
+    linear_backward,
+)
+from flashlearn.lessons.lesson_01_gradients.matmul_jacobian import jacobian, matmul_jacobian
+from flashlearn.lessons.lesson_01_gradients.matmul_vjp import matmul_vjp, vjp
+from flashlearn.lessons.lesson_01_gradients.reduce_and_broadcast_vjp import (
+    centred_vjp,
+    reduce_and_broadcast_vjp,
+)
+from flashlearn.lessons.lesson_01_gradients.symbolic_products import symbols
 from flashlearn.outcome import Status
 
 
 def statuses(exercise, function):
     """The verdicts of all cases that run on a CPU."""
-    symbolically = exercise.kind is lesson.Kind.SYMBOLIC
+    symbolically = exercise.kind is Kind.SYMBOLIC
     outcomes = (
         symbolic.run_symbolic(exercise, function) if symbolically else run(exercise, function, compiled=False)
     )
@@ -35,19 +49,19 @@ def vec(matrix):
 
 @pytest.mark.parametrize(("m", "k", "n"), [(2, 3, 4), (1, 2, 2), (3, 1, 2)])
 def test_the_references_are_what_sympy_derives_from_the_product(m, k, n):
-    X, W, dY = lesson.symbols("x", m, k), lesson.symbols("w", k, n), lesson.symbols("dy", m, n)
+    X, W, dY = symbols("x", m, k), symbols("w", k, n), symbols("dy", m, n)
     J_X, J_W = vec(X * W).jacobian(list(X)), vec(X * W).jacobian(list(W))
-    dX, dW = lesson.vjp(X, W, dY)
-    assert lesson.jacobian(X, W) == J_X
+    dX, dW = vjp(X, W, dY)
+    assert jacobian(X, W) == J_X
     assert (vec(dX) - J_X.T * vec(dY)).expand() == sp.zeros(m * k, 1)
     assert (vec(dW) - J_W.T * vec(dY)).expand() == sp.zeros(k * n, 1)
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 3), (3, 3), (1, 4), (3, 1)])
 def test_the_reference_is_what_sympy_derives_from_centring(m, n):
-    X, b, dY = lesson.symbols("x", m, n), lesson.symbols("b", 1, n), lesson.symbols("dy", m, n)
+    X, b, dY = symbols("x", m, n), symbols("b", 1, n), symbols("dy", m, n)
     Y = sp.Matrix(m, n, lambda i, j: X[i, j] - sum(X[i, :]) / n + b[j])
-    dX, db = lesson.centred_vjp(dY)
+    dX, db = centred_vjp(dY)
     assert (vec(dX) - vec(Y).jacobian(list(X)).T * vec(dY)).expand() == sp.zeros(m * n, 1)
     assert (vec(db) - vec(Y).jacobian(list(b)).T * vec(dY)).expand() == sp.zeros(n, 1)
 
@@ -82,7 +96,7 @@ JACOBIANS = {
 
 @pytest.mark.parametrize("answer", JACOBIANS.values(), ids=JACOBIANS)
 def test_a_right_jacobian_passes_in_any_spelling(answer):
-    assert statuses(lesson.matmul_jacobian, answer) == {Status.PASS}
+    assert statuses(matmul_jacobian, answer) == {Status.PASS}
 
 
 def by_sums(X, W, dY):
@@ -122,7 +136,7 @@ VJPS = {
 
 @pytest.mark.parametrize("answer", VJPS.values(), ids=VJPS)
 def test_a_right_vjp_passes_in_any_spelling(answer):
-    assert statuses(lesson.matmul_vjp, answer) == {Status.PASS}
+    assert statuses(matmul_vjp, answer) == {Status.PASS}
 
 
 def centring(n):
@@ -158,34 +172,34 @@ CENTRED = {
 
 @pytest.mark.parametrize("answer", CENTRED.values(), ids=CENTRED)
 def test_a_right_gradient_of_centring_passes_in_any_spelling(answer):
-    assert statuses(lesson.reduce_and_broadcast_vjp, answer) == {Status.PASS}
+    assert statuses(reduce_and_broadcast_vjp, answer) == {Status.PASS}
 
 
 NEAR_MISSES = {
     "one entry of the Jacobian": (
-        lesson.matmul_jacobian,
-        lambda X, W: lesson.jacobian(X, W) + sp.Matrix(
+        matmul_jacobian,
+        lambda X, W: jacobian(X, W) + sp.Matrix(
             X.rows * W.cols, X.rows * X.cols, lambda r, c: int(r == 0 and c == X.rows * X.cols - 1)
         ),
     ),
     "the last block missing": (
-        lesson.matmul_jacobian,
+        matmul_jacobian,
         lambda X, W: sp.diag(*[W.T] * (X.rows - 1), sp.zeros(W.cols, X.cols)),
     ),
     "dX without the last output": (
-        lesson.matmul_vjp,
+        matmul_vjp,
         lambda X, W, dY: (dY[:, :-1] * W[:, :-1].T, X.T * dY),
     ),
     "dW without the last row": (
-        lesson.matmul_vjp,
+        matmul_vjp,
         lambda X, W, dY: (dY * W.T, X[:-1, :].T * dY[:-1, :]),
     ),
     "divided by M": (
-        lesson.reduce_and_broadcast_vjp,
+        reduce_and_broadcast_vjp,
         lambda dY: (dY - dY * sp.ones(dY.cols, dY.cols) / dY.rows, sums(dY)),
     ),
     "N − 1": (
-        lesson.reduce_and_broadcast_vjp,
+        reduce_and_broadcast_vjp,
         lambda dY: (dY - dY * sp.ones(dY.cols, dY.cols) / max(dY.cols - 1, 1), sums(dY)),
     ),
 }  # fmt: skip
@@ -202,11 +216,11 @@ def test_a_near_miss_is_refused_with_a_counterexample(exercise, answer):
 
 
 def test_the_reference_agrees_with_autograd_for_every_layout():
-    for case in lesson.LAYERS:
-        inputs = convert(lesson.layer_inputs(case, case.generator()), torch.float64)
+    for case in linear_backward.cases:
+        inputs = convert(layer_inputs(case, case.generator()), torch.float64)
         x, w = (inputs[name].requires_grad_() for name in ("x", "w"))
         (x @ w).backward(inputs["dy"])
-        dx, dw = lesson.layer_backward(x.detach(), w.detach(), inputs["dy"])
+        dx, dw = layer_backward(x.detach(), w.detach(), inputs["dy"])
         torch.testing.assert_close(dx, x.grad)
         torch.testing.assert_close(dw, w.grad)
 
@@ -233,7 +247,7 @@ LAYERS = {
 
 @pytest.mark.parametrize("answer", LAYERS.values(), ids=LAYERS)
 def test_a_right_layer_passes_in_any_spelling(answer):
-    assert statuses(lesson.linear_backward, answer) == {Status.PASS}
+    assert statuses(linear_backward, answer) == {Status.PASS}
 
 
 def by_backward(x, w, dy):
@@ -307,16 +321,16 @@ def test_right_column_sums_pass_in_any_design(design, block_m):
         )
         return db.sum(dim=0).to(dy.dtype) if rows > 1 else db[0].to(dy.dtype)
 
-    assert statuses(lesson.bias_gradient, column_sums) == {Status.PASS}
+    assert statuses(bias_exercise, column_sums) == {Status.PASS}
 
 
 def test_sums_that_torch_computed_are_not_the_learner_s():
-    assert Status.NOT_YOURS in statuses(lesson.bias_gradient, lambda dy: dy.float().sum(dim=0).to(dy.dtype))
+    assert Status.NOT_YOURS in statuses(bias_exercise, lambda dy: dy.float().sum(dim=0).to(dy.dtype))
 
 
-@pytest.mark.parametrize("name", [n for n, m in lesson.bias_gradient.explained.mistakes.items() if m.wrong])
+@pytest.mark.parametrize("name", [n for n, m in bias_exercise.explained.mistakes.items() if m.wrong])
 def test_every_named_formula_misses_some_case_by_ten_times_what_is_allowed(name):
-    exercise, worst = lesson.bias_gradient, 0.0
+    exercise, worst = bias_exercise, 0.0
     for case in exercise.cases:
         if not case.gpu:
             inputs = exercise.inputs(case, case.generator())
@@ -327,20 +341,14 @@ def test_every_named_formula_misses_some_case_by_ten_times_what_is_allowed(name)
     assert worst > 10
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, m in lesson.bias_gradient.explained.mistakes.items() if m.launcher]
-)
+@pytest.mark.parametrize("name", [n for n, m in bias_exercise.explained.mistakes.items() if m.launcher])
 def test_every_broken_kernel_gets_the_verdict_that_is_declared(name):
-    mistake = lesson.bias_gradient.explained.mistakes[name]
-    assert mistake.status in statuses(lesson.bias_gradient, mistake.launcher)
+    mistake = bias_exercise.explained.mistakes[name]
+    assert mistake.status in statuses(bias_exercise, mistake.launcher)
 
 
 def test_the_views_have_neighbours_that_would_be_seen():
-    views = [
-        (c, lesson.batch_of_gradients(c, c.generator())["dy"])
-        for c in lesson.bias_gradient.cases
-        if not c.gpu
-    ]
+    views = [(c, batch_of_gradients(c, c.generator())["dy"]) for c in bias_exercise.cases if not c.gpu]
     windows = [dy for c, dy in views if c.layout == "strided"]
     assert len(windows) == 1 and not windows[0].is_contiguous()
     storage = torch.empty(0).set_(windows[0].untyped_storage())
@@ -379,7 +387,7 @@ def test_each_picture_is_drawn_and_says_what_it_shows(draw, says):
 
 
 def test_the_pictured_jacobians_have_the_entries_that_sympy_finds():
-    X, W = lesson.symbols("x", 2, 3), lesson.symbols("w", 3, 4)
+    X, W = symbols("x", 2, 3), symbols("w", 3, 4)
     for by, matrix, name in (("X", X, "W"), ("W", W, "X")):
         J = vec(X * W).jacobian(list(matrix))
         for r in range(8):

@@ -14,12 +14,10 @@ from flashlearn import lessons
 from flashlearn.explaining import diagnose
 from flashlearn.judging.cases import run, run_observed
 from flashlearn.kernels import tour
-from flashlearn.lessons.lesson_00_tour.program_ids import program_ids
-from flashlearn.lessons.lesson_00_tour.row_sum import row_sum
-from flashlearn.lessons.lesson_00_tour.scaled_add import scaled_add
+from flashlearn.lessons import find
 from flashlearn.outcome import Status
 
-EXERCISES = (program_ids, row_sum, scaled_add)
+PROGRAM_IDS, ROW_SUM, SCALED_ADD = EXERCISES = tuple(map(find, ("program_ids", "row_sum", "scaled_add")))
 LAUNCHED = [
     pytest.param(exercise, mistake, id=f"{exercise.name}: {name}")
     for exercise in EXERCISES
@@ -63,9 +61,9 @@ def test_cases_cover_ragged_tails_single_elements_views_and_half_precision(exerc
 
 def test_a_missing_mask_is_told_with_the_line_the_tensor_and_the_first_element():
     outcome = run_observed(
-        scaled_add,
-        scaled_add.explained.mistakes["no mask"].launcher,
-        scaled_add.cases[0],
+        SCALED_ADD,
+        SCALED_ADD.explained.mistakes["no mask"].launcher,
+        SCALED_ADD.cases[0],
     )
     assert outcome.status is Status.OUT_OF_BOUNDS
     assert "x_ptr[1000]" in outcome.message and "no mask" in outcome.message
@@ -73,16 +71,16 @@ def test_a_missing_mask_is_told_with_the_line_the_tensor_and_the_first_element()
 
 
 def test_a_slice_is_its_own_tensor_and_not_the_memory_around_it():
-    strided = next(case for case in scaled_add.cases if case.layout == "strided")
-    ignored = scaled_add.explained.mistakes["strides ignored"].launcher
-    assert run_observed(scaled_add, ignored, strided).status is Status.OUT_OF_BOUNDS
+    strided = next(case for case in SCALED_ADD.cases if case.layout == "strided")
+    ignored = SCALED_ADD.explained.mistakes["strides ignored"].launcher
+    assert run_observed(SCALED_ADD, ignored, strided).status is Status.OUT_OF_BOUNDS
 
 
 def test_a_launcher_may_copy_a_strided_vector_instead_of_using_strides():
     def scaled_add(a, x, y):
         return tour.scaled_add(a, x.contiguous(), y.contiguous())
 
-    assert statuses(scaled_add, scaled_add) == {Status.PASS}
+    assert statuses(SCALED_ADD, scaled_add) == {Status.PASS}
 
 
 @triton.jit
@@ -102,19 +100,19 @@ def test_a_row_may_be_summed_block_by_block():
         looping_kernel[(x.shape[0],)](x, s, x.shape[1], *x.stride(), BLOCK=16)
         return s
 
-    assert statuses(row_sum, row_sum) == {Status.PASS}
+    assert statuses(ROW_SUM, row_sum) == {Status.PASS}
 
 
 def test_a_sum_by_torch_is_not_the_learners_kernel():
-    outcomes = run(row_sum, lambda x: x.float().sum(dim=1).to(x.dtype), compiled=False)
+    outcomes = run(ROW_SUM, lambda x: x.float().sum(dim=1).to(x.dtype), compiled=False)
     assert {o.status for o in outcomes} == {Status.NOT_YOURS}
-    assert diagnose(row_sum, outcomes).sentence
+    assert diagnose(ROW_SUM, outcomes).sentence
 
 
 def test_the_least_traffic_is_two_vectors_read_and_one_written():
-    case = scaled_add.cases[0]
-    work = scaled_add.judged.work(scaled_add.inputs(case, case.generator()))
-    seen = run_observed(scaled_add, tour.scaled_add, case).observation
+    case = SCALED_ADD.cases[0]
+    work = SCALED_ADD.judged.work(SCALED_ADD.inputs(case, case.generator()))
+    seen = run_observed(SCALED_ADD, tour.scaled_add, case).observation
     assert work.bytes == seen.bytes_requested == seen.bytes_unique == 3 * 1000 * 4
 
 

@@ -24,7 +24,7 @@ def faulty_gradients(
     """(dQ, dK, dV). Faults: those of `dq_scan` and `dkv_scan`, and OWN.
 
     "dQ of the first consumer" leaves out every second block of keys; "no mask in the loop" and "top-left mask
-    in the loop" are slips of the causal mask behind a loop that begins where it must.
+    in the loop" are slips of the causal mask in a loop that starts correctly.
     """
     own = faults & OWN
     if own:

@@ -17,7 +17,7 @@ from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon.fa3_forward import Cut
 from flashlearn.kernels.gluon.fa3_forward import fa3_forward as shipped
-from flashlearn.lessons.lesson_13_hopper.fa3_faulty_kernels import ACC_WAIT, KERNELS, PV, S_WAIT, V_FULL
+from flashlearn.lessons.lesson_13_hopper.fa3_forward_edits import ACC_WAIT, PV, S_WAIT, V_FULL, kernel
 from flashlearn.lessons.shared.variants import variant
 
 ORDERED = (
@@ -26,12 +26,12 @@ ORDERED = (
     (S_WAIT, "        s = warpgroup_mma_wait(0, deps=[s])\n"),
     (ACC_WAIT, V_FULL + PV + ACC_WAIT),
 )
-"""O += P V of the block before is asked for behind the softmax, and waited for at once."""
+"""O += P V of the block before is issued after the softmax, and waited for at once."""
 
 
 @functools.cache
 def _variant(edits: tuple[tuple[str, str], ...]) -> Callable:
-    return variant(*KERNELS["fa3_forward"], edits=edits)
+    return variant(kernel.launcher, *kernel.kernels, edits=edits)
 
 
 def in_order(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,8 +9,8 @@ import flashlearn
 from flashlearn import compiler
 from flashlearn.interpreter.route import observing
 from flashlearn.lessons.lesson_13_hopper import forward_variants, pictures
-from flashlearn.lessons.lesson_13_hopper.fa3_faulty_kernels import KERNELS, faulty
 from flashlearn.lessons.lesson_13_hopper.fa3_formulas import TWICE, faulty_forward
+from flashlearn.lessons.lesson_13_hopper.fa3_forward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.simple_fa3 import fa3_forward
 from flashlearn.lessons.shared import grouped, reference
 from flashlearn.lessons.shared.variants import variant
@@ -62,7 +62,7 @@ def test_an_h100_s_compiler_takes_the_kernel_and_spills_nothing(D):
     ],
 )
 def test_a_mistake_made_in_another_way_has_the_same_name(fault, mistake):
-    report = flashlearn.check("fa3_forward", faulty("fa3_forward", fault), demo=True)
+    report = flashlearn.check("fa3_forward", kernel.variant(fault), demo=True)
     assert report.status is Status.CRASHED and report.finding.mistake == mistake, str(report)
 
 
@@ -76,12 +76,13 @@ def test_a_mistake_made_in_another_way_has_the_same_name(fault, mistake):
     ],
 )
 def test_formulas_are_tried_with_the_kernel_s_own_blocks(edit, mistake):
-    report = flashlearn.check("fa3_forward", variant(*KERNELS["fa3_forward"], edits=(edit,)), demo=True)
+    edited = variant(kernel.launcher, *kernel.kernels, edits=(edit,))
+    report = flashlearn.check("fa3_forward", edited, demo=True)
     assert report.status is Status.WRONG and report.finding.mistake == mistake, str(report)
 
 
 def test_k_may_be_given_back_before_its_product_is_over_since_v_is_not():
-    assert flashlearn.check("fa3_forward", faulty("fa3_forward", "K given back early"), demo=True).passed
+    assert flashlearn.check("fa3_forward", kernel.variant("K given back early"), demo=True).passed
 
 
 def test_without_faults_the_formula_is_the_reference():

@@ -13,10 +13,23 @@ from flashlearn import compiler
 from flashlearn.interpreter.gluon.sync_faults import SyncFault, traits
 from flashlearn.interpreter.route import observing
 from flashlearn.lessons import find
-from flashlearn.lessons.lesson_13_hopper import faulty_kernels, formulas, ring_pictures
+from flashlearn.lessons.lesson_13_hopper import (
+    formulas,
+    ring_pictures,
+    specialised_matmul,
+    tma_copy,
+    tma_ring,
+    wgmma_matmul,
+)
 from flashlearn.lessons.shared.variants import load
 from flashlearn.outcome import Status
 
+KERNELS = {
+    "tma_copy": tma_copy.kernel,
+    "tma_ring": tma_ring.kernel,
+    "wgmma_matmul": wgmma_matmul.kernel,
+    "specialised_matmul": specialised_matmul.kernel,
+}
 NAMES = {"tile": "buffer", "full": "ready", "empty": "free_again", "ring": "slots", "acc": "sums"}
 
 
@@ -35,14 +48,14 @@ def named(exercise: str, launcher) -> str:
     ],
 )
 def test_a_mistake_made_in_another_way_has_the_same_name(exercise, fault, mistake):
-    assert named(exercise, faulty_kernels.faulty(exercise, fault)) == mistake
+    assert named(exercise, KERNELS[exercise].variant(fault)) == mistake
 
 
 def renamed(exercise: str, fault: str):
     """The faulty launcher, ten lines further down, with other names for its buffers and barriers."""
-    function, *kernels = faulty_kernels.KERNELS[exercise]
+    function, kernels = KERNELS[exercise].launcher, KERNELS[exercise].kernels
     text = "\n" * 10 + "\n\n\n".join(inspect.getsource(getattr(k, "fn", k)) for k in (*kernels, function))
-    for old, new in faulty_kernels.FAULTS[exercise][fault]:
+    for old, new in KERNELS[exercise].edits[fault]:
         text = text.replace(old, new)
     for old, new in NAMES.items():
         text = re.sub(rf"(?<![.\w]){old}\b(?!=)", new, text)
@@ -71,7 +84,7 @@ def test_what_two_faults_have_in_common_are_neither_names_nor_sizes():
 
 @pytest.mark.parametrize("exercise", ["tma_copy", "tma_ring", "wgmma_matmul", "specialised_matmul"])
 def test_times_are_predicted_for_gpus_that_have_these_instructions(exercise):
-    report = flashlearn.check(exercise, faulty_kernels.KERNELS[exercise][0], demo=True)
+    report = flashlearn.check(exercise, KERNELS[exercise].launcher, demo=True)
     assert report.passed and set(report.timing.predictions) == {"H100"}
 
 
@@ -105,7 +118,7 @@ def test_three_slots_turn_after_three_tiles():
 def test_an_h100_s_compiler_takes_the_kernels_as_they_are_launched_and_spills_nothing(exercise):
     given = find(exercise).inputs(find(exercise).cases[2], torch.Generator().manual_seed(0))
     with observing() as (session, _):
-        faulty_kernels.KERNELS[exercise][0](*(x.bfloat16() for x in given.values()))
+        KERNELS[exercise].launcher(*(x.bfloat16() for x in given.values()))
     (made_for,) = compiler.compile_launch(session.launches[-1], targets=(90,))
     assert not made_for.error and made_for.spill_bytes == 0 and made_for.tma
     assert (made_for.tensor_cores == "wgmma") == ("matmul" in exercise)

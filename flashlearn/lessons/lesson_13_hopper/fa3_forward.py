@@ -1,180 +1,175 @@
-"""The named mistakes of FlashAttention-3's forward pass.
+"""`fa3_forward`: FlashAttention-3's forward pass.
 
-`FORWARD` is what this kernel is about: waits, slots, layouts, powers of two. What lesson 06 is about stands
-in `OLDER_FORWARD`, which a check tries after them.
+`MISTAKES` are those that this kernel is about: waits, slots, layouts, powers of two. A check tries those of
+lesson 06, the `CATALOGUE`, after them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import torch
+from torch.nn.attention import SDPBackend
 
-from flashlearn.exercise import Mistake
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake
+from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_13_hopper import fa3_formulas
-from flashlearn.lessons.lesson_13_hopper.fa3_faulty_kernels import faulty
-from flashlearn.lessons.shared import grouped
+from flashlearn.lessons.lesson_13_hopper.fa3_forward_edits import kernel
+from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
+from flashlearn.lessons.shared import grouped, readouts, reference
+from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
 from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.named_mistakes.forward import forward
 from flashlearn.outcome import Status
 
+formula = faulty_formula(fa3_formulas.faulty_forward)
+SHARED = {**forward(formula), **causal_forward(formula)}
 
-def _at_work(launcher: str) -> Callable[..., Mistake]:
-    """For mistakes that no formula makes: the launcher with a fault, and what is said of it."""
-
-    def made(fault: str, sentence: str, next_step: str, status: Status = Status.CRASHED) -> Mistake:
-        return Mistake(sentence, next_step, launcher=faulty(launcher, fault), status=status)
-
-    return made
-
-
-_forward = _at_work("fa3_forward")
-_scores = faulty_formula(fa3_formulas.faulty_forward)
-_forwards = {**forward(_scores), **causal_forward(_scores)}
-
-FORWARD = {
+MISTAKES = {
     "log2 e is missing": Mistake(
         "P is 2^(alpha x − m): the factor that makes e^y of 2^y is missing.",
         "Which factor comes onto alpha in the launcher, and which onto s in the kernel?",
-        **_scores(
+        **formula(
             "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
         ),
     ),
     "log2 e applied twice": Mistake(
         "The scores meet log2 e twice: once in `scale`, and once more. The result is that of a larger alpha.",
-        "`scale` is alpha · log2 e already. Where else does 1.4427 stand?",
-        **_scores(fa3_formulas.TWICE),
+        "`scale` is alpha · log2 e already. Where else is there a 1.4427?",
+        **formula(fa3_formulas.TWICE),
     ),
     "LSE in base 2": Mistake(
         "LSE is left in base 2, in which the loop computes; the backward pass expects a natural logarithm.",
         "m_i and log2 l_i are both exponents of 2. Which factor brings them back?",
-        **_scores("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
+        **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
-    "acc not rescaled": _forwards["acc not rescaled"],
+    "acc not rescaled": SHARED["acc not rescaled"],
     "the ragged end is not masked": Mistake(
         "Keys from S_k on take part. The copy engine fills them with zeros, and 0 is a score like any other.",
         "Without a causal mask, which key is the last that a query sees?",
-        **_scores("padded keys", also=("one padded key",)),
+        **formula("padded keys", also=("one padded key",)),
     ),
-    "no causal mask": _forwards["no causal mask"],
+    "no causal mask": SHARED["no causal mask"],
     "loop ends one block early": Mistake(
         "The keys that the last queries of a tile see nearest to themselves are never visited.",
         "A program's last query is `first_row + 2 * ROWS - 1`, that of the second consumer. Both "
         "consumers and the producer need the same number of blocks.",
-        **_scores("loop one tile short"),
+        **formula("loop one tile short"),
     ),
-    "blocks are counted for the first consumer": _forward(
+    "blocks are counted for the first consumer": kernel.mistake(
         "blocks of the first consumer",
         "Under the causal mask the number of blocks is that of the first consumer's queries: where the "
         "second one's see a block more, it is never visited.",
         "Producer and consumers need the same number. Which of the program's 128 queries sees most?",
         Status.WRONG,
     ),
-    "both consumers take the first one's queries": _forward(
+    "both consumers take the first one's queries": kernel.mistake(
         "the first one's queries",
         "The second consumer's queries are those of the first one: its rows of O and LSE repeat theirs.",
         "`q` has a tile for each consumer. At which row does each of them begin?",
         Status.WRONG,
     ),
-    "both consumers mask as the first": _forward(
+    "both consumers mask as the first": kernel.mistake(
         "consumer 1 masks as consumer 0",
         "Under the causal mask the second consumer hides keys as if its queries were the first one's: each "
         "sees 64 keys too few.",
         "`last_seen` follows from `rows`. Where do those of consumer 1 begin?",
         Status.WRONG,
     ),
-    "the last P V is missing": _forward(
+    "the last P V is missing": kernel.mistake(
         "last P V missing",
         "O lacks the last block of keys, and LSE has it. In the loop a block's P meets V one step later: for "
         "the last block there is no later step.",
-        "What is left to be done behind the loop?",
+        "What remains to be done after the loop?",
         Status.WRONG,
     ),
-    "rescaled before the older block came in": _forward(
+    "rescaled before the older block came in": kernel.mistake(
         "rescaled before",
         "acc is multiplied by `rescale` before O += P V of the block before is in it. That P was taken with "
         "the older maximum: its product has to be rescaled as well.",
-        "In step i acc has to hold blocks 0 … i − 1 when it is multiplied. Behind which wait does it?",
+        "In step i acc has to hold blocks 0 … i − 1 when it is multiplied. After which wait does it?",
         Status.WRONG,
     ),
-    "Q is not waited for": _forward(
+    "Q is not waited for": kernel.mistake(
         "Q not waited for",
         "The first product reads Q before anybody knows that it is there.",
         "Q has a barrier too, and uses it once.",
     ),
-    "K is not waited for": _forward(
+    "K is not waited for": kernel.mistake(
         "K not waited for",
         "A consumer multiplies whatever lies in K's slot.",
         "What tells a consumer that the slot is full?",
     ),
-    "V is not waited for": _forward(
+    "V is not waited for": kernel.mistake(
         "V not waited for",
         "A consumer multiplies whatever lies in V's slot: there is no wait for it, or one for another slot.",
-        "V comes behind K, with barriers of its own. Which block's V meets P in step i?",
+        "V comes after K, with its own barriers. Which block's V meets P in step i?",
     ),
-    "V is waited for in K's phase": _forward(
+    "V is waited for in K's phase": kernel.mistake(
         "V with K's phase",
         "The slot is that of block i − 1, and the parity that of block i: they differ where the ring turns.",
         "Which block's V meets P in step i? Slot and parity both follow from its number.",
     ),
-    "K's phase never turns": _forward(
+    "K's phase never turns": kernel.mistake(
         "K's phase never turns",
         "A consumer asks for the same parity of K in every turn of the ring.",
         "How often has this slot been full before block i?",
     ),
-    "V's phase never turns": _forward(
+    "V's phase never turns": kernel.mistake(
         "V's phase never turns",
         "A consumer asks for the same parity of V in every turn of the ring.",
         "How often has this slot been full before block i − 1?",
     ),
-    "filled without being empty": _forward(
+    "filled without being empty": kernel.mistake(
         "producer does not wait for V",
-        "The producer fills a slot of V that nobody has reported as empty.",
+        "The producer fills a slot of V that has not been reported as empty.",
         "Two rings, two waits for empty.",
     ),
-    "the first emptying is waited for": _forward(
+    "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been loaded the producer waits for consumers, and they wait for it.",
         "A phase before the first counts as over. Which parity has it?",
     ),
-    "V is given back before its product is over": _forward(
+    "V is given back before its product is over": kernel.mistake(
         "V given back early",
         "V's slot is reported as empty while O += P V may still read it.",
         "Which wait says that this product is over?",
     ),
-    "K is never given back": _forward(
+    "K is never given back": kernel.mistake(
         "K never given back",
         "No consumer reports K's slots as empty: the producer stops when the ring is full.",
-        "When has K been read? There is a wait behind which one knows.",
+        "When has K been read? After which wait is that certain?",
     ),
-    "V is never given back": _forward(
+    "V is never given back": kernel.mistake(
         "V never given back",
         "No consumer reports V's slots as empty: the producer stops when the ring is full.",
-        "When has V been read? There is a wait behind which one knows.",
+        "When has V been read? After which wait is that certain?",
     ),
-    "one consumer is enough": _forward(
+    "one consumer is enough": kernel.mistake(
         "K's empty counts 1",
         "A phase of K's `empty` is over with the first of two consumers.",
         "How many report that a slot is empty?",
     ),
-    "the bytes of one tile of Q": _forward(
+    "the bytes of one tile of Q": kernel.mistake(
         "bytes of one tile of Q",
-        "Q's barrier was told of one tile, and two come: one for each consumer.",
-        "Add up what is copied behind this `expect`.",
+        "Q's barrier expects one tile, and two arrive: one for each consumer.",
+        "Add up what is copied after this `expect`.",
     ),
-    "a product is used before its wait": _forward(
+    "a product is used before its wait": kernel.mistake(
         "S used early",
         "The scores, or acc, are used while the product that makes them may still be under way.",
         "Two products are under way, and S is the older one: how many may be left when the softmax begins, "
         "and how many when acc is rescaled?",
     ),
-    "P is no left operand": _forward(
+    "P is no left operand": kernel.mistake(
         "P in the accumulator's layout",
         "P has a layout that is not the one in which WGMMA reads its left operand from registers, or changes "
         "it in the loop.",
         "`gl.convert_layout(…, operand_a(output))`, before the loop and in it.",
     ),
 }  # fmt: skip
-OF_THE_FORWARD_PASS = (
+FROM_LESSON_06 = (
     "alpha forgotten",
     "alpha's sign is lost",
     "l not rescaled",
@@ -194,11 +189,72 @@ OF_THE_FORWARD_PASS = (
     "rows that see nothing are NaN",
     "a finite number for −inf",
 )
-OLDER_FORWARD = {
-    **{name: _forwards[name] for name in OF_THE_FORWARD_PASS},
+CATALOGUE = {
+    **{name: SHARED[name] for name in FROM_LESSON_06},
     "heads dealt round": Mistake(
         "Head h of Q takes head h % H_k of K and V. Groups are neighbours: head h belongs to h // (H / H_k).",
         "With 4 heads of Q and 2 of K, which two share the first one?",
-        **_scores(grouped.HEADS),
+        **formula(grouped.HEADS),
     ),
 }
+
+
+def attention(
+    S_q: int, S_k: int, D: int, causal: bool, H_k: int = 0, dtype: torch.dtype = BF16, **more: object
+) -> Case:
+    """q of S_q rows, k and v of S_k, in H_k heads each."""
+    return flagged(attention_case(S_q, S_k, D, dtype=dtype, **more), causal, H_k)
+
+
+ON_A_GPU = (
+    attention(1024, 1024, 128, True, B=2, H=8, gpu=True, seed=30),
+    attention(1000, 1500, 64, False, B=2, H=8, H_k=2, gpu=True, seed=31),
+    attention(777, 500, 64, True, B=1, H=4, dtype=FP16, gpu=True, seed=32),
+)
+CASES = (
+    attention(64, 128, 64, False, seed=1),  # one tile of queries, one block of keys
+    attention(128, 300, 64, False, dtype=FP16, seed=2),
+    attention(100, 700, 64, False, seed=3),  # six blocks of keys: three turns of a ring of two
+    attention(130, 300, 64, True, seed=4),  # the second 64 queries see a block more than the first
+    attention(110, 70, 64, True, dtype=FP16, seed=5),  # 40 queries see no key
+    attention(70, 150, 64, True, H=4, H_k=2, layout="strided", seed=6),
+    attention(33, 140, 64, False, H=2, data=LAYOUTS, seed=7),
+    attention(65, 200, 128, True, seed=8),
+    attention(64, 37, 64, False, dtype=FP16, data="negative alpha", seed=9),
+    attention(80, 400, 64, False, magnitude=3.0, seed=10),
+    *ON_A_GPU,
+)
+TIMED = attention(4096, 4096, 128, False, B=4, H=16, gpu=True, seed=40)
+
+fa3_forward = Exercise(
+    name="fa3_forward",
+    lesson="13",
+    kind=Kind.KERNEL,
+    title="FlashAttention-3: a softmax under the product of another block",
+    signature="(q, k, v, causal, alpha) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=cases.forward_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        needs=HOPPER,
+        reference=grouped.forward(reference.attention_forward),
+        twins=tuple(map(grouped.forward, cases.FORWARD_TWINS)),
+        output_dtypes={"lse": torch.float32},
+        work=cases.forward_work,
+    ),
+    explained=HowExplained(
+        quantities=cases.forward_quantities,
+        weights=readouts.readout(readouts.forward_weights),
+        mistakes=MISTAKES,
+        catalogue=CATALOGUE,
+    ),
+    timed=HowTimed(
+        peer=torch_attention.by_backend(SDPBackend.FLASH_ATTENTION),
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
+        grades=cases.FORWARD_GRADES,
+        case=TIMED,
+    ),
+    points=5,
+    solution="flashlearn.lessons.lesson_13_hopper.simple_fa3:fa3_forward",
+)

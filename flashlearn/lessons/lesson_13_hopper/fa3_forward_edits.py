@@ -1,26 +1,10 @@
-"""FlashAttention-3's forward pass with a fault that no formula in torch can make: most are faults of time."""
+"""Edits of the taught forward pass that make faults of it: most are faults of synchronisation."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-
 from flashlearn.lessons.lesson_13_hopper import simple_fa3 as forward
-from flashlearn.lessons.shared.variants import variant
-
-Edits = tuple[tuple[str, str], ...]
-
-KERNELS = {
-    "fa3_forward": (
-        forward.fa3_forward,
-        forward.tile_of,
-        forward.bring_q_and_keys,
-        forward.softmax_step,
-        forward.attend,
-        forward.fa3_forward_kernel,
-    ),
-}
-"""Each launcher with the kernels of its file."""
+from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
+from flashlearn.lessons.shared.variants import Edits
 
 K_FULL = "        mbarrier.wait(k_full.index(slot), i // STAGES % 2)\n"
 V_FULL = "        mbarrier.wait(v_full.index(before), (i - 1) // STAGES % 2)\n"
@@ -33,7 +17,7 @@ RESCALED = "        acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1, out
 P32 = "        p = gl.convert_layout(p32.to(o_desc.dtype), operand_a(output))\n"
 LAST_PV = "    acc = warpgroup_mma(p, v_ring.index(last).reshape([BLOCK_K, D]), acc, is_async=True)\n"
 
-FORWARD: dict[str, Edits] = {
+EDITS: dict[str, Edits] = {
     "Q not waited for": (("    mbarrier.wait(q_full.index(0), 0)\n", ""),),
     "K not waited for": ((K_FULL, ""),),
     "V not waited for": ((V_FULL, ""),),
@@ -73,11 +57,12 @@ FORWARD: dict[str, Edits] = {
     ),
 }  # fmt: skip
 
-FAULTS = {"fa3_forward": FORWARD}
-
-
-@functools.cache
-def faulty(launcher: str, fault: str) -> Callable:
-    """The launcher with one fault of FAULTS."""
-    function, *kernels = KERNELS[launcher]
-    return variant(function, *kernels, edits=FAULTS[launcher][fault])
+kernel = EditedKernel(
+    forward.fa3_forward,
+    forward.tile_of,
+    forward.bring_q_and_keys,
+    forward.softmax_step,
+    forward.attend,
+    forward.fa3_forward_kernel,
+    edits=EDITS,
+)

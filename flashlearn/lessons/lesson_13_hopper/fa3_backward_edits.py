@@ -1,23 +1,17 @@
-"""The taught backward pass with one fault each that no formula in torch can make."""
+"""Edits of the taught backward pass, each of which makes a fault that no formula in torch can make."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-
 from flashlearn.lessons.lesson_13_hopper import taught_backward as taught
-from flashlearn.lessons.shared.variants import variant
-
-__all__ = ["FAULTS", "faulty"]
-
-Edits = tuple[tuple[str, str], ...]
+from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
+from flashlearn.lessons.shared.variants import Edits
 
 ARRIVE = "        mbarrier.arrive(empty.index(at), count=1)\n"
 WAIT = "        dv, dk, dq = warpgroup_mma_wait(0, deps=[dv, dk, dq])\n"
 ADD = "async_add_shared_to_global(dq_desc, [row + i * QUERIES, 0], dq_tile)"
 BOTH = "q_desc.block_type.nbytes + do_desc.block_type.nbytes"
 
-FAULTS: dict[str, Edits] = {
+EDITS: dict[str, Edits] = {
     "no wait for keys": (("    mbarrier.wait(kv_full, 0)\n", ""),),
     "no wait for queries": (("        mbarrier.wait(full.index(at), phase)\n", ""),),
     "phase never turns": (("mbarrier.wait(full.index(at), phase)", "mbarrier.wait(full.index(at), 0)"),),
@@ -41,9 +35,6 @@ FAULTS: dict[str, Edits] = {
     "sum begins anywhere": (("dq_sum = torch.zeros(", "dq_sum = torch.empty("),),
 }
 
-
-@functools.cache
-def faulty(fault: str) -> Callable:
-    """`fa3_backward` with one fault of FAULTS."""
-    kernels = (taught.send_queries, taught.own_keys, taught.fa3_backward_kernel)
-    return variant(taught.fa3_backward, *kernels, edits=FAULTS[fault])
+kernel = EditedKernel(
+    taught.fa3_backward, taught.send_queries, taught.own_keys, taught.fa3_backward_kernel, edits=EDITS
+)

@@ -1,0 +1,254 @@
+"""`fa3_backward`: FlashAttention-3's backward pass, the project of lesson 13."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import (
+    Case,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Mistake,
+    Prepared,
+)  # fmt: skip
+from flashlearn.lessons.lesson_13_hopper.backward_formulas import faulty_gradients
+from flashlearn.lessons.lesson_13_hopper.fa3_backward_edits import kernel
+from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
+from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
+from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.named_mistakes.dkv import dkv
+from flashlearn.lessons.shared.named_mistakes.dq import dq
+
+formula = faulty_formula(faulty_gradients)
+
+SYNCHRONISATION = {
+    "K and V are not waited for": kernel.mistake(
+        "no wait for keys",
+        "K and V come by TMA as everything else does, once for the whole program, and have a barrier of "
+        "their own.",
+        "Before the first product: which barrier do the copies of K and V report to?",
+    ),
+    "the block of queries is not waited for": kernel.mistake(
+        "no wait for queries",
+        "The products read Q and dO of a slot that may still be on its way.",
+        "Before the products of block i: the barrier of its slot, and the phase that this block completes.",
+    ),
+    "the phase never turns": kernel.mistake(
+        "phase never turns",
+        "The same parity is asked for in every turn of the ring.",
+        "How often has this slot been full before block i?",
+    ),
+    "the bytes of Q alone": kernel.mistake(
+        "q's bytes alone",
+        "`full` expects fewer bytes than the copies of a block bring.",
+        "Add up what comes with one block of queries.",
+    ),
+    "the first emptying is waited for": kernel.mistake(
+        "waits for the first emptying",
+        "Before anything has been sent the producer waits for the consumers, and they wait for it.",
+        "A phase before the first counts as over. Which parity has it?",
+    ),
+    "slots are never given back": kernel.mistake(
+        "never given back",
+        "The producer waits for slots that no consumer reports as empty: it comes to its end only where all "
+        "blocks fit into the ring.",
+        "Who tells the producer that Q and dO of a block have been read, and when?",
+    ),
+    "given back while products read it": kernel.mistake(
+        "given back too early",
+        "The slot is reported as empty while dV's and dK's products may still be reading Q and dO.",
+        "Which products read Q and dO, and which line waits for the last of them?",
+    ),
+    "dS without a fence": kernel.mistake(
+        "dS without a fence",
+        "dSᵀ is written by ordinary stores, and the product for dQ reads it through the tensor core's own "
+        "door.",
+        "What has to come between `ds_tile.store` and the product that reads it?",
+    ),
+    "dQ without a fence": kernel.mistake(
+        "dQ without a fence",
+        "dQ's block is written by ordinary stores, and the copy engine reads it through a door of its own.",
+        "What has to come between `dq_tile.store` and the addition?",
+    ),
+    "dQ's tile is still being read": kernel.mistake(
+        "dQ's tile still read",
+        "The copy engine adds the block before from the tile that this block is written to.",
+        "`tma.store_wait` waits for additions as for copies out. Where in the loop must it be so that the "
+        "addition has the most time?",
+    ),
+    "a product is used too early": kernel.mistake(
+        "dP too early",
+        "A product is used that no wait has named yet, or that may be among those which a wait left under "
+        "way.",
+        "Which products are under way in this line, and which of them did the wait before it return?",
+    ),
+}  # fmt: skip
+
+VALUES = {
+    "stored, not added": kernel.mistake(
+        "stored, not added",
+        "Each consumer stores its share of dQ over those of the others: what remains is the share of whoever "
+        "came last.",
+        "dQ is a sum over all keys, and they belong to several programs: the copy engine can add.",
+    ),
+    "dQ of the first consumer alone": Mistake(
+        "dQ is made of every second block of 64 keys: the shares of the second consumers are missing.",
+        "Both consumers have keys, and both have a share of dQ to add.",
+        **formula("dQ of the first consumer"),
+    ),
+    "mask forgotten": Mistake(
+        "Hidden pairs take part: exp(S − LSE) of a key that the forward pass masked is no probability, and "
+        "may even exceed 1.",
+        "P is 0 for key j of query i where j > i + S_k − S_q.",
+        **formula("no mask in the loop", also=("no causal mask", ("no causal mask", "no guard"))),
+    ),
+    "mask aligned top-left": Mistake(
+        "Your mask is j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − S_q. The "
+        "two agree only for S_q = S_k.",
+        "Which key does the last query see if S_k is larger than S_q?",
+        **formula("top-left mask in the loop", also=("top-left", "top-left mask")),
+    ),
+    "log2 e is missing from LSE": Mistake(
+        "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",
+        "Multiply LSE by log2 e too, once per query.",
+        **formula("LSE in base 2"),
+    ),
+    "alpha is missing from dQ": dq(formula)["alpha is missing from dQ"],
+    "alpha is missing from dK": dkv(formula)["alpha is missing from dK"],
+    "alpha is missing from dQ and dK": Mistake(
+        "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
+        "carry one of their own.",
+        "Multiply the finished sums of dQ and dK by alpha.",
+        **formula("alpha not on dQ", "alpha not on dK"),
+    ),
+    "delta along the keys": Mistake(
+        "delta lies along the wrong axis of the tile. Here rows are keys and columns queries.",
+        "A number per query is [None, :] in such a tile.",
+        **formula("delta along the keys"),
+    ),
+    "LSE along the keys": Mistake(
+        "LSE lies along the wrong axis of the tile. Here rows are keys and columns queries.",
+        "A number per query is [None, :] in such a tile.",
+        **formula("LSE along the keys"),
+    ),
+}  # fmt: skip
+
+MISTAKES = {**SYNCHRONISATION, **VALUES}
+
+FROM_EARLIER_LESSONS = (
+    "alpha on dV",
+    "alpha is missing from S",
+    "alpha's sign is lost",
+    "dK and dV exchanged",
+    "dV from O",
+    "dS meets K",
+    "dP from K",
+    "delta omitted",
+    "delta subtracted after P",
+    "P in front forgotten",
+    "LSE forgotten",
+    "log2 e is missing",
+    "log2 e is missing from S",
+    "dS transposed",
+    "P not transposed",
+    "mask hides the diagonal",
+    "mask shows one key too many",
+)
+"""What goes wrong again when a correct backward pass is rewritten."""
+
+
+_KNOWN = {**dkv(formula), **dq(formula), **causal_only(formula, keys=True)}
+CATALOGUE = {name: _KNOWN[name] for name in FROM_EARLIER_LESSONS}
+
+
+def gradient_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, k, v, o, do, lse, causal and alpha; causal where the case's `data` says so ."""
+    words = [word for word in case.data.split(", ") if word != "causal"]
+    plain = dataclasses.replace(case, data=", ".join(words) or "normal")
+    causal = "causal" in case.data.split(", ")
+    given = backward_cases.backward_inputs(plain, generator, causal)
+    alpha = given.pop("alpha")
+    return {**given, "causal": causal, "alpha": alpha}
+
+
+def _by_name(formula: Callable) -> Callable:
+    def gradients(q, k, v, o, do, lse, causal, alpha) -> tuple[Tensor, Tensor, Tensor]:
+        return formula(q, k, v, o, do, lse, alpha, causal)
+
+    return gradients
+
+
+TWINS = (
+    reference.attention_gradients_rounded,
+    tiled_twins.gradients_in_tiles,
+    tiled_twins.other_order(tiled_twins.gradients_in_tiles),
+)
+
+
+CASES = (
+    attention_case(64, 64, 64, dtype=FP16, seed=1),
+    attention_case(1, 1, 64, B=2, H=3, dtype=BF16, seed=2),
+    attention_case(130, 130, 64, dtype=BF16, data="causal", seed=3),  # two programs, three blocks of queries
+    attention_case(100, 150, 64, H=2, dtype=FP16, data="causal", seed=4),
+    attention_case(150, 70, 64, dtype=FP16, data="causal", seed=5),  # 80 queries see no key
+    attention_case(37, 200, 64, B=2, dtype=BF16, seed=6),
+    attention_case(300, 40, 64, dtype=FP16, seed=7),  # five blocks: more than two turns of the ring
+    attention_case(70, 100, 128, dtype=BF16, data="causal", seed=8),
+    attention_case(33, 90, 64, H=2, dtype=FP16, layout="strided", data="causal", seed=9),
+    attention_case(64, 37, 64, dtype=BF16, data="negative alpha", seed=10),
+    attention_case(40, 48, 64, dtype=FP16, data="one column of V is 64", seed=11),
+    attention_case(20, 33, 64, H=2, dtype=FP16, data="each tensor laid out its own way", seed=12),
+    *(
+        attention_case(S, S, D, B=4, H=8, dtype=dtype, data=data, seed=30 + S, gpu=True)
+        for S, D, dtype, data in (
+            (500, 64, FP16, "causal"),
+            (1024, 128, BF16, "normal"),
+            (1300, 64, BF16, "causal"),
+        )
+    ),
+)
+TIMED = attention_case(4096, 4096, 128, B=4, H=16, dtype=BF16, seed=40, gpu=True)
+
+fa3_backward = Exercise(
+    name="fa3_backward",
+    lesson="13",
+    kind=Kind.KERNEL,
+    title="FlashAttention-3's backward pass",
+    signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
+    outputs=("dq", "dk", "dv"),
+    inputs=gradient_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        needs=HOPPER,
+        reference=_by_name(reference.attention_gradients),
+        twins=tuple(map(_by_name, TWINS)),
+        gradient=True,
+        atomics=True,
+        work=cases.backward_work,
+    ),
+    explained=HowExplained(
+        weights=readouts.of_gradients(),
+        mistakes=MISTAKES,
+        catalogue=CATALOGUE,
+    ),
+    timed=HowTimed(
+        peer=cases.sdpa_backward,
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": Prepared(cases.cudnn_backward)},
+        grades=cases.BACKWARD_GRADES,
+        case=TIMED,
+    ),
+    points=5,
+    solution="flashlearn.lessons.lesson_13_hopper.taught_backward:fa3_backward",
+)

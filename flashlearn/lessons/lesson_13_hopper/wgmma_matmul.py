@@ -1,0 +1,144 @@
+"""`wgmma_matmul`: a product of tiles that TMA brings, by asynchronous WGMMA."""
+
+from __future__ import annotations
+
+import torch
+
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake
+from flashlearn.kernels.gluon import wgmma_matmul as wgmma
+from flashlearn.lessons.lesson_13_hopper import formulas
+from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
+from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrices
+from flashlearn.lessons.lesson_13_hopper.products import FENCE, FULL_AT, PRODUCTS, TIMED, multiplied
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.variants import Edits
+
+ONE_LEFT = "        acc = warpgroup_mma_wait(1, deps=[acc])  # all but the newest are done\n"
+
+EDITS: dict[str, Edits] = {
+    "a's bytes alone": ((" + b_desc.block_type.nbytes", ""),),
+    "no wait for full": ((FULL_AT, "pass"),),
+    "phase never turns": ((FULL_AT, "mbarrier.wait(full.index(at), 0)"),),
+    "phase of the step": ((FULL_AT, "mbarrier.wait(full.index(at), i % 2)"),),
+    "slot still read": (
+        ("gl.static_range(STAGES - 2)", "gl.static_range(STAGES - 1)"),
+        ("ahead = i + STAGES - 2", "ahead = i + STAGES - 1"),
+    ),
+    "no wait for products": ((ONE_LEFT, ""),),
+    "two left under way": (("acc = warpgroup_mma_wait(1,", "acc = warpgroup_mma_wait(2,"),),
+    "used too early": (("    acc = warpgroup_mma_wait(0, deps=[acc])\n    ### END", "    ### END"),),
+    "no fence": ((FENCE, ""),),
+    "no store wait": (("tma.store_wait(0)", "pass"),),
+    "beyond the end": (("ahead < steps)\n", "True)\n"),),
+    "one step further ahead": (("ahead = i + STAGES - 2", "ahead = i + STAGES - 1"),),
+    "one step less ahead": (("ahead = i + STAGES - 2", "ahead = i + STAGES - 3"),),
+}
+"""What is replaced by what, by fault."""
+
+kernel = EditedKernel(wgmma.wgmma_matmul, wgmma.fetch, wgmma.wgmma_matmul_kernel, edits=EDITS)
+formula = faulty_formula(formulas.product)
+
+MISTAKES = {
+    "the bytes of one tile": kernel.mistake(
+        "a's bytes alone",
+        "All that the copies of a step bring to a barrier belongs to one phase.",
+        "Add up what comes in one step.",
+    ),
+    "the tiles are not waited for": kernel.mistake(
+        "no wait for full",
+        "WGMMA reads shared memory when it begins, whatever is there.",
+        "Before the product: the barrier of the slot, and the phase that this step completes.",
+    ),
+    "the phase never turns": kernel.mistake(
+        "phase never turns",
+        "The same parity is asked for in every turn of the ring.",
+        "How often has this slot been full before step i?",
+    ),
+    "the phase turns with every step": kernel.mistake(
+        "phase of the step",
+        "The parity changes from step to step, and a slot's barrier gets on by one phase in a turn of the "
+        "ring.",
+        "How many steps used its slot before step i?",
+    ),
+    "a slot is filled while a product reads it": kernel.mistake(
+        "slot still read",
+        "The slot that is filled belongs to a product that has not been waited for yet.",
+        "With n products left under way, the slots of the last n steps are taken, and that of this step. How "
+        "far ahead may a copy be?",
+    ),
+    "one step is never fetched": kernel.mistake(
+        "one step further ahead",
+        "There is a step that neither the first copies, before the loop, nor the loop itself ask for.",
+        "How many steps are on their way before the loop? Which one is the loop's first to ask for, then?",
+    ),
+    "one step is fetched twice": kernel.mistake(
+        "one step less ahead",
+        "The loop asks for a step that was asked for before the loop.",
+        "How many steps are on their way before the loop? Which one is the loop's first to ask for, then?",
+    ),
+    "the sum is used too early": kernel.mistake(
+        "used too early",
+        "Before the sum is used no wait has left zero products under way, or its result is not what is used.",
+        "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
+    ),
+    "stored without a fence": kernel.mistake(
+        "no fence",
+        "TMA and WGMMA have a door of their own into shared memory, and ordinary stores go through another.",
+        "What has to come between `c.store` and the copy out?",
+    ),
+    "the copy out is not waited for": kernel.mistake(
+        "no store wait",
+        "A copy out has no barrier: it belongs to a group, and groups are waited for by number.",
+        "Which call waits until at most a given number of groups is left?",
+    ),
+    "steps beyond the end": kernel.mistake(
+        "beyond the end",
+        "Copies are asked for that no step waits for: in the last steps there is none later.",
+        "`fetch` takes a `pred`: when is there a step `ahead`?",
+    ),
+    "only the last step": Mistake(
+        "Each product begins a new sum: what is returned is that of the last step.",
+        "`warpgroup_mma` adds to the accumulator that it is given, unless `use_acc=False`.",
+        **formula("last step only"),
+    ),
+    "the last step is left out": Mistake(
+        "Where K is no multiple of the step, what follows the last whole step is missing.",
+        "How many steps does K take? TMA fills the rest of the last one with zeros.",
+        **formula("last step missing"),
+    ),
+    "b's coordinates exchanged": Mistake(
+        "The tiles of b are those of the corner (column, k).",
+        "The coordinates are in the order of the tensor's dimensions: b is [K, N].",
+        **formula("b exchanged"),
+    ),
+    "b's tiles are transposed": Mistake(
+        "Every tile of b is taken for its transpose.",
+        "Are the rows of the tile of b the steps of the sum? If not, `permute([1, 0])` exchanges the two "
+        "sides.",
+        **formula("b transposed"),
+    ),
+    "a's coordinates exchanged": Mistake(
+        "The tiles of a are those of the corner (k, row).",
+        "The coordinates are in the order of the tensor's dimensions: a is [M, K].",
+        **formula("a exchanged"),
+    ),
+}  # fmt: skip
+
+
+wgmma_matmul = Exercise(
+    name="wgmma_matmul",
+    lesson="13",
+    kind=Kind.KERNEL,
+    title="A product of tiles that TMA brings, by WGMMA that is not waited for at once",
+    signature="(a, b) -> c",
+    outputs=("c",),
+    inputs=matrices,
+    cases=PRODUCTS,
+    judged=HowJudged(
+        needs=HOPPER, reference=formulas.product, twins=(formulas.product_by_steps,), work=multiplied
+    ),
+    explained=HowExplained(mistakes=MISTAKES),
+    timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),
+    points=3,
+    solution="flashlearn.kernels.gluon.wgmma_matmul:wgmma_matmul",
+)

@@ -44,44 +44,74 @@ def ranked(
     return sorted(possible, key=lambda one: -rank.likelihood(*one))
 
 
+@dataclass(frozen=True)
+class Situation:
+    """What the wrong cases of an answer have in common.
+
+    `tag` is the one that characterises them, or "". A `memory_fault` is an access out of bounds or a race.
+    """
+
+    tag: str
+    memory_fault: bool
+    only_races: bool
+    everywhere: bool
+    only_causal: bool
+    only_with_heads: bool
+
+    @property
+    def table(self) -> str:
+        """The table of factors by kind that applies: a tag, one of `Odds.cases`, or "" for none."""
+        return "out of bounds" if self.memory_fault else "everywhere" if self.everywhere else self.tag
+
+    @property
+    def about(self) -> str:
+        """The table of factors by what an edit is about."""
+        if self.memory_fault:
+            return "race" if self.only_races else "out of bounds"
+        return "strided" if self.tag == "strided" else "any"
+
+
+def situation_of(outcomes: Sequence[Outcome]) -> Situation:
+    """What the wrong ones of these outcomes have in common."""
+    statuses, tag = {o.status for o in outcomes}, _common_tag(outcomes, odds().tags)
+    memory_fault = bool(statuses & {Status.OUT_OF_BOUNDS, Status.RACE})
+    return Situation(
+        tag,
+        memory_fault,
+        only_races=memory_fault and Status.OUT_OF_BOUNDS not in statuses,
+        everywhere=Status.PASS not in statuses,
+        only_causal=_only_causal(outcomes),
+        only_with_heads=tag != "strided" and _only_with_heads(outcomes),
+    )
+
+
 class _Ranking:
     """How likely an edit is, given the outcomes and the hints."""
 
     def __init__(self, outcomes: Sequence[Outcome], hints: Hints):
         self.hints, self.table = hints, odds()
-        statuses = {o.status for o in outcomes}
-        tag = _common_tag(outcomes, self.table.tags)
-        self.memory_fault = bool(statuses & {Status.OUT_OF_BOUNDS, Status.RACE})
-        self.only_races = self.memory_fault and Status.OUT_OF_BOUNDS not in statuses
-        self.by_kind: Mapping[str, float] = self.table.tags.get(tag, {})
-        self.other_kinds = self.table.factors["other kinds"] if self.by_kind else 1.0
-        self.by_about = self.table.about["strided" if tag == "strided" else "any"]
-        if self.memory_fault:
-            self.by_kind, self.other_kinds = self.table.cases["out of bounds"], 1.0
-            self.by_about = self.table.about["race" if self.only_races else "out of bounds"]
-        elif Status.PASS not in statuses:
-            self.by_kind, self.other_kinds = self.table.cases["everywhere"], 1.0
-        self.only_causal = _only_causal(outcomes)
-        self.only_with_heads = tag != "strided" and _only_with_heads(outcomes)
+        self.situation = found = situation_of(outcomes)
+        self.by_kind: Mapping[str, float] = {**self.table.tags, **self.table.cases}.get(found.table, {})
+        self.other_kinds = self.table.factors["other kinds"] if found.table in self.table.tags else 1.0
+        self.by_about = self.table.about[found.about]
         self.wrong_in_fp32 = any(o.status is not Status.PASS and o.case.dtype.itemsize > 2 for o in outcomes)
-        self.evidence = {
-            "",
-            *(["nan"] if any(map(_not_finite, outcomes)) else ()),
-            *(["race"] if Status.RACE in statuses else ()),
-            # elsewhere another size repairs a kernel by luck
-            *(["access slice"] if hints.address else ()),
+        known = {
+            "nan": any(map(_not_finite, outcomes)),
+            "race": any(o.status is Status.RACE for o in outcomes),
+            "access slice": bool(hints.address),  # elsewhere another size repairs a kernel by luck
         }
+        self.evidence = {"", *(name for name, given in known.items() if given)}
 
     def likelihood(self, section: int, edit: Edit) -> float:
         """A number that is larger for a likelier edit of a section."""
-        kind, hints, factors = edit.kind, self.hints, self.table.factors
+        kind, hints, factors, found = edit.kind, self.hints, self.table.factors, self.situation
         likely = self.table.of(kind.name, edit.variant)
         likely *= self.by_kind.get(kind.name, self.other_kinds) * self.by_about.get(edit.about, 1.0)
         if edit.also and not kind.often_repeated:
             likely *= factors["repeated"]
-        if self.only_causal and edit.causal and not kind.lengthens_loop:
+        if found.only_causal and edit.causal and not kind.lengthens_loop:
             likely *= factors["causal branch"]
-        if self.only_with_heads and edit.heads:
+        if found.only_with_heads and edit.heads:
             likely *= factors["heads"]
         lines = {edit.line, *edit.also}
         in_address = bool(hints.address) and bool(lines & hints.address[section])
@@ -95,13 +125,12 @@ class _Ranking:
             likely *= factors["outside suspect lines"]
         if self.wrong_in_fp32 and kind.changes_dtype and edit.old.endswith("dtype"):
             likely *= factors["unlikely"]  # in fp32 cases that is fp32 already
-        if self.memory_fault and kind is COMPARISON and "=" in edit.new.replace(edit.old, ""):
+        if found.memory_fault and kind is COMPARISON and "=" in edit.new.replace(edit.old, ""):
             likely *= factors["unlikely"]  # the comparison would admit more indices, not fewer
         if hints.operands and lines & hints.operands[section]:
-            likely *= factors["operand of NaN"] * (
-                factors["fill value of NaN"] if kind is FILL_VALUE else 1.0
-            )
-        bounds_access = self.memory_fault and not self.only_races and edit.about == "mask" and in_address
+            fill_value = factors["fill value of NaN"] if kind is FILL_VALUE else 1.0
+            likely *= factors["operand of NaN"] * fill_value
+        bounds_access = found.memory_fault and not found.only_races and edit.about == "mask" and in_address
         at_divergence = hints.divergence[section] in lines
         return likely * (factors["at divergence"] if at_divergence or bounds_access else 1.0)
 

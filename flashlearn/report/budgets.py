@@ -32,10 +32,14 @@ class Refusal:
 
 @dataclass(frozen=True)
 class CompiledTable:
-    """`state` is waiting, ready or unknown; `summary` says so, or on which GPUs the kernel is refused."""
+    """`state` is waiting, ready or unknown; `summary` says so, or on which GPUs the kernel is refused.
+
+    `targets` are the GPUs that the kernels are compiled for.
+    """
 
     state: str
     summary: str
+    targets: str
     table: Table | None = None
     refusals: tuple[Refusal, ...] = ()
 
@@ -45,27 +49,28 @@ def compiled_of(result: CheckResult) -> CompiledTable | None:
     future = result.budgets
     if future is None:
         return None
+    targets = _targets(result)
     if not future.done():
-        return CompiledTable("waiting", f"Compiling for {_targets(result)} …")
-    budgets = _result(future, _targets(result))
+        return CompiledTable("waiting", f"Compiling for {targets} …", targets)
+    budgets = _result(future, targets)
     if isinstance(budgets, str):
-        return CompiledTable("unknown", budgets)
+        return CompiledTable("unknown", budgets, targets)
     if not budgets:
         return None
     fine = [b for b in budgets if not b.error]
     refusals = tuple(_refusal(b) for b in budgets if b.error or b.advice)
     table = _table(fine, result.compiled) if fine else None
-    return CompiledTable("ready", _refused(budgets), table, refusals)
+    return CompiledTable("ready", _refused(budgets), targets, table, refusals)
 
 
 def _refused(budgets: tuple[Budget, ...]) -> str:
-    """The title of what is folded, where a compiler refuses the kernel."""
+    """On which GPUs a compiler refuses the kernel."""
     devices = dict.fromkeys(b.device for b in budgets if b.error)
     return f"not on {' and '.join(devices)}" if devices else ""
 
 
 def _table(fine: list[Budget], case: Case | None) -> Table:
-    """A column for each kernel and GPU: so it fits, however many figures there are."""
+    """A column for each kernel and GPU, and a row for each figure."""
     several = len({(b.kernel, b.types) for b in fine}) > 1
     head = tuple(f"{b.kernel}, {_device(b)}" if several else _device(b) for b in fine)
     rows = zip(FIGURES, *map(_figures, fine), strict=True)
@@ -90,7 +95,7 @@ def _result(future: Future[tuple[Budget, ...]], targets: str) -> tuple[Budget, .
 
 
 def _constants(budgets: list[Budget]) -> tuple[str, ...]:
-    """With which constants the kernels were compiled: for others the figures are other ones."""
+    """The constants that the kernels were compiled with: other constants give other figures."""
     kernels = dict.fromkeys((b.kernel, b.constants) for b in budgets if b.constants)
     several = len({kernel for kernel, _ in kernels}) > 1
     return tuple(f"{kernel if several else 'Compiled'} with {constants}." for kernel, constants in kernels)

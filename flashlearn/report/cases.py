@@ -177,7 +177,7 @@ def _note(outcome: Outcome, check: OutputCheck | None, said: set[tuple]) -> str:
         return _unsaid(check.problem, check.like or (check.name, check.problem), said)
     if check is not None and not check.ok and check.error <= check.allowed and check.rms_ratio > 1:
         return (
-            f"its root mean square error is {number(check.rms_ratio)} times what sums kept in fp32 may have"
+            f"its root mean square error is {number(check.rms_ratio)} times the limit for sums kept in fp32"
         )
     return _unsaid(outcome.message, _about(outcome), said) if check is None else ""
 

@@ -10,7 +10,7 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import dtype_name, sizes_of
 from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened
 
-FEW_LINES = 6  # of a detail: so much is shown unfolded, where no line of code is
+FEW_LINES = 6  # of a detail: shown unfolded where there is no line of code
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
     skipped = skipped_cases(result)
     if skipped:
         parts[0] += (
-            f" ({'a slow one was' if skipped == 1 else f'{skipped} slow ones were'} "
-            "left out: these say enough)"
+            f" ({'a slow case was' if skipped == 1 else f'{skipped} slow cases were'} "
+            "skipped: these are enough)"
         )
     if result.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"

@@ -11,8 +11,8 @@ from flashlearn.report.units import byte_size, number
 if TYPE_CHECKING:
     from flashlearn.judging.speed import Timing
 
-NEAR_LEAST = 1.02  # times the least bytes: as good as the least
-UNSTEADY = "; but single calls stray by more than 5 %"
+NEAR_LEAST = 1.02  # times the minimum of bytes: as good as the minimum
+UNSTEADY = ", but single runs vary by more than 5 %"
 
 
 def highlight_of(result: CheckResult) -> str:
@@ -45,7 +45,7 @@ def _speed(result: CheckResult, timing: Timing, ratio: float) -> str:
 def _traffic(result: CheckResult, timing: Timing) -> str:
     least = timing.bytes and timing.least_bytes and timing.bytes <= NEAR_LEAST * timing.least_bytes
     if timing.bytes and least and not _reads_again(result):
-        return f"It moves {byte_size(timing.bytes)} for {workload(result)}: no kernel can do with less."
+        return f"It moves {byte_size(timing.bytes)} for {workload(result)}: no kernel can move less."
     best = at_best(timing)
     return f"{best} for {workload(result)}." if best else _accuracy(result)
 

@@ -50,7 +50,7 @@ class ProgressLine:
         """The check has reached this case; with None, it has run all of them and looks for the mistake."""
         cases = [one.name for one in self.exercise.cases if not one.gpu]
         if case is None:
-            self._progress = "The cases are through; looking for the mistake"
+            self._progress = "All cases have run; looking for the mistake"
         elif case.name in cases:
             self._progress = f"Case {cases.index(case.name) + 1} of {len(cases)}: {case.name}"
 
@@ -96,7 +96,7 @@ def _output() -> _Cell | _Terminal | None:
 
 def _how_to_stop() -> str:
     if display.in_a_notebook():
-        return "the ■ button, or the key I twice in the margin of a cell"
+        return "the ■ button, or I pressed twice in command mode"
     return "Ctrl-C"
 
 

@@ -1,4 +1,4 @@
-"""Finding a part of a report by name: an output, a case, a head; errors say what there is."""
+"""Parts of a report by name: an output, a case, a head; errors list the parts that exist."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def find(result: CheckResult, output: str | None, case: str | int | None) -> tup
         )
     if output is not None and output not in result.exercise.outputs:
         raise NoSuchPart(
-            f"There is no output called {output!r}: {result.exercise.name} gives "
+            f"There is no output called {output!r}: {result.exercise.name} returns "
             f"{', '.join(result.exercise.outputs)}."
         )
     outcomes = _cases(result, case)

@@ -224,7 +224,7 @@ def _compiled(compiled: CompiledTable, differs: bool) -> RenderableType:
         below.append(Text(f"Where a GPU may differ from this check: {PAGE}", QUIET))
     summary = "" if compiled.state == "ready" else compiled.summary
     if compiled.state == "waiting":
-        summary += " Print the report again to see it."
+        summary += " Print the report again to see the result."
     return _section("On a GPU", summary, *below)
 
 

@@ -1,4 +1,4 @@
-"""The tiles that a head comes apart into: what each program stored, or blocks of a fixed size."""
+"""The tiles of a head: what each program stored, or blocks of a fixed size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flashlearn.report.selection import NoSuchPart
 from flashlearn.report.tilemap import Panel, TileMap, edges
 from flashlearn.report.units import plural
 
-BLOCK = 16  # where no program's block is known
+BLOCK = 16  # elements, where no program's block is known
 LEAST = 4  # elements that a program's block has on average, for its blocks to be tiles
 
 Tile = int | tuple[int, ...] | None
@@ -26,7 +26,7 @@ def cuts_of(panel: Panel, block: int | tuple[int, int] | None) -> tuple[tuple[li
     if not known:
         steps = block if isinstance(block, tuple | list) else (block or BLOCK, block or BLOCK)
         if len(steps) != 2 or not all(isinstance(n, int) and n > 0 for n in steps):
-            raise NoSuchPart(f"block is {block!r}: it wants a number of elements, or a pair (rows, columns).")
+            raise NoSuchPart(f"block is {block!r}: expected a number of elements, or a pair (rows, columns).")
         bounds = [list(range(step, size, step)) for step, size in zip(steps, sizes, strict=True)]
     rows, columns = (list(itertools.pairwise([0, *b, size])) for b, size in zip(bounds, sizes, strict=True))
     return (rows, columns), known
@@ -35,7 +35,7 @@ def cuts_of(panel: Panel, block: int | tuple[int, int] | None) -> tuple[tuple[li
 def position_of(
     tile: Tile, panel: Panel, cuts: tuple[list[Span], list[Span]], tiles: TileMap
 ) -> tuple[int, int]:
-    """Which tile is meant, as (row, column) of tiles; None means the one with the largest error."""
+    """The requested tile as (row, column) of tiles; None means the one with the largest error."""
     if tile is None:
         worst = np.unravel_index(int(panel.badness.argmax()), panel.badness.shape)
         i, j = (

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from flashlearn.judging.speed import Mark, Timing
     from flashlearn.machine.timers import Measurement
 
-SAME_TIME = 0.03  # closer than this, two measured times are called equal
-BOUND = "So long take the least bytes, or the least operations, of this work: no kernel does it in less."
-SPREAD = "Where ± stands, single calls stray from the median by so much: check again when the GPU is quiet."
+SAME_TIME = 0.03  # relative difference below which two measured times count as equal
+BOUND = (
+    "This is the time to move the minimum number of bytes, or do the minimum number of operations: "
+    "no kernel can be faster."
+)
+SPREAD = "± is the spread of single runs around the median. Check again when the GPU is idle."
 
 
 @dataclass(frozen=True)
@@ -105,14 +108,14 @@ def _share(timing: Timing, rate: float, what: str) -> str:
 
 def _grade(mark: Mark) -> str:
     grade = mark.grade
-    asked = f"{number(grade.ratio)} times the speed of {grade.peer}"
+    name, needed = grade.name.capitalize(), f"{number(grade.ratio)} × the speed of {grade.peer}"
     if mark.reached:
-        return f"{grade.name.capitalize()}: {asked} is asked for, and yours has {number(mark.ratio)} times."
-    return f"{grade.name.capitalize()} takes {asked}; yours has {number(mark.ratio)} times."
+        return f"{name} reached: it needs {needed}, and yours has {number(mark.ratio)} ×."
+    return f"{name} needs {needed}; yours reaches {number(mark.ratio)} ×."
 
 
 def _peak_memory(timing: Timing, own: int) -> str:
-    held = f"It holds {byte_size(own)} beyond its inputs at its peak"
+    held = f"Peak memory beyond the inputs: yours {byte_size(own)}"
     others = (f"{name} {byte_size(one.peak)}" for name, one in timing.peers.items() if one.peak is not None)
     return f"{', '.join((held, *others))}."
 
@@ -124,13 +127,13 @@ def _counted(timing: Timing) -> list[str]:
     least = ""
     if timing.least_bytes:
         near = timing.bytes <= 1.02 * timing.least_bytes
-        least = ": no kernel can do with less" if near else f"; {byte_size(timing.least_bytes)} would do"
+        least = ": no kernel can move less" if near else f"; the minimum is {byte_size(timing.least_bytes)}"
     moved = f"yours would move {byte_size(timing.bytes)} there, each byte counted once{least}."
     counted = f"Scaled up from {case_title(timing.scaled_from)}, {moved}"
     if not timing.operations:
         return [counted]
     padded = timing.least_operations and timing.operations > 1.02 * timing.least_operations
-    lanes = ", those of lanes that a mask hides included" if padded else ""
+    lanes = ", including those of masked-out lanes" if padded else ""
     return [f"{counted} It would compute {amount(timing.operations)} operations{lanes}."]
 
 
@@ -139,7 +142,7 @@ def _compared(own: float, other: float, name: str) -> str:
         return f"As fast as {name}."
     if own < other:
         return f"{number(other / own)} times as fast as {name}."
-    return f"{number(own / other)} times the time of {name}."
+    return f"{number(own / other)} times as long as {name}."
 
 
 def _predicted(name: str, seconds: float, timing: Timing) -> str:

@@ -1,4 +1,4 @@
-"""Why so much error is allowed and no more: the reason for every tolerance."""
+"""Why this much error is allowed and no more: the reason for every tolerance."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import number
 
 RULE = (
-    "Allowed is {factor} times the largest error that plain torch makes at the case's precision, {how}, and "
-    "a few roundings at the size of the result. Every error is the distance to the same formula in fp64."
+    "The allowed error is {factor} times the largest error of plain torch at the case's precision, plus a "
+    "few roundings at the size of the result. Torch computes the formula {how} ({half} ways in fp16 and "
+    "bf16), and the worst result counts. Every error is the distance from the same formula in fp64."
 )
-GRADIENTS = " That is for gradients, which sum more; other results have 2 times."
+GRADIENTS = " This is the factor for gradients, which sum more terms; for other results it is 2."
 RMS = (
-    " In fp16 and bf16 the root mean square error of {least} elements or more must also stay within {factor} "
-    "times torch's: a sum kept in half precision shows there first."
+    " In fp16 and bf16, the root mean square error of {least} or more elements must also stay within "
+    "{factor} times torch's: this is where a sum kept in half precision shows first."
 )
 EIGHT_BITS = (
-    " A result of eight bits is rounded once, to a coarse format: its error may exceed torch's largest by a "
-    "quarter of the format's largest step at most."
+    " A result in eight bits is rounded once, to a coarse format: its error may exceed torch's largest by at "
+    "most a quarter of the format's largest step."
 )
 
 
 def tolerance_note(result: CheckResult) -> str:
-    """How what is allowed comes about, for the exercise; empty where nothing is measured."""
+    """How the allowed error of the exercise is computed; empty where nothing is measured."""
     judged = result.exercise.judged
     checks = [check for outcome in result.outcomes for check in outcome.outputs]
     if result.exercise.kind is Kind.SYMBOLIC or not any(check.allowed > 0 for check in checks):
         return ""
     plain, half = reference_counts(result.exercise)
-    one = "computing the formula directly" if plain == 1 else f"the worst of {plain} ways of computing it"
-    note = RULE.format(factor=tolerance_factor(result.exercise), how=f"{one} ({half} ways in fp16 and bf16)")
+    how = "directly" if plain == 1 else f"in {plain} ways"
+    note = RULE.format(factor=tolerance_factor(result.exercise), how=how, half=half)
     note += EIGHT_BITS if set(FP8_DTYPES) & set(judged.output_dtypes.values()) else ""
     note += GRADIENTS if judged.gradient else ""
     return note + (

@@ -108,7 +108,7 @@ def _hint(result: CheckResult) -> HintOffer | None:
     left = len(HINT_STEPS) - result.hints_taken
     call = f'flashlearn.hint("{result.exercise.name}")'
     if left <= 0:
-        return HintOffer(call, "all three hints are taken; this says where the solution is")
+        return HintOffer(call, "all three hints used; this says where the solution is")
     count = {3: "three hints left", 2: "two hints left", 1: "one hint left"}[left]
     return HintOffer(call, f"{HINT_STEPS[-left]}; {count}")
 
@@ -116,7 +116,7 @@ def _hint(result: CheckResult) -> HintOffer | None:
 def _footer(result: CheckResult) -> str:
     mode = "compiled, on the GPU" if result.mode == "compiled" else "observed, on the CPU"
     if result.exercise.kind is Kind.SYMBOLIC:
-        mode = "decided symbolically"
+        mode = "checked symbolically"
     elif result.exercise.kind is Kind.TORCH and result.mode != "compiled":
         mode = "on the CPU"
     parts = [] if result.status in CALM else [plural(len(result.case_outcomes), "case"), mode]

@@ -14,23 +14,23 @@ LONGEST_SENTENCE = 360
 SENTENCES = {
     Status.TODO: "The stub is still in place.",
     Status.CRASHED: "Your code stopped with an error.",
-    Status.TIMEOUT: "Your code did not finish within its time.",
-    Status.OUT_OF_BOUNDS: "Your kernel touched memory outside a tensor.",
-    Status.RACE: "Two programs touched the same memory, and one of them wrote.",
+    Status.TIMEOUT: "Your code did not finish within the time limit.",
+    Status.OUT_OF_BOUNDS: "Your kernel accessed memory outside a tensor.",
+    Status.RACE: "Two programs accessed the same memory, and at least one of them wrote.",
     Status.WRONG: "The result differs from the reference by more than rounding explains.",
     Status.NOT_YOURS: "The result is right, but your kernel did not compute it.",
-    Status.UNDECIDED: "Every case passes, but the last look at the answer could not be finished.",
-    Status.NEEDS_GPU: "This exercise runs only on a GPU, and there is none here.",
+    Status.UNDECIDED: "Every case passes, but the final review of the answer could not be completed.",
+    Status.NEEDS_GPU: "This exercise runs only on a GPU, and this machine has none.",
 }
 NEXT_STEPS = {
     Status.CRASHED: "Read the message and the marked line first: other cases may stop there too.",
-    Status.TIMEOUT: "Look for a loop whose end is never reached, or far more programs than blocks.",
-    Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: does the mask fit?",
-    Status.RACE: "Ask which program owns the element: give it one owner, or add atomically.",
+    Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
+    Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: is the mask right?",
+    Status.RACE: "Decide which program owns the element: give it a single owner, or add atomically.",
     Status.WRONG: "Take the smallest failing case and compare your intermediate values with the formula's.",
-    Status.NOT_YOURS: "Let the Triton kernel store every element of the result.",
-    Status.UNDECIDED: "Check once more: what failed is kept, and `flashlearn doctor` shows it.",
-    Status.NEEDS_GPU: "Read on: the lesson continues without it; check again on a machine with a GPU.",
+    Status.NOT_YOURS: "Have the Triton kernel store every element of the result.",
+    Status.UNDECIDED: "Run the check again. The failure was logged, and `flashlearn doctor` shows it.",
+    Status.NEEDS_GPU: "Read on: the lesson continues without it. Check again on a machine with a GPU.",
 }
 
 
@@ -65,10 +65,10 @@ def shortened(message: str) -> str:
 def _pass_sentence(result: CheckResult) -> str:
     passed = sum(outcome.status is Status.PASS for outcome in result.outcomes)
     waiting = len(result.outcomes) - passed
-    subject = "The one case passes" if passed == 1 else f"All {passed} cases pass"
+    subject = "The only case passes" if passed == 1 else f"All {passed} cases pass"
     if waiting:
         subject = f"{plural(passed, 'case')} pass{'es' if passed == 1 else ''}"
-    gpu = f" {plural(waiting, 'case')} more need{'s' if waiting == 1 else ''} a GPU." if waiting else ""
+    gpu = f" {plural(waiting, 'more case')} need{'s' if waiting == 1 else ''} a GPU." if waiting else ""
     return f"{subject}.{gpu}"
 
 
@@ -85,5 +85,5 @@ def _symbolic_step(result: CheckResult) -> str:
     outcome = result.principal
     wrong = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
     if all(check.problem for check in wrong):
-        return "Mend this first: only then can the answer be compared with what is right."
-    return "Work the small example through by hand, and see at which step the two part."
+        return "Fix this first: until then your answer cannot be compared with the reference."
+    return "Work through the small example by hand, and find the step where the two diverge."

@@ -67,4 +67,4 @@ def test_a_fast_kernel_that_is_wrong_is_run_on_every_case():
 def test_the_report_says_how_many_cases_were_left_out(slow):
     report = flashlearn.check("row_sum", launcher(extra=1), demo=True)
     left = len(observed(report.exercise)) - len(report.outcomes)
-    assert left > 1 and f"({left} slow ones were left out" in " ".join(report.text(width=200).split())
+    assert left > 1 and f"({left} slow cases were skipped" in " ".join(report.text(width=200).split())

@@ -56,7 +56,7 @@ def test_the_text_says_the_same_in_the_same_order():
 def test_a_pass_has_one_figure_and_nothing_unfolded():
     report = check("row_sum", solution(find("row_sum")))
     shown, _ = folds(report._repr_html_())
-    assert f"All {len(report.outcomes)} cases pass." in shown and "no kernel can do with less" in shown
+    assert f"All {len(report.outcomes)} cases pass." in shown and "no kernel can move less" in shown
     assert "<details open" not in report._repr_html_()
     assert report.status is Status.PASS and "scaled_add" in report.verdict.next_step
 
@@ -98,12 +98,12 @@ def test_the_rows_of_a_small_output_with_heads_say_where_they_lie():
 
 def test_the_reason_of_every_tolerance_stands_with_the_cases():
     report = check("row_sum", as_learner(find("row_sum"), "padding is −inf"))
-    assert "Allowed is 2 times the largest error that plain torch makes" in words(report._repr_html_())
-    assert "Allowed is 2 times" in " ".join(str(report).split())
+    assert "The allowed error is 2 times the largest error of plain torch" in words(report._repr_html_())
+    assert "The allowed error is 2 times" in " ".join(str(report).split())
     gradient = Report(
         find("dq_kernel"), (Outcome(ROWS, Status.WRONG, outputs=(OutputCheck("dq", False, 1.0, 0.1),)),)
     )
-    assert tolerance_note(gradient).startswith("Allowed is 3 times")
+    assert tolerance_note(gradient).startswith("The allowed error is 3 times")
     assert tolerance_note(Report(exercise(kind=Kind.SYMBOLIC), gradient.outcomes)) == ""
 
 
@@ -139,7 +139,7 @@ def test_a_budget_and_a_time_name_the_types_and_sizes_they_are_for():
 def test_notes_are_folded_and_counted():
     outcome = Outcome(ROWS, Status.PASS, observation=observation(), warnings=(Caution("TF32", "It rounds."),))
     shown, folded = folds(Report(exercise(), (outcome,))._repr_html_())
-    assert "1 note for a GPU" in folded and "It rounds." in folded and "It rounds." not in shown
+    assert "1 note about GPUs" in folded and "It rounds." in folded and "It rounds." not in shown
 
 
 def test_a_worse_error_is_a_darker_colour_on_the_map_s_own_ground():

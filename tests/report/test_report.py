@@ -167,7 +167,7 @@ def test_the_first_status_that_applies_is_the_reports():
 def test_cases_that_need_a_gpu_do_not_spoil_a_pass_and_are_named():
     report = Report(exercise(), (Outcome(ROWS, Status.PASS), Outcome(ROWS, Status.NEEDS_GPU)))
     assert report.passed
-    assert "1 case more needs a GPU" in report.sentence
+    assert "1 more case needs a GPU" in report.sentence
 
 
 def explained(name: str, sentence: str, next_step: str = "", **more) -> Finding:
@@ -443,7 +443,7 @@ def test_unique_bytes_have_no_column_where_no_byte_moves_twice():
 def test_a_measurement_names_the_peer_and_a_prediction_says_what_it_is():
     said = str(report_of(Status.PASS, timing=against_softmax(0.0512, 0.0448)))
     assert "measured on NVIDIA H200" in said
-    assert "1.1 times the time of torch.softmax" in said
+    assert "1.1 times as long as torch.softmax" in said
     timing = Timing(
         "4096×4096",
         False,
@@ -464,24 +464,24 @@ def against_softmax(own: float, peer: float, spread: float = 0.01, **more) -> Ti
     return Timing("NVIDIA H200", True, Measurement(own, spread, 9), peers, ratio=peer / own, **more)
 
 
-def test_a_time_whose_calls_stray_says_so_wherever_it_stands():
+def test_an_unsteady_time_says_so_wherever_it_is_shown():
     steady = str(report_of(Status.PASS, timing=against_softmax(0.05, 0.04)))
-    assert "±" not in steady and "stray" not in steady
+    assert "±" not in steady
     report = report_of(Status.PASS, timing=against_softmax(0.05, 0.04, spread=0.12))
-    assert "50 µs ± 6 %" in str(report) and "Where ± stands, single calls stray" in str(report)
-    assert report.verdict.highlight.endswith("; but single calls stray by more than 5 %.")
+    assert "50 µs ± 6 %" in str(report) and "± is the spread of single runs" in str(report)
+    assert report.verdict.highlight.endswith(", but single runs vary by more than 5 %.")
 
 
-def test_the_best_grade_that_is_reached_stands_first_and_the_next_one_says_what_it_takes():
+def test_the_best_grade_that_is_reached_comes_first_and_the_next_one_says_what_it_needs():
     grades = (Grade("bronze", 0.5, "flash"), Grade("silver", 1.0, "flash"), Grade("gold", 0.9, "cuDNN"))
     marks = tuple(Mark(grade, ratio) for grade, ratio in zip(grades, (1.1, 1.1, 0.7), strict=True))
     report = report_of(Status.PASS, timing=against_softmax(0.04, 0.06, marks=marks))
     assert report.verdict.highlight.startswith("Silver: 1.5 times as fast as torch.softmax")
     said = " ".join(str(report).split())
-    assert "Gold takes 0.9 times the speed of cuDNN; yours has 0.7 times." in said
+    assert "Gold needs 0.9 × the speed of cuDNN; yours reaches 0.7 ×." in said
 
 
-def test_rates_are_told_as_parts_of_what_the_same_gpu_reaches():
+def test_rates_are_shares_of_what_the_same_gpu_reaches():
     there = {"least_bytes": 1e9, "bytes": 1e9, "operations": 1e11, "reached": Ceilings(4e14, 4e12)}
     said = " ".join(str(report_of(Status.PASS, timing=against_softmax(1.0, 1.0, half=True, **there))).split())
     assert "1 TB/s, 25 % of what a large copy reaches on this GPU." in said
@@ -503,7 +503,7 @@ def test_what_is_scaled_up_from_a_small_case_is_called_so():
     )
     said = " ".join(str(report_of(Status.PASS, timing=timing)).split())
     assert "Scaled up from ragged 7×37, fp32, yours would move 191 MiB there" in said
-    assert "95.4 MiB would do. It would compute 3 G operations, those of lanes that a mask hides" in said
+    assert "the minimum is 95.4 MiB. It would compute 3 G operations, including those of masked-out" in said
 
 
 def test_the_text_is_text_inside_jupyter_too(monkeypatch):

@@ -235,7 +235,7 @@ def test_show_of_a_report_that_passed_works():
         (lambda r: r.dump(tile=3), "tile=(0, 0) to tile=(1, 0)"),
         (lambda r: r.dump(head=6), "There is no head 6: o has 6 heads, (0, 0) to (1, 2), or 0 to 5."),
         (lambda r: r.dump(head=(0, 3)), "There is no head (0, 3)"),
-        (lambda r: r.dump(block=0.5), "block is 0.5: it wants a number of elements"),
+        (lambda r: r.dump(block=0.5), "block is 0.5: expected a number of elements"),
     ],
 )
 def test_what_there_is_not_is_answered_with_what_there_is(ask, answer):

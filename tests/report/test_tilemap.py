@@ -228,7 +228,7 @@ def test_show_of_a_report_that_passed_works():
 @pytest.mark.parametrize(
     ("ask", "answer"),
     [
-        (lambda r: r.show("dz"), "There is no output called 'dz': flash_forward gives o."),
+        (lambda r: r.show("dz"), "There is no output called 'dz': flash_forward returns o."),
         (lambda r: r.show(case="head"), "no case called 'head': did you mean 'heads'?"),
         (lambda r: r.show(case=3), "There is no case 3: this report has 1, counted from 0."),
         (lambda r: r.dump(tile=(5, 0)), "this head of o has 2 × 1 tiles of 16 × 8 elements"),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 from flashlearn import compiler
 from flashlearn.exercise import Case, Earlier, Exercise, Kind
-from flashlearn.explaining import diagnose, sayable
-from flashlearn.explaining.edits.search import find_edit
+from flashlearn.explaining import diagnose
 from flashlearn.explaining.failures import attempted, log_failure
-from flashlearn.explaining.faults import worst
-from flashlearn.explaining.symbolic import name_mistake
+from flashlearn.explaining.findings.case_status import Undecided
+from flashlearn.explaining.findings.review import Review
 from flashlearn.interpreter import printing
 from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
@@ -21,12 +22,45 @@ from flashlearn.judging.cases import run
 from flashlearn.machine import device
 from flashlearn.machine.garbage_collection import ignore_existing_objects
 from flashlearn.machine.threads import one_thread
-from flashlearn.outcome import Finding, Outcome, Status, untyped
+from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report import Report
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.evidence import Interrupted, Raised
 
-JUDGED = {Status.WRONG, Status.PASS}
+
+@dataclass
+class Check:
+    """A check on its way: what goes in, and what its steps have found so far.
+
+    `watching` is called with each case as it begins, and with None when the search for the mistake does. It
+    is `settled` once a step has said what the finding is, or that there is none.
+    """
+
+    exercise: Exercise
+    answer: Answer
+    earlier: Earlier
+    watching: Callable[[Case | None], None]
+    budgeted: bool
+    outcomes: list[Outcome] = field(default_factory=list)
+    finding: Finding | None = None
+    settled: bool = False
+    timing: speed.Timing | None = None
+    budgets: Future | None = None
+    compiled: Case | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case passes, as far as it has been judged."""
+        return all(o.status is Status.PASS for o in self.outcomes)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a check. Those that measure run after torch has its threads back."""
+
+    description: str
+    run: Callable[[Check], None]
+    measures: bool = False
 
 
 def grade(
@@ -38,82 +72,100 @@ def grade(
 ) -> Report:
     """Run `answer`, the learner's function, in every case of the exercise; say what is right and what is not.
 
-    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. `watching`
-    is told each case as it begins, and None when the search for the mistake does. Only where it is `budgeted`
-    are its kernels compiled, in processes of this user. Raises nothing for what the
-    function does, and KeyboardInterrupt when interrupted.
+    `earlier(name)` gives the learner's answer to another exercise, on which this one may build. `watching` is
+    called with each case as it begins, and with None when the search for the mistake does. Only where it is
+    `budgeted` are its kernels compiled, in processes of this user. Raises nothing for what the function does,
+    and KeyboardInterrupt when interrupted.
     """
     started = time.perf_counter()
-    answer = answering(exercise, answer)
-    with one_thread(), ignore_existing_objects(), printing.capped():
-        outcomes, finding = _judge(exercise, answer, earlier, watching or (lambda case: None))
-    timing = _timing(exercise, answer, outcomes)
-    budgets, compiled = _budgets(exercise, answer, outcomes) if budgeted else (None, None)
+    check = Check(exercise, answering(exercise, answer), earlier, watching or (lambda case: None), budgeted)
+    with ExitStack() as quiet:
+        for context in (one_thread(), ignore_existing_objects(), printing.capped()):
+            quiet.enter_context(context)
+        for step in STEPS:
+            if step.measures:
+                quiet.close()
+            step.run(check)
     return Report(
         exercise=exercise,
-        outcomes=tuple(outcomes),
-        finding=finding,
-        timing=timing,
-        budgets=budgets,
-        compiled=compiled,
+        outcomes=tuple(check.outcomes),
+        finding=check.finding,
+        timing=check.timing,
+        budgets=check.budgets,
+        compiled=check.compiled,
         mode=device.mode(),
         seconds=time.perf_counter() - started,
     )
 
 
-def _judge(
-    exercise: Exercise, answer: Answer, earlier: Earlier, watching: Callable[[Case | None], None]
-) -> tuple[list[Outcome], Finding | None]:
-    is_symbolic = exercise.kind is Kind.SYMBOLIC
-    if is_symbolic:
-        outcomes = symbolic.run_symbolic(exercise, answer)
+def _run_and_judge(check: Check) -> None:
+    if check.exercise.kind is Kind.SYMBOLIC:
+        check.outcomes = symbolic.run_symbolic(check.exercise, check.answer)
     else:
-        outcomes = run(exercise, answer, watching=watching)
-    watching(None)
-    if exercise.judged.review is not None and all(o.status is Status.PASS for o in outcomes):
-        try:
-            sentence = exercise.judged.review(answer, earlier)
-        except Interrupted as error:
-            return [*outcomes, _interrupted(exercise, error.raised)], None
-        except Exception as error:  # a review decides: one that fails has said neither yes nor no
-            log_failure(exercise, "review")
-            return [*outcomes, undecided := _undecided(exercise, error)], untyped(
-                "undecided", {"seen": undecided.message, "case": undecided.case.name}
-            )
+        check.outcomes = run(check.exercise, check.answer, watching=check.watching)
+    check.watching(None)
+
+
+def _review(check: Check) -> None:
+    exercise, review = check.exercise, check.exercise.judged.review
+    if review is None or not check.passed:
+        return
+    try:
+        sentence = review(check.answer, check.earlier)
+    except Interrupted as error:
+        check.outcomes.append(_interrupted(exercise, error.raised))
+        check.settled = True
+    except Exception as error:  # a review decides: one that fails has said neither yes nor no
+        log_failure(exercise, "review")
+        check.outcomes.append(undecided := _undecided(exercise, error))
+        check.finding, check.settled = Finding(Undecided(undecided.message, undecided.case.name)), True
+    else:
         if sentence:
-            outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
-            return outcomes, untyped("review", {"seen": sentence, "case": exercise.cases[0].name})
-    with printing.muted():  # the experiments run the kernel again, which has printed what it prints
-        return outcomes, attempted(exercise, "explaining", _explained, exercise, outcomes, answer)
+            check.outcomes.append(Outcome(exercise.cases[0], Status.WRONG, sentence))
+            check.finding, check.settled = Finding(Review(sentence, exercise.cases[0].name)), True
 
 
-def _explained(exercise: Exercise, outcomes: list[Outcome], answer: Answer) -> Finding | None:
-    """What is wrong, where that can be said; the verdict is decided before, and without it."""
-    if exercise.kind is Kind.SYMBOLIC:
-        finding = attempted(exercise, "symbolic", name_mistake, exercise, outcomes)
-        if finding is None and worst(outcomes) is Status.WRONG:
-            finding = attempted(exercise, "edit of a formula", find_edit, exercise, answer, outcomes)
-        return sayable(exercise, finding)
-    finding = attempted(exercise, "diagnosis", diagnose, exercise, outcomes, answer)
-    statuses = {o.status for o in outcomes}
-    explain = exercise.explained.explain
-    if finding is None and explain is not None and Status.WRONG in statuses <= JUDGED:
-        finding = sayable(exercise, attempted(exercise, "explain", explain, outcomes, answer))
-    return finding
+def _explain(check: Check) -> None:
+    """The verdict is decided before, and without it."""
+    if not check.settled:
+        with printing.muted():  # the experiments run the kernel again, which has printed what it prints
+            about = (check.exercise, check.outcomes, check.answer)
+            check.finding = attempted(check.exercise, "explaining", diagnose, *about)
+
+
+def _time(check: Check) -> None:
+    check.timing = _timing(check.exercise, check.answer, check.outcomes)
+
+
+def _compile_for_gpus(check: Check) -> None:
+    if check.budgeted:
+        check.budgets, check.compiled = _budgets(check.exercise, check.answer, check.outcomes)
+
+
+STEPS = (
+    Step(
+        "Run the answer in every case, and judge each: right, wrong, or why it did not end.", _run_and_judge
+    ),
+    Step("Where every case passes, let the exercise review the answer as a whole.", _review),
+    Step("Explain what is wrong: the stages of flashlearn.explaining.pipeline.", _explain),
+    Step("Time an answer that passes, or predict its time where there is no GPU.", _time, measures=True),
+    Step("Start compiling its kernels for GPUs that need not be here.", _compile_for_gpus, measures=True),
+)
+"""The steps of a check, in their order."""
 
 
 def _undecided(exercise: Exercise, error: Exception) -> Outcome:
-    """The outcome of a review that failed in a way nobody thought of."""
+    """The outcome of a review that failed unexpectedly."""
     return Outcome(
         exercise.cases[0],
         Status.UNDECIDED,
-        "Every case passes; but the last look at your answer could not be finished "
+        "Every case passes; but the final review of your answer could not be completed "
         f"({type(error).__name__}: {str(error)[:120]}), so this is no pass yet.",
     )
 
 
 def _interrupted(exercise: Exercise, error: Raised) -> Outcome:
-    """The outcome of a call beyond the cases that did not come to its end."""
+    """The outcome of a call beyond the cases that was interrupted."""
     sentence = f"Every case passes; but called once more, with other inputs, it failed. {error.sentence}"
     return Outcome(exercise.cases[0], error.status, sentence, place=error.place, fault=error.fault)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -290,55 +290,3 @@ class Finding:
     def next_step(self) -> str:
         """What to look at, or to do; empty where there is nothing to add."""
         return self.wording.next_step
-
-
-@dataclass(frozen=True)
-class StringKind(FindingKind):
-    """A kind that is not a class yet."""
-
-    name: str  # type: ignore[misc]
-    known: Mapping[str, Any] = field(default_factory=dict)
-    called: tuple[str, ...] = ()
-    parts: tuple[Finding, ...] = ()
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The facts by name."""
-        return dict(self.known)
-
-    @property
-    def beyond_cases(self) -> bool:  # type: ignore[override]
-        """See FindingKind."""
-        return self.name in ("review", "undecided")
-
-    def wording(self) -> Wording:
-        """The words of its function."""
-        (words,) = _words
-        return words(self)
-
-
-def untyped(
-    kind: str,
-    facts: Mapping[str, Any] | None = None,
-    place: Place | None = None,
-    fits: int = 0,
-    of: int = 0,
-    called: tuple[str, ...] = (),
-    parts: tuple[Finding, ...] = (),
-    partial: bool = False,
-) -> Finding:
-    """A finding of a kind that is not a class yet."""
-    return Finding(StringKind(kind, facts or {}, called, parts), place, fits, of, partial)
-
-
-def refacted(finding: Finding, facts: Mapping[str, Any], called: tuple[str, ...] = ()) -> Finding:
-    """A finding of a kind that is not a class yet, with other facts."""
-    return replace(finding, kind=replace(finding.kind, known=facts, called=called))
-
-
-_words: list[Callable[[StringKind], Wording]] = []
-
-
-def words_are_made_by(words: Callable[[StringKind], Wording]) -> None:
-    """Who puts kinds that are not classes yet into words."""
-    _words[:] = [words]

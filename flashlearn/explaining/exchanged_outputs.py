@@ -9,8 +9,12 @@ import torch
 
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.outputs_exchanged import OutputsExchanged
+from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.judging.tolerance import largest_error
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, untyped
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 
 def named_where_exchanged(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
@@ -32,16 +36,13 @@ def _spoilt(outcome: Outcome, turned: Outcome) -> bool:
 
 
 def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], turned: list[Outcome]) -> Finding | None:
-    each = [
-        untyped("outputs exchanged", {"output": a, "other": b, "outputs": exercise.outputs})
-        for a, b in (pair, pair[::-1])
-    ]
+    each = [Finding(OutputsExchanged(a, b, exercise.outputs)) for a, b in (pair, pair[::-1])]
     if all(outcome.status is Status.PASS for outcome in turned):
-        return untyped("outputs", {"silent": ()}, parts=tuple(each))
+        return Finding(Outputs(tuple(each)))
     told = named(exercise, turned, at_once=False)
-    if told is None or told.kind.name != "declared" or told.facts["scope"] is not None:
+    if told is None or not isinstance(told.kind, Declared) or told.kind.scope is not None:
         return None
-    return untyped("at once", {"scope": None}, fits=told.fits, of=told.of, parts=(each[0], told))
+    return Finding(AtOnce(parts=(each[0], told)), fits=told.fits, of=told.of)
 
 
 def _turned(outcome: Outcome, one: str, other: str) -> Outcome | None:

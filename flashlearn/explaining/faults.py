@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Exercise, Mistake
+from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds
+from flashlearn.explaining.findings.declared import DeclaredFault
 from flashlearn.judging.cases import run_observed
-from flashlearn.outcome import Finding, Outcome, Status, untyped
+from flashlearn.outcome import Finding, Outcome, Status
 
 SYNCHRONISATION = "synchronisation"
 """What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
@@ -17,31 +19,26 @@ def worst(outcomes: list[Outcome]) -> Status:
 
 
 def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
-    """Bounds, races, crashes: the outcome's own sentence says it; a declared mistake knows the next step."""
+    """Bounds, races, crashes: the outcome's own sentence says it; a declared mistake has the next step."""
     status = worst(outcomes)
     outcome = next(o for o in outcomes if o.status is status)
-    seen = {"seen": outcome.message, "case": outcome.case.name}
+    seen, case = outcome.message, outcome.case.name
+    of_time = outcome.fault[:1] == (SYNCHRONISATION,)
     for name, mistake in exercise.explained.mistakes.items():
         if mistake.launcher is not None and mistake.status is status:
             fits = _same_faults(exercise, mistake, outcomes)
             if fits:
-                of_time = outcome.fault[:1] == (SYNCHRONISATION,)
-                facts = {
-                    **seen,
-                    "sentence": mistake.sentence,
-                    "next_step": mistake.next_step,
-                    "both": of_time,
-                }
-                return untyped("declared fault", facts, outcome.place, fits, fits, (name,))
+                declared = DeclaredFault(seen, case, mistake.sentence, mistake.next_step, of_time, (name,))
+                return Finding(declared, outcome.place, fits, fits)
     if status is Status.OUT_OF_BOUNDS:
-        seen |= {"astray": _astray(outcome.fault)}
-    kind = (outcome.fault[1],) if outcome.fault[:1] == (SYNCHRONISATION,) else ()
-    return untyped(status.name.lower(), seen, outcome.place, called=kind)
+        return Finding(OutOfBounds(seen, case, cause=_cause(outcome.fault)), outcome.place)
+    called = (outcome.fault[1],) if of_time else ()
+    return Finding(BY_STATUS[status](seen, case, called), outcome.place)
 
 
-def _astray(fault: tuple) -> str:
-    """What went astray: a "pointer", its "dtype", a "stride", a "mask", a "block pointer", a "descriptor"; or
-    "no mask".
+def _cause(fault: tuple) -> str:
+    """What is wrong with an access: a "pointer", its "dtype", a "stride", a "mask", a "block pointer" or a
+    "descriptor"; or "no mask".
 
     Of "exchanged" strides or indices only the order is wrong.
     """
@@ -61,8 +58,8 @@ def _astray(fault: tuple) -> str:
     return "mask" if masked else "no mask"
 
 
-def _deed(fault: tuple) -> tuple:
-    """A fault without what depends on the size of the blocks: of wrong strides, where they led astray.
+def _essence(fault: tuple) -> tuple:
+    """A fault without what depends on the sizes of blocks: of wrong strides, without the address they led to.
 
     One of synchronisation is without its lines.
     """
@@ -78,7 +75,7 @@ def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) 
         if outcome.mode != "observed":
             continue
         twin = run_observed(exercise, mistake.launcher, outcome.case)
-        if (twin.status, _deed(twin.fault)) != (outcome.status, _deed(outcome.fault)):
+        if (twin.status, _essence(twin.fault)) != (outcome.status, _essence(outcome.fault)):
             return 0  # another crash, say, which has its own reason
         fits += 1
     return fits

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import torch
 
-from flashlearn.explaining.edits.conclusive import settled
-from flashlearn.outcome import Finding, Outcome, Status, untyped
+from flashlearn.explaining.findings.two_mistakes import ByPrecision, InFp32
+from flashlearn.outcome import Finding, Outcome, Status
 
 SLIGHT = 0.1
 """Errors up to this share of the largest number may come of rounding to half precision."""
@@ -37,11 +37,10 @@ def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Fi
     if first is None:
         return None
     if second is None:
-        return untyped("in fp32", {}, first.place, len(full), len(wrong), first.names, (first,), partial=True)
+        return Finding(InFp32((first,)), first.place, len(full), len(wrong), partial=True)
     if second.names == first.names:
-        return None  # then it would have been told of all cases, if it held
-    both = (*first.names, *second.names)
-    return untyped("by precision", {}, first.place, len(wrong), len(wrong), both, (first, second))
+        return None  # if it held, it would have been named for all cases
+    return Finding(ByPrecision((first, second)), first.place, len(wrong), len(wrong))
 
 
 def _slight(outcome: Outcome) -> bool:
@@ -62,4 +61,4 @@ def _without(outcomes: list[Outcome], left_out: list[Outcome]) -> list[Outcome]:
 
 
 def _sure(finding: Finding | None) -> Finding | None:
-    return finding if settled(finding) else None
+    return finding if finding is not None and finding.conclusive else None

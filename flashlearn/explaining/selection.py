@@ -6,8 +6,10 @@ from typing import Any
 
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.explanations import Explanation, Question
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.explaining.scope import Scope, kind_of, scope_of
-from flashlearn.outcome import Finding, Outcome, Status, untyped
+from flashlearn.outcome import Finding, Outcome, Status
 
 SPECIFIC = 16
 """So many wrong numbers must be foretold before a mistake is named that does not show everywhere."""
@@ -115,11 +117,9 @@ def finding(
     told = {"fits": fits, "of": len(cases), "partial": partial}
     if len(names) == 1:
         return declared(exercise, names[0], scope=scope, **told)
-    return untyped("at once", {"scope": scope}, parts=tuple(parts), **told)
+    return Finding(AtOnce(scope, tuple(parts)), **told)
 
 
 def declared(exercise: Exercise, name: str, scope: Scope | None = None, **more: Any) -> Finding:
     """The finding that a mistake of the exercise, or of its catalogue, was made."""
-    mistake = exercise.known[name]
-    facts = {"sentence": mistake.sentence, "next_step": mistake.next_step, "scope": scope}
-    return untyped("declared", facts, called=(name,), **more)
+    return Finding(Declared.of(name, exercise.known[name], scope), **more)

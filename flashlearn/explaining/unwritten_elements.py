@@ -8,9 +8,10 @@ import torch
 
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.findings.two_mistakes import PartlyWritten
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import largest_error
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, untyped
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 
 def partly_written(outcomes: list[Outcome]) -> bool:
@@ -33,16 +34,9 @@ def named_where_written(exercise: Exercise, outcomes: list[Outcome]) -> Finding 
     if _leaves_the_same(exercise, found.mistake, *bad):
         return found
     writers = bad[1].writers
-    facts = {
-        "output": bad[1].name,
-        "case": bad[0].case.name,
-        "count": int((writers < 0).sum()),
-        "total": writers.numel(),
-    }
-    called = ("never written", *found.names)
-    return untyped(
-        "partly written", facts, None, found.fits, found.of, called, (found,), partial=found.partial
-    )
+    count = int((writers < 0).sum())
+    kind = PartlyWritten(bad[1].name, bad[0].case.name, count, writers.numel(), (found,))
+    return Finding(kind, None, found.fits, found.of, found.partial)
 
 
 def _leaves_the_same(exercise: Exercise, name: str, outcome: Outcome, check: OutputCheck) -> bool:

@@ -11,14 +11,28 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from flashlearn.outcome import Finding, Outcome, untyped
+from flashlearn.explaining.findings.missing_weights import (
+    DiagonalKeysMissing,
+    FirstKeysMissing,
+    FirstQueriesMissing,
+    LastKeysMissing,
+    LastQueriesMissing,
+)
+from flashlearn.explaining.findings.weight_factors import (
+    ExponentTimesNumber,
+    NotRescaled,
+    PToAPower,
+    RowsOfPFactor,
+    ScoresTimesNumber,
+    TilesCountedTwice,
+)
+from flashlearn.explaining.findings.weight_leaks import BlindQueries, DiagonalTilesUnmasked, FutureHasWeight
+from flashlearn.outcome import Finding, Outcome
 
 LEAST = 1e-4
 """Smaller weights prove nothing in half precision."""
 
 WHOLE = (16, 32, 64, 128)
-LEAK = ("leak from the future",)
-FIRST, LAST = ("first tile missing",), ("last tile missing",)
 
 
 @dataclass(frozen=True)
@@ -67,14 +81,12 @@ def leak(w: Weights, outcome: Outcome) -> Finding | None:
     blind, case = ~w.visible.any(1), outcome.case.name
     if not bool(leaking[~blind].any()):
         count, keys = int(leaking.any(1).sum()), (j, int(leaking[i].nonzero()[-1]))
-        facts = {"case": case, "count": count, "total": len(blind), "first": i, "keys": keys}
-        return untyped("weights of queries that see nothing", facts, called=LEAK)
+        return Finding(BlindQueries(case, count, len(blind), i, keys))
     last = int(w.visible[i].nonzero()[-1]) if bool(w.visible[i].any()) else None
-    facts = {"case": case, "pair": (i, j), "last": last}
     block = _diagonal_tiles(w, leaking)
     if block:
-        return untyped("diagonal tiles taken whole", {**facts, "block": block}, called=LEAK)
-    return untyped("future gets weight", {**facts, "pairs": int(leaking.sum())}, called=LEAK)
+        return Finding(DiagonalTilesUnmasked(case, (i, j), last, block))
+    return Finding(FutureHasWeight(case, (i, j), last, int(leaking.sum())))
 
 
 def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
@@ -111,16 +123,16 @@ def missing(w: Weights, outcome: Outcome) -> Finding | None:
     whole = bool((missing == (telling & columns[None, :])).all())
     first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
     told = telling.any(0).nonzero().flatten()
-    facts = {"case": case, "loop": w.scans == "keys", "counted": _counted(outcome)}
+    how = (case, w.scans == "keys", _counted(outcome))
     if whole and first > 0 and w.tile_at(first) and bool(columns[told][told >= first].all()):
-        return untyped("last keys get no weight", {"first": first, **facts}, called=LAST)
+        return Finding(LastKeysMissing(first, *how))
     if whole and w.tile_at(last + 1) and bool(columns[told][told <= last].all()):
-        return untyped("first keys get no weight", {"last": last, **facts}, called=FIRST)
+        return Finding(FirstKeysMissing(last, *how))
     rows = missing.any(1)
     if bool((missing == (telling & rows[:, None])).all()):
         return _missing_rows(w, telling, rows, case)
     if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
-        return untyped("diagonal tiles", {"pair": (i, j), "case": case})
+        return Finding(DiagonalKeysMissing((i, j), case))
     return None
 
 
@@ -136,11 +148,9 @@ def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Findi
         return None
     loop = w.scans == "queries"
     if w.tile_at(first) and bool(rows[told][told >= first].all()):
-        facts = {"first": first, "case": case, "loop": loop}
-        return untyped("last queries give no weight", facts, called=LAST)
+        return Finding(LastQueriesMissing(first, case, loop))
     if w.tile_at(last + 1) and bool(rows[told][told <= last].all()):
-        facts = {"last": last, "case": case, "loop": loop}
-        return untyped("first queries give no weight", facts, called=FIRST)
+        return Finding(FirstQueriesMissing(last, case, loop))
     return None
 
 
@@ -176,8 +186,7 @@ def rows(w: Weights, outcome: Outcome) -> Finding | None:
         low, high = float(factors.min()), float(factors.max())
         if high - low < slack * high and abs(high - 1) > slack:
             return None  # one factor for everything: the constant's own rule says it better
-        facts = {"case": outcome.case.name, "factors": (low, high), "recomputed": w.recomputed}
-        return untyped("rows of P off by a factor", facts, called=("rows do not sum to 1",))
+        return Finding(RowsOfPFactor(outcome.case.name, (low, high), w.recomputed))
     return _tiles_of_rows(w, ratio, telling, slack, outcome)
 
 
@@ -199,10 +208,11 @@ def _tiles_of_rows(
         parts = [(ratio[:, a : a + size], telling[:, a : a + size]) for a in range(0, S_k, size)]
         if max(_spread(*part) for part in parts) >= slack:
             continue
-        facts = {"block": size, "case": outcome.case.name}
+        case = outcome.case.name
         if _counted_twice(parts, slack):
-            return untyped("tiles counted twice", facts)
-        return untyped("not rescaled", facts) if _grows_with_the_maximum(w, ratio, telling, size) else None
+            return Finding(TilesCountedTwice(size, case))
+        grows = _grows_with_the_maximum(w, ratio, telling, size)
+        return Finding(NotRescaled(size, case)) if grows else None
     return None
 
 
@@ -251,13 +261,13 @@ def scaled(w: Weights, outcome: Outcome) -> Finding | None:
     slope = sum(slopes) / len(slopes)
     if abs(slope - 1) < 0.02:
         return None
-    facts = {"case": outcome.case.name, "factor": slope, "meaning": _meaning(slope, outcome)}
+    of = (outcome.case.name, slope, _meaning(slope, outcome))
     if _is_power(w, slope):
-        return untyped("P to a power", {**facts, "recomputed": w.recomputed}, called=("constant factor",))
+        return Finding(PToAPower(*of, w.recomputed))
     seen = w.visible.any(1)
     if bool(((w.got[seen].sum(1) - 1).abs() < 0.02 + 50 * w.noise).all()):
-        return untyped("scores times a number", facts, called=("constant factor",))
-    return untyped("exponent times a number", facts, called=("constant factor",))
+        return Finding(ScoresTimesNumber(*of))
+    return Finding(ExponentTimesNumber(*of))
 
 
 def _is_power(w: Weights, power: float) -> bool:

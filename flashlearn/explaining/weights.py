@@ -157,8 +157,7 @@ class CaseReading:
 
     def leaks(self, finding: Finding) -> bool:
         """True if the first pair that is said to leak does: moving what it should hide moves the result."""
-        facts = finding.facts
-        query, key = facts["pair"] if "pair" in facts else (facts["first"], facts["keys"][0])
+        query, key = finding.kind.first_pair
         row, other = (key, query) if self.readout.by == "key" else (query, key)
         probe = self.readout.probe(self.inputs)
         tensor = probe[self.readout.moved].clone()

@@ -13,7 +13,6 @@ a result that shows itself.
 
 from __future__ import annotations
 
-from flashlearn.explaining import wording  # noqa: F401  registers the wording of findings
 from flashlearn.report.report import Report
 
 __all__ = ["Report"]

@@ -54,7 +54,7 @@ def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tu
     quoted = outcome is not None and wording.quotes in (outcome.case.name, _misfit(outcome))
     if not seen or not quoted or wording.more is None:
         return wording.sentence, "" if quoted else seen
-    if finding.kind.name == "besides":
+    if finding.kind.adds_to_outcome:
         return seen, wording.more  # no explanation of what was observed: it comes after it
     return (wording.more, seen) if wording.more else (seen, "")
 
@@ -113,6 +113,6 @@ def _fit(result: CheckResult) -> str:
 
 def _says_share(finding: Finding) -> bool:
     """True if the finding's sentence says how many wrong cases it explains."""
-    scope = finding.facts.get("scope")
+    scope = getattr(finding.kind, "scope", None)
     says = scope is not None and scope.share == (finding.fits, finding.of)
     return says or any(map(_says_share, finding.parts))

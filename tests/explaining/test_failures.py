@@ -3,11 +3,8 @@ noted."""
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,10 +16,12 @@ from flashlearn import checking, explaining
 from flashlearn.checking import grade
 from flashlearn.course import answers, failure_log
 from flashlearn.exercise import Exercise
-from flashlearn.explaining import PLACES, SURE
 from flashlearn.explaining import failures as failures_of
+from flashlearn.explaining import pipeline
+from flashlearn.explaining.findings import RULES
+from flashlearn.explaining.findings.sign import Sign
 from flashlearn.lessons import find
-from flashlearn.outcome import Status, untyped
+from flashlearn.outcome import Finding, FindingKind, Status
 from flashlearn.report import Report
 
 
@@ -62,21 +61,14 @@ def nothing(*_: object, **__: object) -> None:
     return None
 
 
-def stages() -> Iterator[tuple[str, object, str]]:
-    """Every stage that the grader attempts, with the module and the name of the function that looks."""
-    for module in (explaining, checking):
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "attempted":
-                _, stage, look, *_ = node.args
-                if not isinstance(stage, ast.Constant):
-                    continue  # the rules, by their kinds
-                where = getattr(module, look.value.id) if isinstance(look, ast.Attribute) else module
-                yield stage.value, where, look.attr if isinstance(look, ast.Attribute) else look.id
+LISTS = ("WRONG_NUMBERS", "ENDED_EARLY", "FORMULAS")
 
 
-STAGES = {stage: (module, name) for stage, module, name in stages()}
-OF_MEMORY = ("status", "named besides", "edit and mistake")
-OF_FORMULAS = ("symbolic", "edit of a formula")
+def with_stages(monkeypatch, change: Callable[[pipeline.Stage], Callable]) -> None:
+    """Let every stage look with what `change` gives for it."""
+    for name in LISTS:
+        stages = tuple(replace(stage, find=change(stage)) for stage in getattr(pipeline, name))
+        monkeypatch.setattr(pipeline, name, stages)
 
 
 @pytest.fixture(autouse=True)
@@ -94,55 +86,58 @@ def stands(report: Report, status: Status, stage: str) -> None:
     assert "raise ZeroDivisionError" in "\n".join(noted[-1].traceback)
 
 
-def test_the_stages_are_found():
-    assert {"named", "weights", "first divergence", "words", "explain", "symbolic", *OF_MEMORY} <= set(STAGES)
-
-
-@pytest.mark.parametrize("stage", [s for s in STAGES if s not in (*OF_FORMULAS, "explain", "words")])
+@pytest.mark.parametrize("stage", [s.name for s in pipeline.WRONG_NUMBERS if s.name != "explain"])
 def test_a_stage_that_raises_leaves_the_verdict(stage, monkeypatch):
-    of_memory = stage in OF_MEMORY
-    for other, (module, name) in STAGES.items():
-        if other not in ("explaining", "diagnosis", "explain", "words", *(OF_MEMORY if of_memory else ())):
-            monkeypatch.setattr(module, name, nothing)  # so that every stage has its turn
-    monkeypatch.setattr(explaining, "standing", nothing)
-    monkeypatch.setattr(*STAGES[stage], broken)
-    report = grade(ROW_SUM, reads_beyond if of_memory else lacks_a_column, answers.earlier)
-    stands(report, Status.OUT_OF_BOUNDS if of_memory else Status.WRONG, stage)
+    with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
+    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, stage)
 
 
-@pytest.mark.parametrize("rule", [*SURE, *PLACES], ids=lambda rule: rule.kind)
+@pytest.mark.parametrize("stage", [s.name for s in pipeline.ENDED_EARLY])
+def test_a_stage_that_raises_leaves_the_verdict_of_a_case_that_ended_early(stage, monkeypatch):
+    with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
+    stands(grade(ROW_SUM, reads_beyond, answers.earlier), Status.OUT_OF_BOUNDS, stage)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_that_raises_is_passed_over(rule, monkeypatch):
-    rules = tuple(replace(r, look=broken if r is rule else nothing) for r in (*SURE, *PLACES))
-    monkeypatch.setattr(explaining, "SURE", rules)
-    monkeypatch.setattr(explaining, "PLACES", ())
-    monkeypatch.setattr(explaining, "named", nothing)
-    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, f"rule: {rule.kind}")
+    for other in RULES:
+        monkeypatch.setattr(other, "look", broken if other is rule else nothing)
+    with_stages(monkeypatch, lambda one: one.find if one.name.startswith("rules") else nothing)
+    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, f"rule: {rule.name}")
 
 
 def test_the_other_stages_go_on(monkeypatch):
-    monkeypatch.setattr(explaining, "undefined_lanes", broken)
+    with_stages(monkeypatch, lambda one: broken if one.name == "undefined lanes" else one.find)
     whole = grade(ROW_SUM, lacks_a_column, answers.earlier)
     monkeypatch.undo()
     assert whole.finding == grade(ROW_SUM, lacks_a_column, answers.earlier).finding is not None
 
 
+class Speechless(FindingKind):
+    """A kind without words."""
+
+    name = "speechless"
+
+    def __init__(self, *parts: Finding):
+        self.parts = parts
+
+
 def test_a_finding_that_cannot_be_put_into_words_is_told_by_its_parts_or_not_at_all():
-    nonsense, sign = untyped("no such kind"), untyped("sign", {"output": "m"})
-    assert explaining.sayable(ROW_SUM, nonsense) is None
-    assert explaining.sayable(ROW_SUM, untyped("no such kind", parts=(nonsense, sign))) == sign
+    nonsense, sign = Finding(Speechless()), Finding(Sign("m"))
+    assert explaining.with_wording(ROW_SUM, nonsense) is None
+    assert explaining.with_wording(ROW_SUM, Finding(Speechless(nonsense, sign))) == sign
     assert failure_log.kept()[-1].stage == "words"
 
 
 def test_what_an_exercise_says_itself_may_fail_too(monkeypatch):
-    monkeypatch.setattr(checking, "diagnose", nothing)
+    with_stages(monkeypatch, lambda one: one.find if one.name == "explain" else nothing)
     explains = replace(ROW_SUM, explained=replace(ROW_SUM.explained, explain=broken))
     stands(grade(explains, lacks_a_column, answers.earlier), Status.WRONG, "explain")
 
 
-@pytest.mark.parametrize("stage", OF_FORMULAS)
+@pytest.mark.parametrize("stage", [s.name for s in pipeline.FORMULAS])
 def test_a_symbolic_answer_keeps_its_verdict(stage, monkeypatch):
-    for other in OF_FORMULAS:
-        monkeypatch.setattr(*STAGES[other], broken if other == stage else nothing)
+    with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
     report = grade(SYMBOLIC, lambda M, N, K, B_M, B_N, B_K, e: M * N * K * e, answers.earlier)
     stands(report, Status.WRONG, stage)
 
@@ -163,18 +158,14 @@ def test_what_is_meant_to_end_a_check_ends_it(error, monkeypatch):
     def stops(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(explaining, "named", stops)
+    with_stages(monkeypatch, lambda one: stops if one.name == "named" else nothing)
     with pytest.raises(error):
         grade(ROW_SUM, lacks_a_column, answers.earlier)
 
 
-def test_nobody_explains_around_the_guard():
-    """Whatever the two modules import in order to look for something is only called by `attempted`."""
-    looks = {name for _, name in STAGES.values()} - {"diagnose"}
-    for module in (explaining, checking):
-        tree = ast.parse(inspect.getsource(importlib.import_module(module.__name__)))
-        called = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and hasattr(n.func, "id")]
-        assert looks & set(called) <= {"named"}, "called without the guard"
+def test_an_explanation_that_fails_as_a_whole_leaves_the_verdict(monkeypatch):
+    monkeypatch.setattr(checking, "diagnose", broken)
+    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, "explaining")
 
 
 def test_what_python_warns_of_while_something_is_tried_is_not_shown(recwarn):

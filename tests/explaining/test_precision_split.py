@@ -3,8 +3,11 @@
 import torch
 
 from flashlearn.exercise import Case
+from flashlearn.explaining.findings.precision import RoundedInside
+from flashlearn.explaining.findings.sign import Sign
+from flashlearn.explaining.findings.some_programs import SomePrograms
 from flashlearn.explaining.precision_split import by_precision
-from flashlearn.outcome import Outcome, OutputCheck, Status, untyped
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 
 def off_by(error):
@@ -28,9 +31,9 @@ def knows(**by_case):
     return explain
 
 
-SIGN = untyped("sign", {"output": "o"}, fits=1, of=1)
-ROUNDED = untyped("rounded inside", {"cases": 1}, fits=1, of=1)
-VAGUE = untyped("some programs", {}, fits=1, of=1)
+SIGN = Finding(Sign("o"), fits=1, of=1)
+ROUNDED = Finding(RoundedInside((), (), 1, 0), fits=1, of=1)
+VAGUE = Finding(SomePrograms("o", "c", 2, (1,)), fits=1, of=1)
 
 
 def test_each_precision_may_have_a_mistake_of_its_own():
@@ -44,7 +47,7 @@ def test_what_explains_fp32_alone_is_told_with_how_many_cases_it_fits():
 
 
 def test_an_edit_is_sought_for_fp32_where_half_precision_is_explained():
-    edit = untyped("one edit", {}, fits=1, of=1)
+    edit = Finding(Sign("lse"), fits=1, of=1)
     assert by_precision([RIGHT, FULL, HALF], knows(half=ROUNDED), knows(full=edit)).parts == (edit, ROUNDED)
     assert by_precision([RIGHT, FULL, HALF], knows(), knows(full=edit)) is None
 

@@ -8,7 +8,10 @@ import pytest
 import torch
 
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
-from flashlearn.explaining import diagnose, rules
+from flashlearn.explaining import diagnose
+from flashlearn.explaining.clue import Clue
+from flashlearn.explaining.findings import SURE
+from flashlearn.explaining.rules import holding
 from flashlearn.judging.cases import run
 from flashlearn.outcome import Status
 
@@ -80,8 +83,8 @@ def test_each_rule_finds_its_own_mistake(name):
 @pytest.mark.parametrize("name", WRONG)
 def test_no_rule_that_names_a_deed_fires_on_another_one(name):
     outcomes = run(EXERCISE, WRONG[name])
-    clues = [rules.Clue(EXERCISE, o, o.outputs[0]) for o in outcomes]
-    fired = {f.mistake for rule in rules.SURE if (f := rules.standing([rule], clues)) is not None}
+    clues = [Clue(EXERCISE, o, o.outputs[0]) for o in outcomes]
+    fired = {f.mistake for rule in SURE if (f := holding([rule], clues)) is not None}
     assert fired <= {name}
 
 

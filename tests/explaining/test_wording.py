@@ -1,174 +1,156 @@
-"""Findings are data: every kind has its words in one package, and nobody else makes sentences of findings."""
+"""How a finding reads: nothing is said twice, and every figure names its case or its place."""
 
 from __future__ import annotations
-
-import ast
-import inspect
-import pickle
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
 
-import flashlearn
 from flashlearn.exercise import Case
-from flashlearn.explaining import diagnose, rules, scope, wording
-from flashlearn.interpreter.observers.nan_origin import Birth
-from flashlearn.judging.cases import run
-from flashlearn.judging.symbolic.clauses import CLAUSES
-from flashlearn.kernels import softmax
-from flashlearn.lessons import find
-from flashlearn.outcome import Outcome, Place, Status, untyped
-
-PACKAGE = Path(flashlearn.__file__).parent
-NAMING = ("patterns.py",)
-EXPLAINING = sorted(
-    path for path in (PACKAGE / "explaining").rglob("*.py") if "wording" not in path.parts
-) + [PACKAGE / "judging" / "symbolic" / name for name in NAMING]
-
-
-def findings() -> Iterator[tuple[str, ast.Call]]:
-    """Every call that makes a finding (or changes one's kind), and where it stands."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "untyped",
-                "StringKind",
-                "rule",
-            ):
-                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
-
-
-def kinds_made() -> dict[str, str]:
-    """The kinds that stand in the package's calls, and a place where each does."""
-    made = {}
-    for where, call in findings():
-        if call.args and isinstance(call.args[0], ast.Constant):
-            made[call.args[0].value] = where
-    for path in EXPLAINING:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.keyword) and node.arg == "kind" and isinstance(node.value, ast.Constant):
-                made[node.value.value] = str(path.relative_to(PACKAGE))
-    return made
-
-
-def test_every_kind_that_is_made_has_words():
-    made = kinds_made()
-    assert {"sign", "at once", "birth", "declared", "swapped", "departure and place"} <= made.keys()
-    assert {kind: where for kind, where in made.items() if kind not in wording.KINDS} == {}
-    assert {rule.kind for rule in rules.RULES} <= wording.KINDS.keys()
-
-
-def test_every_kind_that_has_words_is_made():
-    statuses = {status.name.lower() for status in Status} | {"launcher", "changed input", "returned input"}
-    assert wording.KINDS.keys() - kinds_made().keys() - statuses == set()
-
-
-@pytest.mark.parametrize("status", [s for s in Status if s not in (Status.WRONG, Status.PASS)])
-def test_every_status_that_ends_a_check_has_words(status):
-    facts = {"astray": "mask"} if status is Status.OUT_OF_BOUNDS else {}
-    said = wording.said(untyped(status.name.lower(), {"seen": "It stopped.", "case": "odd", **facts}))
-    assert (said.sentence, said.quotes) == ("It stopped.", "odd")
-
-
-def literal_facts() -> Iterator[tuple[str, str, set[str]]]:
-    """Kinds whose facts stand beside them as a dictionary."""
-    for where, call in findings():
-        if [type(argument) for argument in call.args[:2]] == [ast.Constant, ast.Dict]:
-            kind, facts = call.args[:2]
-            if None not in facts.keys:  # **more
-                yield where, kind.value, {key.value for key in facts.keys}
-
-
-@pytest.mark.parametrize(("where", "kind", "facts"), list(literal_facts()))
-def test_the_facts_are_those_that_the_words_want(where, kind, facts):
-    wanted = inspect.signature(wording.KINDS[kind]).parameters
-    required = {name for name, p in wanted.items() if p.default is p.empty} - {"parts"}
-    assert required <= facts | {"output"} and facts <= wanted.keys(), where
-
-
-def test_every_table_of_words_is_complete():
-    assert wording.of_symbolic.PATTERNS.keys() == CLAUSES.keys()
-    assert set(scope.KINDS) == wording.of_mistakes.TAGS.keys()
-    told = wording.of_origins.BIRTHS.keys() | wording.of_origins.UNDEFINED.keys()
-    assert all(f'"{kind}"' in " ".join(Birth.__doc__.split()) for kind in told)
-    assert Birth.__doc__.count('"') == 2 * len(told)
-
-
-def is_prose(text: str) -> bool:
-    return " " in text.strip() and any(mark in text + " " for mark in (". ", "? "))
-
-
-def strings_beside_docstrings(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text())
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
-            yield node.value
-
-
-@pytest.mark.parametrize("path", EXPLAINING, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_finds_mistakes_makes_no_sentences(path):
-    assert [text for text in strings_beside_docstrings(path) if is_prose(text)] == []
-
-
-@pytest.mark.parametrize("path", EXPLAINING, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_finds_mistakes_reads_no_sentence_of_a_finding(path):
-    read = [
-        ast.unparse(node)
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and node.attr in ("sentence", "next_step", "said")
-    ]
-    quoted = ("mistake.sentence", "mistake.next_step", "verdict.sentence")
-    assert [one for one in read if one not in quoted] == []
-
-
-FOUND = (
-    untyped("constant factor", {"output": "dq", "factor": 2.0, "meaning": rules.factors.Meaning("2")}),
-    untyped("shape", {"output": "o", "misfit": None, "case": "a", "outputs": ("o",)}, Place("f", 3, "x")),
-    untyped("besides", {}, fits=1, of=2, parts=(untyped("race", {"seen": "Two."}), untyped("sign"))),
+from flashlearn.explaining.faults import from_status
+from flashlearn.explaining.findings.constants import ConstantFactor, Meaning
+from flashlearn.explaining.findings.declared import where
+from flashlearn.explaining.findings.never_read import (
+    ANYWHERE,
+    HEADS,
+    Example,
+    NeverRead,
+    SomeHeadsNeverRead,
+    Unread,
 )
+from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.shape import Shape
+from flashlearn.explaining.scope import scope_of
+from flashlearn.interpreter.access import _where
+from flashlearn.interpreter.shadow import View
+from flashlearn.judging.return_values import mismatch_sentence
+from flashlearn.lessons import find
+from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status
 
 
-@pytest.mark.parametrize("finding", FOUND, ids=lambda finding: finding.kind.name)
-def test_a_finding_survives_pickling(finding):
-    assert pickle.loads(pickle.dumps(finding)) == finding
+def sentence(*told: Finding) -> str:
+    """What is said of several outputs."""
+    return Finding(Outputs(told)).sentence
 
 
-def test_the_finding_and_the_outcomes_of_a_check_survive_pickling():
-    def wrong(x):
-        return -softmax.softmax_forward(x)
+def factor(output: str, factor: float) -> Finding:
+    return Finding(ConstantFactor(output, factor))
 
-    exercise = find("softmax_forward")
-    outcomes = run(exercise, wrong, compiled=False)
-    assert {o.status for o in outcomes} == {Status.WRONG} and outcomes[0].launches
-    finding = diagnose(exercise, outcomes, wrong)
-    again, report = pickle.loads(pickle.dumps((outcomes, finding)))
-    assert report == finding and report.sentence == finding.sentence
-    assert [(o.case, o.status, o.message, o.fault) for o in again] == [
-        (o.case, o.status, o.message, o.fault) for o in outcomes
+
+def test_a_sentence_that_holds_for_two_outputs_is_said_once():
+    told = sentence(factor("dk", 2.0), factor("dv", 2.0))
+    assert told == "dk is 2 times the right answer, everywhere. The same holds for dv."
+
+
+def test_sentences_with_different_figures_are_both_said():
+    told = sentence(factor("dk", 2.0), factor("dv", 3.0))
+    assert told == ("dk is 2 times the right answer, everywhere. dv is 3 times the right answer, everywhere.")
+
+
+def test_figures_that_read_alike_are_the_same_to_a_reader():
+    assert "The same holds for dv." in sentence(factor("dk", 2.0), factor("dv", 2.000001))
+
+
+def test_what_was_never_read_is_listed_once_for_two_outputs():
+    q, v = Unread("q", 0, 16, 55, 56, 640), Unread("v", 0, 16, 55, 56, 640)
+    told = [
+        Finding(NeverRead(output, Example("c", unread))) for output, unread in (("o", (q, v)), ("lse", (q,)))
     ]
-    for one, other in zip(outcomes, again, strict=True):
-        assert all(torch.equal(a.got, b.got) for a, b in zip(one.outputs, other.outputs, strict=True))
-        assert [launch.name for launch in one.launches] == [launch.name for launch in other.launches]
+    assert sentence(*told).endswith("Never read in case c: q[16:], v[16:]. The same holds for lse.")
 
 
-def test_names_of_what_is_combined_are_said_once_each():
-    parts = (
-        untyped("sign", {"output": "dq"}),
-        untyped("sign", {"output": "dk"}),
-        untyped("transposed"),
+def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():
+    q, k, again = (
+        Finding(SomeHeadsNeverRead(output, tensor))
+        for output, tensor in (("o", "q"), ("lse", "k"), ("m", "k"))
     )
-    assert untyped("outputs", parts=parts).mistake == "sign + transposed"
-    assert untyped("with its line", parts=parts, called=("sign",)).mistake == "sign"
+    assert sentence(q, k, again) == "q is read for some heads only. k is read for some heads only."
+    assert sentence(k, again) == "k is read for some heads only."
 
 
-def test_the_same_kind_is_not_put_into_words_twice():
-    with pytest.raises(ValueError, match="two functions"):
-        wording.kinds.kind("sign")(print)
+def test_a_number_that_has_a_name_is_the_same_however_exactly_it_was_found():
+    meaning = Meaning("alpha")
+    told = [
+        Finding(ConstantFactor(output, number, meaning)) for output, number in (("dk", 0.125), ("dv", 0.1251))
+    ]
+    assert sentence(*told).endswith("The same holds for dv.")
 
 
-def test_an_outcome_that_says_nothing_of_its_fault_is_plain_data_too():
-    outcome = Outcome(Case("c"), Status.RACE, "Two programs.", fault=("race", "store"))
-    assert pickle.loads(pickle.dumps(outcome)) == outcome
+def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
+    told = [
+        Finding(Shape(o, Misfit("shape", (1, 2), (4, 2)), case, ("dq", "dk")))
+        for o, case in (("dq", "a"), ("dk", "b"))
+    ]
+    assert "same" not in sentence(*told)
+
+
+def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
+    told = Finding(Outputs((factor("o", 2.0),), ("lse",))).sentence
+    assert told.endswith("everywhere. lse is wrong too; this alone does not explain it.")
+
+
+@pytest.mark.parametrize(
+    ("unread", "part"),
+    [
+        (Unread("x", 1, 0, 7, 100, 8), "x[:, :8]"),
+        (Unread("q", 0, 16, 55, 56, 640), "q[16:]"),
+        (Unread("lse", 2, 16, 31, 64, 16), "lse[:, :, 16:32]"),
+        (Unread("k", HEADS, 1, 5, 6, 80), "k, heads 1 to 5 of 6"),
+        (Unread("k", HEADS, 1, 1, 2, 80), "k, head 1 of 2"),
+        (Unread("v", ANYWHERE, 0, 0, 0, 12), "12 elements of v"),
+    ],
+)
+def test_a_part_that_was_not_read_is_told_as_torch_would_slice_it(unread, part):
+    assert str(unread) == part
+
+
+def test_a_scope_of_two_outputs_is_in_the_plural():
+    asked = {("a", "dk"), ("a", "dv")}
+    scope = scope_of(asked, {("a", "dq")}, [], asked)
+    assert where(scope) == "Only dk and dv show it; dq is right."
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        (("load", True, (4, 0)), "bound in the mask"),
+        (("load", False, (4, 0)), "A mask"),
+        (("load", True, (2, 0), "gaps"), "stride"),
+        (("load", True, None), "Follow the pointer"),
+        (("load", True, "misaligned"), "dtype"),
+        ((), "Follow the pointer"),
+    ],
+)
+def test_the_step_after_a_stray_access_fits_what_went_astray(fault, word):
+    outcome = Outcome(Case("c"), Status.OUT_OF_BOUNDS, "It went astray.", fault=fault, mode="compiled")
+    assert word in from_status(find("row_sum"), [outcome]).next_step
+
+
+def check(got: list[float], expected: list[float], writers: list[int], allowed: float = 1e-6) -> OutputCheck:
+    """A wrong output with its values."""
+    numbers = (torch.tensor(got), torch.tensor(expected, dtype=torch.float64))
+    error = float((numbers[0].double() - numbers[1]).abs().max())
+    return OutputCheck("z", False, error, allowed, 0.0, "", *numbers, torch.tensor(writers))
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        (check([float("nan"), 1.0], [1.0, 1.0], [0, 0]), "z is NaN or infinite in 1 of 2 elements"),
+        (check([float("nan"), 1.0], [1.0, 1.0], [-1, 0]), "z was never written in 1 of 2 elements"),
+        (check([float("nan")] * 2, [1.0, 1.0], [0, 0]), "All of z is NaN or infinite"),
+        (check([0.0, 1.0], [-float("inf"), 1.0], [0, 0]), "z is wrong where the right answer is infinite."),
+        (check([1.0, 3.0], [1.0, 1.0], [0, 0], 0.0), "z is off by up to 2; it has to be exact."),
+    ],
+)
+def test_what_was_seen_says_which_way_round_it_is_wrong(output, sentence):
+    assert mismatch_sentence((output,)).startswith(sentence)
+
+
+def test_an_index_below_zero_is_told_where_the_index_begins():
+    view = View("q_ptr", (2, 8), (8, 1), 16, 4)
+    assert _where(view, view.coordinates(4 * 12), 4 * 12).endswith(
+        "q_ptr has shape (2, 8): index 0 begins at 0"
+    )
+    assert _where(view, view.coordinates(4 * 33), 4 * 33).endswith(
+        "q_ptr has shape (2, 8): index 0 ends at 1"
+    )

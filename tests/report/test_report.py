@@ -9,8 +9,9 @@ import sys
 import threading
 import types
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,14 +19,17 @@ import torch
 from flashlearn.compiler import Budget
 from flashlearn.course.check import what_follows
 from flashlearn.exercise import Case, Exercise, Grade, Kind, declared
-from flashlearn.explaining import wording
+from flashlearn.explaining.findings.case_status import OutOfBounds
+from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
+from flashlearn.explaining.findings.shape import Shape
+from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.scope import Scope
 from flashlearn.interpreter.observation import Launch, Observation, Traffic
 from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.machine.ceilings import Ceilings
 from flashlearn.machine.timers import Measurement
-from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Place, Status, refacted, untyped
+from flashlearn.outcome import Finding, FindingKind, Misfit, Outcome, OutputCheck, Place, Status, Wording
 from flashlearn.report import (
     Report,
     character_map,
@@ -172,14 +176,19 @@ def test_cases_that_need_a_gpu_do_not_spoil_a_pass_and_are_named():
 
 def explained(name: str, sentence: str, next_step: str = "", **more) -> Finding:
     """A finding in an exercise's own words."""
-    return untyped("explained", {"sentence": sentence, "next_step": next_step}, called=(name,), **more)
+    return Finding(Explained(sentence, next_step, (name,)), **more)
 
 
-@pytest.fixture
-def odd_kind(monkeypatch) -> str:
+@dataclass(frozen=True)
+class Odd(FindingKind):
     """A kind of finding whose facts may be anything."""
-    monkeypatch.setitem(wording.KINDS, "odd", lambda **_: wording.Wording("Something."))
-    return "odd"
+
+    name = "odd"
+
+    known: Any
+
+    def wording(self) -> Wording:
+        return Wording("Something.")
 
 
 def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
@@ -194,8 +203,8 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
 
 def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
-    fault = untyped("out_of_bounds", {"seen": seen, "case": ROWS.name, "astray": "mask"})
-    both = untyped("besides", parts=(fault, explained("no alpha", "Alpha is missing.")))
+    fault = Finding(OutOfBounds(seen, ROWS.name, cause="mask"))
+    both = Finding(Besides((fault, explained("no alpha", "Alpha is missing."))))
     besides = "Besides, the cases that do run are wrong: Alpha is missing."
     assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
@@ -204,8 +213,8 @@ def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
 def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():
     seen = "Program (0, 0, 0) reads x[5]."
     outcome = Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)
-    declared = {"seen": seen, "case": ROWS.name, "sentence": "There is no mask.", "next_step": ""}
-    report = Report(exercise(), (outcome,), untyped("declared fault", declared, called=("no mask",)))
+    declared = DeclaredFault(seen, ROWS.name, "There is no mask.", "", called=("no mask",))
+    report = Report(exercise(), (outcome,), Finding(declared))
     assert str(report).count(seen) == 1
     assert "There is no mask." in str(report)
 
@@ -215,8 +224,7 @@ def test_a_wrong_shape_is_said_once_and_beside_another_sentence_in_full(fault):
     misfit = Misfit("shape", (7,), (7, 37))
     check = OutputCheck("p", False, problem="p has the wrong shape", misfit=misfit)
     outcome = Outcome(ROWS, Status.WRONG, "What the case says.", outputs=(check,), fault=fault)
-    facts = {"output": "p", "misfit": misfit, "case": "another", "outputs": ("p",)}
-    _, seen = explanation_and_observation(untyped("shape", facts), outcome)
+    _, seen = explanation_and_observation(Finding(Shape("p", misfit, "another", ("p",))), outcome)
     assert seen == ("What the case says." if fault else "")
 
 
@@ -635,7 +643,7 @@ def test_text_has_colour_only_when_asked_for():
     assert "\x1b[" in report_of(Status.WRONG).text(colour=True)
 
 
-def test_a_report_goes_through_json_and_back(odd_kind):
+def test_a_report_goes_through_json_and_back():
     outcome = Outcome(
         ROWS,
         Status.WRONG,
@@ -644,7 +652,7 @@ def test_a_report_goes_through_json_and_back(odd_kind):
         outputs=(wrong(torch.full((7, 37), float("nan")), torch.zeros(7, 37)),),
         observation=observation(),
     )
-    finding = untyped(odd_kind, {"factor": torch.tensor(2.0), "where": torch.ones(3), "others": (2, {3})})
+    finding = Finding(Odd({"factor": torch.tensor(2.0), "where": torch.ones(3), "others": (2, {3})}))
     timing = Timing("n", False, predictions={"H100": 1e-5})
     report = Report(exercise(), (outcome,), finding, timing, done(*budgets()))
     record = report.to_dict()
@@ -652,7 +660,7 @@ def test_a_report_goes_through_json_and_back(odd_kind):
     assert record["status"] == "WRONG"
     assert record["cases"][0]["outputs"][0]["error"] is None
     assert record["cases"][0]["observation"]["launches"][0]["constexprs"] == {"BLOCK": 64}
-    assert record["finding"]["facts"] == {"factor": 2.0, "where": "fp32[3]", "others": [2, [3]]}
+    assert record["finding"]["facts"] == {"known": {"factor": 2.0, "where": "fp32[3]", "others": [2, [3]]}}
     assert record["budgets"][1]["registers"] == 222
     assert report_of(Status.TODO, budgets=Future()).to_dict()["budgets"] is None
 
@@ -740,12 +748,12 @@ def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
 
 
 def test_a_share_that_the_sentence_tells_is_not_told_again():
-    facts = {"sentence": "A mask is missing.", "next_step": "", "scope": Scope("part", share=(2, 3))}
-    told = untyped("declared", facts, fits=2, of=3, called=("m",), partial=True)
+    declared = Declared("A mask is missing.", "", Scope("part", share=(2, 3)), ("m",))
+    told = Finding(declared, fits=2, of=3, partial=True)
     assert "2 of the 3 wrong cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
     assert "fits" not in Report(exercise(), outcomes, told).card.evidence.support
-    silent = refacted(told, {**facts, "scope": None}, ("m",))
+    silent = replace(told, kind=replace(declared, scope=None))
     assert "fits 2 of the 3 wrong cases" in Report(exercise(), outcomes, silent).card.evidence.support
 
 
@@ -757,9 +765,9 @@ def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
     assert "fits all 3: where a case passes, the mistake does not show" in said
 
 
-def test_dataclasses_in_a_findings_facts_become_plain_data(odd_kind):
+def test_dataclasses_in_a_findings_facts_become_plain_data():
     facts = {"unread": [Place("cell.py", 3, "x"), units], "check": OutputCheck("p", True)}
-    finding = untyped(odd_kind, facts)
+    finding = Finding(Odd(facts))
     record = replace(report_of(Status.WRONG), finding=finding).to_dict()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert record["finding"]["facts"]["check"]["name"] == "p"
+    assert record["finding"]["facts"]["known"]["check"]["name"] == "p"

@@ -15,13 +15,14 @@ from collections.abc import Callable
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.divergence.facts import facts_of, facts_of_padding
+from flashlearn.explaining.divergence.facts import divergence, padding
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.search import first_departure
-from flashlearn.outcome import Finding, Outcome, Status, untyped
+from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 
-BUDGET = 0.6  # seconds of this thread's own time
+BUDGET = 0.6
+"""Seconds of this thread's own processor time."""
 MOST_CASES = 2
 
 
@@ -43,9 +44,9 @@ def first_divergence(
         found = first_departure(replay, quantities)
         if found is not None and found.padded is not None:
             place = found.padded.event.place
-            return untyped("padding counts", facts_of_padding(found), place, called=("first divergence",))
+            return Finding(padding(found), place)
         if found is not None:
-            return untyped("first divergence", facts_of(found, quantities), found.reading.event.place)
+            return Finding(divergence(found, quantities), found.reading.event.place)
     return None
 
 

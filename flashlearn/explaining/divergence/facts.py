@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from flashlearn.explaining.divergence.matching import HIDDEN, Reading, oriented, value_of
 from flashlearn.explaining.divergence.search import Departure, Goal
+from flashlearn.explaining.findings.first_divergence import FirstDivergence, Instead, PaddingCounts
 from flashlearn.quantity import Quantities, Quantity
 
 CLOSE = 1e-4  # relative: a description of what came out instead must fit as well as rounding lets it
 AXES = ("q", "i", "k")
 SHARES = {"acc": ("P V", "A B"), "l": ("sum of a tile",), "m": ("max of a tile",)}
-
-
-@dataclass(frozen=True)
-class Instead:
-    """What came out instead of the right value, by `kind`.
-
-    "key shown" and "key hidden" have the `pair` of query and key, "multiple" the `ratio`, "not rescaled" the
-    `name` of the sum. "unscaled" and "unmasked" lack alpha and the mask; "without delta", "share" (this
-    tile's alone) and "NaN" say all.
-    """
-
-    kind: str
-    pair: tuple[int, int] = (0, 0)
-    ratio: float = 1.0
-    name: str = ""
 
 
 def tile_of(reading: Reading) -> tuple[int, ...]:
@@ -56,38 +40,29 @@ def agreeing(found: Departure, quantities: Quantities, multiple: bool = False) -
     return tuple(dict.fromkeys(o.event.site.name for o in named))
 
 
-def facts_of(found: Departure, quantities: Quantities) -> dict[str, Any]:
-    """The last tile in which all was right, the statement, what it should make, and what it made instead.
-
-    `quantity` is what it should make, `rows` which of its rows if it is an input. `agrees` are names whose
-    values it was made of, and which are right; of its own name that is the old value.
-    """
+def divergence(found: Departure, quantities: Quantities) -> FirstDivergence:
+    """The last tile in which all was right, the statement, what it should make, and what it made instead."""
     reading = found.reading
     before, instead = _before(found), _instead(found, quantities)
     if before is not None and before >= tile_of(reading):
         before = None  # another head's, or another program's: that everything agrees there says nothing
-    return {
-        "name": reading.event.site.name,
-        "line": reading.event.site.line,
-        "stored": _stored(reading),
-        "tile": tile_of(reading),
-        "before": before,
-        "quantity": found.goal.quantity.words,
-        "rows": _rows(reading, found.goal.quantity),
-        "agrees": agreeing(found, quantities, multiple=instead is not None and instead.kind == "multiple"),
-        "instead": instead,
-    }
+    return FirstDivergence(
+        variable=reading.event.site.name,
+        line=reading.event.site.line,
+        stored=_stored(reading),
+        tile=tile_of(reading),
+        before=before,
+        quantity=found.goal.quantity.words,
+        rows=_rows(reading, found.goal.quantity),
+        agrees=agreeing(found, quantities, multiple=instead is not None and instead.kind == "multiple"),
+        instead=instead,
+    )
 
 
-def facts_of_padding(found: Departure) -> dict[str, Any]:
+def padding(found: Departure) -> PaddingCounts:
     """The name whose padding counts, where it was made, and the statement in whose sum it counts."""
-    return {
-        "name": found.padded.event.site.name,
-        "line": found.padded.event.site.line,
-        "tile": tile_of(found.reading),
-        "total": found.reading.event.site.name,
-        "total_line": found.reading.event.site.line,
-    }
+    source, counted = found.padded.event.site, found.reading.event.site
+    return PaddingCounts(source.name, source.line, tile_of(found.reading), counted.name, counted.line)
 
 
 def _rows(reading: Reading, quantity: Quantity) -> tuple[int, int] | None:

@@ -17,7 +17,8 @@ from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.source_text import Edit
 from flashlearn.explaining.edits.verification import FormulaTrial, NumericTrial, cost
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
-from flashlearn.outcome import Finding, Outcome, Place, untyped
+from flashlearn.explaining.findings.outputs import EachOutput
+from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.answer_source import Section
 
@@ -104,7 +105,7 @@ def find_edit(
     if len(single) < max(2, len(trial.bad)):
         return _two_edits(trial, sections, partial, outcomes, hints)
     parts = tuple(edit_finding(trial.wrong, sections[i], edit, name) for name, i, edit in single)
-    return untyped("each output", parts=parts, fits=len(trial.wrong), of=len(trial.wrong))
+    return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
 
 
 def _two_edits(

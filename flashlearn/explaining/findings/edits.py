@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.explaining.edits.kinds import EditKind, kind_named
+from flashlearn.explaining.findings.base import joined
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 LONGEST_QUOTE = 64
@@ -100,7 +101,7 @@ class EditAndMistake(FindingKind):
         return Wording(
             f"{edit.kind.change()}, every case runs to the end. What is wrong then is a second mistake: "
             f"{mistake.sentence}",
-            _joined(edit.kind.edit_kind.question, mistake.next_step),
+            joined(edit.kind.edit_kind.question, mistake.next_step),
         )
 
 
@@ -120,11 +121,7 @@ class AndOneEdit(FindingKind):
     def wording(self) -> Wording:
         """One after the other."""
         finding, edit = self.parts
-        return Wording(_joined(finding.sentence, edit.sentence), edit.next_step)
-
-
-def _joined(*sentences: str) -> str:
-    return " ".join(filter(None, sentences))
+        return Wording(joined(finding.sentence, edit.sentence), edit.next_step)
 
 
 def _differing_parts(old: str, new: str) -> Sequence[str]:

@@ -9,8 +9,9 @@ from typing import Any
 import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
+from flashlearn.explaining.findings.symbolic import ArgumentsExchanged, Swapped
 from flashlearn.explaining.symbolic.predictions import Fits
-from flashlearn.outcome import Finding, untyped
+from flashlearn.outcome import Finding
 
 
 def outputs_exchanged(fits: Fits) -> Finding | None:
@@ -23,7 +24,7 @@ def outputs_exchanged(fits: Fits) -> Finding | None:
         crossed = ((first.expected, second.got), (second.expected, first.got))
         if not all(fits.equal(e, g, outcome) for e, g in crossed):
             return None
-    return untyped("swapped", {"outputs": outputs})
+    return Finding(Swapped(outputs))
 
 
 def arguments_exchanged(fits: Fits) -> Finding | None:
@@ -32,7 +33,7 @@ def arguments_exchanged(fits: Fits) -> Finding | None:
     if len(found) != 1:
         return None
     count = len(fits.outcomes)
-    return untyped("arguments exchanged", {"arguments": found[0]}, None, count, count)
+    return Finding(ArgumentsExchanged(found[0]), None, count, count)
 
 
 def _exchanged(fits: Fits, one: str, other: str) -> bool:

@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise
+from flashlearn.explaining.findings.case_status import Crashed
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.outputs import EachOutput, Outputs
+from flashlearn.explaining.findings.symbolic import ErrorPattern, NotCompared
+from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.symbolic.exchanges import arguments_exchanged, outputs_exchanged
 from flashlearn.explaining.symbolic.factor_meaning import Seen, common, of_a_factor
 from flashlearn.explaining.symbolic.predictions import FITTING_SECONDS, Fits, declared, pair
 from flashlearn.judging.symbolic.patterns import Pattern
 from flashlearn.judging.symbolic.verdict import Verdict, equal, judge
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status, refacted, untyped
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 ENOUGH_CASES = 2
 """Wrong cases that a mistake must explain to be named beside a crash in the others."""
@@ -47,9 +52,9 @@ def _besides(table: Fits, outcomes: Sequence[Outcome]) -> Finding | None:
     if len(fitting) != 1:
         return None
     first = crashed[0]
-    fault = untyped("crashed", {"seen": first.message, "case": first.case.name}, first.place)
+    fault = Finding(Crashed(first.message, first.case.name), first.place)
     parts = (fault, declared(table.exercise, fitting[0], len(table.outcomes)))
-    return untyped("besides", {}, first.place, len(wrong), len(wrong), parts=parts, partial=True)
+    return Finding(Besides(parts), first.place, len(wrong), len(wrong), partial=True)
 
 
 def _by_output(table: Fits) -> Finding | None:
@@ -65,20 +70,17 @@ def _by_output(table: Fits) -> Finding | None:
         own = _own(table, name) or _finding(table, name)
         if own is not None:
             output = name if len(table.exercise.outputs) > 1 else None
-            named = (
-                own
-                if own.kind.name == "declared"
-                else refacted(own, {**own.facts, "output": output}, own.kind.called)
-            )
-            told[name] = replace(named, fits=cases, of=cases)
+            if isinstance(own.kind, ErrorPattern | NotCompared):
+                own = replace(own, kind=replace(own.kind, output=output))
+            told[name] = replace(own, fits=cases, of=cases)
     if len(told) == len(wrong):
         found = tuple(told.values())
-        return found[0] if len(found) == 1 else untyped("each output", {}, None, cases, cases, (), found)
-    sure = {name: finding for name, finding in told.items() if finding.kind.name == "declared"}
+        return found[0] if len(found) == 1 else Finding(EachOutput(found), None, cases, cases)
+    sure = {name: finding for name, finding in told.items() if isinstance(finding.kind, Declared)}
     silent = tuple(name for name in wrong if name not in sure)
     if len(sure) != 1:
         return None
-    return untyped("outputs", {"silent": silent}, parts=tuple(sure.values()), partial=True)
+    return Finding(Outputs(tuple(sure.values()), silent), partial=True)
 
 
 def _own(table: Fits, output: str) -> Finding | None:
@@ -131,13 +133,12 @@ def _of_factors(table: Fits, seen: Sequence[Seen]) -> Finding | None:
 
 def _pattern(pattern: Pattern, case: str) -> Finding:
     """The finding about a pattern; the verdict on `case` has said it, if that is named."""
-    return untyped("pattern", {"pattern": pattern, "case": case}, called=(pattern.name,))
+    return Finding(ErrorPattern(pattern, case))
 
 
 def _not_compared(verdict: Verdict, outcome: Outcome) -> Finding:
     """The finding about an answer whose form is wrong: the verdict has said how."""
-    facts = {"rule": verdict.rule, "seen": verdict.sentence, "case": outcome.case.name}
-    return untyped("not compared", facts, called=(verdict.rule,))
+    return Finding(NotCompared(verdict.rule, verdict.sentence, outcome.case.name))
 
 
 def _negated(check: OutputCheck, given: Mapping) -> bool:

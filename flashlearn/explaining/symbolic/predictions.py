@@ -15,9 +15,11 @@ from typing import Any
 import sympy as sp
 
 from flashlearn.exercise import Exercise, joined
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.judging.symbolic.cases import by_name, copies
 from flashlearn.judging.symbolic.verdict import equal
-from flashlearn.outcome import Finding, Outcome, untyped
+from flashlearn.outcome import Finding, Outcome
 
 FITTING_SECONDS = 4.0
 MOST_SECONDS = 1.0
@@ -133,14 +135,12 @@ def pair(fits: Fits) -> Finding | None:
         return None
     count = len(fits.outcomes)
     parts = tuple(declared(fits.exercise, name, count) for name in next(iter(found)))
-    return untyped("at once", {"scope": None}, None, count, count, parts=parts)
+    return Finding(AtOnce(parts=parts), None, count, count)
 
 
 def declared(exercise: Exercise, name: str, count: int) -> Finding:
     """The finding that a mistake of the exercise explains all of so many cases."""
-    mistake = exercise.explained.mistakes[name]
-    facts = {"sentence": mistake.sentence, "next_step": mistake.next_step}
-    return untyped("declared", facts, None, count, count, called=(name,))
+    return Finding(Declared.of(name, exercise.explained.mistakes[name]), None, count, count)
 
 
 def _in_one_formula(fits: Fits) -> set[tuple[str, str]]:

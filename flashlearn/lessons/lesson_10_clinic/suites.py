@@ -14,9 +14,10 @@ from typing import Any
 from torch import Tensor
 
 from flashlearn.exercise import Mistake
+from flashlearn.explaining.findings.declared import Explained
 from flashlearn.lessons.lesson_10_clinic import mutants
 from flashlearn.lessons.lesson_10_clinic.mutants import BLOCK, DEFENDANTS, Trial
-from flashlearn.outcome import Finding, untyped
+from flashlearn.outcome import Finding
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import PlainCall
 
@@ -205,7 +206,7 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     condemned = [DEFENDANTS[i].nature for i in wrong if not guilty[i]]
     if len(wrong) == len(guilty):  # no trial spares every mutant and kills every right kernel
         step = "Return a list of trials, each made by Trial(q, k, v, do, alpha) or by draw(…)."
-        return untyped("explained", {"sentence": TENSORS, "next_step": step}, called=("launcher",))
+        return Finding(Explained(TENSORS, step, ("launcher",)))
     said = [f"Your suite kills {sum(guilty) - len(survivors)} of {sum(guilty)} mutants."]
     gaps = lacking(_trials(answer), {d.fault for d in survivors})
     if gaps:
@@ -221,8 +222,7 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
         names.append("a right kernel is condemned")
     elif not gaps:
         steps.append("Which trial would break what the first survivor takes for granted, and nothing else?")
-    facts = {"sentence": " ".join(said), "next_step": " ".join(steps)}
-    return untyped("explained", facts, called=tuple(names))
+    return Finding(Explained(" ".join(said), " ".join(steps), tuple(names)))
 
 
 def _trials(answer: Answer) -> list[Trial]:

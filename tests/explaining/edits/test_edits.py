@@ -3,9 +3,7 @@
 import pytest
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.conclusive import SETTLED, WHERE
 from flashlearn.explaining.edits.kinds import EDIT_KINDS
-from flashlearn.explaining.wording import KINDS
 from flashlearn.running.answer_source import sections
 from tests.corpus import wrong_entries
 
@@ -92,7 +90,3 @@ def test_a_corpus_of_answers_has_edits_of_most_kinds():
     texts = [one.text for entry in wrong_entries()[::40] for one in sections(entry.function)]
     kinds = {edit.kind.name for text in (KERNEL, LAUNCHER, *texts) for edit in edits_of(text)}
     assert len(kinds) > 0.6 * len(EDIT_KINDS)
-
-
-def test_findings_that_settle_a_mistake_are_kinds_that_there_are():
-    assert SETTLED | WHERE <= KINDS.keys()

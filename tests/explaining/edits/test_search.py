@@ -4,7 +4,6 @@ import torch
 
 import flashlearn
 from flashlearn.explaining.edits.search import find_edit
-from flashlearn.explaining.wording import said
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
@@ -54,7 +53,7 @@ def test_the_edit_that_takes_a_slip_back_is_found_with_its_line():
 def test_a_read_out_of_bounds_is_traced_to_the_edit_that_prevents_it():
     finding, _ = looked_for(slipped("cols < columns", "cols <= columns"))
     assert finding.facts["new"] == "cols < columns"
-    assert "compares `cols <= columns`" in said(finding).sentence
+    assert "compares `cols <= columns`" in finding.sentence
 
 
 def test_a_launcher_s_slip_is_found_too():
@@ -143,7 +142,7 @@ def test_two_slips_are_told_with_the_edits_that_mend_both():
     finding = find_edit(exercise, answer, run(exercise, answer))
     assert finding.kind.name == "two edits" and finding.facts["reached"] < finding.facts["cases"]
     assert finding.parts[0].facts["new"] == "tl.float32" and "+=" in finding.parts[1].facts["new"]
-    assert "as well, all of them do" in said(finding).sentence
+    assert "as well, all of them do" in finding.sentence
 
 
 def test_an_address_and_a_number_that_are_both_wrong_are_both_named():

@@ -1,0 +1,127 @@
+"""Cases that ended without numbers to compare: the case itself has said what was seen.
+
+Each kind has the name of a `Status`; `seen` is what the case says, and `case` its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from flashlearn.outcome import FindingKind, Status, Wording
+
+
+@dataclass(frozen=True)
+class CaseStatus(FindingKind):
+    """The case's own sentence, with a next step."""
+
+    step: ClassVar[str] = ""
+
+    seen: str
+    case: str = ""
+    called: tuple[str, ...] = ()
+
+    def wording(self) -> Wording:
+        """The sentence of the case."""
+        return Wording(self.seen, self.step, self.case)
+
+
+@dataclass(frozen=True)
+class Todo(CaseStatus):
+    """A stub that is not filled in."""
+
+    name = "todo"
+
+
+@dataclass(frozen=True)
+class Crashed(CaseStatus):
+    """An exception, or a fault of synchronisation, which then is what the finding is `called`."""
+
+    name = "crashed"
+
+
+@dataclass(frozen=True)
+class Timeout(CaseStatus):
+    """A call that took too long."""
+
+    name = "timeout"
+
+
+@dataclass(frozen=True)
+class NeedsGpu(CaseStatus):
+    """A case that cannot run here."""
+
+    name = "needs_gpu"
+
+
+@dataclass(frozen=True)
+class Race(CaseStatus):
+    """Two programs that access one element, one of them with a store."""
+
+    name = "race"
+    memory_fault = True
+    misplaced = "all"
+    step = "Give every element one program that writes it, or add with tl.atomic_add."
+
+
+@dataclass(frozen=True)
+class NotYours(CaseStatus):
+    """Numbers that no kernel computed."""
+
+    name = "not_yours"
+    step = "Move the computation into the kernel."
+
+
+@dataclass(frozen=True)
+class Undecided(CaseStatus):
+    """A check of the answer that failed by a fault of the course."""
+
+    name = "undecided"
+    beyond_cases = True
+    step = (
+        "Do all outputs have their shapes and dtypes for other inputs too? If this stays, the fault is the "
+        "course's: `flashlearn doctor` says what failed, and where to find it in full."
+    )
+
+
+@dataclass(frozen=True)
+class OutOfBounds(CaseStatus):
+    """An access outside every tensor; `cause` is what is wrong with it, a key of STEPS."""
+
+    name = "out_of_bounds"
+    memory_fault = True
+    misplaced = "all"
+
+    cause: str = "pointer"
+
+    def wording(self) -> Wording:
+        """The sentence of the case, and a next step by the cause."""
+        return Wording(self.seen, STEPS[self.cause], self.case)
+
+
+STEPS = {
+    "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
+    "dtype": "Which dtype does the tensor have, and which one does the pointer count in?",
+    "stride": (
+        "Multiply every index by the stride of its own dimension: which stride is missing here, or is "
+        "another tensor's?"
+    ),
+    "exchanged": "Which index, and which stride, belongs to which dimension? Two are exchanged.",
+    "mask": "Is each bound in the mask the size of its own dimension, and each index times its own stride?",
+    "block pointer": (
+        "boundary_check keeps lanes out along the dimensions that it names; the shape given to "
+        "tl.make_block_ptr says where each ends."
+    ),
+    "descriptor": (
+        "A descriptor keeps lanes out by the shape that it was given: compare that, and its strides, with "
+        "the tensor's own."
+    ),
+    "no mask": "A mask that is true only where the index is inside keeps the lane out.",
+}
+"""What to look at, by what went wrong in an access out of bounds."""
+
+BY_STATUS: dict[Status, type[CaseStatus]] = {
+    Status[kind.name.upper()]: kind
+    for kind in (Todo, Crashed, Timeout, OutOfBounds, Race, NotYours, Undecided, NeedsGpu)
+}
+"""The kind for each status that ends a check without wrong numbers."""

@@ -1,0 +1,97 @@
+"""Mistakes that an exercise declares, in its own words, and where they show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashlearn.exercise import Mistake
+from flashlearn.explaining.findings.base import joined
+from flashlearn.explaining.scope import Scope
+from flashlearn.outcome import FindingKind, Wording
+
+TAGS = {
+    "ragged": "sizes that are not whole blocks",
+    "half": "half precision",
+    "S_q ≠ S_k": "S_q ≠ S_k",
+    "heads": "several heads",
+    "batch": "several batches",
+    "padded D": "a D that is no power of two",
+    "large": "large values",
+    "strided": "strided inputs",
+    "−inf": "scores of −∞",
+}
+"""What a case's tags say, after «only with» or «only without»."""
+
+
+@dataclass(frozen=True)
+class Declared(FindingKind):
+    """A mistake in the exercise's words, with the `scope` in which it holds, if not everywhere."""
+
+    name = "declared"
+    conclusive = True
+
+    sentence: str
+    next_step: str
+    scope: Scope | None = None
+    called: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, mistake: Mistake, scope: Scope | None = None) -> Declared:
+        """The kind for a mistake of that name."""
+        return cls(mistake.sentence, mistake.next_step, scope, (name,))
+
+    def wording(self) -> Wording:
+        """The exercise's words, and where it shows."""
+        return Wording(joined(self.sentence, where(self.scope)), self.next_step)
+
+
+@dataclass(frozen=True)
+class DeclaredFault(FindingKind):
+    """A kernel that the exercise declares fails in just this way.
+
+    `seen` is what `case` says. With `both` that is said as well where the declared sentence is: of a fault of
+    synchronisation the reason alone is not enough.
+    """
+
+    name = "declared fault"
+
+    seen: str
+    case: str
+    sentence: str
+    next_step: str
+    both: bool = False
+    called: tuple[str, ...] = ()
+
+    def wording(self) -> Wording:
+        """What was seen, and the exercise's words."""
+        whole = joined(self.seen, self.sentence)
+        return Wording(whole, self.next_step, self.case, whole if self.both else self.sentence)
+
+
+@dataclass(frozen=True)
+class Explained(FindingKind):
+    """What an exercise says itself about an answer to it (`HowExplained.explain`)."""
+
+    name = "explained"
+
+    sentence: str
+    next_step: str = ""
+    called: tuple[str, ...] = ()
+
+    def wording(self) -> Wording:
+        """The exercise's words."""
+        return Wording(self.sentence, self.next_step)
+
+
+def where(scope: Scope | None) -> str:
+    """Where a mistake holds; nothing if it holds everywhere it could show."""
+    if scope is None:
+        return ""
+    if scope.kind == "part":
+        explained, wrong = scope.share
+        seen = f"By itself it gives your numbers in {explained} of the {wrong} wrong cases."
+        return f"{seen} Fix it, and look at the others again."
+    if scope.kind == "outputs":
+        shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
+        return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."
+    return f"It happens {scope.kind} {TAGS[scope.tag]}: the other cases are right."

@@ -1,0 +1,91 @@
+"""The operation from which the first NaN or infinity comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashlearn.outcome import FindingKind, Place, Wording
+
+OPERATIONS = {
+    "inf minus inf": (
+        "an infinity is subtracted from itself",
+        "Why are both of them infinite? If it is −∞, a row has seen nothing yet, or a mask hides everything: "
+        "which rows are they, and must they be computed at all?",
+    ),
+    "zero over zero": (
+        "zero is divided by zero",
+        "Which rows have a sum of zero there, and why: do they see nothing, or have all their exponentials "
+        "underflowed? A row that sees nothing may be divided by 1; an underflow has to be fixed before that.",
+    ),
+    "inf over inf": (
+        "an infinity is divided by an infinity",
+        "Where does the infinity come from: is an exponential taken of a large number?",
+    ),
+    "zero times inf": (
+        "zero is multiplied by an infinity",
+        "A factor of 0 does not hide an infinity: make the infinity 0 first, with tl.where.",
+    ),
+    "outside the domain": (
+        "a logarithm or a root is taken of a negative number",
+        "Which numbers are negative there, and what in the formula keeps them from being so?",
+    ),
+    "overflow": (
+        "a number becomes too large for its format and turns into ∞",
+        "exp overflows beyond 88 in fp32, and fp16 holds no more than 65504: subtract the maximum first, or "
+        "keep fp32.",
+    ),
+    "division by zero": (
+        "a number is divided by zero and turns into ∞",
+        "Which elements of the divisor are zero? Guard them with tl.where.",
+    ),
+    "log of zero": (
+        "a logarithm is taken of zero: −∞",
+        "Which sums are 0 there: have all their exponentials underflowed, or is nothing added?",
+    ),
+}
+"""What the operation does, and the next step, by its kind (`interpreter.nan_origin`)."""
+
+INFINITE = ("overflow", "division by zero", "log of zero")
+
+
+@dataclass(frozen=True)
+class NanOrigin(FindingKind):
+    """`operation`, a key of OPERATIONS, makes a NaN or an infinity that reaches `output`.
+
+    Its infinity may have `overflowed` before, in the place `where`.
+    """
+
+    name = "origin of a NaN"
+
+    operation: str
+    overflowed: bool
+    where: Place | None
+    case: str
+    output: str
+    count: int
+    total: int
+    called: tuple[str, ...] = ()
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether no element of the output is finite."""
+        return self.count == self.total
+
+    def wording(self) -> Wording:
+        """What the operation does, where its infinity comes from, and how far it reaches."""
+        what, step = OPERATIONS[self.operation]
+        reached = reach(self.case, self.output, self.count, self.total)
+        if self.operation in INFINITE:
+            return Wording(f"Here {what}. {reached}", step)
+        source = ""
+        if self.overflowed:
+            line = (
+                f"in line {self.where.line} (`{self.where.text.strip()}`) " if self.where is not None else ""
+            )
+            source = f" The infinity comes from a number that {line}became too large for its format."
+        return Wording(f"The first NaN arises here: {what}.{source} {reached}", step)
+
+
+def reach(case: str, output: str, count: int, total: int) -> str:
+    """How far undefined numbers reach."""
+    return f"In case {case} it ends up in {count} of {total} elements of {output}."

@@ -1,0 +1,46 @@
+"""NaN or infinity where the right answer is finite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from flashlearn.explaining.clue import Clue
+from flashlearn.explaining.findings.base import Rule, indices
+from flashlearn.outcome import Wording
+
+
+@dataclass(frozen=True)
+class NotFinite(Rule):
+    """`count` of `total` elements; the `first`, by its index, is `got` where `expected` is right."""
+
+    name = "not finite"
+    rank = 210
+    vague = locates = True
+
+    output: str
+    case: str
+    count: int
+    total: int
+    first: tuple[int, ...]
+    got: float
+    expected: float
+
+    @classmethod
+    def look(cls, clue: Clue) -> NotFinite | None:
+        """The elements that are not finite and should be."""
+        bad = ~torch.isfinite(clue.got) & torch.isfinite(clue.expected)
+        if not bad.any():
+            return None
+        count, total, first = clue.extent(bad)
+        got, expected = float(clue.check.got[first]), float(clue.expected[first])
+        return cls(clue.name, clue.outcome.case.name, count, total, first, got, expected)
+
+    def wording(self) -> Wording:
+        """The first element, and operations that make such numbers."""
+        return Wording(
+            f"In case {self.case} {self.output}[{indices(self.first)}] is {self.got} ({self.count} of "
+            f"{self.total} elements are not finite), where {self.expected:.3g} is right.",
+            "Look for exp of a large number, ∞ − ∞ or 0/0 on the way there.",
+        )

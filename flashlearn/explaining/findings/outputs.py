@@ -1,0 +1,76 @@
+"""Findings about several outputs, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from flashlearn.explaining.findings.base import joined
+from flashlearn.explaining.findings.two_mistakes import steps
+from flashlearn.outcome import Finding, FindingKind, Wording
+
+
+@dataclass(frozen=True)
+class EachOutput(FindingKind):
+    """What holds of each output."""
+
+    name = "each output"
+
+    parts: tuple[Finding, ...]
+
+    @property
+    def conclusive(self) -> bool:  # type: ignore[override]
+        """If all parts are."""
+        return all(part.conclusive for part in self.parts)
+
+    def wording(self) -> Wording:
+        """One after the other."""
+        return Wording(joined(*(part.sentence for part in self.parts)), steps(self.parts))
+
+
+@dataclass(frozen=True)
+class Outputs(EachOutput):
+    """The same, said once where only the output's name differs; of the outputs in `silent` nothing is
+    known."""
+
+    name = "outputs"
+
+    silent: tuple[str, ...] = ()
+
+    def wording(self) -> Wording:
+        """One after the other."""
+        first, *others = self.parts
+        alike = [o for o in others if says_the_same(first, o) and not o.kind.about_input]
+        names = " and ".join(other.facts["output"] for other in alike)
+        same = f"The same holds for {names}." if alike else ""
+        more = _each_once([first, *(other for other in others if not says_the_same(first, other))])[1:]
+        verb = "is" if len(self.silent) == 1 else "are"
+        listed = " and ".join(self.silent)
+        rest = f"{listed} {verb} wrong too; this alone does not explain it." if self.silent else ""
+        sentences = (first.sentence, same, *(other.sentence for other in more))
+        different = (first, *(other for other in others if other.names != first.names))
+        return Wording(joined(*sentences, rest), steps(different), first.wording.quotes, None)
+
+
+def _each_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Without those about an input that say of it what another one has said."""
+    kept: list[Finding] = []
+    for finding in findings:
+        if not finding.kind.about_input or not any(says_the_same(one, finding) for one in kept):
+            kept.append(finding)
+    return kept
+
+
+def says_the_same(one: Finding, other: Finding) -> bool:
+    """True if both would read the same of one output, whatever illustrates it."""
+    if type(one.kind) is not type(other.kind):
+        return False
+    return _of_no_output(one.kind).wording() == _of_no_output(other.kind).wording()
+
+
+def _of_no_output(kind: FindingKind) -> FindingKind:
+    """The kind without its output's name, and without what illustrates it."""
+    defaults = {field.name: field.default for field in fields(kind) if field.name in kind.illustrations}
+    if hasattr(kind, "output"):
+        defaults["output"] = "…"
+    return replace(kind, **defaults) if defaults else kind

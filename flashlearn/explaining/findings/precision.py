@@ -1,0 +1,141 @@
+"""Numbers that are close but too coarse: what the outputs show, and what an experiment proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from flashlearn.explaining.clue import Clue
+from flashlearn.explaining.findings.base import Rule
+from flashlearn.outcome import FindingKind, Wording
+
+
+@dataclass(frozen=True)
+class Precision(Rule):
+    """Close everywhere, but not as close as sums carried in fp32.
+
+    There is an `rms_ratio` where each number is close enough, and all together are not. `added` is a tensor
+    of half precision to which programs add.
+    """
+
+    name = "precision"
+    rank = 220
+    vague = locates = True
+
+    output: str
+    error: float
+    allowed: float
+    rms_ratio: float | None
+    added: str = ""
+
+    @classmethod
+    def look(cls, clue: Clue) -> Precision | None:
+        """In half precision «close» is measured by what goes into a sum, since what comes out may cancel."""
+        check, dtype = clue.check, clue.outcome.case.dtype
+        if not check.got.dtype.is_floating_point or not clue.finite:
+            return None
+        scale = float(clue.expected.abs().max()) if clue.expected.numel() else 0.0
+        if dtype.itemsize == 2:
+            inputs = (
+                t for t in clue.inputs.values() if isinstance(t, torch.Tensor) and t.is_floating_point()
+            )
+            scale = max(
+                [scale, *(float(t.abs().max()) for t in inputs if t.numel() and bool(t.isfinite().all()))]
+            )
+        eps = torch.finfo(dtype if dtype.itemsize == 2 else check.got.dtype).eps
+        if check.error > 64 * eps * max(scale, 1e-30):
+            return None
+        rms_ratio = check.rms_ratio if check.error <= check.allowed else None
+        return cls(check.name, check.error, check.allowed, rms_ratio, _added_in_half(clue))
+
+    def wording(self) -> Wording:
+        """How coarse it is, and which sum to look at."""
+        how = f"off by {self.error:.2g} where {self.allowed:.2g} is allowed"
+        if self.rms_ratio is not None:
+            how = f"its rms error is {self.rms_ratio:.2f} times what a sum carried in fp32 may have"
+        if self.added:
+            return Wording(
+                f"{self.output} is close but too coarse: {how}. Programs add to `{self.added}` atomically, "
+                "and it is kept in half precision: each addition is rounded.",
+                "Let the launcher pass fp32 memory to add to, and convert it once after the kernel.",
+            )
+        return Wording(
+            f"{self.output} is close but too coarse: {how}. Some number is rounded on its way there.",
+            "What leaves fp32 before the end: a sum, or a factor that is multiplied and cast back to the "
+            "inputs' dtype?",
+        )
+
+
+def _added_in_half(clue: Clue) -> str:
+    """The kernel's name for a tensor of half precision that programs add to, if there is one."""
+    seen = clue.outcome.observation
+    for launch in seen.launches if seen is not None else ():
+        for name, kind in launch.signature.items():
+            if kind in ("*fp16", "*bf16") and name in seen.traffic and seen.traffic[name].atomic:
+                return name
+    return ""
+
+
+@dataclass(frozen=True)
+class RoundedInside(FindingKind):
+    """Every one of `count` wrong cases is right once nothing inside is rounded to half precision.
+
+    `full` of them are in fp32. With a `sum_name`, empty or not, the rounding of one line alone is the cause:
+    it is the name of a sum in that line. `half` are the formats, where they are known.
+    """
+
+    name = "rounded inside"
+    called = ("precision",)
+    conclusive = True
+    knows_lines = True
+
+    half: tuple[str, ...]
+    lines: tuple[int, ...]
+    count: int
+    full: int
+    sum_name: str | None = None
+
+    def wording(self) -> Wording:
+        """Where it is rounded, as far as that is known, and what to keep in fp32."""
+        right = {1: "the wrong case is right", 2: "both wrong cases are right"}.get(
+            self.count, f"all {self.count} wrong cases are right"
+        )
+        if self.sum_name is not None:
+            return self._in_one_line(right)
+        if not self.full:
+            return Wording(
+                "Too much is rounded to half precision on the way: with fp32's digits kept inside the "
+                f"kernel, {right}.",
+                "Which values are computed in the inputs' own dtype? Convert to tl.float32 after loading, "
+                "keep sums in it, and convert back only before tl.dot and tl.store.",
+            )
+        where = f" in {_listed(self.lines)}" if self.lines else ""
+        to = " and ".join(self.half) or "half precision"
+        return Wording(
+            f"Inside the kernel numbers are rounded to {to}{where}, also where the inputs are fp32. With "
+            f"their digits kept, {right}.",
+            "A fixed half-precision type fits half-precision inputs alone: convert to the dtype of the tile "
+            "that the product is taken with, as in `p.to(v.dtype)`, and keep sums in fp32.",
+        )
+
+    def _in_one_line(self, right: str) -> Wording:
+        if self.sum_name:
+            return Wording(
+                f"`{self.sum_name}` is kept in half precision: line {self.lines[0]} rounds it each time. "
+                f"With fp32's digits in that line alone, {right}.",
+                "Keep a sum in fp32, and add to it what has fp32's digits: half precision begins at the "
+                "store.",
+            )
+        return Wording(
+            f"Line {self.lines[0]} rounds what it computes to half precision. With fp32's digits there "
+            f"alone, {right}.",
+            "Compute in tl.float32 what goes through this line; a tile is cast only for a tl.dot, and before "
+            "the store.",
+        )
+
+
+def _listed(lines: tuple[int, ...]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    return f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"

@@ -1,0 +1,120 @@
+"""Symbolic answers: patterns of what is wrong, and answers that could not be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashlearn.judging.symbolic import formatting
+from flashlearn.judging.symbolic.clauses import clause
+from flashlearn.judging.symbolic.patterns import Pattern
+from flashlearn.outcome import FindingKind, Wording
+
+TRANSPOSED = "Row k holds the derivatives of output k: which is k in your entry (0, 1)?"
+
+PATTERN_STEPS = {
+    "index range": (
+        "Compare the limits of your sums with the exercise's: from where to where do its indices run?"
+    ),
+    "transposed": TRANSPOSED,
+    "transposed and sign": TRANSPOSED,
+    "missing off-diagonal": "Ask what output k does when input j ≠ k changes.",
+    "missing diagonal": "Work out the case k = j by itself.",
+    "zero": "Which term was multiplied away, or never added?",
+    "sign": "Follow the minus through the derivation.",
+    "constant factor": "Look for a number too many, or one that was dropped.",
+    "factor": "Ask where {symbol} enters.",
+    "constant offset": "Which constant was added?",
+}
+"""The next step for each pattern, with its facts where it needs them."""
+
+RULE_STEPS = {
+    "wrong type": "Return a sympy expression built from the arguments.",
+    "wrong shape": "Compare the shape of what you return with the exercise's text.",
+    "transposed": "Transpose it with .T, and ask which of the two index the rows belong to.",
+    "unevaluated": "Call .doit() on the result before you return it.",
+    "unknown symbol": "Use the symbols that your function is given, not new ones.",
+    "undefined": "Try your function with small numbers by hand: where does it divide by zero?",
+}
+"""The next step for each reason why an answer could not be compared."""
+
+
+@dataclass(frozen=True)
+class ErrorPattern(FindingKind):
+    """A pattern that holds of the error everywhere; `output` is None where there is but one.
+
+    The verdict on `case`, the first, has said the same with an example; of several outputs it names one.
+    """
+
+    name = "pattern"
+
+    pattern: Pattern
+    case: str = ""
+    output: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The pattern's name."""
+        return (self.pattern.name,)
+
+    def wording(self) -> Wording:
+        """The pattern in words."""
+        sentence = f"{_about(self.output)}{formatting.capital(clause(self.pattern))}."
+        step = PATTERN_STEPS[self.pattern.name].format(**self.pattern.facts)
+        return Wording(sentence, step, "" if self.output else self.case)
+
+
+@dataclass(frozen=True)
+class NotCompared(FindingKind):
+    """The form of the answer is wrong by a `rule`: the verdict on `case` has said how, in `seen`."""
+
+    name = "not compared"
+
+    rule: str
+    seen: str
+    case: str = ""
+    output: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The rule's name."""
+        return (self.rule,)
+
+    def wording(self) -> Wording:
+        """What the verdict has said, and how to get an answer that can be compared."""
+        sentence = f"{_about(self.output)}{formatting.capital(self.seen)}"
+        return Wording(sentence, RULE_STEPS.get(self.rule, ""), "" if self.output else self.case)
+
+
+@dataclass(frozen=True)
+class Swapped(FindingKind):
+    """Two outputs in each other's place."""
+
+    name = "swapped"
+
+    outputs: tuple[str, str]
+
+    def wording(self) -> Wording:
+        """Which two."""
+        a, b = self.outputs
+        return Wording(f"{a} and {b} are in each other's place.", f"Return {a}, {b} in this order.")
+
+
+@dataclass(frozen=True)
+class ArgumentsExchanged(FindingKind):
+    """Two arguments taken for each other."""
+
+    name = "arguments exchanged"
+
+    arguments: tuple[str, str]
+
+    def wording(self) -> Wording:
+        """Which two."""
+        a, b = self.arguments
+        return Wording(
+            f"Your answer has {a} and {b} in each other's place: with the two exchanged, it is right.",
+            f"Follow {a} through your function, line by line: where is it used as if it were {b}?",
+        )
+
+
+def _about(output: str | None) -> str:
+    return f"{output}: " if output else ""

@@ -1,0 +1,136 @@
+"""Weights P that are off by a factor, per row or per tile, or of another exponent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashlearn.outcome import FindingKind, Wording
+
+
+@dataclass(frozen=True)
+class RowsOfPFactor(FindingKind):
+    """Right within each row, up to `factors` from … to …; `recomputed` where P comes from a given LSE."""
+
+    name = "rows of P off by a factor"
+    called = ("rows do not sum to 1",)
+
+    case: str
+    factors: tuple[float, float]
+    recomputed: bool
+
+    def wording(self) -> Wording:
+        """The factors, and what rows are divided by."""
+        sentence = (
+            f"Each row of P is the right one times a factor of its own, {self.factors[0]:.3g} to "
+            f"{self.factors[1]:.3g} (case {self.case}): the weights of a row do not sum to 1. "
+        )
+        if self.recomputed:
+            return Wording(
+                f"{sentence}They are exp(S − LSE) with another LSE, or some queries count more than once.",
+                "Is LSE in the units of S, and read at the row's own number? Does each tile count once?",
+            )
+        return Wording(
+            f"{sentence}What they are divided by is wrong.",
+            "Which keys are counted in l, and which in acc?",
+        )
+
+
+@dataclass(frozen=True)
+class TilesCountedTwice(FindingKind):
+    """Tiles of `block` keys that are added more than once."""
+
+    name = "tiles counted twice"
+
+    block: int
+    case: str
+
+    def wording(self) -> Wording:
+        """How often tiles count."""
+        return Wording(
+            f"Some tiles of {self.block} keys count a whole number of times as much as others (case "
+            f"{self.case}): they are added more than once.",
+            "Do two loops, or two steps, visit the same tile?",
+        )
+
+
+@dataclass(frozen=True)
+class NotRescaled(FindingKind):
+    """What was summed before was not rescaled to the new maximum."""
+
+    name = "not rescaled"
+
+    block: int
+    case: str
+
+    def wording(self) -> Wording:
+        """Which tiles count by another factor."""
+        return Wording(
+            f"Within a tile of {self.block} keys the weights of a row are right, but the tiles do not fit "
+            f"together (case {self.case}): a tile that came before a new maximum counts by another factor.",
+            "When m moves, everything summed so far, l and acc alike, is multiplied by exp(m_old − m_new).",
+        )
+
+
+@dataclass(frozen=True)
+class SlopeOfScores(FindingKind):
+    """log P is a straight line in S whose slope is `factor`, which has a `meaning` where that is known."""
+
+    called = ("constant factor",)
+
+    case: str
+    factor: float
+    meaning: str
+
+    @property
+    def power(self) -> str:
+        """The factor by its meaning, or in figures."""
+        return self.meaning or f"{self.factor:.4g}"
+
+
+@dataclass(frozen=True)
+class ScoresTimesNumber(SlopeOfScores):
+    """P is a softmax of other scores."""
+
+    name = "scores times a number"
+
+    def wording(self) -> Wording:
+        """The factor of the scores."""
+        return Wording(
+            f"P is a softmax of the right scores times {self.power}: the exponent is off by that factor in "
+            f"every pair (case {self.case}).",
+            "Which factors are applied between q · k and the exponential?",
+        )
+
+
+@dataclass(frozen=True)
+class PToAPower(SlopeOfScores):
+    """Every weight is the right one to this power; `recomputed` where P comes from a given LSE."""
+
+    name = "P to a power"
+
+    recomputed: bool
+
+    def wording(self) -> Wording:
+        """The power."""
+        return Wording(
+            f"The weights are not P but P to the power {self.power}, pair by pair, and rows do not sum to 1 "
+            f"(case {self.case}).",
+            "Is P multiplied with itself, or the whole exponent by a number, "
+            f"{'LSE' if self.recomputed else 'the maximum'} and all?",
+        )
+
+
+@dataclass(frozen=True)
+class ExponentTimesNumber(SlopeOfScores):
+    """Within a row as for scores times a number, and rows do not sum to 1."""
+
+    name = "exponent times a number"
+
+    def wording(self) -> Wording:
+        """The power of exp(S)."""
+        return Wording(
+            f"Within each row the weights go like exp(S) to the power {self.power} instead of exp(S), and "
+            f"they do not sum to 1 (case {self.case}).",
+            "Which factor does S have in the exponent, and do the weights have the same in the sum that they "
+            "are divided by?",
+        )

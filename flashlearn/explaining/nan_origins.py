@@ -1,0 +1,150 @@
+"""The operation from which a wrong answer's NaN come, in its kernel or formula, and in a declared mistake.
+
+Two mistakes may both end in nothing but NaN. Where these come from different operations, the numbers do not
+tell the mistakes apart, and this does.
+
+>>> zero = torch.zeros(3)
+>>> first_in_formula(lambda x: x / x - 1, {"x": zero})
+'zero over zero'
+
+The kinds of operations are those of `interpreter.observers.nan_origin`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.comparability import size
+from flashlearn.explaining.findings.nan_origin import NanOrigin
+from flashlearn.explaining.findings.undefined_memory import (
+    MaskedLoadWithoutOther,
+    UndefinedNumbers,
+    UninitialisedMemory,
+)
+from flashlearn.interpreter.observers.nan_origin import Birth, Births
+from flashlearn.interpreter.torch_nan import TorchNanOrigin
+from flashlearn.outcome import Finding, FindingKind, Outcome, OutputCheck
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed, PlainCall
+
+UNDEFINED = (MaskedLoadWithoutOther.name, UninitialisedMemory.name)
+"""Origins that are no operation: the numbers were never defined."""
+
+MOST_CASES = 3
+"""The smallest cases, in which the origins are compared."""
+
+PRODUCT = "zero times inf"
+"""The other kinds may replace one another: a row that sees nothing has −∞ − (−∞), or 0/0."""
+
+
+def nan_origin(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+    """The operation from which the numbers come that are not finite, if it is one and the same."""
+    suspects = [o for o in wrong if any(_stray(c).any() for c in o.outputs if _comparable(c))]
+    if not suspects or len(suspects) < len(wrong):
+        return None
+    if exercise.kind is Kind.TORCH:
+        return _in_torch(exercise, suspects, answer)
+    return _in_kernel(exercise, suspects, answer) if exercise.kind is Kind.KERNEL else None
+
+
+def first_in_formula(formula: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
+    """The kind of operation that makes the formula's first NaN; "" if it makes none, or in another way.
+
+    It is also "" where numbers overflowed before: what becomes of ∞ depends on the order of the operations,
+    which a kernel may choose.
+    """
+    origin = TorchNanOrigin()
+    given = {name: x.clone() if isinstance(x, torch.Tensor) else x for name, x in inputs.items()}
+    with torch.no_grad(), origin:
+        formula(**given)
+    return origin.kind or ""
+
+
+def differ(one: str, other: str, everywhere: bool) -> bool:
+    """Whether two kinds of operations cannot be those of one mistake.
+
+    Where NaN are `everywhere` their places say nothing, and the kinds have to be the same.
+    """
+    return one != other and (everywhere or PRODUCT in (one, other))
+
+
+def _in_kernel(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Finding | None:
+    found: list[tuple[Birth, OutputCheck, Outcome, Births]] = []
+    for outcome in sorted(suspects, key=size)[:MOST_CASES]:
+        origin = _read_off(exercise, outcome, answer)
+        if origin is None:
+            return None
+        found.append(origin)
+    origins = [f[0] for f in found]
+    if len({(b.kind, b.place.line if b.place else 0) for b in origins}) != 1:
+        return None
+    return _finding(*found[0], len(suspects))
+
+
+def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Finding | None:
+    """The line of a formula in which torch makes the first NaN, if it is one and the same."""
+    if exercise.judged.call is not None:
+        return None
+    seen = []
+    for outcome in sorted(suspects, key=size)[:MOST_CASES]:
+        how = PlainCall(exercise.judged.time_limit, births=True)
+        evidence = answer.run(exercise.inputs(outcome.case, outcome.case.generator()), how)
+        seen.append((*evidence.born, outcome))
+    kind, place, outcome = seen[0]
+    if not kind or place is None or len({(k, p and p.line) for k, p, _ in seen}) > 1:
+        return None
+    check = next(c for c in outcome.outputs if _comparable(c) and _stray(c).any())
+    return _finding(Birth(0, kind, place), check, outcome, Births(), len(suspects))
+
+
+def _comparable(check: OutputCheck) -> bool:
+    return isinstance(check.got, torch.Tensor) and not check.problem
+
+
+def _stray(check: OutputCheck) -> torch.Tensor:
+    return ~torch.isfinite(check.got.double()) & torch.isfinite(check.expected.double())
+
+
+def _read_off(
+    exercise: Exercise, outcome: Outcome, answer: Answer
+) -> tuple[Birth, OutputCheck, Outcome, Births] | None:
+    """Run one case with the closer observer, and read the origin off the first bad output."""
+    case = outcome.case
+    how = Observed(case.seed, births=True, limit=exercise.judged.time_limit)
+    evidence = answer.run(exercise.inputs(case, case.generator()), how)
+    births = evidence.births
+    if births is None or len(evidence.outputs) != len(outcome.outputs):
+        return None  # it ran a moment ago; if something stops it now, that says nothing about the NaN
+    for check, out in zip(outcome.outputs, evidence.values, strict=True):
+        if not _comparable(check) or not _stray(check).any():
+            continue
+        bad = out[_stray(check)] if out.shape == check.got.shape else out
+        origins = births.of(bad)
+        if not origins and bool(torch.isnan(bad).any()) and len(births.known) == 1:
+            origins = list(births.known.values())
+        if not origins and bool(torch.isinf(bad).any()) and len(births.infinite) == 1:
+            origins = [next(iter(births.infinite.values()))[0]]
+        return (origins[0], check, outcome, births) if len(origins) == 1 else None
+    return None
+
+
+def _finding(origin: Birth, check: OutputCheck, outcome: Outcome, births: Births, cases: int) -> Finding:
+    reached = (outcome.case.name, check.name, int(_stray(check).sum()), check.got.numel())
+    kind: FindingKind
+    if origin.kind in UNDEFINED:
+        kind = UndefinedNumbers(origin.kind, origin.tensor, *reached)
+        return Finding(kind, origin.place, cases, cases)
+    grown = None
+    overflows = [b for b, _ in births.infinite.values() if b.kind == "overflow"]
+    if origin.kind in ("inf over inf", "zero times inf", "inf minus inf") and len(overflows) == 1:
+        first = overflows[0]
+        elsewhere = first.place and origin.place and first.place.line != origin.place.line
+        grown = first if origin.kind == "inf over inf" or elsewhere else None
+    name = "overflow" if origin.kind in ("inf over inf", "overflow") and overflows else origin.kind
+    where = grown.place if grown is not None else None
+    kind = NanOrigin(origin.kind, grown is not None, where, *reached, called=(name,))
+    return Finding(kind, origin.place, cases, cases)

@@ -1,0 +1,297 @@
+"""The way of a wrong answer: the stages that look for its mistake, as lists in order of trust.
+
+A name is worth much, and a wrong name costs more than none. So what an experiment proves comes first, then
+the mistakes that the exercise declares, then rules for mistakes that nobody declared, and last what only says
+where to look; where nothing is sure there is no finding. Every stage is optional: one that fails is logged,
+and the others go on without it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining import stages
+from flashlearn.explaining.declared_mistakes import PATIENCE
+from flashlearn.explaining.divergence import BUDGET
+from flashlearn.explaining.edits.search import find_edit
+from flashlearn.explaining.exchanged_outputs import named_where_exchanged
+from flashlearn.explaining.experiments import (
+    fresh_memory,
+    nothing_launched,
+    rounded_inside,
+    undefined_lanes,
+)
+from flashlearn.explaining.failures import attempted
+from flashlearn.explaining.faults import worst
+from flashlearn.explaining.findings import SURE, VAGUE
+from flashlearn.explaining.nan_origins import nan_origin
+from flashlearn.explaining.precision_split import by_precision
+from flashlearn.explaining.rules import by_rules
+from flashlearn.explaining.stages import Search
+from flashlearn.explaining.symbolic import name_mistake
+from flashlearn.explaining.unwritten_elements import named_where_written
+from flashlearn.explaining.weights import weights_finding
+from flashlearn.outcome import Finding, Outcome, Status
+
+
+class Role(enum.Enum):
+    """When a stage is asked, and what its finding means."""
+
+    PROOF = "proof"
+    """While nothing has been found; what it finds ends the search."""
+
+    NAME = "name"
+    """While nothing has been found; later stages may add to what it finds, or replace it."""
+
+    REFINEMENT = "refinement"
+    """Always, with what has been found so far, if anything; what it finds takes the place of that."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the search.
+
+    `description` is its line on the page docs/how-a-mistake-is-named.md. `find` has a finding, or None where
+    nothing is sure. One that `reruns` the answer is passed over where there is none. `budget` says how much
+    it may take; without one it runs each case a fixed number of times.
+    """
+
+    name: str
+    description: str
+    find: Callable[[Search], Finding | None]
+    role: Role = Role.NAME
+    reruns: bool = True
+    budget: str = ""
+
+
+def run(line: Sequence[Stage], search: Search) -> Finding | None:
+    """What the stages find, in their order; one that raises counts as one that finds nothing."""
+    for stage in line:
+        if stage.reruns and search.answer is None:
+            continue
+        if search.finding is not None and stage.role is not Role.REFINEMENT:
+            continue
+        found = attempted(search.exercise, stage.name, stage.find, search)
+        if found is not None:
+            search = replace(search, finding=found)
+            if stage.role is Role.PROOF:
+                break
+    return search.finding
+
+
+def _by_precision(search: Search) -> Finding | None:
+    """What is wrong in fp32, and what besides in half precision, where nothing else says what was done."""
+    if search.finding is not None and not search.finding.kind.locates:
+        return None
+
+    def name(some: list[Outcome]) -> Finding | None:
+        return run(NAMING, replace(search, outcomes=some, finding=None, pairs=False))
+
+    def edit(some: list[Outcome]) -> Finding | None:
+        return attempted(search.exercise, "one edit", find_edit, search.exercise, search.answer, some)
+
+    return by_precision(search.outcomes, name, edit)
+
+
+PROOFS = (
+    Stage(
+        "launcher",
+        "What the launcher returned or changed is enough to make the case wrong.",
+        stages.launcher_fault,
+        Role.PROOF,
+        reruns=False,
+    ),
+    Stage(
+        "nothing launched",
+        "No kernel ran: memory filled with a mark comes back as that mark.",
+        lambda s: nothing_launched(s.exercise, s.wrong, s.answer),
+        Role.PROOF,
+    ),
+    Stage(
+        "undefined lanes",
+        "A load has a mask and no `other=`: with zeros (or −∞) in the hidden lanes every wrong case is "
+        "right.",
+        lambda s: undefined_lanes(s.exercise, s.wrong, s.answer),
+        Role.PROOF,
+    ),
+    Stage(
+        "fresh memory",
+        "Memory is read that was never written: with zeros there every wrong case is right.",
+        lambda s: fresh_memory(s.exercise, s.wrong, s.answer),
+        Role.PROOF,
+    ),
+)
+"""Experiments that leave no doubt."""
+
+NAMING = (
+    Stage(
+        "named",
+        "A mistake that the exercise declares, or two at once, would give just these numbers.",
+        stages.declared_mistake,
+        reruns=False,
+        budget=f"{PATIENCE:,.0f} units of work for pairs, twice",
+    ),
+    Stage(
+        "named where written",
+        "Some elements are never written, and a declared mistake explains the others.",
+        lambda s: named_where_written(s.exercise, s.outcomes),
+        reruns=False,
+    ),
+    Stage(
+        "named where exchanged",
+        "Two outputs are in each other's place; once they are put back, the rest is right or a declared "
+        "mistake.",
+        lambda s: named_where_exchanged(s.exercise, s.outcomes),
+        reruns=False,
+    ),
+    Stage(
+        "rounded inside",
+        "Without the roundings to half precision inside the kernel every wrong case is right.",
+        lambda s: rounded_inside(s.exercise, s.wrong, s.answer),
+    ),
+    Stage(
+        "rules that name",
+        "The numbers are the right ones transposed, negated, times a constant, in another order, for a part "
+        "of the input, and so on: the rules that say what was done.",
+        lambda s: by_rules(s.exercise, s.wrong, SURE),
+        reruns=False,
+    ),
+    Stage(
+        "origin of a NaN",
+        "The kernel runs once more with an observer that remembers the operation from which the first NaN or "
+        "infinity comes.",
+        lambda s: nan_origin(s.exercise, s.wrong, s.answer),
+    ),
+    Stage(
+        "weights",
+        "With inputs chosen for it, an attention kernel's outputs show P itself: pairs that leak from the "
+        "future, pairs that are missing, factors.",
+        lambda s: weights_finding(s.exercise, s.wrong, s.answer),
+    ),
+    Stage(
+        "rules that locate",
+        "The wrong elements have something in common: some heads, some programs, the ragged tail.",
+        lambda s: by_rules(s.exercise, s.wrong, VAGUE),
+        reruns=False,
+    ),
+)
+"""What was done, the surest first, and last where to look."""
+
+REFINEMENTS = (
+    Stage(
+        "another origin of a NaN",
+        "A declared mistake for which nothing but NaN speaks is withdrawn if its formula makes its first NaN "
+        "by another operation.",
+        stages.other_nan_origin,
+        Role.REFINEMENT,
+    ),
+    Stage(
+        "first divergence",
+        "The values of the variables are recognised by their numbers: the first statement whose value is "
+        "none of the exercise's quantities is shown, if the results are right once that value is put right.",
+        stages.with_first_divergence,
+        Role.REFINEMENT,
+        budget=f"{BUDGET:g} s of processor time",
+    ),
+    Stage(
+        "one edit",
+        "One edit of the text, or two, makes every wrong case right and keeps the others right.",
+        stages.with_edit,
+        Role.REFINEMENT,
+        budget="a number of accesses to memory",
+    ),
+    Stage(
+        "edit in place of NaN",
+        "The same replaces a declared mistake for which nothing but NaN speaks.",
+        stages.edit_for_nan_alone,
+        Role.REFINEMENT,
+        budget="a number of accesses to memory",
+    ),
+    Stage(
+        "by precision",
+        "Where what was done is still open, the fp32 cases and those of half precision are explained "
+        "separately.",
+        _by_precision,
+        Role.REFINEMENT,
+    ),
+    Stage(
+        "explain",
+        "The exercise may have words of its own.",
+        stages.own_words,
+    ),
+)
+"""What may be added to a name, or take its place."""
+
+WRONG_NUMBERS = (*PROOFS, *NAMING, *REFINEMENTS)
+"""The stages for an answer that ran to the end in every case, and whose numbers are wrong."""
+
+
+# ---------------------------------------------------------------- cases that ended early
+
+
+ENDED_EARLY = (
+    Stage(
+        "status",
+        "A crash, an access out of bounds and a race are reported as they were met, with line and program; "
+        "where a kernel that the exercise declares fails in just this way, its mistake is named.",
+        stages.case_status,
+        reruns=False,
+    ),
+    Stage(
+        "named besides",
+        "The cases that did run may show a declared mistake as well.",
+        stages.with_declared_mistake,
+        Role.REFINEMENT,
+        reruns=False,
+    ),
+    Stage(
+        "edit for a fault",
+        "After an access out of bounds or a race: one edit of the lines from which address, mask and grid "
+        "are computed makes everything right.",
+        stages.with_edit_for_fault,
+        Role.REFINEMENT,
+        budget="a number of accesses to memory",
+    ),
+    Stage(
+        "edit and mistake",
+        "An edit keeps every access inside; the numbers that come then show a declared mistake, or are made "
+        "right by a second edit.",
+        stages.with_edit_and_mistake,
+        Role.REFINEMENT,
+        budget="a number of accesses to memory",
+    ),
+)
+"""The stages for an answer of which some case ended early."""
+
+
+# ---------------------------------------------------------------- formulas
+
+FORMULAS = (
+    Stage(
+        "symbolic",
+        "A declared mistake, or two, give the answer in every case; else a pattern that holds of the error "
+        "everywhere, or two outputs or arguments in each other's place.",
+        lambda s: name_mistake(s.exercise, s.outcomes),
+        reruns=False,
+    ),
+    Stage(
+        "edit of a formula",
+        "One edit of the formula makes every wrong case right.",
+        lambda s: find_edit(s.exercise, s.answer, s.outcomes) if worst(s.outcomes) is Status.WRONG else None,
+        budget="a number of trials",
+    ),
+)
+"""The stages for a symbolic answer."""
+
+
+def stages_for(exercise: Exercise, outcomes: Sequence[Outcome]) -> tuple[Stage, ...]:
+    """The stages for these outcomes; none where nothing is wrong, or there is nothing to explain."""
+    if exercise.kind is Kind.SYMBOLIC:
+        return FORMULAS
+    first = next((o.status for o in outcomes if o.status is not Status.PASS), None)
+    if first in (None, Status.TODO, Status.NEEDS_GPU):
+        return ()
+    return WRONG_NUMBERS if worst(list(outcomes)) is Status.WRONG else ENDED_EARLY

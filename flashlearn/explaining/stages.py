@@ -1,0 +1,204 @@
+"""What the stages of the pipeline do with the finding so far, where that takes more than one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.comparability import comparable
+from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.divergence import first_divergence
+from flashlearn.explaining.edits.address_slice import READS, WRITES
+from flashlearn.explaining.edits.conclusive import beside
+from flashlearn.explaining.edits.search import find_edit
+from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
+from flashlearn.explaining.faults import from_status
+from flashlearn.explaining.findings.edits import OneEdit
+from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
+from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, StaleAnswer
+from flashlearn.explaining.findings.nan_origin import NanOrigin
+from flashlearn.explaining.findings.two_mistakes import Besides
+from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
+from flashlearn.explaining.unwritten_elements import partly_written
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.running.answer import Answer
+
+MOSTLY = 0.75
+"""The share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
+
+ACCESSES = {"all": (*READS, *WRITES), "stores": WRITES, "loads": READS}
+"""The accesses that go to a wrong place, or not far enough, by `FindingKind.misplaced`; the most come
+first."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is to be explained, and the finding so far.
+
+    `answer` is the learner's, if it can be run again. Without `pairs` two mistakes in the same numbers are
+    not looked for, which takes longest.
+    """
+
+    exercise: Exercise
+    outcomes: list[Outcome]
+    answer: Answer | None = None
+    finding: Finding | None = None
+    pairs: bool = True
+
+    @property
+    def wrong(self) -> list[Outcome]:
+        """The cases with wrong numbers."""
+        return [o for o in self.outcomes if o.status is Status.WRONG]
+
+
+def launcher_fault(search: Search) -> Finding | None:
+    """What the launcher did, where that alone makes cases wrong."""
+    wrong = search.wrong
+    for outcome in wrong:
+        kind = BY_FAULT.get(outcome.fault[0]) if outcome.fault else None
+        untouched = kind is ReturnedInput and all(_is_unwritten(check) for check in outcome.outputs)
+        if kind is not None and (untouched or all(check.ok for check in outcome.outputs)):
+            alike = next(o for o in wrong if o.fault == outcome.fault)
+            return Finding(kind(outcome.message, alike.case.name))
+    stale = next((o for o in wrong if o.fault[:1] == (StaleAnswer.name,)), None)
+    if stale is not None and len(wrong) == 1:
+        return Finding(StaleAnswer(stale.message, stale.case.name))
+    return None
+
+
+def _is_unwritten(check: OutputCheck) -> bool:
+    """True if no program stored anything into this output."""
+    return check.writers is not None and bool((check.writers < 0).all())
+
+
+def declared_mistake(search: Search) -> Finding | None:
+    """The declared mistake, or the two, that would give just these numbers."""
+    pairs = search.pairs and not partly_written(search.outcomes)
+    return named(search.exercise, search.outcomes, pairs)
+
+
+def other_nan_origin(search: Search) -> Finding | None:
+    """The origin of the NaN in place of a declared mistake whose NaN come from another operation."""
+    if not _by_nan_alone(search):
+        return None
+    found = nan_origin(search.exercise, search.wrong, search.answer)
+    if found is None or not isinstance(found.kind, NanOrigin):
+        return None
+    case = next(o.case for o in search.wrong if o.case.name == found.kind.case)
+    mistake = search.exercise.known[search.finding.mistake]  # its formula has just given these numbers
+    theirs = first_in_formula(mistake.wrong, search.exercise.inputs(case, case.generator()))
+    return found if theirs and differ(theirs, found.kind.operation, found.kind.everywhere) else None
+
+
+def _by_nan_alone(search: Search) -> bool:
+    """Whether no number speaks for a declared mistake of a kernel: many end in the same NaN."""
+    declared = search.exercise.known.get(search.finding.mistake) if search.finding is not None else None
+    if declared is None or declared.wrong is None or search.exercise.kind is not Kind.KERNEL:
+        return False
+    return not any(_has_wrong_numbers(check) for o in search.wrong for check in o.outputs)
+
+
+def _has_wrong_numbers(check: OutputCheck) -> bool:
+    """True if some elements are finite, and wrong."""
+    if check.ok or check.problem or not isinstance(check.got, torch.Tensor):
+        return False
+    got = check.got.double()
+    finite = torch.isfinite(got) & torch.isfinite(check.expected)
+    return bool(((got - check.expected).abs()[finite] > check.allowed).any())
+
+
+def with_first_divergence(search: Search) -> Finding | None:
+    """The statement that departs first, beside what has been found."""
+    finding = search.finding
+    if finding is not None and (
+        finding.place is not None or finding.kind.knows_lines or _about_form(finding)
+    ):
+        return None
+    departed = first_divergence(search.exercise, search.answer, search.outcomes)
+    if departed is None or finding is None:
+        return departed
+    if _is_vague(finding):
+        return replace(departed, kind=DepartureAndPlace((departed, finding)))
+    return replace(finding, kind=WithItsLine((finding, departed)), place=departed.place)
+
+
+def _about_form(finding: Finding) -> bool:
+    """True for a finding about outputs that cannot be compared, and about nothing else."""
+    return all(part.kind.about_form for part in finding.parts or (finding,))
+
+
+def _is_vague(finding: Finding) -> bool:
+    """True if it says of all outputs one and the same: where to look."""
+    return len(finding.names) == 1 and all(part.kind.vague for part in finding.parts or (finding,))
+
+
+def with_edit(search: Search) -> Finding | None:
+    """The edit that makes everything right, alone or after what came of the mistake."""
+    finding = search.finding
+    if finding is not None and finding.conclusive:
+        return None
+    nan = finding is not None and isinstance(finding.kind, NanOrigin)
+    line, misplaced = _line(finding), _misplaced(finding)
+    edit = find_edit(search.exercise, search.answer, search.outcomes, line, misplaced, nan)
+    return beside(finding, edit) if edit is not None else None
+
+
+def edit_for_nan_alone(search: Search) -> Finding | None:
+    """An edit in place of a declared mistake for which nothing but NaN speaks."""
+    if search.finding is None or not search.finding.conclusive or not _by_nan_alone(search):
+        return None
+    edit = find_edit(search.exercise, search.answer, search.outcomes)
+    fills = edit is not None and isinstance(edit.kind, OneEdit) and edit.kind.edit_kind.fills_absence
+    return None if fills else edit  # every mistake that ends in NaN looks like an edit that fills an absence
+
+
+def _line(finding: Finding | None) -> int | None:
+    return finding.place.line if finding is not None and finding.place is not None else None
+
+
+def _misplaced(finding: Finding | None) -> Sequence[str]:
+    """The accesses that a finding is about, where it says that they are misplaced."""
+    kinds = [f.kind for f in (finding, *finding.parts)] if finding is not None else []
+    said = {kind.misplaced for kind in kinds}
+    return next((accesses for which, accesses in ACCESSES.items() if which in said), ())
+
+
+def own_words(search: Search) -> Finding | None:
+    """What the exercise says itself, of an answer all of whose cases were judged."""
+    explain, statuses = search.exercise.explained.explain, {o.status for o in search.outcomes}
+    judged = Status.WRONG in statuses <= {Status.WRONG, Status.PASS}
+    return explain(search.outcomes, search.answer) if explain is not None and judged else None
+
+
+def case_status(search: Search) -> Finding | None:
+    """What the first case that ended early says, or the declared kernel that fails just so."""
+    return from_status(search.exercise, search.outcomes)
+
+
+def with_declared_mistake(search: Search) -> Finding | None:
+    """A fault of memory, and the named mistake that the other cases show."""
+    finding, exercise, outcomes = search.finding, search.exercise, search.outcomes
+    if finding is None or finding.mistake in exercise.explained.mistakes or not search.wrong:
+        return None  # a declared kernel that fails just so in every case explains them all
+    also = named(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
+    if also is None or also.fits < MOSTLY * also.of:
+        return None  # a wrong address may make cases wrong in which it happens to stay inside
+    return Finding(Besides((finding, also)), finding.place, finding.fits, finding.of, partial=True)
+
+
+def with_edit_for_fault(search: Search) -> Finding | None:
+    """The edit that makes everything right, where an access went wrong."""
+    return with_edit(search) if search.finding is not None and search.finding.kind.memory_fault else None
+
+
+def with_edit_and_mistake(search: Search) -> Finding | None:
+    """An edit that keeps every access inside, and what is wrong then."""
+    finding = search.finding
+    if finding is None or not finding.kind.memory_fault:
+        return None
+    line, misplaced = _line(finding), _misplaced(finding)
+    edit = find_edit_and_mistake(search.exercise, search.answer, search.outcomes, line, misplaced)
+    return beside(finding, edit) if edit is not None else None

@@ -1,0 +1,57 @@
+"""Of which kind the first NaN of a formula is, and when two kinds are not of one mistake."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from flashlearn import check
+from flashlearn.explaining.nan_origins import differ, first_in_formula
+from flashlearn.interpreter.torch_nan import TorchNanOrigin
+from tests.corpus import written
+
+INF = torch.tensor([float("inf"), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("formula", "kind"),
+    [
+        (lambda x: x - x, "inf minus inf"),
+        (lambda x: x * torch.zeros(2), "zero times inf"),
+        (lambda x: (x * 0.5) / x, "inf over inf"),
+        (lambda x: torch.zeros(2) / torch.zeros(2) + x, "zero over zero"),
+        (lambda x: x + 1, ""),
+        (lambda x: (torch.full((2,), 200.0).exp() - torch.full((2,), 200.0).exp()) * x, ""),
+    ],
+)
+def test_the_first_nan_s_kind(formula, kind):
+    assert first_in_formula(formula, {"x": INF}) == kind
+
+
+def test_a_product_s_nan_is_no_difference_s_and_nan_everywhere_wants_the_same_kind():
+    assert differ("zero times inf", "inf minus inf", everywhere=False)
+    assert not differ("zero over zero", "inf minus inf", everywhere=False)
+    assert differ("zero over zero", "inf minus inf", everywhere=True)
+    assert not differ("inf minus inf", "inf minus inf", everywhere=True)
+
+
+MERGED = """
+def merge_partials_torch(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    if (m_a == -float("inf")).all():
+        return m_b, l_b, acc_b
+    m = torch.maximum(m_a, m_b)
+    a, b = torch.exp(m_a - m), torch.exp(m_b - m)
+    return m, l_a * a + l_b * b, acc_a * a[..., None] + acc_b * b[..., None]
+"""
+
+
+def test_the_line_of_a_formula_where_its_nan_is_born_is_told():
+    finding = check("merge_partials_torch", written(MERGED), demo=True).finding
+    assert "torch.exp(m_a - m)" in finding.place.text
+
+
+def test_a_mode_tells_the_innermost_line_of_its_file():
+    births = TorchNanOrigin(__file__)
+    with births:
+        INF - INF
+    assert births.kind == "inf minus inf" and births.place.text.strip() == "INF - INF"

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from flashlearn.kernels.shapes import Shape
-from flashlearn.lessons.lesson_12_tuning import counted, ladder, pictures, planning, record
-from flashlearn.lessons.lesson_12_tuning import exercises as lesson
+from flashlearn.lessons.lesson_12_tuning import counted, ladder, lean_forward, pictures, planning, record
 from flashlearn.lessons.shared import grouped, grouped_cases, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
 from tests.corpus import written
@@ -122,15 +121,15 @@ def test_a_shipped_record_has_the_rungs_that_the_lesson_speaks_of():
     "shape, said",
     [
         (Shape(64, 64, 4, 2), ""),
-        (Shape(128, 128, 4, 2), "bytes more that found none"),
+        (Shape(128, 128, 4, 2), "and spills"),
         (Shape(16, 32, 4, 2), "wgmma"),
     ],
 )
 def test_the_budget_of_d_128_is_kept_or_the_card_says_what_is_beyond_it(shape, said):
     launcher = ladder.forward(counted.shaped(ladder.RUNGS[3], shape))
-    complaint = reviewed(lesson.lean_forward, launcher)
+    complaint = reviewed(lean_forward.lean_forward, launcher)
     assert (said in complaint) if said else not complaint
 
 
 def test_a_budget_that_nobody_can_know_is_not_called_too_large():
-    assert "cannot be judged" in reviewed(lesson.lean_forward, written(PLAIN))  # strides as a tuple
+    assert "cannot be judged" in reviewed(lean_forward.lean_forward, written(PLAIN))  # strides as a tuple

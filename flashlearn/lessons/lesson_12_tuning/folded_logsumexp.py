@@ -1,0 +1,192 @@
+"""`folded_logsumexp`: a logsumexp whose scale is folded into powers of two."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
+from flashlearn.lessons.shared import reference
+from flashlearn.lessons.shared.attention_cases import BF16, FP16
+from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, with_faults
+
+
+def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Tensor:
+    """log Σ_j exp(alpha x_ij) over j < lengths[i] by powers of two, with faults by name."""
+    wide = x if x.dtype == torch.float64 else x.float()
+    seen = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    if "alpha comes last" in faults:
+        return _alpha_last(wide, seen, alpha)
+    hidden = -math.inf if alpha >= 0 else math.inf
+    if faults & {"hidden before the scale", "0 · ∞"}:
+        hidden = -math.inf
+    raw = wide.masked_fill(~seen, hidden)
+    c = (abs(alpha) if "|alpha|" in faults else alpha) * math.log2(math.e)
+    c = alpha if "no log2 e" in faults else c
+    scaled = raw * c
+    if not faults & {"hidden before the scale", "0 · ∞"}:
+        scaled = scaled.masked_fill(~seen, -math.inf)
+    top = scaled.amax(dim=1, keepdim=True)
+    if "largest raw product" in faults:
+        largest = wide.masked_fill(~seen, -math.inf).amax(dim=1, keepdim=True)
+        top = torch.where(largest.isinf(), largest, c * largest)
+    top = torch.where(top.isinf(), 0.0, top) if "0 · ∞" not in faults else top
+    total = (scaled - top).exp2().sum(dim=1)
+    top = top[:, 0]
+    if "in base 2" in faults:
+        lse = top + total.log2()
+    elif "sum in base 2" in faults:
+        lse = top * math.log(2) + total.log2()
+    elif "maximum in base 2" in faults:
+        lse = top + total.log()
+    else:
+        lse = top * math.log(2) + total.log()
+    return lse if wide.dtype == torch.float64 else lse.float()
+
+
+def _alpha_last(x: Tensor, seen: Tensor, alpha: float) -> Tensor:
+    """Hidden elements and the first maximum are −∞, and differences of raw products meet alpha."""
+    raw, c = x.masked_fill(~seen, -math.inf), alpha * math.log2(math.e)
+    top = raw.amax(dim=1)
+    unit = torch.where(top.isinf(), 0.0, top)
+    before = torch.zeros_like(unit) * ((-math.inf - unit) * c).exp2()
+    total = before + ((raw - unit[:, None]) * c).exp2().sum(dim=1)
+    lse = torch.where(total == 0, -math.inf, top * alpha + total.log())
+    return lse if x.dtype == torch.float64 else lse.float()
+
+
+MISTAKES = {
+    "the largest product for a negative alpha": Mistake(
+        "For alpha < 0 the largest raw product gives the smallest score: the exponentials are taken relative "
+        "to the row's minimum, and overflow once the scores are some 88 apart.",
+        "alpha x = |alpha| (−x): turn the sign of x round, and the largest stays the largest.",
+        **with_faults(fold, "largest raw product"),
+    ),
+    "hidden, then scaled": Mistake(
+        "Hidden products are −∞ before they meet a negative factor, which makes +∞ of them: they win the "
+        "row.",
+        "Let the factor be positive before the mask comes, or mask what is scaled.",
+        **with_faults(fold, "hidden before the scale"),
+    ),
+    "−∞ meets alpha": Mistake(
+        "Hidden elements, or the first maximum, are −∞ before alpha is multiplied in: for alpha < 0 that is "
+        "+∞, for alpha = 0 it is NaN, and 0 · ∞ or ∞ − ∞ make NaN of the row.",
+        "Put alpha's sign into x before anything is hidden or compared, and a positive factor after it.",
+        **with_faults(fold, "alpha comes last"),
+    ),
+    "0 · ∞": Mistake(
+        "Where alpha is 0, the factor meets −∞, in a hidden product or in the first maximum: NaN.",
+        "Which smallest positive factor would change no result, and is not 0?",
+        **with_faults(fold, "0 · ∞"),
+    ),
+    "log2 e is missing": Mistake(
+        "The sum is one of 2^(alpha x): e^y is 2^(y log2 e).",
+        "Fold log2 e = 1.4427 into the factor, together with alpha.",
+        **with_faults(
+            fold, "no log2 e", also=(("no log2 e", "maximum in base 2"), ("no log2 e", "in base 2"))
+        ),
+    ),
+    "LSE in base 2": Mistake(
+        "The result is a logarithm to base 2, larger by log2 e: the maximum and the sum are both left there.",
+        "Back to natural numbers: the maximum times ln 2, and tl.log of the sum.",
+        **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
+    ),
+    "the sign of alpha is lost": Mistake(
+        "The factor is |alpha| log2 e, and the products keep their signs: for alpha < 0 that is another row.",
+        "If the factor loses its sign, the products must take it.",
+        **with_faults(fold, "|alpha|"),
+    ),
+}
+
+
+def rows_of(case: Case, generator: torch.Generator) -> Inputs:
+    """x [M, N] of the case's magnitude; lengths from 0 to N, or all N where `data` says so; alpha."""
+    M, N = case.sizes["M"], case.sizes["N"]
+    words = case.data.split(", near ")
+    middle = float(words[1]) if len(words) > 1 else 0.0
+    x = (middle + case.magnitude * torch.randn(M, N, generator=generator)).to(case.dtype)
+    x = x if case.layout == "contiguous" else x.t().contiguous().t()
+    lengths = torch.randint(0, N + 1, (M,), generator=generator)
+    lengths[0] = 0 if M > 1 else N
+    return {"x": x, "lengths": lengths, "alpha": float(words[0].removeprefix("alpha "))}
+
+
+def folded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
+    """log Σ_j exp(alpha x_ij) over j < lengths[i]."""
+    return fold(x, lengths, alpha)
+
+
+def unfolded(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
+    """The same by natural exponentials of what was scaled first."""
+    s = alpha * (x if x.dtype == torch.float64 else x.float())
+    return reference.logsumexp(
+        s.masked_fill(torch.arange(x.shape[1], device=x.device) >= lengths[:, None], -math.inf)
+    )
+
+
+def torch_logsumexp(x: Tensor, lengths: Tensor, alpha: float) -> Tensor:
+    """The baseline."""
+    hidden = torch.arange(x.shape[1], device=x.device) >= lengths[:, None]
+    return torch.logsumexp((alpha * x.float()).masked_fill(hidden, -math.inf), dim=1)
+
+
+def rows_work(inputs: Inputs) -> Work:
+    """Two operations for each number that counts, which is read once."""
+    x, lengths = inputs["x"], inputs["lengths"]
+    counted = float(lengths.sum()) if lengths.device.type != "meta" else float(x.numel())
+    return Work(2.0 * counted, counted * x.element_size() + 12.0 * x.shape[0])
+
+
+def rows(
+    M: int, N: int, alpha: float, dtype: torch.dtype = torch.float32, near: float = 0.0, **more: Any
+) -> Case:
+    """x [M, N] with values around `near`; layout "columns first" is the transpose of a matrix."""
+    data = f"alpha {alpha:g}" + (f", near {near:g}" if near else "")
+    magnitude = f"values ×{more['magnitude']:g}" if "magnitude" in more else ""
+    layout = "columns first in memory" if "layout" in more else ""
+    note = ", ".join(part for part in (data, magnitude, layout) if part)
+    tags = {"strided": False}
+    return build_case(f"{M} × {N}", {"M": M, "N": N}, dtype, note, tags=tags, data=data, **more)
+
+
+folded_logsumexp = Exercise(
+    name="folded_logsumexp",
+    lesson="12",
+    kind=Kind.KERNEL,
+    title="A logsumexp whose scale is folded into powers of two",
+    signature="(x, lengths, alpha) -> lse",
+    outputs=("lse",),
+    inputs=rows_of,
+    cases=(
+        rows(5, 20, 0.25, seed=1),
+        rows(18, 150, 0.125, seed=2),
+        rows(7, 70, -0.5, seed=3),
+        rows(6, 70, -1.5, magnitude=60.0, seed=4),
+        rows(6, 90, 1.5, magnitude=60.0, seed=5),
+        rows(9, 33, 0.0, seed=6),
+        rows(1, 130, -0.3, seed=7),
+        rows(17, 40, -0.3, layout="columns first", seed=8),
+        rows(8, 100, 0.2, FP16, seed=9),
+        rows(8, 100, -0.2, BF16, seed=10),
+        rows(5, 40, 0.5, near=-400.0, seed=13),
+        rows(4096, 4096, -0.2, BF16, seed=11, gpu=True),
+    ),
+    judged=HowJudged(
+        reference=folded,
+        twins=(unfolded,),
+        output_dtypes={"lse": torch.float32},
+        work=rows_work,
+    ),
+    explained=HowExplained(mistakes=MISTAKES),
+    timed=HowTimed(
+        peer=torch_logsumexp,
+        peer_name="torch_logsumexp",
+        case=rows(16384, 4096, 0.125, FP16, seed=12, gpu=True),
+    ),
+    points=2,
+    solution="flashlearn.lessons.lesson_12_tuning.folded:folded_logsumexp",
+)

@@ -1,0 +1,82 @@
+"""`lean_forward`: the forward pass within a budget of registers and shared memory."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from flashlearn import compiler
+from flashlearn.exercise import Earlier, HowExplained, HowTimed
+from flashlearn.interpreter.observation import Launch
+from flashlearn.lessons.lesson_12_tuning import tuned_forward as tuned
+from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
+from flashlearn.lessons.shared.attention_cases import BF16, attention_case
+from flashlearn.lessons.shared.grouped_cases import flagged
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
+
+MISTAKES = {
+    name: tuned.MISTAKES[name]
+    for name in ("log2 e is missing", "LSE in base 2", "no mask on the diagonal", "heads dealt round")
+}
+
+
+TARGET = 90
+
+
+def keeps_the_budget(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if the forward kernel for D 128 in bf16 does not fit an H100, spills, or lacks wgmma."""
+    case = attention_case(256, 256, 128, dtype=BF16, seed=66)
+    launches = (
+        answer.run(tuned.launcher_inputs(case, causal=False), Observed()).completed().observation.launches
+    )
+    for launch in {launch.name: launch for launch in launches}.values():
+        if sentence := _over_budget(launch):
+            return sentence
+    return ""
+
+
+def _over_budget(launch: Launch) -> str:
+    if launch.unshippable:
+        return f"Right, but its budget cannot be judged: {launch.unshippable}"
+    (compiled,) = compiler.compile_launch(launch, targets=(TARGET,))
+    if compiled.error:
+        return f"{launch.name} does not run on an {compiled.device}: {compiled.error}"
+    if compiled.spill_bytes:
+        return (
+            f"Right, but over the budget: for D 128 in bf16 {launch.name} uses {compiled.registers} "
+            f"registers per thread on an {compiled.device}, and spills {compiled.spill_bytes} bytes "
+            f"({compiled.constants})."
+        )
+    if compiled.tensor_cores != "wgmma":
+        return (
+            f"Right, but over the budget: an {compiled.device} multiplies tiles of 64 rows and more with its "
+            f"fast instruction, wgmma, and {launch.name} does not use it ({compiled.constants})."
+        )
+    return ""
+
+
+CASES = (
+    *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
+    flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
+    flagged(attention_case(20, 40, 16, data="negative alpha", seed=19), False),
+)
+
+
+_forward = tuned.tuned_forward
+
+lean_forward = dataclasses.replace(
+    _forward,
+    name="lean_forward",
+    title="The forward pass within a budget of registers and shared memory",
+    cases=CASES,
+    judged=dataclasses.replace(_forward.judged, review=keeps_the_budget, real_sizes={}),
+    timed=HowTimed(peer=_forward.timed.peer, peer_name=_forward.timed.peer_name, case=TIMED),
+    solution="flashlearn.lessons.lesson_12_tuning.lean:lean_forward",
+    explained=HowExplained(
+        mistakes=MISTAKES,
+        catalogue=tuned.CATALOGUE,
+        quantities=_forward.explained.quantities,
+        weights=_forward.explained.weights,
+    ),
+    points=2,
+)

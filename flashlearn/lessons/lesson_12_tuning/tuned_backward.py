@@ -1,0 +1,133 @@
+"""`tuned_backward`: the backward pass, as fast as you can make it.
+
+`MISTAKES` are those of tuning; those of earlier lessons are in `CATALOGUE`, which a check tries after them.
+"""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake, Prepared
+from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
+from flashlearn.lessons.shared import grouped, readouts, reference
+from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.named_mistakes.dkv import dkv
+from flashlearn.lessons.shared.named_mistakes.dq import dq
+
+formula = faulty_formula(grouped.faulty_backward)
+
+
+MISTAKES = {
+    "log2 e is missing from LSE": Mistake(
+        "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",
+        "Multiply LSE by log2 e too, once per row.",
+        **formula("LSE in base 2"),
+    ),
+    "log2 e left in dQ and dK": Mistake(
+        "dQ and dK are multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha "
+        "alone.",
+        "S = alpha Q Kᵀ: after the loop it is alpha that comes onto the sums.",
+        **formula("log2 e left in dQ and dK"),
+    ),
+    "alpha is missing after the loop": Mistake(
+        "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
+        "carry one of their own.",
+        "Multiply the finished sums of dQ and dK by alpha.",
+        **formula("alpha not on dQ", "alpha not on dK"),
+    ),
+    "LSE along the keys": Mistake(
+        "LSE lies along the wrong axis of the tile. In Kᵀ-first tiles rows are keys and columns queries.",
+        "A number per query is [None, :] in such a tile, and [:, None] in one whose rows are queries.",
+        **formula("LSE along the keys"),
+    ),
+    "delta along the keys": Mistake(
+        "delta lies along the wrong axis of the tile. In Kᵀ-first tiles rows are keys and columns queries.",
+        "A number per query is [None, :] in such a tile, and [:, None] in one whose rows are queries.",
+        **formula("delta along the keys"),
+    ),
+    "one head of the group": Mistake(
+        "dK and dV hold the share of one query head; a key that several heads share gets the sum of theirs.",
+        "Loop over the group inside the program, or add atomically into zeros.",
+        **formula("one head of the group", also=(("one head of the group", "the first one"),)),
+    ),
+    "heads dealt round": Mistake(
+        "Head h of Q takes head h % H_k of K and V. Groups are neighbours: head h belongs to h // (H / H_k).",
+        "With 4 heads of Q and 2 of K, which two share the first one?",
+        **formula(grouped.HEADS),
+    ),
+    "no guard for queries that see nothing": Mistake(
+        "A query without a key has LSE = −∞, and exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it meets.",
+        "Put +∞ in its place, so that P = 0.",
+        **formula("no guard"),
+    ),
+}
+
+
+FROM_EARLIER_LESSONS = (
+    "alpha is missing from dQ",
+    "alpha is missing from dK",
+    "alpha on dV",
+    "alpha is missing from S",
+    "alpha's sign is lost",
+    "dK and dV exchanged",
+    "dV from O",
+    "dS meets K",
+    "dP from K",
+    "delta omitted",
+    "delta subtracted after P",
+    "P in front forgotten",
+    "LSE forgotten",
+    "log2 e is missing",
+    "log2 e is missing from S",
+    "accumulated in half precision",
+    "padded queries have LSE = −inf",
+    "mask forgotten",
+    "mask hides the diagonal",
+    "mask shows one key too many",
+    "mask aligned top-left",
+)
+"""What goes wrong again when a correct backward pass is rewritten. Where the words of both kernels differ,
+those of dQ speak of dK as well."""
+
+
+def _earlier_mistakes() -> dict[str, Mistake]:
+    older = {**dkv(formula), **dq(formula), **causal_only(formula, keys=False)}
+    return {name: older[name] for name in FROM_EARLIER_LESSONS}
+
+
+CATALOGUE = _earlier_mistakes()
+
+
+tuned_backward = Exercise(
+    name="tuned_backward",
+    lesson="12",
+    kind=Kind.KERNEL,
+    title="The backward pass, as fast as you can make it",
+    signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
+    outputs=("dq", "dk", "dv"),
+    inputs=cases.backward_inputs,
+    cases=COMMON,
+    judged=HowJudged(
+        reference=grouped.backward(reference.attention_gradients),
+        twins=tuple(map(grouped.backward, cases.BACKWARD_TWINS)),
+        gradient=True,
+        atomics=True,
+        work=cases.backward_work,
+        real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
+    ),
+    explained=HowExplained(
+        quantities=cases.backward_quantities,
+        weights=readouts.of_gradients(),
+        mistakes=MISTAKES,
+        catalogue=CATALOGUE,
+    ),
+    timed=HowTimed(
+        peer=cases.sdpa_backward,
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": Prepared(cases.cudnn_backward)},
+        grades=cases.BACKWARD_GRADES,
+        case=TIMED,
+    ),
+    points=5,
+    solution="flashlearn.kernels.tuned_backward:tuned_backward",
+)

@@ -1,0 +1,195 @@
+"""`tuned_forward`: the forward pass, as fast as you can make it.
+
+`MISTAKES` are those of tuning; those of earlier lessons are in `CATALOGUE`, which a check tries after them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+
+import torch
+from torch.nn.attention import SDPBackend
+
+from flashlearn.exercise import (
+    Case,
+    Earlier,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Mistake,
+)
+from flashlearn.kernels import torch_attention
+from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
+from flashlearn.lessons.shared import grouped, readouts, reference
+from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_cases import attention_case, forward_inputs
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.grouped_cases import flagged
+from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
+from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
+from flashlearn.lessons.shared.named_mistakes.forward import forward
+from flashlearn.running.answer import Answer
+
+formula = faulty_formula(grouped.faulty_forward)
+
+
+MISTAKES = {
+    "alpha folded into the maximum": Mistake(
+        "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken "
+        "relative to it: right while the scores lie within some 88 of each other, then ∞/∞.",
+        "alpha x = |alpha| (−x): give the sign to Q, which costs nothing, and fold |alpha|.",
+        **formula("maximum before alpha"),
+    ),
+    "LSE in base 2": Mistake(
+        "LSE is left in base 2, in which the loop computes; the backward pass expects a natural logarithm.",
+        "m c ln 2 + ln l: the maximum goes back by ln 2, the sum is what it is.",
+        **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
+    ),
+    "log2 e is missing": Mistake(
+        "P is 2^(alpha x − m): the factor that makes e^y of 2^y is missing.",
+        "Fold log2 e = 1.4427 into the scale, once, before the loop.",
+        **formula("exp2 of natural numbers"),
+    ),
+    "Q scaled in its own dtype": Mistake(
+        "Q is multiplied by alpha log2 e and rounded back to its dtype before the product. O hardly shows "
+        "it; LSE does.",
+        "Leave Q as it is, and fold the factor into the exponent: x · c − m · c is one fused multiply-add.",
+        **formula("q scaled in its dtype"),
+    ),
+    "no mask on the diagonal": Mistake(
+        "In the tiles that the diagonal crosses, queries see later keys: no mask hides them there.",
+        "Does `causal` arrive at all? If it does: the loop without a mask ends where the block's first query "
+        "stops seeing keys, rounded down to whole tiles.",
+        **formula("whole tiles by the last query", also=("only whole tiles",)),
+    ),
+    "a tile between the loops": Mistake(
+        "The second loop begins one tile late: the tile in which the first one stopped is visited by "
+        "neither.",
+        "The second loop begins exactly where the first one ends.",
+        **formula("tile after the whole ones skipped"),
+    ),
+    "heads dealt round": Mistake(
+        "Head h of Q takes head h % H_k of K and V. Groups are neighbours: head h belongs to h // (H / H_k).",
+        "With 4 heads of Q and 2 of K, which two share the first one?",
+        **formula(grouped.HEADS),
+    ),
+    "stored where the program's number says": Mistake(
+        "Blocks of queries are taken in the reverse order, and stored in the order of the programs' numbers.",
+        "Name the block once, and make rows of it; every address and mask comes from those.",
+        **formula("stored where the program's number says"),
+    ),
+}
+
+
+FROM_EARLIER_LESSONS = (
+    "alpha forgotten",
+    "alpha's sign is lost",
+    "acc not rescaled",
+    "l not rescaled",
+    "acc rescaled twice",
+    "the maximum is not subtracted",
+    "not divided by l",
+    "LSE without m",
+    "LSE without log l",
+    "mask before alpha",
+    "K and V of the first head",
+    "padded keys are not masked",
+    "one padded key is not masked",
+    "loop ends one tile early",
+    "no causal mask",
+    "the diagonal is hidden",
+    "one key too many",
+    "top-left alignment",
+    "loop end without S_k − S_q",
+    "rows that see nothing are NaN",
+    "a finite number for −inf",
+)
+"""What goes wrong again when a correct forward pass is rewritten."""
+
+IN_MASKED_TILES = {
+    "top-left alignment": "top-left mask",
+    "one key too many": "one key too many in the mask",
+    "the diagonal is hidden": "diagonal hidden",
+}
+"""Mistakes of the mask, which a kernel with two loops makes in the second one alone."""
+
+
+def _earlier_mistakes() -> dict[str, Mistake]:
+    """What lesson 06 is about, where a kernel has two loops, too."""
+    older = {**forward(formula), **causal_forward(formula)}
+    for name, fault in IN_MASKED_TILES.items():
+        split = formula(fault, "whole tiles unmasked")["wrong"]
+        older[name] = replace(older[name], also=(*older[name].also, split))
+    return {name: older[name] for name in FROM_EARLIER_LESSONS}
+
+
+CATALOGUE = _earlier_mistakes()
+
+
+def launcher_inputs(case: Case, causal: bool) -> Inputs:
+    """q, k, v, causal and alpha of a case."""
+    given = forward_inputs(case, case.generator())
+    return {**{name: given[name] for name in "qkv"}, "causal": causal, "alpha": given["alpha"]}
+
+
+def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a causal kernel multiplies tiles in which no key is seen, else nothing."""
+    case = attention_case(256, 256, 16, seed=65)
+    count = hidden_tiles(answer, launcher_inputs(case, causal=True))
+    if not count:
+        return ""
+    tiles = "a tile" if count == 1 else f"{count} tiles"
+    return (
+        f"The result is right, but at S 256 your kernel multiplies {tiles} of queries and keys in which no "
+        "query sees a key. Let the loop end after the last key that the block's last query sees."
+    )
+
+
+CASES = (
+    *COMMON,
+    dataclasses.replace(
+        flagged(attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=15), True),
+        name="S 20 × 37, D 16, values ×10, negative alpha, causal",
+    ),
+    flagged(attention_case(12, 20, 16, H=2, data="alpha 0", seed=16), True),
+    flagged(attention_case(37, 64, 16, magnitude=10.0, seed=17), False),
+)
+
+
+tuned_forward = Exercise(
+    name="tuned_forward",
+    lesson="12",
+    kind=Kind.KERNEL,
+    title="The forward pass, as fast as you can make it",
+    signature="(q, k, v, causal, alpha) -> (o, lse)",
+    outputs=("o", "lse"),
+    inputs=cases.forward_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        reference=grouped.forward(reference.attention_forward),
+        twins=tuple(map(grouped.forward, cases.FORWARD_TWINS)),
+        output_dtypes={"lse": torch.float32},
+        work=cases.forward_work,
+        real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
+        review=leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        quantities=cases.forward_quantities,
+        weights=readouts.readout(readouts.forward_weights),
+        mistakes=MISTAKES,
+        catalogue=CATALOGUE,
+    ),
+    timed=HowTimed(
+        peer=torch_attention.by_backend(SDPBackend.FLASH_ATTENTION),
+        peer_name="sdpa_flash",
+        peers={"sdpa_cudnn": torch_attention.by_backend(SDPBackend.CUDNN_ATTENTION)},
+        grades=cases.FORWARD_GRADES,
+        case=TIMED,
+    ),
+    points=5,
+    solution="flashlearn.kernels.tuned_forward:tuned_forward",
+)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from flashlearn.exercise import Case
+from flashlearn.lessons.shared.cases import build_case
 
 SHIFTS = {"far below zero": -200.0, "far above zero": 100.0}
 """What the case's `data` adds to every score."""
+
+
+def rows(M: int, N: int, dtype: torch.dtype = torch.float32, note: str = "", **more: Any) -> Case:
+    """A case of M rows of N columns; "large" is what exp overflows or vanishes on."""
+    large = more.get("magnitude", 1.0) > 10 or more.get("data") in SHIFTS
+    tags = {"large": large, **more.pop("tags", {})}
+    return build_case(f"{M}×{N}", {"M": M, "N": N}, dtype, note, tags=tags, **more)
 
 
 def scores(case: Case, generator: torch.Generator) -> Tensor:

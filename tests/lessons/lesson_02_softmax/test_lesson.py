@@ -8,23 +8,26 @@ import torch
 import triton
 import triton.language as tl
 
+from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import softmax as kernels
-from flashlearn.lessons.lesson_02_softmax import exercises as lesson
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_02_softmax import pictures
-from flashlearn.lessons.lesson_02_softmax.faulty_kernels import backward_in_half_precision
+from flashlearn.lessons.lesson_02_softmax.softmax_backward import backward_in_half_precision
+from flashlearn.lessons.lesson_02_softmax.softmax_jacobian import jacobian
+from flashlearn.lessons.shared.softmax_in_symbols import derivatives, vjp
 from flashlearn.outcome import Status
 
-KERNELS = {e.name: e for e in (lesson.softmax_forward, lesson.softmax_backward)}
+KERNELS = {e.name: e for e in (find("softmax_forward"), find("softmax_backward"))}
 
 
 def statuses(exercise, function):
     """The verdicts of all cases that run on a CPU."""
     outcomes = (
         symbolic.run_symbolic(exercise, function)
-        if exercise.kind is lesson.Kind.SYMBOLIC
+        if exercise.kind is Kind.SYMBOLIC
         else run(exercise, function, compiled=False)
     )
     return {o.status for o in outcomes}
@@ -37,10 +40,10 @@ def statuses(exercise, function):
 def test_the_references_are_what_sympy_derives_from_softmax_itself(n):
     s = sp.symbols(f"s_:{n}", real=True)
     p = sp.Matrix([sp.exp(v) for v in s]) / sum(sp.exp(v) for v in s)
-    dp = lesson.derivatives(n)
+    dp = derivatives(n)
     derived = p.jacobian(s)
-    assert (lesson.jacobian(p) - derived).applyfunc(sp.simplify) == sp.zeros(n, n)
-    assert (lesson.vjp(p, dp) - derived.T * dp).applyfunc(sp.simplify) == sp.zeros(n, 1)
+    assert (jacobian(p) - derived).applyfunc(sp.simplify) == sp.zeros(n, n)
+    assert (vjp(p, dp) - derived.T * dp).applyfunc(sp.simplify) == sp.zeros(n, 1)
 
 
 def diagonal_from_the_others(p):
@@ -58,7 +61,7 @@ def diagonal_from_the_others(p):
     ],
 )
 def test_a_right_jacobian_passes_in_any_spelling(answer):
-    assert statuses(lesson.softmax_jacobian, answer) == {Status.PASS}
+    assert statuses(find("softmax_jacobian"), answer) == {Status.PASS}
 
 
 def by_pairs(p, dp):
@@ -70,13 +73,13 @@ def by_pairs(p, dp):
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda p, dp: lesson.jacobian(p).T * dp,
+        lambda p, dp: jacobian(p).T * dp,
         lambda p, dp: sp.Matrix([p[j] * (dp[j] - p.dot(dp)) for j in range(p.rows)]),
         by_pairs,
     ],
 )
 def test_a_right_vjp_passes_in_any_spelling(answer):
-    assert statuses(lesson.softmax_vjp, answer) == {Status.PASS}
+    assert statuses(find("softmax_vjp"), answer) == {Status.PASS}
 
 
 # ---------------------------------------------------------------- right kernels, spelled otherwise
@@ -109,7 +112,7 @@ def test_a_right_forward_kernel_passes_in_any_spelling(spelling):
         )
         return p
 
-    assert statuses(lesson.softmax_forward, forward) == {Status.PASS}
+    assert statuses(find("softmax_forward"), forward) == {Status.PASS}
 
 
 @triton.jit
@@ -130,7 +133,7 @@ def test_a_backward_kernel_that_multiplies_the_bracket_out_passes():
         )
         return ds
 
-    assert statuses(lesson.softmax_backward, backward) == {Status.PASS}
+    assert statuses(find("softmax_backward"), backward) == {Status.PASS}
 
 
 # ---------------------------------------------------------------- the data
@@ -139,7 +142,7 @@ def test_a_backward_kernel_that_multiplies_the_bracket_out_passes():
 def test_the_noise_of_a_sum_in_half_precision_is_what_the_lesson_says():
     noise = {}
     for function in (kernels.softmax_backward, backward_in_half_precision):
-        for outcome in run(lesson.softmax_backward, function, compiled=False):
+        for outcome in run(find("softmax_backward"), function, compiled=False):
             noise[function, outcome.case.name] = outcome.outputs[0].rms_ratio
     assert 1.05 < noise[backward_in_half_precision, "3×200, bf16"] < 1.15  # "1.1 times what is allowed"
     assert 0.85 < noise[backward_in_half_precision, "3×200, fp16"] < 0.95  # "nine tenths, and passes"
@@ -178,9 +181,9 @@ def drawn(exercise):
 
 
 def test_every_row_of_scores_has_something_to_attend_to():
-    for case, inputs in drawn(lesson.softmax_forward):
+    for case, inputs in drawn(find("softmax_forward")):
         assert torch.isfinite(inputs["s"].float()).any(dim=1).all(), case.name
-    hidden = [torch.isinf(inputs["s"]).any() for case, inputs in drawn(lesson.softmax_forward)]
+    hidden = [torch.isinf(inputs["s"]).any() for case, inputs in drawn(find("softmax_forward"))]
     assert sum(map(bool, hidden)) == 1
 
 
@@ -194,13 +197,13 @@ def test_strided_cases_are_views_whose_neighbours_would_be_seen():
 
 
 def test_p_and_dp_have_different_strides_in_some_cases_either_way():
-    pairs = [(i["p"].is_contiguous(), i["dp"].is_contiguous()) for _, i in drawn(lesson.softmax_backward)]
+    pairs = [(i["p"].is_contiguous(), i["dp"].is_contiguous()) for _, i in drawn(find("softmax_backward"))]
     assert {(True, True), (True, False), (False, True)} == set(pairs)
 
 
 def test_exp_without_a_maximum_overflows_and_underflows_on_the_data():
     kinds = set()
-    for _, inputs in drawn(lesson.softmax_forward):
+    for _, inputs in drawn(find("softmax_forward")):
         e = inputs["s"].float().exp()
         kinds |= {"overflow"} if e.isinf().any() else set()
         kinds |= {"underflow"} if (e.sum(dim=1) == 0).any() else set()

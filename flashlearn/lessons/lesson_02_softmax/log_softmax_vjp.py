@@ -1,0 +1,98 @@
+"""`log_softmax_vjp`: the gradient through the logarithm of softmax."""
+
+from __future__ import annotations
+
+import sympy as sp
+import torch
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.lessons.lesson_02_softmax.symbolic_rows import EXAMPLE_DERIVATIVES, ROWS, shares
+
+
+def log_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
+    """ds = dlog − p Σ_k dlog_k: ∂ log p_k/∂s_j is 1 − p_j for k = j and −p_j otherwise."""
+    return dlog - p * sum(dlog)
+
+
+MISTAKES = {
+    "softmax's own formula": Mistake(
+        "You returned p ∘ (dlog − ⟨p, dlog⟩): the gradient through softmax. Here the gradient arrives at the "
+        "logarithms of the shares.",
+        "Differentiate log p_k = s_k − log Z, not p_k.",
+        wrong=lambda p, dlog: p.multiply_elementwise(dlog - sp.ones(p.rows, 1) * p.dot(dlog)),
+    ),
+    "times p": Mistake(
+        "You returned p ∘ (dlog − Σ dlog): softmax's gradient has that factor p, on both terms. Here only "
+        "the sum is handed out by shares; dlog_j itself arrives at score j whole.",
+        "∂ log p_j/∂s_j is 1 − p_j: which of its two terms has a p?",
+        wrong=lambda p, dlog: p.multiply_elementwise(dlog - sp.ones(p.rows, 1) * sum(dlog)),
+    ),
+    "one class": Mistake(
+        "You returned dlog − p. That is right where dlog is 1 at one class and 0 elsewhere, as in a "
+        "cross-entropy loss: there its sum is 1. Any dlog may arrive here.",
+        "By what is p multiplied, if the entries of dlog do not sum to 1?",
+        wrong=lambda p, dlog: dlog - p,
+    ),
+    "log Z forgotten": Mistake(
+        "You returned dlog as it came: what the term s_k contributes. The term −log Z is missing.",
+        "Every score is part of Z: what is ∂ log Z/∂s_j?",
+        wrong=lambda p, dlog: dlog,
+    ),
+    "weighted by p": Mistake(
+        "You subtracted p times the mean of dlog under p. Every logarithm hands −p_j of its gradient to "
+        "score j, whatever its own share: the sum of dlog is the plain one.",
+        "Write out Σ_k dlog_k ∂ log p_k/∂s_j for N = 2. Where does p_k come in?",
+        wrong=lambda p, dlog: dlog - p * p.dot(dlog),
+    ),
+    "the sum without p": Mistake(
+        "You subtracted the sum of dlog from every entry. Each score j takes its share of that sum, p_j.",
+        "∂ log Z/∂s_j is not 1. Check: the entries of ds must sum to 0.",
+        wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * sum(dlog),
+    ),
+    "plain mean": Mistake(
+        "You subtracted the plain mean of dlog. That is right only where all shares are equal.",
+        "∂ log Z/∂s_j is p_j, and 1/N only in a row of equal scores.",
+        wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * sum(dlog) / p.rows,
+    ),
+    "J in place of its transpose": Mistake(
+        "You multiplied J by dlog, and not its transpose: ⟨p, dlog⟩ is subtracted from every entry. This "
+        "Jacobian is not symmetric, unlike that of softmax.",
+        "ds_j = Σ_k dlog_k J_kj: the sum runs over outputs, down a column of J.",
+        wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * p.dot(dlog),
+    ),
+    "plus p": Mistake(
+        "You added p times the sum of dlog where it must be subtracted.",
+        "log p_k is s_k minus log Z. If all of dlog is the same number and so are all shares, ds must be 0.",
+        wrong=lambda p, dlog: dlog + p * sum(dlog),
+    ),
+    "the sign of ds": Mistake(
+        "Every entry has the opposite sign: p Σ dlog − dlog.",
+        "Raising a score raises the logarithm of its own share.",
+        wrong=lambda p, dlog: p * sum(dlog) - dlog,
+    ),
+}
+
+
+def log_vjp_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """p, and the gradient by log p: (1, −2, 0) in "example", symbols otherwise."""
+    p = shares(case)
+    symbols = sp.Matrix(sp.symbols(f"dlog_1:{p.rows + 1}", real=True))
+    return {"p": p, "dlog": EXAMPLE_DERIVATIVES if case.data == "example" else symbols}
+
+
+log_softmax_vjp = Exercise(
+    name="log_softmax_vjp",
+    lesson="02",
+    kind=Kind.SYMBOLIC,
+    title="The gradient through the logarithm of softmax",
+    signature="(p, dlog) -> ds",
+    outputs=("ds",),
+    inputs=log_vjp_inputs,
+    cases=ROWS,
+    judged=HowJudged(
+        reference=log_vjp,
+    ),
+    explained=HowExplained(
+        mistakes=MISTAKES,
+    ),
+)

@@ -1,0 +1,190 @@
+"""`softmax_forward`: softmax of each row, the maximum first."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
+from flashlearn.kernels import softmax as kernels
+from flashlearn.lessons.lesson_02_softmax.softmax_cases import TIMED, rows
+from flashlearn.lessons.shared import quantities, reference
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.faulty_formulas.rows import softmax
+from flashlearn.lessons.shared.matrix_layouts import lay_out
+from flashlearn.lessons.shared.row_cases import scores
+from flashlearn.lessons.shared.variants import Variant, variant
+from flashlearn.outcome import Status
+
+formula = faulty_formula(softmax)
+
+
+def _with(*edits: tuple[str, str]) -> Variant:
+    return variant(kernels.softmax_forward, kernels.softmax_forward_kernel, edits=edits)
+
+
+MISTAKES = {
+    "maximum not subtracted": Mistake(
+        "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, ∞/∞ is "
+        "NaN, and exp(−200) is 0, so that a row far below zero becomes 0/0.",
+        "Take the row's maximum first and exponentiate s − m_i: the largest exponential is then exp(0) = 1.",
+        **formula("no maximum"),
+    ),
+    "padding enters the sum": Mistake(
+        "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum.",
+        "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
+        **formula("zeros in whole rows", also=("zeros in the sum",)),
+    ),
+    "padding enters the maximum": Mistake(
+        "What is subtracted from a row is never below 0, as if padded lanes took part in the maximum as "
+        "scores of 0, or as if it started at 0. In a row far below zero all exponentials vanish.",
+        "Start from -float('inf'), which loses against every score, and give it to padded lanes as other=.",
+        **formula("zeros in the maximum"),
+    ),
+    "divided by the sum so far": Mistake(
+        "Each block of p is divided by the sum of the blocks up to its own: it was stored while the sum was "
+        "still growing. Only the last block is right.",
+        "Finish the loop that sums, then divide and store in a loop of its own.",
+        **formula("sum so far"),
+    ),
+    "the sum lacks the maximum": Mistake(
+        "The numerators are exp(s − m_i), and the denominator is the sum of exp(s) as it is: each row sums "
+        "to exp(−m_i).",
+        "Both belong to the same unit: subtract m_i in the sum, too.",
+        **formula("sum without the maximum"),
+    ),
+    "the sum of the last block": Mistake(
+        "The denominator is the sum of the row's last block alone: each block replaces what was summed.",
+        "Add: l_i += tl.sum(…), and start from 0.",
+        **formula("last tile only"),
+    ),
+    "the maximum of the last block": Mistake(
+        "The maximum is that of the row's last block: each block replaces it. In exact arithmetic any number "
+        "may be subtracted; in fp32 a score that is 89 larger overflows.",
+        "m_i is the larger of m_i and the block's maximum.",
+        **formula("last tile's maximum"),
+    ),
+    "l not rescaled": Mistake(
+        "The sum is not rescaled when the running maximum moves: what the earlier blocks gave is still in "
+        "units of exp(m_old).",
+        "Multiply l_i by exp(m_i − m_new) before the block's sum is added.",
+        **formula("l not rescaled"),
+    ),
+    "logarithm of l forgotten": Mistake(
+        "You stored exp(s − (m_i + l_i)). Dividing by l_i is subtracting log(l_i) in the exponent.",
+        "The LSE is m_i + log(l_i).",
+        **formula("m + l"),
+    ),
+    "normalised over columns": Mistake(
+        "Each column sums to 1 where each row should: the sum ran over the rows of a column.",
+        "One program owns one row: program i needs the elements s[i, 0], …, s[i, N − 1].",
+        **formula("over columns"),
+    ),
+    "not divided by the sum": Mistake(
+        "You stored exp(s − m_i): the largest entry of each row is exactly 1, and rows do not sum to 1.",
+        "Divide by l_i, the sum of the row's exponentials.",
+        **formula("not divided"),
+    ),
+    "divided by the number of columns": Mistake(
+        "p is the exponential divided by N, the number of columns: that is a mean's denominator.",
+        "Divide by l_i, the sum of the row's exponentials.",
+        **formula("divided by N"),
+    ),
+    "powers of two": Mistake(
+        "You computed 2^(s − m_i): tl.exp2 needs its argument multiplied by log2(e).",
+        "Use tl.exp, or tl.exp2((s - m_i) * 1.4426950408889634).",
+        **formula("powers of two"),
+    ),
+    "logarithm of the softmax": Mistake(
+        "You stored s − m_i − log(l_i), the logarithm of the softmax.",
+        "The task asks for the probabilities themselves: exp(s − m_i) / l_i.",
+        **formula("logarithm"),
+    ),
+    "load without a mask": Mistake(
+        "The load touches all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
+        "beyond the tensor.",
+        "Pass mask=j < N to the load, and an other= that adds nothing.",
+        launcher=_with((', mask=in_row, other=-float("inf")', "")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "strides of s used for p": Mistake(
+        "The store uses the strides of s. p is a new, contiguous tensor: where s is a slice or a transposed "
+        "view, the strides differ.",
+        "Address p with p_row and p_col.",
+        launcher=_with(("i * p_row + j * p_col", "i * s_row + j * s_col")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "sum in half precision": Mistake(
+        "The exponentials are rounded to fp16 before they are summed and divided: 11 bits, where fp32 "
+        "keeps 24.",
+        "Keep everything in fp32 between the load and the store; the store converts by itself.",
+        launcher=_with(("tl.exp(s - m_i)", "tl.exp(s - m_i).to(tl.float16)")),
+    ),
+}
+
+CASES = (
+    rows(4, 3, note="below a block"),
+    rows(5, 37, seed=1, note="ragged"),
+    rows(3, 64, seed=2, note="a full block"),
+    rows(1, 17, seed=3, note="one row"),
+    rows(6, 1, seed=4, note="one column"),
+    rows(5, 24, layout="strided", seed=5, note="a slice of a wider matrix"),
+    rows(4, 19, layout="transposed", seed=6, note="transposed view"),
+    rows(4, 29, magnitude=30.0, seed=7, note="scores around ±30"),
+    rows(4, 50, magnitude=100.0, seed=8, note="scores around ±100"),
+    rows(3, 21, data="far below zero", seed=9, note="scores near −200"),
+    rows(3, 13, data="equal", seed=10, note="equal scores"),
+    rows(5, 11, data="some −inf", seed=11, note="some scores −inf"),
+    rows(3, 200, torch.float16, seed=12),
+    rows(3, 200, torch.bfloat16, seed=13),
+    rows(2, 100, torch.float16, data="far above zero", seed=14, note="near 100"),
+    rows(1, 2100, seed=18, note="a long row"),
+    rows(66, 3, seed=19, note="many rows"),
+    rows(4096, 4096, torch.float16, seed=15, gpu=True),
+    rows(999, 3001, torch.bfloat16, layout="transposed", seed=16, gpu=True, note="transposed"),
+    rows(64, 20000, magnitude=30.0, seed=17, gpu=True, note="around ±30"),
+)
+
+
+def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """s [M, N] in the case's dtype and layout."""
+    return {"s": lay_out(scores(case, generator).to(case.dtype), case.layout)}
+
+
+def forward_work(inputs: Inputs) -> Work:
+    """Per element: maximum, difference, exponential, sum, division; one read and one write."""
+    (M, N), size = inputs["s"].shape, inputs["s"].element_size()
+    return Work(operations=5.0 * M * N, bytes=2.0 * M * N * size)
+
+
+def torch_softmax(s: Tensor) -> Tensor:
+    """The peer of softmax_forward."""
+    return torch.softmax(s, dim=-1)
+
+
+softmax_forward = Exercise(
+    name="softmax_forward",
+    lesson="02",
+    kind=Kind.KERNEL,
+    title="Softmax of each row, the maximum first",
+    signature="(s) -> p",
+    outputs=("p",),
+    inputs=forward_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        reference=reference.softmax,
+        twins=(reference.softmax_from_lse, reference.softmax_base2),
+        work=forward_work,
+    ),
+    explained=HowExplained(
+        quantities=quantities.softmax_forward,
+        mistakes=MISTAKES,
+    ),
+    timed=HowTimed(
+        peer=torch_softmax,
+        peer_name="torch_softmax",
+        case=TIMED,
+    ),
+    points=2,
+    solution="flashlearn.kernels.softmax:softmax_forward",
+)

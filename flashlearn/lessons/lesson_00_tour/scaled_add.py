@@ -146,7 +146,7 @@ scaled_add = Exercise(
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(
         peer=lambda a, x, y: torch.add(y, x, alpha=a),
-        case=vectors(2**25, gpu=True, seed=11),
+        case=vectors(2**25, name="2²⁵ elements", gpu=True, seed=11),
     ),
     solution="flashlearn.kernels.tour:scaled_add",
 )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from flashlearn.exercise import Case, Inputs
-from flashlearn.lessons.lesson_03_attention_backward import given
+from flashlearn.lessons.lesson_03_attention_backward.one_head import backward_inputs
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 from flashlearn.processes import encoding
 
@@ -62,7 +62,7 @@ class OneWalk:
 
 def inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q, do [S_q, D], lse [S_q], the tiles and alpha; `block` is one of the case's sizes."""
-    drawn = given.backward_inputs(case, generator)
+    drawn = backward_inputs(case, generator)
     q, k, v, do, alpha = (drawn[name] for name in ("q", "k", "v", "do", "alpha"))
     lse = torch.logsumexp(alpha * q.double() @ k.double().T, dim=1).to(q.dtype)
     return {"q": q, "do": do, "lse": lse, "tiles": Tiles(k, v, case.sizes["block"]), "alpha": alpha}

@@ -13,15 +13,24 @@ from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import delta as kernels
-from flashlearn.lessons.lesson_03_attention_backward import exercises as lesson
-from flashlearn.lessons.lesson_03_attention_backward import given, one_walk, pictures
+from flashlearn.lessons import find
+from flashlearn.lessons.lesson_03_attention_backward import one_walk, pictures
+from flashlearn.lessons.lesson_03_attention_backward.attention_backward import backward
+from flashlearn.lessons.lesson_03_attention_backward.attention_dq_dk import dq_dk
+from flashlearn.lessons.lesson_03_attention_backward.attention_dv_dp import dv_dp
+from flashlearn.lessons.lesson_03_attention_backward.delta_identity import identity, identity_inputs
+from flashlearn.lessons.lesson_03_attention_backward.delta_preprocess import delta_inputs
+from flashlearn.lessons.lesson_03_attention_backward.lse_gradient import lse_vjp
+from flashlearn.lessons.lesson_03_attention_backward.one_head import backward_inputs
+from flashlearn.lessons.lesson_03_attention_backward.symbolic_matrices import symbol_matrix
 from flashlearn.lessons.shared import example, reference
+from flashlearn.lessons.shared.softmax_in_symbols import derivatives, vjp
 from flashlearn.outcome import Status
 
-NUMERIC = {e.name: e for e in (lesson.attention_backward, lesson.dq_in_one_walk, lesson.delta_preprocess)}
+NUMERIC = {e.name: e for e in (find("attention_backward"), find("dq_in_one_walk"), find("delta_preprocess"))}
 SYMBOLIC = {
     e.name: e
-    for e in (lesson.attention_dv_dp, lesson.delta_identity, lesson.lse_gradient, lesson.attention_dq_dk)
+    for e in (find("attention_dv_dp"), find("delta_identity"), find("lse_gradient"), find("attention_dq_dk"))
 }
 
 
@@ -51,13 +60,13 @@ def differentiated(loss, m):
 
 
 def test_the_references_are_what_sympy_derives_from_the_forward_pass():
-    p, v, do = (given.matrix(n, *shape) for n, shape in (("P", (2, 3)), ("V", (3, 2)), ("dO", (2, 2))))
+    p, v, do = (symbol_matrix(n, *shape) for n, shape in (("P", (2, 3)), ("V", (3, 2)), ("dO", (2, 2))))
     loss = sp.trace(do.T * p * v)
-    assert given.dv_dp(p, v, do) == (differentiated(loss, v), differentiated(loss, p))
-    q, k, ds = (given.matrix(n, *shape) for n, shape in (("Q", (2, 2)), ("K", (3, 2)), ("dS", (2, 3))))
+    assert dv_dp(p, v, do) == (differentiated(loss, v), differentiated(loss, p))
+    q, k, ds = (symbol_matrix(n, *shape) for n, shape in (("Q", (2, 2)), ("K", (3, 2)), ("dS", (2, 3))))
     loss = sp.expand(ALPHA * sp.trace(ds.T * q * k.T))
     for got, wanted in zip(
-        given.dq_dk(q, k, ds, ALPHA), (differentiated(loss, q), differentiated(loss, k)), strict=True
+        dq_dk(q, k, ds, ALPHA), (differentiated(loss, q), differentiated(loss, k)), strict=True
     ):
         assert (got - wanted).expand() == sp.zeros(*got.shape)
 
@@ -65,17 +74,17 @@ def test_the_references_are_what_sympy_derives_from_the_forward_pass():
 def test_the_lse_reference_is_the_derivative_of_a_loss_that_uses_both():
     s = sp.symbols("s_:3", real=True)
     total = sum(sp.exp(x) for x in s)
-    p, dp, dlse = sp.Matrix([sp.exp(x) / total for x in s]), given.derivatives(3), sp.Symbol("dlse")
+    p, dp, dlse = sp.Matrix([sp.exp(x) / total for x in s]), derivatives(3), sp.Symbol("dlse")
     loss = p.dot(dp) + dlse * sp.log(total)
-    difference = given.lse_vjp(p, dp, dlse) - sp.Matrix([sp.diff(loss, x) for x in s])
+    difference = lse_vjp(p, dp, dlse) - sp.Matrix([sp.diff(loss, x) for x in s])
     assert difference.applyfunc(sp.simplify) == sp.zeros(3, 1)
 
 
 def test_delta_is_the_mean_of_dp_under_p_for_any_numbers():
-    drawn = given.identity_inputs(lesson.delta_identity.cases[1], torch.Generator())
+    drawn = identity_inputs(find("delta_identity").cases[1], torch.Generator())
     P, V, dO, i = (drawn[name] for name in ("P", "V", "dO", "i"))
     dP = [sum(dO[i, d] * V[j, d] for d in range(2)) for j in range(3)]
-    delta = given.identity(**drawn)[1].doit()
+    delta = identity(**drawn)[1].doit()
     assert sp.expand(delta - sum(P[i, j] * dP[j] for j in range(3))) == 0
 
 
@@ -135,7 +144,7 @@ IDENTITY = [
     lambda *a: dict(zip(("o_id", "delta_i"), flat(*a), strict=True)),
 ]
 LSE = [
-    lambda p, dp, dlse: given.vjp(p, dp) + dlse * p,
+    lambda p, dp, dlse: vjp(p, dp) + dlse * p,
     lambda p, dp, dlse: p.multiply_elementwise(dp - sp.ones(p.rows, 1) * (p.dot(dp) - dlse)),
     lambda p, dp, dlse: sp.Matrix([p[j] * (dp[j] - (p.dot(dp) - dlse)) for j in range(p.rows)]),
     lambda p, dp, dlse: [p[j] * dp[j] - p[j] * p.dot(dp) + p[j] * dlse for j in range(p.rows)],
@@ -175,8 +184,8 @@ NEAR_MISSES = [
     ("delta_identity", lambda *a: (nested(*a)[0], nested(*a)[1] / a[-1])),
     ("delta_identity", lambda *a: (nested(*a)[0], nested(*a)[0] * a[2][a[3], a[4]])),
     ("delta_identity", lambda *a: (2 * nested(*a)[0], nested(*a)[1])),
-    ("lse_gradient", lambda p, dp, dlse: given.vjp(p, dp) + dlse * p.multiply_elementwise(p)),
-    ("lse_gradient", lambda p, dp, dlse: given.vjp(p, dp + sp.ones(p.rows, 1) * dlse)),
+    ("lse_gradient", lambda p, dp, dlse: vjp(p, dp) + dlse * p.multiply_elementwise(p)),
+    ("lse_gradient", lambda p, dp, dlse: vjp(p, dp + sp.ones(p.rows, 1) * dlse)),
     ("attention_dq_dk", lambda q, k, ds, alpha: (alpha * ds * k, sp.sqrt(alpha**2) * ds.T * q)),
     ("attention_dq_dk", lambda q, k, ds, alpha: (alpha * ds * k, alpha * ds.T * q / k.rows)),
 ]
@@ -192,7 +201,7 @@ def test_a_near_miss_is_refused_with_numbers(name, answer):
 
 def test_a_product_without_its_transpose_does_not_fit_where_the_sizes_differ():
     outcomes = symbolic.run_symbolic(
-        lesson.attention_dq_dk, lambda q, k, ds, alpha: (alpha * ds * k, alpha * ds * q)
+        find("attention_dq_dk"), lambda q, k, ds, alpha: (alpha * ds * k, alpha * ds * q)
     )
     assert {o.status for o in outcomes} == {Status.CRASHED, Status.WRONG, Status.PASS}  # square, and 1 × 1
 
@@ -207,9 +216,9 @@ def gradients(q, k, v, do, alpha):
 
 
 def test_the_formulas_are_autograds_gradients():
-    for case in lesson.attention_backward.cases:
-        drawn = convert(given.backward_inputs(case, case.generator()), torch.float64)
-        for got, want in zip(given.backward(**drawn), gradients(**drawn), strict=True):
+    for case in find("attention_backward").cases:
+        drawn = convert(backward_inputs(case, case.generator()), torch.float64)
+        for got, want in zip(backward(**drawn), gradients(**drawn), strict=True):
             torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9)
 
 
@@ -248,7 +257,7 @@ def from_lse(q, k, v, do, alpha):
 
 @pytest.mark.parametrize("answer", [by_delta_from_o, by_einsum, by_jacobian, from_lse])
 def test_a_right_backward_pass_passes_in_any_spelling(answer):
-    assert statuses(lesson.attention_backward, answer) == {Status.PASS}
+    assert statuses(find("attention_backward"), answer) == {Status.PASS}
 
 
 def test_autograd_is_told_apart_from_formulas():
@@ -302,7 +311,7 @@ def test_a_right_delta_kernel_passes_in_any_spelling(spelling):
             in_pieces_kernel[(triton.cdiv(S, 16), B, H)](*given, BLOCK=16)
         return out
 
-    assert statuses(lesson.delta_preprocess, delta) == {Status.PASS}
+    assert statuses(find("delta_preprocess"), delta) == {Status.PASS}
 
 
 # ---------------------------------------------------------------- the data
@@ -326,26 +335,26 @@ def test_every_named_mistake_misses_some_case_by_ten_times_what_is_allowed(exerc
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, m in lesson.delta_preprocess.explained.mistakes.items() if m.launcher]
+    "name", [n for n, m in find("delta_preprocess").explained.mistakes.items() if m.launcher]
 )
 def test_every_broken_kernel_gets_the_verdict_that_is_declared(name):
-    mistake = lesson.delta_preprocess.explained.mistakes[name]
-    assert mistake.status in statuses(lesson.delta_preprocess, mistake.launcher)
+    mistake = find("delta_preprocess").explained.mistakes[name]
+    assert mistake.status in statuses(find("delta_preprocess"), mistake.launcher)
 
 
 def test_the_layouts_are_views_with_strides_of_their_own():
-    layouts = {c.layout: c for c in lesson.delta_preprocess.cases if c.layout != "contiguous" and not c.gpu}
+    layouts = {c.layout: c for c in find("delta_preprocess").cases if c.layout != "contiguous" and not c.gpu}
     assert set(layouts) == {"[B, S, H, D]", "slice", "D outside", "one number"}
     for layout, case in layouts.items():
-        drawn = given.delta_inputs(case, case.generator())
+        drawn = delta_inputs(case, case.generator())
         assert not drawn[case.data if case.data in drawn else "o"].is_contiguous(), layout
-    number = given.delta_inputs(layouts["one number"], torch.Generator())["do"]
+    number = delta_inputs(layouts["one number"], torch.Generator())["do"]
     assert number.untyped_storage().nbytes() >= 4 and number.unique().numel() == 1
 
 
 def test_the_running_example_is_the_courses_own():
-    case = next(c for c in lesson.attention_backward.cases if c.data == "example")
-    drawn = given.backward_inputs(case, case.generator())
+    case = next(c for c in find("attention_backward").cases if c.data == "example")
+    drawn = backward_inputs(case, case.generator())
     assert torch.equal(drawn["q"].double(), example.Q) and drawn["alpha"] == example.ALPHA
     assert (drawn["do"] @ drawn["v"].T)[0].tolist() == [1.0, -2.0, 0.0]
 

@@ -1,0 +1,216 @@
+"""`attention_backward`: the whole backward pass in formulas, in torch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, Kind, Mistake
+from flashlearn.lessons.lesson_03_attention_backward.one_head import (
+    EXAMPLE_SIZES,
+    backward_inputs,
+    shape_in_words,
+)
+from flashlearn.lessons.shared import reference
+from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import PlainCall
+
+
+def backward(q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(dQ, dK, dV) of O = softmax(alpha Q Kᵀ) V, from dO: matrices [S, D]."""
+    o, lse = reference.attention_forward(q, k, v, alpha)
+    return reference.attention_gradients(q, k, v, o, do, lse, alpha)
+
+
+def backward_without_lse(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with softmax in place of exp(S − LSE), and delta from P and dP."""
+    p = reference.softmax(alpha * (q @ k.T))
+    ds = reference.softmax_backward(p, do @ v.T)
+    return alpha * (ds @ k), alpha * (ds.T @ q), p.T @ do
+
+
+def backward_prescaled(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with alpha multiplied into Q beforehand: dK then has it already, dQ gets it at the end."""
+    scaled = alpha * q
+    p = reference.softmax_base2(scaled @ k.T)
+    ds = reference.softmax_backward_expanded(p, do @ v.T)
+    return alpha * (ds @ k), ds.T @ scaled, p.T @ do
+
+
+def faulty_backward(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float, faults: Faults = NONE
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(dQ, dK, dV) of one head, with faults by name."""
+    s = q @ k.T * (1.0 if "scores without alpha" in faults else alpha)
+    p = torch.softmax(s, dim=0 if "softmax over the queries" in faults else 1)
+    if "exp without maximum" in faults:
+        e = s.float().exp()
+        p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    if "maximum before alpha" in faults:
+        raw = (q @ k.T).float()
+        e = (alpha * (raw - raw.amax(dim=1, keepdim=True))).exp()
+        p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    dp = do @ v.T
+    ds = dp - _delta(p, dp, faults)
+    ds = ds if "no P in front" in faults else p * ds
+    for_dk = p if "P for dS" in faults else ds
+    power = 2 if "alpha twice" in faults else 1
+    a_q = 1.0 if "no alpha in dQ" in faults else alpha**power
+    a_k = 1.0 if "no alpha in dK" in faults else alpha**power
+    dk, dv = a_k * for_dk.T @ q, p.T @ do
+    return a_q * ds @ k, dk, dv
+
+
+def _delta(p: Tensor, dp: Tensor, faults: Faults) -> Tensor:
+    """What is subtracted from dP."""
+    if "no delta" in faults:
+        return torch.zeros_like(dp[:, :1])
+    if "delta is the sum of dP" in faults:
+        return dp.sum(dim=1, keepdim=True)
+    if "delta is the mean of dP" in faults:
+        return dp.mean(dim=1, keepdim=True)
+    if "delta over the queries" in faults:
+        return (p * dp).sum(dim=0, keepdim=True)
+    if "one delta" in faults:
+        return (p * dp).sum()
+    return (p * dp).sum(dim=1, keepdim=True)
+
+
+formula = faulty_formula(faulty_backward)
+
+ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: alpha stands in dQ and in dK, once each."
+MISTAKES = {
+    "delta forgotten": Mistake(
+        "dS is P ∘ dP: delta is missing. dV never meets dS.",
+        "Subtract each row's delta_i = Σ_j P_ij dP_ij. The test: every row of dS sums to zero.",
+        **formula("no delta"),
+    ),
+    "delta without P": Mistake(
+        "You subtracted the plain sum of each row of dP. delta is weighted: Σ_j P_ij dP_ij.",
+        "Sum P * dP, not dP.",
+        **formula("delta is the sum of dP"),
+    ),
+    "delta as a plain mean": Mistake(
+        "You subtracted the plain mean of each row of dP. The mean is taken under P: Σ_j P_ij dP_ij.",
+        "Sum P * dP, and divide by nothing.",
+        **formula("delta is the mean of dP"),
+    ),
+    "delta over the queries": Mistake(
+        "Your delta is summed over the queries, one number per key. There is one per query: a row of P is "
+        "one distribution.",
+        "Sum over the last dimension, with keepdim=True so that it is subtracted from its own row.",
+        **formula("delta over the queries"),
+    ),
+    "one delta for all queries": Mistake(
+        "Your delta is one number for the whole matrix: the sum ran over all rows.",
+        "Give the sum a dimension: .sum(dim=-1, keepdim=True).",
+        **formula("one delta"),
+    ),
+    "P in front forgotten": Mistake(
+        "dS is dP − delta, without the factor P in front.",
+        "dS_ij = P_ij (dP_ij − delta_i): both terms of the softmax's Jacobian carry a P_ij.",
+        **formula("no P in front"),
+    ),
+    "alpha forgotten in dQ": Mistake(
+        "dQ lacks the factor alpha.", ALPHA_IN_BOTH, **formula("no alpha in dQ")
+    ),
+    "alpha forgotten in dK": Mistake(
+        "dK lacks the factor alpha.", ALPHA_IN_BOTH, **formula("no alpha in dK")
+    ),
+    "alpha forgotten in both": Mistake(
+        "dQ and dK both lack the factor alpha.",
+        ALPHA_IN_BOTH,
+        **formula("no alpha in dQ", "no alpha in dK"),
+    ),
+    "alpha applied twice": Mistake(
+        "dQ and dK have alpha squared: it was multiplied into dS, and again into the products.",
+        ALPHA_IN_BOTH,
+        **formula("alpha twice"),
+    ),
+    "scores without alpha": Mistake(
+        "P was computed from Q Kᵀ without alpha, so everything that uses P is off.",
+        "S = alpha Q Kᵀ comes before the softmax; the same alpha comes back in dQ and dK.",
+        **formula("scores without alpha"),
+    ),
+    "softmax over the queries": Mistake(
+        "The columns of P sum to one, where its rows should: the softmax ran over the queries.",
+        "A query distributes its attention over the keys: torch.softmax(S, dim=-1).",
+        **formula("softmax over the queries"),
+    ),
+    "maximum not subtracted": Mistake(
+        "The exponentials are taken of the scores as they are: beyond 88.7 they are infinite in fp32, and "
+        "∞/∞ is NaN.",
+        "Use torch.softmax, or subtract each row's maximum first: it changes neither value nor gradient.",
+        **formula("exp without maximum"),
+    ),
+    "maximum before alpha": Mistake(
+        "The maximum is taken before alpha comes in. With a negative alpha the largest Q Kᵀ is the smallest "
+        "score: the exponents are positive, and overflow.",
+        "Multiply by alpha first, then subtract the maximum.",
+        **formula("maximum before alpha"),
+    ),
+    "P in place of dS in dK": Mistake(
+        "Your dK is alpha Pᵀ Q: the probabilities stand where their scores' gradient dS belongs.",
+        "dV is Pᵀ times a gradient; dK is dSᵀ times Q. They look alike, and one matrix differs.",
+        **formula("P for dS"),
+    ),
+}
+
+
+def differentiates(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if the answer leaves the work to autograd, which inference mode rules out."""
+    case = attention_backward.cases[0]
+    inputs = attention_backward.inputs(case, case.generator())
+    if answer.run(inputs, PlainCall(autograd="inference")).raised is None:
+        return ""
+    return (
+        "The numbers are right, but autograd computed them. Here the formulas have to: dV, dP, "
+        "delta, dS, dQ and dK, one line each."
+    )
+
+
+def head(S_q: int, S_k: int, D: int, data: str = "normal", **more: object) -> Case:
+    """One head of normally distributed numbers."""
+    tags = {"S_q ≠ S_k": S_q != S_k, "large": False}
+    note = "" if data == "normal" else data
+    sizes = {"S_q": S_q, "S_k": S_k, "D": D}
+    return build_case(shape_in_words(S_q, S_k, D), sizes, note=note, tags=tags, data=data, **more)
+
+
+attention_backward = Exercise(
+    name="attention_backward",
+    lesson="03",
+    kind=Kind.TORCH,
+    title="The backward pass in formulas",
+    signature="(q, k, v, do, alpha) -> (dq, dk, dv)",
+    outputs=("dq", "dk", "dv"),
+    inputs=backward_inputs,
+    cases=(
+        head(7, 5, 4, seed=1),
+        Case("the running example", EXAMPLE_SIZES, data="example"),
+        head(5, 9, 3, seed=2),
+        head(6, 6, 6, seed=3),
+        head(1, 4, 2, seed=4),
+        head(4, 1, 2, seed=5),
+        head(37, 20, 24, seed=6),
+        head(8, 5, 4, data="negative alpha", seed=7),
+        head(6, 7, 4, data="scores beyond 100", magnitude=12.0, seed=8),
+        head(7, 6, 4, data="negative alpha", magnitude=12.0, seed=9),
+    ),
+    judged=HowJudged(
+        reference=backward,
+        twins=(backward_without_lse, backward_prescaled),
+        gradient=True,
+        review=differentiates,
+    ),
+    explained=HowExplained(
+        mistakes=MISTAKES,
+    ),
+    points=2,
+)

@@ -1,0 +1,101 @@
+"""`dq_in_one_walk`: dQ without delta in advance, in torch."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
+from flashlearn.lessons.lesson_03_attention_backward import one_walk
+from flashlearn.lessons.lesson_03_attention_backward.one_head import EXAMPLE_SIZES, shape_in_words
+from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+
+formula = faulty_formula(one_walk.dq)
+
+MISTAKES = {
+    "delta forgotten": Mistake(
+        "You returned alpha Σ P dP K: what delta takes away is missing.",
+        "dS = P ∘ (dP − delta). Multiply it out, and sum both parts in the same walk.",
+        **formula("no delta"),
+    ),
+    "delta so far": Mistake(
+        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the "
+        "last one.",
+        "Take delta out of the sum over the keys: what remains beside it can be summed without knowing it.",
+        **formula("delta so far"),
+    ),
+    "delta of the tile alone": Mistake(
+        "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
+        "Sum P dP over all tiles, and subtract once, when the walk is over.",
+        **formula("delta of the tile"),
+    ),
+    "delta not multiplied in": Mistake(
+        "You subtracted Σ P K as it is. It has to be multiplied by delta first.",
+        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
+        **formula("delta is 1"),
+    ),
+    "a softmax of each tile": Mistake(
+        "P is a softmax of each tile by itself: the weights of a query sum to 1 in every tile, and not over "
+        "all keys.",
+        "lse knows the whole row: P = exp(S − LSE), tile by tile.",
+        **formula("softmax of the tile"),
+    ),
+    "only the last tile": Mistake(
+        "dQ holds the last tile alone: each tile replaces what was summed.",
+        "Add: start the three sums from zero before the loop.",
+        **formula("last tile only"),
+    ),
+    "tiles kept": Mistake(
+        "dq is NaN wherever there is more than one tile: you kept tiles, and computed with them later. A "
+        "tile is gone when the next one comes.",
+        "What you need of a tile has to be added up while it is there.",
+        **formula("tiles kept"),
+    ),
+    "alpha forgotten": Mistake(
+        "dQ lacks the factor alpha. The scores have theirs.",
+        "alpha stands in S once, so once in the derivative of S by Q.",
+        **formula("no alpha"),
+    ),
+    "scores without alpha": Mistake(
+        "P is made of Q Kᵀ without alpha, though lse is that of alpha Q Kᵀ.",
+        "P = exp(alpha Q Kᵀ − LSE).",
+        **formula("scores without alpha"),
+    ),
+}
+
+
+def walk(S_q: int, S_k: int, D: int, block: int, data: str = "normal", **more: object) -> Case:
+    """One head, with keys and values in tiles of `block` rows."""
+    label = f"{shape_in_words(S_q, S_k, D)}, tiles of {block}"
+    sizes = {"S_q": S_q, "S_k": S_k, "D": D, "block": block}
+    note = "" if data == "normal" else data
+    return build_case(label, sizes, note=note, tags={"large": False}, data=data, **more)
+
+
+dq_in_one_walk = Exercise(
+    name="dq_in_one_walk",
+    lesson="03",
+    kind=Kind.TORCH,
+    title="dQ without delta in advance",
+    signature="(q, do, lse, tiles, alpha) -> dq",
+    outputs=("dq",),
+    inputs=one_walk.inputs,
+    cases=(
+        walk(7, 6, 4, 2, seed=1),
+        Case("the running example, tiles of 1", {**EXAMPLE_SIZES, "block": 1}, data="example"),
+        walk(5, 9, 3, 4, seed=2),
+        walk(1, 4, 2, 3, seed=4),
+        walk(4, 1, 2, 3, seed=5),
+        walk(37, 20, 24, 8, seed=6),
+        walk(8, 5, 4, 2, data="negative alpha", seed=7),
+        walk(6, 7, 4, 3, data="scores beyond 100", magnitude=12.0, seed=8),
+    ),
+    judged=HowJudged(
+        reference=one_walk.dq,
+        twins=(one_walk.dq_with_delta_first,),
+        gradient=True,
+        call=one_walk.call,
+    ),
+    explained=HowExplained(
+        mistakes=MISTAKES,
+    ),
+    points=2,
+)

@@ -20,26 +20,26 @@ from flashlearn.report.units import plural
 from flashlearn.tracing import tile_maps, wording
 
 if TYPE_CHECKING:
-    from flashlearn.tracing import Trace
+    from flashlearn.tracing.data import ProgramTrace
     from flashlearn.tracing.steps import Source, Step
 
-MOST = (250, 120, 60, 30)
-"""Steps that can be stepped through: the first of these that keeps the page small."""
+STEP_LIMITS = (250, 120, 60, 30)
+"""Steps of the slider: the first of these limits that keeps the page small."""
 
-LARGEST = 140_000
-"""Characters of a page: traces are saved in the notebook."""
+MAX_CHARACTERS = 140_000
+"""Of a page: traces are saved in the notebook."""
 
 
-def render(trace: Trace) -> str:
+def render(trace: ProgramTrace) -> str:
     """The trace as one self-contained element."""
-    for most in MOST:
-        page = _page(trace, trace.steps[:most])
-        if len(page) <= LARGEST or len(trace.steps) <= MOST[-1]:
+    for limit in STEP_LIMITS:
+        page = _page(trace, trace.steps[:limit])
+        if len(page) <= MAX_CHARACTERS or len(trace.steps) <= STEP_LIMITS[-1]:
             break
     return page
 
 
-def _page(trace: Trace, steps: tuple[Step, ...]) -> str:
+def _page(trace: ProgramTrace, steps: tuple[Step, ...]) -> str:
     drawn = tile_maps.maps(trace, steps)
     data = json.dumps(_data(trace, steps), separators=(",", ":")).replace("<", "\\u003c")
     identity = "flt" + hashlib.sha256(data.encode()).hexdigest()[:12]
@@ -56,7 +56,7 @@ def _page(trace: Trace, steps: tuple[Step, ...]) -> str:
         ],
         hatched=any(step.masked for step in steps),
         timeline=trace.timeline,
-        said=wording.timeline(trace.timeline) if trace.timeline else [],
+        timeline_sentences=wording.timeline(trace.timeline) if trace.timeline else [],
         waits=wording.waits(trace.timeline) if trace.timeline else [],
         waits_head=wording.WAITS_HEAD,
         rows=wording.table(trace),
@@ -80,21 +80,21 @@ def _template() -> jinja2.Template:
     return environment.get_template("trace.html.j2")
 
 
-def _data(trace: Trace, steps: tuple[Step, ...]) -> dict[str, Any]:
+def _data(trace: ProgramTrace, steps: tuple[Step, ...]) -> dict[str, Any]:
     """What the script needs: per step the source's number, the line, and the sentence in two parts."""
     numbers = {source.function: i for i, source in enumerate(trace.sources)}
-    said: dict[str, int] = {}
+    sentences: dict[str, int] = {}
 
-    def once(sentence: str) -> int:
-        return said.setdefault(sentence, len(said))
+    def number_of(sentence: str) -> int:
+        return sentences.setdefault(sentence, len(sentences))
 
     rows = [
         (
             numbers.get(step.function, -1),
             step.line,
-            once(wording.DOES[step.verb]),
+            number_of(wording.DOES[step.verb]),
             step.where,
-            once(
+            number_of(
                 ", ".join(
                     filter(None, (wording.bytes_of(step), wording.masked_of(step), wording.scattered(step)))
                 )
@@ -102,7 +102,7 @@ def _data(trace: Trace, steps: tuple[Step, ...]) -> dict[str, Any]:
         )
         for step in steps
     ]
-    return {"steps": rows, "said": list(said), "sources": [_source(source) for source in trace.sources]}
+    return {"steps": rows, "said": list(sentences), "sources": [_source(source) for source in trace.sources]}
 
 
 def _source(source: Source) -> dict[str, Any]:
@@ -116,18 +116,18 @@ def _source(source: Source) -> dict[str, Any]:
     return {"name": source.function, "rows": rows}
 
 
-def _cut(trace: Trace, steps: tuple[Step, ...]) -> list[str]:
-    said = []
+def _cut(trace: ProgramTrace, steps: tuple[Step, ...]) -> list[str]:
+    found = []
     if len(trace.steps) > len(steps):
         all_ = plural(len(trace.steps) + trace.left_out, "step")
-        said.append(f"The picture shows the first {len(steps)} of {all_}; the table counts all of them.")
+        found.append(f"The picture shows the first {len(steps)} of {all_}; the table counts all of them.")
     slices = {(s.tensor, *(low for low, _ in s.tile.touched[:-2])) for s in steps if s.tile is not None}
     if len(slices) > tile_maps.MOST_MAPS:
-        said.append(f"The picture has room for the first {tile_maps.MOST_MAPS} of {len(slices)} maps.")
-    return said
+        found.append(f"The picture has room for the first {tile_maps.MOST_MAPS} of {len(slices)} maps.")
+    return found
 
 
 def _alt(steps: tuple[Step, ...]) -> str:
-    """What the picture says, for those who do not see it."""
+    """What the picture shows, as text for screen readers."""
     shown = "; ".join(f"{s.number} {wording.DOES[s.verb]} {s.where}" for s in steps[:12])
     return f"Tiles in the order of access: {shown}{' and so on' if len(steps) > 12 else ''}."

@@ -1,9 +1,9 @@
-"""The timeline of one program of a Gluon kernel: who did what when, and who waited for whom.
+"""The timeline of one program of a Gluon kernel: what each partition did when, and what it waited for.
 
     >>> flashlearn.trace(specialised_matmul, a, b).timeline          # a picture in Jupyter
     >>> print(flashlearn.trace(specialised_matmul, a, b).timeline)   # what each partition waited for
 
-Times are cycles of the observer's model (flashlearn/interpreter/gluon/timeline.py).
+Times are cycles of the timing model (flashlearn/interpreter/gluon/timeline.py).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from html import escape
 from flashlearn.interpreter.gluon.timeline import TimelineEvent
 from flashlearn.tracing import timeline_svg
 from flashlearn.tracing.timeline_rows import Scene, scene
-from flashlearn.tracing.waits import WaitedFor, count, sentences, waits
+from flashlearn.tracing.waits import WaitSummary, count, sentences, waits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProgramTimeline:
-    """The events of one program; `window` is what of them is drawn, in cycles (None: what can be read)."""
+    """The events of one program; `window` is the drawn part, in cycles (None: as much as is legible)."""
 
     events: tuple[TimelineEvent, ...]
     kernel: str
@@ -30,7 +30,7 @@ class ProgramTimeline:
     dropped: int = 0
 
     def between(self, begin: float, end: float) -> ProgramTimeline:
-        """The same program with another window. Raises ValueError for one in which nothing is."""
+        """The same program with another window. Raises ValueError for one that is empty."""
         if not 0 <= begin < end or begin >= self.cycles:
             raise ValueError(
                 f"A window from {begin:g} to {end:g}: expected 0 ≤ begin < end, and begin below "
@@ -44,7 +44,7 @@ class ProgramTimeline:
         return max((event.end for event in self.events), default=0.0)
 
     @property
-    def waits(self) -> list[WaitedFor]:
+    def waits(self) -> list[WaitSummary]:
         """What each partition waited for in which line; the longest first."""
         return waits(self.events)
 
@@ -60,7 +60,7 @@ class ProgramTimeline:
 
     @property
     def shown(self) -> str:
-        """Which cycles of how many the picture has."""
+        """Which cycles of how many the picture shows."""
         drawn = self.scene
         if not self.shown_in_part:
             return f"cycles 0 to {count(drawn.whole)}"
@@ -73,11 +73,11 @@ class ProgramTimeline:
 
     @property
     def description(self) -> str:
-        """What the picture says, for those who do not see it."""
-        lanes = ", ".join(dict.fromkeys(row.lane for row in self.scene.rows))
+        """What the picture shows, as text for screen readers."""
+        tracks = ", ".join(dict.fromkeys(row.track for row in self.scene.rows))
         return (
-            f"Timeline of program {self.program} of {self.kernel}, {self.shown} of a model, with lanes for "
-            f"{lanes}. {' '.join(self.sentences)}"
+            f"Timeline of program {self.program} of {self.kernel}, {self.shown} of a model, with tracks for "
+            f"{tracks}. {' '.join(self.sentences)}"
         )
 
     def svg(self) -> str:

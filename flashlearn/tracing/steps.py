@@ -1,4 +1,4 @@
-"""What a program touched, step by step: plain data, made from a recording."""
+"""What a program touched, step by step: plain data, from a recording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flashlearn.interpreter.observers.access_recorder import AccessRecord, Launc
 from flashlearn.outcome import Place
 from flashlearn.tracing.geometry import Range, Tile, tile
 
-OURS = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]
 WITHHELD = "(part of an exercise)"
 
 
@@ -21,8 +21,8 @@ class Step:
     """One load, store or atomic of the program. `line` is 0 where it is not known.
 
     `tile` has a range of indices per dimension of the tensor, None if every lane is masked out. `new` are
-    the bytes that the program had not read (or written, or updated) before; `requested` less `new` is
-    asked for again. `tensors` are several where they share memory and nobody can tell which was meant.
+    the bytes that the program had not read (or written, or updated) before; `requested` minus `new` is
+    requested again. There are several `tensors` where they share memory: then any of them may be meant.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Step:
 
     @property
     def tensor(self) -> str:
-        """What it is called: «x_ptr or y_ptr» where nobody can tell."""
+        """Its name: «x_ptr or y_ptr» where either may be meant."""
         return " or ".join(self.tensors)
 
     @property
@@ -128,7 +128,7 @@ class _Sources:
         block = inspect.getblock(lines[line - 1 :])
         start = next((i for i, text in enumerate(block) if text.lstrip().startswith("def ")), 0)
         text = textwrap.dedent("".join(block[start:])).expandtabs(4).splitlines()
-        shown = _withheld(text) if Path(file).is_relative_to(OURS) else text
+        shown = _withheld(text) if Path(file).is_relative_to(PACKAGE) else text
         self.found[file, name] = Source(name, line + start, tuple(shown))
 
 
@@ -142,7 +142,7 @@ def _definition(place: Place) -> int:
 
 
 def _withheld(lines: list[str]) -> list[str | None]:
-    """A kernel of the course without what its exercise asks for: a trace must not give the answer away."""
+    """A kernel of the course without the solution of its exercise: a trace must not reveal it."""
     shown: list[str | None] = []
     inside = False
     for line in lines:

@@ -11,19 +11,21 @@ from flashlearn.report.units import byte_size, plural
 from flashlearn.tracing import wording
 
 if TYPE_CHECKING:
-    from flashlearn.tracing import Trace
+    from flashlearn.tracing.data import ProgramTrace
     from flashlearn.tracing.steps import Step
 
 WIDTH = 110
-FIRST, LAST = 14, 6  # steps shown at either end of a long list
+FIRST, LAST = 14, 6  # steps shown at the two ends of a long list
 
 
-def render(trace: Trace) -> str:
+def render(trace: ProgramTrace) -> str:
     """The trace as plain text."""
     parts = [f"{trace.kernel}, {wording.headline(trace)}"]
     parts += [textwrap.fill(remark, WIDTH) for remark in wording.remarks(trace)]
     if trace.timeline is not None:
-        parts.append("\n".join(textwrap.fill(said, WIDTH) for said in wording.timeline(trace.timeline)))
+        parts.append(
+            "\n".join(textwrap.fill(sentence, WIDTH) for sentence in wording.timeline(trace.timeline))
+        )
     if trace.steps:
         parts.append("\n".join(_steps(trace.steps)))
     if trace.launch.tallies:
@@ -60,7 +62,7 @@ def _lines(numbers: list[int]) -> str:
     return f"line {shown}" if len(numbers) == 1 else f"lines {shown}"
 
 
-def _totals(trace: Trace) -> list[str]:
+def _totals(trace: ProgramTrace) -> list[str]:
     """The program's totals, and beneath them the launch's; one number column each."""
     rows = wording.table(trace)
     count = math.prod(trace.grid)

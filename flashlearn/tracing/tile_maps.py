@@ -1,8 +1,8 @@
 """The maps of a trace as one SVG: each tensor's last two dimensions, and the tiles in the order of access.
 
-As it stands it is the final state, with the numbers of the steps on the tiles: that is what is left
-where scripts are stripped. The script of a live page takes the same SVG and shows one step at a time;
-it finds the tiles by `class="t"` and their steps in `data-s`.
+Without a script it is the final state, with the numbers of the steps on the tiles. The script of a live page
+takes the same SVG and shows one step at a time; it finds the tiles by `class="t"` and their steps in
+`data-s`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flashlearn.report.units import dtype_name
 from flashlearn.tracing.geometry import Range
 
 if TYPE_CHECKING:
-    from flashlearn.tracing import Trace
+    from flashlearn.tracing.data import ProgramTrace
     from flashlearn.tracing.steps import Step
 
 COLOURS = {"read": "#3a78c9", "write": "#b8602a", "update": "#8067c8"}  # as the lessons draw them
@@ -55,7 +55,7 @@ class Map:
         return rows, columns
 
 
-def maps(trace: Trace, steps: Sequence[Step]) -> list[Map]:
+def maps(trace: ProgramTrace, steps: Sequence[Step]) -> list[Map]:
     """The maps that the steps touch, in the order in which they do; at most 16."""
     flat = _strips(steps)
     found: dict[tuple, Map] = {}
@@ -75,7 +75,7 @@ def maps(trace: Trace, steps: Sequence[Step]) -> list[Map]:
 
 
 def _strips(steps: Sequence[Step]) -> set[str]:
-    """Tensors of which every step touches one row, though they have heads: a row is all there is to see."""
+    """Tensors with heads of which every step touches one row: their maps show that row."""
     tall = {s.tensor for s in steps if s.tile and len(s.shape) > 1 and _height(s) > 1}
     return {s.tensor for s in steps if len(s.shape) < 2 or (len(s.shape) > 2 and s.tensor not in tall)}
 
@@ -89,7 +89,7 @@ def _two(ranges: tuple[Range, ...]) -> tuple[Range, Range]:
     return ((0, 1), (0, 1), *ranges)[-2:]
 
 
-def _empty(trace: Trace, step: Step, leading: tuple[int, ...]) -> Map:
+def _empty(trace: ProgramTrace, step: Step, leading: tuple[int, ...]) -> Map:
     rows, columns = (1, 1, *step.shape[len(leading) :])[-2:]
     title = f"{step.tensor}[{', '.join(map(str, leading))}]" if leading else step.tensor
     sizes = " × ".join(str(n) for n in step.shape[len(leading) :]) or "1"
@@ -98,7 +98,7 @@ def _empty(trace: Trace, step: Step, leading: tuple[int, ...]) -> Map:
 
 
 def svg(drawn: Sequence[Map], identity: str) -> str:
-    """All maps in rows of at most 824 pixels. `identity` keeps the pattern's name apart on a page."""
+    """All maps in rows of at most 824 pixels. `identity` makes the pattern's name unique on a page."""
     parts, x, y, tallest = [], 0.0, 0.0, 0.0
     for one, (width, height) in zip(drawn, _sizes(drawn), strict=True):
         needed = max(width, 6.6 * max(len(one.title), len(one.subtitle)))
@@ -123,7 +123,7 @@ def svg(drawn: Sequence[Map], identity: str) -> str:
 def _sizes(drawn: Sequence[Map]) -> list[tuple[float, float]]:
     """Pixels of each map, true to scale unless one side would be too thin to see.
 
-    Matrices have one scale in common, unless the smallest would become less than half of what it could be.
+    Matrices share one scale, unless it would shrink the largest to less than half.
     """
     scales = []
     for one in drawn:
@@ -166,7 +166,7 @@ def _map(one: Map, width: float, height: float, identity: str) -> str:
 
 
 def _tile(box: TileBox, steps: list[int], place, identity: str) -> str:
-    """One tile: shaded, what is masked out of it hatched, its steps' numbers in the middle."""
+    """One tile: shaded, its masked-out part hatched, the numbers of its steps in the middle."""
     whole = box.touched == box.asked
     parts = [f'<rect class="f{" o" if whole else ""}" {place(*box.touched)}{"" if whole else _BARE}/>']
     for rows, columns in _beyond(box):
@@ -208,7 +208,7 @@ def _beyond(box: TileBox) -> list[tuple[Range, Range]]:
 
 
 def numbers(steps: Sequence[int], width: float) -> str:
-    """Step numbers for a label of so many pixels: all of them, or the first and how many, or none."""
+    """Step numbers for a label of this width in pixels: all, or the first and how many, or none."""
     for label in (", ".join(map(str, steps)), f"{steps[0]} … ({len(steps)}×)", str(steps[0])):
         if 6.6 * len(label) <= width:
             return label

@@ -1,8 +1,8 @@
-"""What is drawn of a Gluon program's events: lanes, boxes, and edges from what ended a wait to the wait.
+"""What is drawn of a Gluon program's events: tracks of rows, boxes, and edges from a cause to its wait.
 
-Plain data in cycles of the observer's model (flashlearn/interpreter/gluon/timeline.py). Copies lie in lanes
-of the copy engine, a row for each barrier; products in those of the tensor core, a row for each partition
-that asked for them; everything else lies with the partition that did it.
+Plain data in cycles of the timing model (flashlearn/interpreter/gluon/timeline.py). The copy engine's track
+has a row for each barrier; the tensor core's has a row for each partition that issues products; everything
+else is in the track of the partition that did it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ COPYING = ("tma load", "tma store", "cp.async")
 STRETCHES = {"compute": "compute", "shared load": "shared", "shared store": "shared"}
 SIGNALS = ("arrive", "expect", "fence", "init", "fork", "join")
 INDEXED = re.compile(r"\[(\d+)\]$")
-MOST_ROWS = 12  # of the copy engine
-CROWDED = 26  # copies, products or waits in a row; more are not drawn unless they are asked for
+MAX_COPY_ROWS = 12  # of the copy engine
+CROWDED = 26  # copies, products or waits in a row; more are drawn on request only
 
 
 @dataclass(frozen=True)
-class LaneRow:
-    """One row of the picture: the lane it belongs to, and its own name where the lane has several."""
+class Row:
+    """One row of the picture: its track, and its own name where the track has several rows."""
 
-    lane: str
+    track: str
     name: str
 
 
 @dataclass(frozen=True)
 class Box:
-    """What went on in a row from `begin` to `end`: "compute", "shared", "wait", "copy", "product", "signal".
+    """What happened in a row from `begin` to `end`: "compute", "shared", "wait", "copy", "product", "signal".
 
     `slot` is the index of the buffer's or barrier's place in its ring, −1 without one. `about` are the
-    events it stands for; more than one where copies complete a phase together or short ones are folded.
+    events that it shows; more than one where copies complete a phase together or short ones are merged.
     """
 
     row: int
@@ -50,13 +50,13 @@ class Box:
 
 @dataclass(frozen=True)
 class Edge:
-    """From what completed a phase (or the product) to the wait that saw it; `held`: it had to wait."""
+    """From what completed a phase (or the product) to the wait for it; `stalled` if the wait took time."""
 
     source: int
     left: float
     target: int
     seen: float
-    held: bool
+    stalled: bool
     slot: int
 
 
@@ -64,7 +64,7 @@ class Edge:
 class Scene:
     """A window of a program's time, in cycles: from `begin` to `end`, of `whole` in all."""
 
-    rows: tuple[LaneRow, ...]
+    rows: tuple[Row, ...]
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
     begin: float
@@ -73,20 +73,20 @@ class Scene:
 
 
 def scene(events: Sequence[TimelineEvent], window: tuple[float, float] | None, width: int) -> Scene:
-    """What is drawn of one program's events on `width` pixels. Without a window: what can be told apart."""
+    """What is drawn of one program's events on `width` pixels; without a window, as much as is legible."""
     whole = max((event.end for event in events), default=0.0)
     rows = _Layout(events)
-    boxes = [*_copies(events, rows), *_products(events, rows), *_own(events, rows)]
-    begin, end = window or (0.0, _readable(boxes, whole))
+    boxes = [*_copies(events, rows), *_products(events, rows), *_partition_boxes(events, rows)]
+    begin, end = window or (0.0, _legible_end(boxes, whole))
     inside = [box for box in boxes if box.end >= begin and box.begin <= end]
     pixel = max(end - begin, 1.0) / width
     edges = [edge for edge in _edges(events, rows) if begin <= edge.seen <= end and edge.left >= begin]
     used = {box.row for box in inside} | {at for edge in edges for at in (edge.source, edge.target)}
-    used |= {at for at, row in enumerate(rows.all) if row.lane not in (COPIES, PRODUCTS)}
+    used |= {at for at, row in enumerate(rows.all) if row.track not in (COPIES, PRODUCTS)}
     at = {old: new for new, old in enumerate(sorted(used))}
     return Scene(
         tuple(rows.all[old] for old in at),
-        tuple(replace(box, row=at[box.row]) for box in _folded(inside, pixel)),
+        tuple(replace(box, row=at[box.row]) for box in _merged(inside, pixel)),
         tuple(replace(edge, source=at[edge.source], target=at[edge.target]) for edge in edges),
         begin,
         end,
@@ -95,7 +95,7 @@ def scene(events: Sequence[TimelineEvent], window: tuple[float, float] | None, w
 
 
 class _Layout:
-    """The rows of a picture: copies above, partitions (those that ask for copies first), products below."""
+    """The rows of a picture: copies above, partitions (those that issue copies first), products below."""
 
     def __init__(self, events: Sequence[TimelineEvent]):
         self.slots = _slots(events)
@@ -103,19 +103,19 @@ class _Layout:
         asking = [e.index for e in events if e.what == "tma load"]
         order = sorted(self.names, key=lambda index: (index not in asking, index))
         loads = dict.fromkeys(self.key(e) for e in events if e.what in COPYING)
-        self.together = len(loads) > MOST_ROWS
+        self.together = len(loads) > MAX_COPY_ROWS
         if self.together:
             loads = dict.fromkeys(re.sub(INDEXED, "", key) for key in loads)
         products = dict.fromkeys(self.names[e.index] for e in events if e.what == "wgmma")
-        self.all = [LaneRow(COPIES, key) for key in loads]
-        self.all += [LaneRow(self.names[index], "") for index in order]
-        self.all += [LaneRow(PRODUCTS, name if len(products) > 1 else "") for name in products]
+        self.all = [Row(COPIES, key) for key in loads]
+        self.all += [Row(self.names[index], "") for index in order]
+        self.all += [Row(PRODUCTS, name if len(products) > 1 else "") for name in products]
         self.of_partition = {index: len(loads) + at for at, index in enumerate(order)}
         self.of_copies = {key: at for at, key in enumerate(loads)}
         self.of_products = {name: len(self.all) - len(products) + at for at, name in enumerate(products)}
 
     def key(self, event: TimelineEvent) -> str:
-        """What a copy's row is called: its barrier, or where it goes without one."""
+        """The name of a copy's row: its barrier, or its kind without one."""
         if event.what == "tma load":
             return event.barrier
         return "stores" if event.what == "tma store" else "cp.async"
@@ -155,7 +155,7 @@ def ring_of(name: str) -> str:
 
 
 def _slots(events: Iterable[TimelineEvent]) -> dict[int, int]:
-    """By event: the slot of its ring. A product has that of the barrier which its last operand came by."""
+    """By event: its slot in the ring. A product has the slot of the barrier of its last operand."""
     came: dict[str, int] = {}
     found: dict[int, int] = {}
     for event in events:
@@ -196,8 +196,8 @@ def _products(events: Sequence[TimelineEvent], rows: _Layout) -> list[Box]:
     ]
 
 
-def _own(events: Sequence[TimelineEvent], rows: _Layout) -> list[Box]:
-    """What partitions do themselves, and where they wait."""
+def _partition_boxes(events: Sequence[TimelineEvent], rows: _Layout) -> list[Box]:
+    """The work of the partitions themselves, and their waits."""
     boxes = []
     for e in events:
         row, slot = rows.of_partition[e.index], rows.slots.get(e.number, -1)
@@ -214,8 +214,8 @@ def _awaited(event: TimelineEvent) -> str:
     return {"wgmma wait": "product", "store wait": "copy out", "copy wait": "copies"}[event.what]
 
 
-def _readable(boxes: Sequence[Box], whole: float) -> float:
-    """Where the window ends if nobody says: before a row is too crowded to be read."""
+def _legible_end(boxes: Sequence[Box], whole: float) -> float:
+    """Where the window ends by default: before a row is too crowded to be read."""
     rows: dict[int, list[float]] = {}
     for box in boxes:
         if box.kind in ("copy", "product", "wait"):
@@ -224,15 +224,15 @@ def _readable(boxes: Sequence[Box], whole: float) -> float:
     return min(crowded, default=whole)
 
 
-def _folded(boxes: Sequence[Box], pixel: float) -> list[Box]:
-    """Neighbours that are less than two pixels apart, and of one kind, are one box."""
+def _merged(boxes: Sequence[Box], pixel: float) -> list[Box]:
+    """The boxes; neighbours of one kind that are less than two pixels apart are one box."""
     kept: list[Box] = []
     last: dict[tuple[int, str], int] = {}
     for box in sorted(boxes, key=lambda box: box.begin):
         key = (box.row, box.kind)
         near = kept[last[key]] if key in last else None
-        folds = box.kind in ("compute", "shared", "signal")
-        if near is not None and folds and box.begin - near.end < 2 * pixel and box.slot == near.slot:
+        merges = box.kind in ("compute", "shared", "signal")
+        if near is not None and merges and box.begin - near.end < 2 * pixel and box.slot == near.slot:
             label = near.label if near.label == box.label else ""
             about = near.about + box.about
             kept[last[key]] = replace(near, end=max(near.end, box.end), label=label, about=about)
@@ -243,7 +243,7 @@ def _folded(boxes: Sequence[Box], pixel: float) -> list[Box]:
 
 
 def _edges(events: Sequence[TimelineEvent], rows: _Layout) -> list[Edge]:
-    """For every wait, an edge from the event that came last of those it waited for."""
+    """For every wait, an edge from the last of the events that it waited for."""
     by_number = {event.number: event for event in events}
     found = []
     for wait in events:
@@ -252,6 +252,6 @@ def _edges(events: Sequence[TimelineEvent], rows: _Layout) -> list[Edge]:
             continue
         cause = max(causes, key=lambda event: event.end)
         slot = rows.slots.get(wait.number, rows.slots.get(cause.number, -1))
-        held = wait.end > wait.begin
-        found.append(Edge(rows.row(cause), cause.end, rows.row(wait), wait.end, held, slot))
+        stalled = wait.end > wait.begin
+        found.append(Edge(rows.row(cause), cause.end, rows.row(wait), wait.end, stalled, slot))
     return found

@@ -1,8 +1,8 @@
-"""The timeline of a Gluon program as one SVG: partitions as lanes, barriers as edges, waits as hollow boxes.
+"""The timeline of a Gluon program as one SVG: partitions as tracks, barriers as edges, waits as hollow boxes.
 
-A box's colour is that of its slot in the ring, in whatever lane. Grey text and mid-tone colours on no ground
-serve light and dark pages alike. Every box has a `<title>`, which a page that shows the SVG inline gives as a
-tooltip.
+A box has the colour of its slot in the ring, in every track. Grey text and mid-tone colours without a
+background are legible on light and dark pages. Every box has a `<title>`, which a page that shows the SVG
+inline displays as a tooltip.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ GREY = "#797979"
 PALETTE = ("#3a78c9", "#b8602a", "#11857a", "#b6509a", "#6d7f1f", "#8067c8")  # as the lessons draw them
 WIDTH, GUTTER, RIGHT = 824, 150, 22  # pixels
 PLOT = WIDTH - GUTTER - RIGHT
-TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, between lanes
+TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, between tracks
 LETTER = 5.6  # pixels of a character in 10 px
-LANE_LETTERS, ROW_LETTERS = 19, 13  # of a name at the left
+TRACK_LETTERS, ROW_LETTERS = 19, 13  # of a name at the left
 MODEL = (
     "Cycles of a simple model, not measured: 128 lanes and 16 exponentials a cycle in each partition,",
-    "4096 operations on the tensor core, copies at 64 bytes a cycle that take 600 more to arrive.",
-    "Who waits for whom is the kernel's own; lengths on a GPU are others.",
+    "4096 operations on the tensor core, copies at 64 bytes a cycle with a latency of 600.",
+    "The waits and their order are the kernel's own; durations on a GPU differ.",
 )
 
 
@@ -31,33 +31,33 @@ def svg(scene: Scene) -> str:
     tops, heights, bottom = _places(scene)
     draw = _Drawing(scene, tops, heights)
     parts = [
-        *draw.lanes(),
+        *draw.tracks(),
         *(draw.edge(edge) for edge in scene.edges),
         *(draw.box(box) for box in scene.boxes),
-        *(draw.tip(edge) for edge in scene.edges if edge.held),
+        *(draw.tip(edge) for edge in scene.edges if edge.stalled),
         *_axis(scene, bottom),
         *_legend(scene, bottom + 40),
     ]
     height = bottom + 62 + 15 * len(MODEL)
-    said = "".join(
+    model = "".join(
         f'<text x="2" y="{bottom + 64 + 15 * number}" font-size="11">{escape(line)}</text>'
         for number, line in enumerate(MODEL)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
         f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="system-ui, sans-serif" font-size="10" '
-        f'fill="{GREY}">{"".join(parts)}{said}</svg>'
+        f'fill="{GREY}">{"".join(parts)}{model}</svg>'
     )
 
 
 def _places(scene: Scene) -> tuple[list[float], list[int], float]:
-    """The upper edge and the height of every row, and where the lanes end."""
-    tops, heights, y, lane = [], [], 4.0, None
+    """The upper edge and the height of every row, and the lower edge of the last one."""
+    tops, heights, y, track = [], [], 4.0, None
     for row in scene.rows:
-        if lane is not None and row.lane != lane:
+        if track is not None and row.track != track:
             y += BETWEEN
-        lane = row.lane
-        height = THIN if row.lane in (COPIES, PRODUCTS) else TALL
+        track = row.track
+        height = THIN if row.track in (COPIES, PRODUCTS) else TALL
         tops.append(y)
         heights.append(height)
         y += height
@@ -65,6 +65,8 @@ def _places(scene: Scene) -> tuple[list[float], list[int], float]:
 
 
 class _Drawing:
+    """The coordinates of rows and cycles, and the elements drawn there."""
+
     def __init__(self, scene: Scene, tops: list[float], heights: list[int]):
         self.scene, self.tops, self.heights = scene, tops, heights
 
@@ -73,13 +75,13 @@ class _Drawing:
         inside = min(max(cycles, begin), end)
         return GUTTER + (inside - begin) / max(end - begin, 1.0) * PLOT
 
-    def lanes(self) -> list[str]:
+    def tracks(self) -> list[str]:
         """The names at the left and a hair line under each row."""
         parts, before = [], None
         for row, top, height in zip(self.scene.rows, self.tops, self.heights, strict=True):
             middle = top + height / 2 + 4
-            if row.lane != before:
-                name = escape(_short(row.lane, LANE_LETTERS))
+            if row.track != before:
+                name = escape(_short(row.track, TRACK_LETTERS))
                 bold = 'font-size="12" font-weight="600"'
                 parts.append(f'<text x="2" y="{middle:.1f}" {bold}>{name}</text>')
             if row.name:
@@ -89,7 +91,7 @@ class _Drawing:
             parts.append(
                 f'<path d="M{GUTTER} {under:.1f}H{WIDTH - RIGHT}" stroke="{GREY}" stroke-opacity="0.25"/>'
             )
-            before = row.lane
+            before = row.track
         return parts
 
     def box(self, box: Box) -> str:
@@ -97,13 +99,13 @@ class _Drawing:
         left, right = self.x(box.begin), self.x(box.end)
         top, height = self.tops[box.row] + 2, self.heights[box.row] - 4
         colour = _colour(box.slot)
-        said = f"<title>{escape(_said(box))}</title>"
+        tooltip = f"<title>{escape(_tooltip(box))}</title>"
         if box.kind == "signal":
             mark = f'd="M{left:.1f} {top + height:.1f}v-7" stroke="{colour}" stroke-width="2"'
-            return f"<path {mark}>{said}</path>"
+            return f"<path {mark}>{tooltip}</path>"
         width = right - left if box.kind == "wait" else max(right - left, 1.2)
         at = f'x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height}"'
-        shape = f"<rect {at} {LOOKS[box.kind].format(colour=colour)}>{said}</rect>"
+        shape = f"<rect {at} {LOOKS[box.kind].format(colour=colour)}>{tooltip}</rect>"
         label = _fitting(width, *_labels(box))
         if not label:
             return shape
@@ -113,18 +115,18 @@ class _Drawing:
         return f"{shape}<text {where}{ink}>{escape(label)}</text>"
 
     def ends(self, edge: Edge) -> tuple[float, float, float, float, bool]:
-        """Where an edge leaves its cause and meets its wait, and whether it leads downwards."""
+        """Where an edge leaves its cause and meets its wait, and whether it points down."""
         down = self.tops[edge.target] > self.tops[edge.source]
         y1 = self.tops[edge.source] + (self.heights[edge.source] - 2 if down else 2)
         y2 = self.tops[edge.target] + (2 if down else self.heights[edge.target] - 2)
         return self.x(edge.left), y1, self.x(edge.seen), y2, down
 
     def edge(self, edge: Edge) -> str:
-        """A line from where the cause ended to where the wait saw it; faint where nobody was held up."""
+        """A line from the end of the cause to the end of the wait; faint where the wait took no time."""
         if edge.source == edge.target:
             return ""
         x1, y1, x2, y2, _ = self.ends(edge)
-        strength = "1.2" if edge.held else '0.8" stroke-opacity="0.4" stroke-dasharray="1 2'
+        strength = "1.2" if edge.stalled else '0.8" stroke-opacity="0.4" stroke-dasharray="1 2'
         line = f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
         return f'<path d="{line}" stroke="{_colour(edge.slot)}" stroke-width="{strength}"/>'
 
@@ -145,7 +147,7 @@ LOOKS = {
 
 
 def _short(name: str, room: int) -> str:
-    """A name in so many letters."""
+    """A name cut to `room` letters."""
     name = name.removesuffix("_kernel")
     return name if len(name) <= room else name[: room - 1] + "…"
 
@@ -155,7 +157,7 @@ def _colour(slot: int) -> str:
 
 
 def _labels(box: Box) -> tuple[str, ...]:
-    """What may stand in a box, the longest first."""
+    """Possible labels of a box, the longest first."""
     if box.kind == "wait":
         cycles = count(box.end - box.begin)
         return f"{box.label} {cycles}", cycles
@@ -172,11 +174,11 @@ def _fitting(width: float, *labels: str) -> str:
     return next((label for label in labels if label and len(label) * LETTER + 4 <= width), "")
 
 
-def _said(box: Box) -> str:
+def _tooltip(box: Box) -> str:
     """The tooltip: what it was, from when to when, and the lines."""
     first = box.about[0]
     span = f"{count(box.begin)} to {count(box.end)}"
-    did = {
+    text = {
         "copy": f"{first.what} of {', '.join(e.buffer for e in box.about)}" if first.buffer else first.what,
         "product": f"{first.what} by {first.partition} of {first.buffer}",
         "wait": f"{first.partition} waits {count(box.end - box.begin)} cycles for {box.label}",
@@ -185,12 +187,12 @@ def _said(box: Box) -> str:
         "signal": f"{first.partition}: {', '.join(dict.fromkeys(e.what for e in box.about))} {box.label}",
     }[box.kind]
     if box.kind == "copy" and first.barrier:
-        did += f", which completes phase {first.phase} of {first.barrier}"
+        text += f", which completes phase {first.phase} of {first.barrier}"
     if first.what == "wait" and first.phase >= 0:
-        did += f", phase {first.phase}"
+        text += f", phase {first.phase}"
     lines = dict.fromkeys(e.place.line for e in box.about if e.place)
     where = f"; line{'s' if len(lines) > 1 else ''} {', '.join(map(str, sorted(lines)[:6]))}" if lines else ""
-    return f"{did} (cycles {span}{where})"
+    return f"{text} (cycles {span}{where})"
 
 
 def _axis(scene: Scene, bottom: float) -> list[str]:
@@ -214,7 +216,7 @@ def _legend(scene: Scene, y: float) -> list[str]:
     swatch = '<rect y="-9" width="14" height="10"'
     entries = [(f'{swatch} fill="{_colour(slot)}"/>', f"slot {slot}") for slot in slots[: len(PALETTE)]]
     if len(slots) > len(PALETTE):
-        entries[-1] = (entries[-1][0], f"slot {slots[len(PALETTE) - 1]}, and colours again")
+        entries[-1] = (entries[-1][0], f"slot {slots[len(PALETTE) - 1]}, and the colours repeat")
     marks = {
         "compute": (f'{swatch} fill="{GREY}" fill-opacity="0.62"/>', "computes"),
         "shared": (f'{swatch} fill="{GREY}" fill-opacity="0.32"/>', "loads or stores shared memory"),

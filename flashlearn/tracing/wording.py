@@ -1,4 +1,4 @@
-"""What a trace says, decided once for text and HTML: headline, table, and a sentence for each step."""
+"""What a trace says, for text and HTML alike: headline, table, and a sentence for each step."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from flashlearn.report.units import byte_size, plural
 
 if TYPE_CHECKING:
     from flashlearn.interpreter.observers.access_recorder import Program, Tally
-    from flashlearn.tracing import Trace
+    from flashlearn.tracing.data import ProgramTrace
     from flashlearn.tracing.program_timeline import ProgramTimeline
     from flashlearn.tracing.steps import Step
 
 DOES = {"read": "reads", "write": "writes", "update": "updates"}
 DONE = {"read": "read", "write": "written", "update": "updated"}
-WAITS_HEAD = ("partition", "line", "", "for", "times", "held up", "cycles", "of all")
-"""Of the table of waits of a Gluon kernel."""
+WAITS_HEAD = ("partition", "line", "", "for", "times", "stalled", "cycles", "of all")
+"""The columns of the table of waits of a Gluon kernel."""
 TABLE_HEAD = ("tensor", "", "requested", "each once", "again", "masked out")
-"""Of the table of totals; the last four columns come twice, for the program and for the launch."""
+"""The columns of the table of totals; the last four come twice, for the program and for the launch."""
 
 
 def programs(grid: Program) -> str:
-    """A grid, as many of its sizes as are in use: `4 × 2`."""
+    """A grid by the sizes that are in use: `4 × 2`."""
     dimensions = max((d + 1 for d in range(3) if grid[d] != 1), default=1)
     return " × ".join(str(n) for n in grid[:dimensions])
 
 
-def headline(trace: Trace) -> str:
+def headline(trace: ProgramTrace) -> str:
     """Which program of how many, and how often it goes to memory."""
     count = math.prod(trace.grid)
     which = f"program {trace.program}"
@@ -39,9 +39,9 @@ def headline(trace: Trace) -> str:
     return f"{which}{of}: {plural(accesses, 'step')}, {byte_size(requested)} requested"
 
 
-def remarks(trace: Trace) -> list[str]:
-    """What a reader must know besides: other launches, what ended the call, what is not shown."""
-    said = []
+def remarks(trace: ProgramTrace) -> list[str]:
+    """What else a reader must know: other launches, what ended the call, what is not shown."""
+    found = []
     if trace.sentence:
         where = ""
         if trace.place is not None:
@@ -49,40 +49,40 @@ def remarks(trace: Trace) -> list[str]:
             if trace.place.program is not None:
                 where += f", program {trace.place.program}"
             where += ")"
-        said.append(
+        found.append(
             f"The call ended early{where}: {trace.sentence.rstrip('.')}. What ran before it is shown."
         )
     if trace.note:
-        said.append(trace.note)
+        found.append(trace.note)
     if len(trace.launches) > 1:
         names = ", ".join(f"{i} {name}" for i, name in enumerate(trace.launches))
-        said.append(
-            f"This is launch {trace.number} of the call; the launches were {names}. launch=… chooses."
+        found.append(
+            f"This is launch {trace.number} of the call; the launches were {names}. launch=… selects another."
         )
     if trace.left_out:
-        said.append(
-            f"The program goes on for {plural(trace.left_out, 'step')} that are counted in the table, "
-            "but not kept one by one."
+        found.append(
+            f"The program continues for {plural(trace.left_out, 'step')} that are counted in the table, "
+            "but not recorded one by one."
         )
-    return said
+    return found
 
 
-def timeline(of: ProgramTimeline) -> list[str]:
+def timeline(program: ProgramTimeline) -> list[str]:
     """What the timeline says in words."""
-    said = [f"By the observer's model it takes {round(of.cycles):,} cycles.", *of.sentences]
-    if of.dropped:
-        said.append(f"The program goes on for {plural(of.dropped, 'event')} that are not kept.")
-    return said
+    found = [f"By the timing model it takes {round(program.cycles):,} cycles.", *program.sentences]
+    if program.dropped:
+        found.append(f"The program continues for {plural(program.dropped, 'event')} that are not recorded.")
+    return found
 
 
-def waits(of: ProgramTimeline) -> list[tuple[str, ...]]:
-    """A row for each line that was held up: who, where, for what, how often, how long."""
-    whole = max(of.cycles, 1.0)
+def waits(program: ProgramTimeline) -> list[tuple[str, ...]]:
+    """A row for each line that stalled: partition, line, awaited barrier, how often, how long."""
+    whole = max(program.cycles, 1.0)
     return [
-        (w.partition, str(w.line), w.text, w.what, str(w.times), str(w.held), f"{round(w.cycles):,}",
+        (w.partition, str(w.line), w.text, w.awaited, str(w.times), str(w.stalls), f"{round(w.cycles):,}",
          share(w.cycles / whole))
-        for w in of.waits
-        if w.held
+        for w in program.waits
+        if w.stalls
     ]  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def bytes_of(step: Step) -> str:
 
 
 def masked_of(step: Step) -> str:
-    """How many lanes the mask switched off."""
+    """How many lanes are masked out."""
     lanes = plural(step.lanes, "lane")
     if step.masked == 0:
         return lanes if step.lanes == 1 else f"all {lanes} take part"
@@ -116,11 +116,11 @@ def masked_of(step: Step) -> str:
 
 
 def scattered(step: Step) -> str:
-    """A warning where the box is not what was touched, but what is around it."""
+    """A warning where not all elements inside the box were touched."""
     return "" if step.tile is None or step.tile.filled else "some elements inside this box"
 
 
-def table(trace: Trace) -> list[tuple[str, ...]]:
+def table(trace: ProgramTrace) -> list[tuple[str, ...]]:
     """One row per tensor and verb: the totals of this program, then of the whole launch."""
     rows = []
     for key, whole in trace.launch.tallies.items():

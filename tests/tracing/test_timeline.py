@@ -35,10 +35,10 @@ def specialised():
     return flashlearn.trace(specialised_matmul, *matrices(), block=(128, 64, 32)).timeline
 
 
-def test_lanes_are_the_copy_engine_the_partitions_and_the_tensor_core(specialised):
-    lanes = list(dict.fromkeys(row.lane for row in specialised.scene.rows))
-    assert lanes == [COPIES, "produce", "consume 1", "consume 2", PRODUCTS]
-    assert [row.name for row in specialised.scene.rows if row.lane == PRODUCTS] == ["consume 1", "consume 2"]
+def test_tracks_are_the_copy_engine_the_partitions_and_the_tensor_core(specialised):
+    tracks = list(dict.fromkeys(row.track for row in specialised.scene.rows))
+    assert tracks == [COPIES, "produce", "consume 1", "consume 2", PRODUCTS]
+    assert [row.name for row in specialised.scene.rows if row.track == PRODUCTS] == ["consume 1", "consume 2"]
     assert {"full[0]", "full[1]", "full[2]"} <= {row.name for row in specialised.scene.rows}
 
 
@@ -62,7 +62,7 @@ def test_boxes_of_a_row_do_not_lie_over_each_other(specialised):
 def test_an_edge_leads_from_what_ended_a_wait_to_the_wait(specialised):
     drawn, ends = specialised.scene, {round(event.end, 3) for event in specialised.events}
     waits = {(box.row, box.end) for box in drawn.boxes if box.kind == "wait"}
-    held = [edge for edge in drawn.edges if edge.held]
+    held = [edge for edge in drawn.edges if edge.stalled]
     assert held and {(edge.target, edge.seen) for edge in held} == waits
     assert all(edge.left <= edge.seen and round(edge.left, 3) in ends for edge in drawn.edges)
 
@@ -153,7 +153,7 @@ def test_a_fault_leaves_the_timeline_as_far_as_the_kernel_came():
 def test_queries_keys_and_values_are_lanes_of_their_own():
     q = torch.randn(1, 1, 128, 64).half()
     timeline = flashlearn.trace(fa3_forward, q, q, q).timeline
-    names = {row.name.split("[")[0] for row in timeline.scene.rows if row.lane == COPIES}
+    names = {row.name.split("[")[0] for row in timeline.scene.rows if row.track == COPIES}
     assert {"q_full", "k_full", "v_full"} <= names
 
 

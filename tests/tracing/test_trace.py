@@ -253,7 +253,7 @@ def test_a_program_is_written_with_three_numbers_whatever_the_grid():
 
 @pytest.mark.parametrize("program", [5, -1, (0, 1), (1, 0, 0, 0)])
 def test_a_program_that_does_not_exist_is_told_how_many_there_are(program):
-    with pytest.raises(TraceError, match="copy_kernel has 5 of them, 0 to 4, on a grid of 5"):
+    with pytest.raises(TraceError, match="copy_kernel has 5 programs, 0 to 4, on a grid of 5"):
         flashlearn.trace(copy, torch.ones(80), program=program)
 
 
@@ -285,7 +285,7 @@ def test_a_crash_midway_shows_what_that_program_did_before_and_the_sentence():
 def test_where_the_crash_was_a_programs_first_access_the_one_before_it_is_shown():
     seen = flashlearn.trace(strays, torch.ones(40))
     assert seen.program == (1, 0, 0) and seen.place.program == (2, 0, 0) and "x_ptr[40]" in seen.sentence
-    assert "Program (2, 0, 0) had asked for nothing until then; shown is (1, 0, 0)" in str(seen)
+    assert "Program (2, 0, 0) had not accessed memory until then; shown is (1, 0, 0)" in str(seen)
 
 
 def test_a_stub_is_said_to_be_one():
@@ -323,7 +323,7 @@ def test_inputs_that_are_no_tensors_and_kernels_without_launcher_are_refused():
         flashlearn.trace(copy, [1.0, 2.0])
     with pytest.raises(TraceError, match=r"must be torch tensors.*ndarray"):
         flashlearn.trace(copy, torch.ones(3).numpy())
-    with pytest.raises(TraceError, match="trace wants the launcher"):
+    with pytest.raises(TraceError, match="trace expects the launcher"):
         flashlearn.trace(copy_kernel, torch.ones(3))
     with pytest.raises(TraceError, match="program is a number"):
         flashlearn.trace(copy, torch.ones(3), program="first")
@@ -404,17 +404,17 @@ def test_a_long_trace_stays_small_and_says_what_it_leaves_out(monkeypatch):
     seen = flashlearn.trace(tiled_matmul, *inputs)
     page = seen._repr_html_()
     assert len(page) < 150_000
-    assert f"the first {html.MOST[0]} of 261 steps" in page
-    monkeypatch.setattr(html, "LARGEST", 60_000)
+    assert f"the first {html.STEP_LIMITS[0]} of 261 steps" in page
+    monkeypatch.setattr(html, "MAX_CHARACTERS", 60_000)
     page = seen._repr_html_()
-    assert len(page) < 60_000 and f"the first {html.MOST[2]} of 261 steps" in page
+    assert len(page) < 60_000 and f"the first {html.STEP_LIMITS[2]} of 261 steps" in page
 
 
 def test_more_accesses_than_are_kept_are_counted_all_the_same(monkeypatch):
     monkeypatch.setattr("flashlearn.interpreter.observers.access_recorder.KEPT", 3)
     seen = flashlearn.trace(tiled_matmul, torch.ones(16, 64), torch.ones(64, 16))
     assert len(seen.steps) == 3 and seen.left_out == 6
-    assert seen["a_ptr"].accesses == 4 and "goes on for 6 steps" in str(seen)
+    assert seen["a_ptr"].accesses == 4 and "continues for 6 steps" in str(seen)
 
 
 def test_the_courses_own_answer_to_an_exercise_is_not_given_away():

@@ -79,9 +79,6 @@ def _as_cell(entry: Entry) -> str:
         tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError, AttributeError):
         return ""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = [d for d in node.decorator_list if ast.unparse(d).startswith("triton.")]
     name = re.escape(getattr(entry.function, "__name__", ""))
     text = re.sub(rf"\b{name}\b", entry.exercise, f"{PREAMBLE}\n\n{ast.unparse(tree)}")
     names = names_of(text)

@@ -1,13 +1,13 @@
-"""The observer's verdict beside the compiled kernel's, for every answer to a lesson's exercises.
+"""The interpreter's verdict beside the compiled kernel's, for every answer to a lesson's exercises.
 
     $ python -m tests.corpus.agreement --lesson 13             # a line for each that differs; needs a GPU
     $ python -m tests.corpus.agreement --lesson 13 --verbose   # a line for each
 
-Taken are the solutions, the right and wrong answers of the corpus, and each declared mistake that has a
-kernel. Each is judged in a process of its own: on the CPU, observed, up to the first case that fails; then
-compiled, up to the first that fails, the observer's first. A race may well give right numbers on one GPU, and
-what a masked load leaves in its hidden lanes is undefined there, so that agreement cannot be had in all: this
-is a measurement and asserts nothing.
+The answers are the solutions, the right and wrong answers of the corpus, and each declared mistake that has a
+kernel. Each is judged in its own process: on the CPU, observed, up to the first case that fails; then
+compiled, up to the first that fails, beginning with the case that failed on the CPU. A race may give right
+numbers on one GPU, and the value of a masked load's hidden lanes is undefined there, so full agreement is
+impossible: this is a measurement and asserts nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from flashlearn.outcome import Outcome, Status
 from tests.corpus import right_entries, wrong_entries
 from tests.corpus.compiled import on_the_gpu
 
-NO_END = "no end"
-TRIED = 3  # cases of a wrong answer that are compiled, the observer's first among them
+TIMED_OUT = "no end"
+COMPILED_CASES = 3  # of a wrong answer, the one that failed on the CPU first
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Of one answer: a word each, and the seconds each took."""
+    """The two verdicts on one answer, a word each, and the seconds each took."""
 
     subject: Subject
     observed: str
@@ -58,7 +58,7 @@ class Verdicts:
 
     @property
     def agree(self) -> bool:
-        """Whether both say right, or both say that something is wrong."""
+        """Whether both say that the answer is right, or both that it is wrong."""
         return (self.observed == "pass") == (self.compiled == "pass")
 
 
@@ -80,51 +80,51 @@ def subjects(lesson: str) -> Iterator[Subject]:
 
 
 def word(outcome: Outcome) -> str:
-    """A status, with the kind of its fault where there is one."""
+    """A status, with the kind of its fault if there is one."""
     kind = [str(each) for each in outcome.fault[:2]]
     return " ".join([outcome.status.name.lower().replace("_", " "), *kind])
 
 
 def judge(lesson: str, number: int, reports: Connection, gpu: bool) -> None:
-    """A child: the observer's word and the GPU's, sent one after the other."""
+    """Runs in a child process: sends the verdict on the CPU, then the one on the GPU."""
     subject = list(subjects(lesson))[number]
     exercise = subject.exercise
     cases = [case for case in exercise.cases if not case.gpu]
     started = time.perf_counter()
     failing: Case | None = None
-    said = "pass"
+    observed = "pass"
     for case in cases:
         outcome = run_observed(exercise, subject.function, case)
         if outcome.status is not Status.PASS:
-            failing, said = case, word(outcome)
+            failing, observed = case, word(outcome)
             break
-    reports.send((said, time.perf_counter() - started))
+    reports.send((observed, time.perf_counter() - started))
     if not gpu:
         return
     started = time.perf_counter()
     first = [case for case in cases if case.compiled]
     if failing is not None:
-        first = [failing, *(case for case in first if case is not failing)][:TRIED]
+        first = [failing, *(case for case in first if case is not failing)][:COMPILED_CASES]
     small = dataclasses.replace(exercise, cases=tuple(first))
     outcomes = run_compiled(small, on_the_gpu(subject.function))
     bad = next((each for each in outcomes if each.status is not Status.PASS), None)
     reports.send(("pass" if bad is None else word(bad), time.perf_counter() - started))
-    os._exit(0)  # a process whose GPU has failed must not try to tidy up there
+    os._exit(0)  # after a GPU fault, CUDA's cleanup at exit would fail or hang
 
 
-def verdicts(lesson: str, chosen: list[int], gpu: bool, beside: int, patience: float) -> Iterator[Verdicts]:
-    """Of the subjects with these numbers, as they come: `beside` at a time, `patience` seconds each."""
+def verdicts(lesson: str, chosen: list[int], gpu: bool, processes: int, limit: float) -> Iterator[Verdicts]:
+    """The verdicts on these subjects as they arrive: `processes` at a time, `limit` seconds each."""
     context = multiprocessing.get_context("spawn")  # a fork of a process that has a GPU cannot use it
-    todo, waiting = list(subjects(lesson)), list(chosen)
+    all_subjects, waiting = list(subjects(lesson)), list(chosen)
     running: list[tuple[int, Any, Connection, float]] = []
     while waiting or running:
-        while waiting and len(running) < beside:
+        while waiting and len(running) < processes:
             number = waiting.pop(0)
             mine, theirs = context.Pipe(duplex=False)
             process = context.Process(target=judge, args=(lesson, number, theirs, gpu))
             process.start()
             theirs.close()
-            running.append((number, process, mine, time.monotonic() + patience))
+            running.append((number, process, mine, time.monotonic() + limit))
         multiprocessing.connection.wait([process.sentinel for _, process, _, _ in running], timeout=0.5)
         for each in list(running):
             number, process, reports, until = each
@@ -133,19 +133,19 @@ def verdicts(lesson: str, chosen: list[int], gpu: bool, beside: int, patience: f
             process.kill()
             process.join()
             running.remove(each)
-            yield collected(todo[number], reports, ended=time.monotonic() < until)
+            yield collected(all_subjects[number], reports, died=time.monotonic() < until)
 
 
-def collected(subject: Subject, reports: Connection, ended: bool) -> Verdicts:
-    """What a child has sent; of what it has not sent, whether it died or was ended."""
-    said: list[tuple[str, float]] = []
+def collected(subject: Subject, reports: Connection, died: bool) -> Verdicts:
+    """The verdicts that a child has sent; for a missing one, whether the child died or ran into the limit."""
+    words: list[tuple[str, float]] = []
     try:
-        while len(said) < 2 and reports.poll():
-            said.append(reports.recv())
+        while len(words) < 2 and reports.poll():
+            words.append(reports.recv())
     except EOFError:
         pass
-    said += [("died" if ended else NO_END, 0.0)] * (2 - len(said))
-    (observed, first), (compiled, second) = said
+    words += [("died" if died else TIMED_OUT, 0.0)] * (2 - len(words))
+    (observed, first), (compiled, second) = words
     return Verdicts(subject, observed, compiled, (first, second))
 
 
@@ -154,9 +154,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lesson", default="13")
     parser.add_argument("--exercise", help="only this exercise")
-    parser.add_argument("--beside", type=int, default=12, help="processes beside one another")
-    parser.add_argument("--seconds", type=float, default=120.0, help="patience with each answer")
-    parser.add_argument("--without-gpu", action="store_true", help="the observer's word alone")
+    parser.add_argument("--beside", type=int, default=12, help="processes at a time")
+    parser.add_argument("--seconds", type=float, default=120.0, help="limit for each answer")
+    parser.add_argument("--without-gpu", action="store_true", help="only the verdict on the CPU")
     parser.add_argument("--verbose", action="store_true", help="a line for each")
     options = parser.parse_args()
     chosen = [

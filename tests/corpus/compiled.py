@@ -1,10 +1,10 @@
-"""The corpus on a CUDA GPU: kernels compiled, and a diagnosis that has nothing but their outputs.
+"""The corpus on a CUDA GPU: kernels compiled, and a diagnosis from their outputs alone.
 
     $ python -m tests.corpus --compiled 60
 
-Entries are taken evenly over the corpus. A kernel that leaves its tensors, races or crashes is not launched
-for real: only those whose answers are wrong numbers, and nothing else, are measured here. Nor is one
-whose fault is what a masked load leaves in its hidden lanes: on a GPU that is undefined.
+Entries are spread evenly over the corpus. Only kernels that return wrong numbers, and do nothing else wrong,
+are launched: not those that access memory out of bounds, race or crash, and not those whose fault is the
+value of a masked load's hidden lanes, which is undefined on a GPU.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from flashlearn.judging.cases import has_caution, run
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
-from tests.corpus import Entry
-from tests.corpus.measure import Result, Said
+from tests.corpus.entries import Entry
+from tests.corpus.measure import CheckResult, Measurement
 
 HARMLESS = {Status.WRONG, Status.PASS}
 
 
-def measured(entries: Sequence[Entry], count: int) -> Iterator[Result]:
-    """`count` wrong entries that can be launched, compiled, and named by their outputs alone."""
+def measure(entries: Sequence[Entry], count: int) -> Iterator[Measurement]:
+    """Measurements of `count` wrong entries that can be launched, and named by their outputs alone."""
     kernels = [e for e in entries if find(e.exercise).kind is Kind.KERNEL]
     step = max(1, len(kernels) // count)
     left = count
     for entry in (*kernels[::step], *(e for i, e in enumerate(kernels) if i % step)):
-        result = _result(entry) if left else None
-        if result is not None:
+        measurement = _measurement(entry) if left else None
+        if measurement is not None:
             left -= 1
-            yield result
+            yield measurement
 
 
 def on_the_gpu(function: Callable) -> Callable:
-    """A launcher whose torch.empty and its like allocate on the GPU, also where no device is named."""
+    """A launcher whose torch.empty and similar calls allocate on the GPU, even if they name no device."""
 
     @functools.wraps(function)
     def launcher(*values):
@@ -53,7 +53,7 @@ def on_the_gpu(function: Callable) -> Callable:
     return launcher
 
 
-def _result(entry: Entry) -> Result | None:
+def _measurement(entry: Entry) -> Measurement | None:
     exercise = find(entry.exercise)
     small = dataclasses.replace(exercise, cases=tuple(case for case in exercise.cases if not case.gpu))
     started = time.perf_counter()
@@ -68,6 +68,6 @@ def _result(entry: Entry) -> Result | None:
     seconds = time.perf_counter() - started
     passed = all(o.status is Status.PASS for o in outcomes)
     if finding is None:
-        return Result(entry, Said(passed, (), "", seconds, seconds))
-    said = Said(passed, finding.names, finding.sentence, seconds, seconds, finding.partial)
-    return Result(entry, said)
+        return Measurement(entry, CheckResult(passed, (), "", seconds, seconds))
+    found = CheckResult(passed, finding.names, finding.sentence, seconds, seconds, finding.partial)
+    return Measurement(entry, found)

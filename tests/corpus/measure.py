@@ -1,7 +1,7 @@
-"""What a check says of an entry of the corpus, and whether that is what the entry's label asks for.
+"""What a check says about an entry of the corpus, and whether that is what the entry's label asks for.
 
->>> results = measured(wrong_entries(), jobs=4)
->>> results[0].verdict
+>>> measurements = measure(wrong_entries(), jobs=4)
+>>> measurements[0].verdict
 'named correctly'
 """
 
@@ -16,7 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from tests.corpus import STATUS_NAMES, VAGUE_NAMES, Entry, parts, right_entries, wrong_entries
+from tests.corpus.entries import Entry
+from tests.corpus.labels import GENERIC_NAMES, STATUS_NAMES, VAGUE_NAMES, parts
 
 CORRECTLY, IN_PART, WRONGLY, UNNAMED, ACCEPTED = (
     *("named correctly", "named in part", "named wrongly"),
@@ -26,10 +27,11 @@ VERDICTS = (CORRECTLY, IN_PART, WRONGLY, UNNAMED, ACCEPTED)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one check said: the names of its finding, and whether that leaves something open.
+class CheckResult:
+    """What one check found: the names of its finding, and whether that leaves something open.
 
-    `seconds` are the learner's, `processor_seconds` the processor's.
+    `line` is the marked line of the answer, counted with the imports before it. `seconds` are the learner's,
+    `processor_seconds` the processor's.
     """
 
     passed: bool
@@ -38,71 +40,77 @@ class Said:
     seconds: float
     processor_seconds: float
     partial: bool = False
+    status: str = ""
+    line: int | None = None
 
 
 @dataclass(frozen=True)
-class Result:
-    """One entry and what a check of it said."""
+class Measurement:
+    """One entry and what a check of it found."""
 
     entry: Entry
-    said: Said
+    result: CheckResult
 
     @property
     def verdict(self) -> str:
         """For a wrong entry: one of VERDICTS."""
-        return verdict(self.entry, self.said)
+        return verdict(self.entry, self.result)
 
 
-def verdict(entry: Entry, said: Said) -> str:
+def verdict(entry: Entry, result: CheckResult) -> str:
     """How a finding meets the label of a wrong entry: one of VERDICTS."""
-    if said.passed:
+    if result.passed:
         return ACCEPTED
-    if entry.accepts(said.names):
+    if entry.accepts(result.names):
         return CORRECTLY
-    found = frozenset(said.names)
+    found = frozenset(result.names)
     if found <= VAGUE_NAMES:
         return UNNAMED
     if found == {"one edit"}:
-        return IN_PART  # it mends everything, but nobody has read whether it says what a teacher would
-    if said.partial and any(found < parts(name) for name in entry.names):
+        return IN_PART  # it makes every case right, but it may not say what a teacher would
+    if result.partial and any(found < parts(name) for name in entry.names):
         return IN_PART
     return WRONGLY
 
 
-def measured(entries: Sequence[Entry], jobs: int = 1) -> list[Result]:
-    """A check of every entry, in `jobs` processes; results in the order of the entries."""
+def measure(entries: Sequence[Entry], jobs: int = 1) -> list[Measurement]:
+    """A check of every entry, in `jobs` processes; in the order of the entries."""
     if jobs == 1:
         _prepare()
-        return [Result(entry, _said(entry)) for entry in entries]
-    numbers = {id(e): i for i, e in enumerate((*wrong_entries(), *right_entries()))}
+        return [Measurement(entry, check(entry)) for entry in entries]
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare) as pool:
-        said = list(pool.map(_said_of_number, [numbers[id(entry)] for entry in entries]))
-    return [Result(entry, one) for entry, one in zip(entries, said, strict=True)]
+        results = list(pool.map(check, entries))
+    return [Measurement(entry, result) for entry, result in zip(entries, results, strict=True)]
 
 
 def _prepare() -> None:
-    """A process that measures: no windows, one thread, and none of the GPU compilers' work afterwards."""
+    """Set up a process that measures: no windows, one thread, no compilation for GPUs after a check."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     import flashlearn.checking
 
     warnings.filterwarnings("ignore", message="tl.make_block_ptr is deprecated")
-    flashlearn.checking._budgets = lambda *_: (None, None)  # nobody waits here for them
+    flashlearn.checking._budgets = lambda *_: (None, None)  # its figures are not read here
 
 
-def _said_of_number(number: int) -> Said:
-    """The same for an entry by its number: functions made from text cannot be sent to another process."""
-    return _said((*wrong_entries(), *right_entries())[number])
-
-
-def _said(entry: Entry) -> Said:
+def check(entry: Entry) -> CheckResult:
     """Check one entry, recording nothing."""
     import flashlearn
 
+    function = entry.function
     started = time.process_time()
-    report = flashlearn.check(entry.exercise, entry.function, demo=True)
+    report = flashlearn.check(entry.exercise, function, demo=True)
     used = time.process_time() - started
-    partial = report.finding is not None and report.finding.partial
-    return Said(report.passed, names_of(report), report.sentence, report.seconds, used, partial)
+    finding = report.finding
+    return CheckResult(
+        passed=report.passed,
+        names=names_of(report),
+        sentence=report.sentence,
+        seconds=report.seconds,
+        processor_seconds=used,
+        partial=finding is not None and finding.partial,
+        status=report.status.name,
+        line=finding.place.line if finding is not None and finding.place else None,
+    )
 
 
 def names_of(report: Any) -> tuple[str, ...]:
@@ -118,7 +126,6 @@ def names_of(report: Any) -> tuple[str, ...]:
 def undeclared(entry: Entry) -> Iterator[str]:
     """Names of a label that neither the entry's exercise nor the grader's rules have."""
     from flashlearn.lessons import find
-    from tests.corpus import GENERIC_NAMES
 
     known = GENERIC_NAMES | find(entry.exercise).known.keys()
     return (part for name in entry.names for part in parts(name) if part not in known)

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from flashlearn.explaining import edits
 from flashlearn.explaining.edits.odds import parsed
-from tests.corpus import wrong_entries
+from tests.corpus import find_entry, wrong_entries
 from tests.corpus.fit_odds import Tried, dumped, fitted, tried_edits
 
 TEXT = files(edits).joinpath("odds.json").read_text(encoding="utf-8")
@@ -44,6 +44,6 @@ def test_a_factor_compares_repairs_with_those_that_the_odds_predict():
 
 
 def test_edits_of_an_answer_of_the_corpus_are_tried():
-    number = next(i for i, entry in enumerate(wrong_entries()) if entry.exercise == "row_sum")
+    number = wrong_entries().index(find_entry("row_sum", "loop starts at BLOCK"))
     found = tried_edits(number, most=5)
     assert len(found) == 5 and all(one.kind in PRESENT["kinds"] for one in found)

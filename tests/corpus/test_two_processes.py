@@ -14,23 +14,22 @@ from flashlearn.course import answers
 from flashlearn.lessons import find
 from flashlearn.report import Report
 from flashlearn.running.remote_answer import Apart, Loader, Nursery
-from tests.corpus import right_entries, wrong_entries
+from tests.corpus import Entry, right_entries, wrong_entries
 
 ROOT = Path(__file__).parents[2]
 LESSON = "01"
 """It has symbolic answers, answers in torch and kernels, and is quick."""
 IN_GLUON = "tma_copy"
-"""An exercise whose faults are of time, which say of themselves what others do not."""
+"""An exercise with synchronisation faults, which describe themselves."""
 
-ENTRIES = (*wrong_entries(), *right_entries())
-NUMBERS = [
-    number
-    for number, entry in enumerate(ENTRIES)
+ENTRIES = [
+    entry
+    for entry in (*wrong_entries(), *right_entries())
     if find(entry.exercise).lesson == LESSON or entry.exercise == IN_GLUON
 ]
 DURATION = re.compile(r"[\d.e-]+ (s|ms|µs)\b")
 
-pytestmark = pytest.mark.xdist_group("two processes")  # one process makes what all of its tests share
+pytestmark = pytest.mark.xdist_group("two processes")  # its tests share one fork server
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +41,10 @@ def nursery():
 
 
 @pytest.fixture(autouse=True)
-def all_the_time_in_the_world(monkeypatch):
-    """What a check leaves out for lack of time depends on the machine, and on the process.
+def generous_time_limits(monkeypatch):
+    """Without them, what a check skips for lack of time would depend on the machine and on the process.
 
-    Edits are counted, not timed; fewer of them do.
+    The number of edits is limited instead.
     """
     monkeypatch.setattr("flashlearn.judging.cases.ACCESS_BUDGET", 1e6)
     monkeypatch.setattr(importlib.import_module("flashlearn.explaining.declared_mistakes"), "PATIENCE", 60.0)
@@ -55,22 +54,21 @@ def all_the_time_in_the_world(monkeypatch):
     )  # enough to see that it is the same
 
 
-def said(report: Report) -> tuple:
-    """All of a report but how long things took."""
-    kept = [
+def without_durations(report: Report) -> tuple:
+    """A report and its outcomes, with all durations masked."""
+    outcomes = [
         (o.case.name, o.status, DURATION.sub("…", o.message), o.detail, o.place, o.fault)
         for o in report.outcomes
     ]
-    return DURATION.sub("…", str(report)), kept
+    return DURATION.sub("…", str(report)), outcomes
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: str(ENTRIES[number]))
-def test_an_answer_gets_the_same_report_in_a_child_process(number: int, nursery: Nursery):
-    entry = ENTRIES[number]
+@pytest.mark.parametrize("entry", ENTRIES, ids=str)
+def test_an_answer_gets_the_same_report_in_a_child_process(entry: Entry, nursery: Nursery):
     exercise = find(entry.exercise)
-    loader = Loader("tests.corpus:function_of", (number,), entry.exercise, "flashlearn.lessons:find")
+    loader = Loader("tests.corpus:function_of", (entry.key,), entry.exercise, "flashlearn.lessons:find")
     with Apart(loader, nursery) as child:
         apart = grade(exercise, child, answers.earlier)
     here = grade(exercise, entry.function, answers.earlier)
-    assert said(apart) == said(here)
+    assert without_durations(apart) == without_durations(here)
     assert here.passed == (not entry.names), entry.says

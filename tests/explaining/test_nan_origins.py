@@ -8,7 +8,7 @@ import torch
 from flashlearn import check
 from flashlearn.explaining.nan_origins import differ, first_in_formula
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
-from tests.corpus import written
+from tests.corpus import function_from_text
 
 INF = torch.tensor([float("inf"), 1.0])
 
@@ -46,7 +46,7 @@ def merge_partials_torch(m_a, l_a, acc_a, m_b, l_b, acc_b):
 
 
 def test_the_line_of_a_formula_where_its_nan_is_born_is_told():
-    finding = check("merge_partials_torch", written(MERGED), demo=True).finding
+    finding = check("merge_partials_torch", function_from_text(MERGED), demo=True).finding
     assert "torch.exp(m_a - m)" in finding.place.text
 
 

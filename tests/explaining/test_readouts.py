@@ -14,7 +14,7 @@ from flashlearn.lessons import find
 from flashlearn.lessons.shared.attention_cases import attention_case
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Here
-from tests.corpus import edited
+from tests.corpus import function_with_edits
 
 P_BY_V, DS_BY_K, P_BY_DO = "p.to(v.dtype), v", "ds.to(k.dtype), k", "p.to(do.dtype)), do"
 SOLUTIONS = {
@@ -29,7 +29,7 @@ CASES = (attention_case(20, 37, 16, seed=5),)
 
 
 def wrong_in(name: str, *changes: tuple[str, str]) -> tuple[Callable, list[Outcome]]:
-    function = edited(SOLUTIONS[name], *changes)
+    function = function_with_edits(SOLUTIONS[name], *changes)
     outcomes = [run_observed(find(name), function, case) for case in CASES]
     return function, [o for o in outcomes if o.status is Status.WRONG]
 
@@ -113,7 +113,7 @@ def test_an_output_that_is_not_made_of_weights_is_not_read_as_weights(changes):
 
 def test_do_read_with_the_strides_of_q_leaves_out_no_tile():
     name = "dkv_kernel"
-    function = edited(
+    function = function_with_edits(
         SOLUTIONS[name],
         ("rows[:, None] * do_row + d[None, :] * do_col", "rows[:, None] * q_row + d[None, :] * q_col"),
     )

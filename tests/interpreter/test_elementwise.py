@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from flashlearn.interpreter.route import observing
-from tests.corpus import written
+from tests.corpus import function_from_text
 
 KERNEL = """
 @triton.jit
@@ -28,7 +28,7 @@ X = torch.tensor([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
 
 def value_of(expression: str) -> torch.Tensor:
     with observing(seed=1):
-        return written(KERNEL.replace("{expression}", expression), "launch")(X)
+        return function_from_text(KERNEL.replace("{expression}", expression), "launch")(X)
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_a_number_is_asked_no_further_than_python_asks():
 def test_a_function_of_the_learner_s_own_that_is_called_max_is_taken():
     own = "@triton.jit\ndef max(a, b):\n    return a * b\n\n\n" + KERNEL.strip("\n")
     with observing(seed=1):
-        z = written(own.replace("{expression}", "max(x, 2.0)"), "launch")(X)
+        z = function_from_text(own.replace("{expression}", "max(x, 2.0)"), "launch")(X)
     assert z.tolist() == (2 * X).tolist()

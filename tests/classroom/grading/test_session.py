@@ -19,7 +19,7 @@ from tests.classroom.answers import (
     STUB,
     UNMASKED,
 )
-from tests.corpus import written
+from tests.corpus import function_from_text
 
 ROW = Asked("row_sum", "00", 2)
 SHARED = Asked("row_sum", "00", 3, "share")
@@ -159,6 +159,6 @@ def test_what_is_a_little_off_in_all_draws_but_the_learners_own_is_not_right(gra
     (case,) = (one for one in exercise.cases if one.name.startswith("3 × 50"))
     first = float(exercise.inputs(case, case.generator())["x"][0, 0])
     answer = KNOWS_ITS_OWN.format(first=repr(first))
-    assert checking.grade(exercise, written(answer, "row_sum"), earlier, budgeted=False).passed
+    assert checking.grade(exercise, function_from_text(answer, "row_sum"), earlier, budgeted=False).passed
     (one,) = graded(IMPORTS, (answer, "row_sum"), asked=(ROW,)).exercises
     assert (one.verdict, one.points) == ("wrong", 0)

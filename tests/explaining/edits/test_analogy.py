@@ -10,7 +10,7 @@ from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
 from flashlearn.kernels.repeatable_backward import determinism
 from flashlearn.outcome import Status
-from tests.corpus import edited
+from tests.corpus import function_with_edits
 
 KERNEL = """@triton.jit
 def kernel(q_ptr, k_ptr, q_batch, q_head, k_batch, k_head, BLOCK: tl.constexpr):
@@ -68,7 +68,7 @@ SLIPS = {
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_slip_is_told_by_comparison(name):
     solution, old, new, told = SLIPS[name]
-    report = flashlearn.check(solution.__name__, edited(solution, (old, new)), demo=True)
+    report = flashlearn.check(solution.__name__, function_with_edits(solution, (old, new)), demo=True)
     assert told in report.sentence
 
 

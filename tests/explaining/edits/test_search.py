@@ -8,7 +8,7 @@ from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
 from flashlearn.running.run_modes import Edited
-from tests.corpus import written
+from tests.corpus import function_from_text
 
 ROW_SUM = find("row_sum")
 
@@ -32,7 +32,7 @@ def row_sum(x):
 
 
 def looked_for(text: str):
-    function = written(text)
+    function = function_from_text(text)
     answer = Here(function, ROW_SUM)
     return find_edit(ROW_SUM, answer, run(ROW_SUM, answer)), function
 
@@ -81,14 +81,14 @@ def test_a_function_that_holds_on_to_variables_of_another_is_left_alone():
 
 
 def test_the_learner_s_namespace_stays_as_it_was():
-    function = written(slipped("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
+    function = function_from_text(slipped("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
     before = dict(function.__globals__)
     flashlearn.check("row_sum", function, demo=True)
     assert function.__globals__ == before
 
 
 def test_a_check_tells_of_it():
-    function = written(slipped("s_ptr + row", "s_ptr + row * stride_row"))
+    function = function_from_text(slipped("s_ptr + row", "s_ptr + row * stride_row"))
     report = flashlearn.check("row_sum", function, demo=True)
     assert report.finding.kind.name == "and one edit"
     assert "row * stride_row" in report.sentence and "come out right" in report.sentence
@@ -100,14 +100,14 @@ def softmax_jacobian(p):
     K = len(p)
     return sp.Matrix(K, K, lambda k, j: p[k] * (1 - p[k]) if k == j else -p[k] * p[j]) + sp.eye(K)
 """
-    report = flashlearn.check("softmax_jacobian", written(text), demo=True)
+    report = flashlearn.check("softmax_jacobian", function_from_text(text), demo=True)
     assert report.finding.kind.name == "one edit"
     assert report.finding.fits == report.finding.of == len(report.outcomes)
 
 
 def test_an_edit_that_makes_a_loop_endless_ends_after_so_many_accesses():
     endless = RIGHT.replace("for start in range(0, columns, BLOCK):", "start = 0\n    while start < columns:")
-    function = written(endless)  # without the line that moves start on
+    function = function_from_text(endless)  # without the line that moves start on
     answer = Here(function, ROW_SUM)
     inputs = {"x": torch.ones(2, 20)}
     evidence = answer.run(inputs, Edited(0, answer.sections()[0].text, most=300, limit=60.0))
@@ -137,7 +137,7 @@ def bias_gradient(dy):
 
 def test_two_slips_are_told_with_the_edits_that_mend_both():
     """The rounding shows in short columns by itself, the lost tiles in long ones alone."""
-    exercise, function = find("bias_gradient"), written(COLUMN_SUMS)
+    exercise, function = find("bias_gradient"), function_from_text(COLUMN_SUMS)
     answer = Here(function, exercise)
     finding = find_edit(exercise, answer, run(exercise, answer))
     assert finding.kind.name == "two edits" and finding.facts["reached"] < finding.facts["cases"]
@@ -147,7 +147,7 @@ def test_two_slips_are_told_with_the_edits_that_mend_both():
 
 def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
     text = slipped("cols * stride_column", "cols").replace("other=0.0", "other=1.0")
-    report = flashlearn.check("row_sum", written(text), demo=True)
+    report = flashlearn.check("row_sum", function_from_text(text), demo=True)
     assert (
         report.finding.kind.name == "and one edit" and report.finding.parts[1].kind.name == "edit and mistake"
     )
@@ -155,7 +155,9 @@ def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
 
 
 def test_an_address_alone_is_no_second_mistake():
-    report = flashlearn.check("row_sum", written(slipped("cols * stride_column", "cols")), demo=True)
+    report = flashlearn.check(
+        "row_sum", function_from_text(slipped("cols * stride_column", "cols")), demo=True
+    )
     assert "second mistake" not in report.sentence and "`cols * stride_column`" in report.sentence
 
 
@@ -177,7 +179,7 @@ def scaled_add(a, x, y):
 
 
 def test_two_slips_may_lie_in_two_functions():
-    report = flashlearn.check("scaled_add", written(IN_TWO_FUNCTIONS), demo=True)
+    report = flashlearn.check("scaled_add", function_from_text(IN_TWO_FUNCTIONS), demo=True)
     (_, two) = report.finding.parts
     assert two.kind.name == "two edits" and {part.place.function for part in two.parts} == {
         "scaled_add",

@@ -12,8 +12,7 @@ from flashlearn.kernels.shapes import Shape
 from flashlearn.lessons.lesson_12_tuning import counted, ladder, lean_forward, pictures, planning, record
 from flashlearn.lessons.shared import grouped, grouped_cases, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
-from tests.corpus import written
-from tests.lessons.lesson_12_tuning.answers.forward import PLAIN
+from tests.corpus import find_entry
 from tests.reviewing import reviewed
 
 SIZES = [random.Random(seed).choices((1, 7, 16, 33, 64, 100, 130), k=2) for seed in range(12)]
@@ -132,4 +131,6 @@ def test_the_budget_of_d_128_is_kept_or_the_card_says_what_is_beyond_it(shape, s
 
 
 def test_a_budget_that_nobody_can_know_is_not_called_too_large():
-    assert "cannot be judged" in reviewed(lean_forward.lean_forward, written(PLAIN))  # strides as a tuple
+    title = "nothing tuned: one loop, natural exponentials, wide tiles of offsets"
+    plain = find_entry("tuned_forward", title)
+    assert "cannot be judged" in reviewed(lean_forward.lean_forward, plain.function)  # strides as a tuple

@@ -20,8 +20,7 @@ from flashlearn.lessons.lesson_14_low_precision import (
 )
 from flashlearn.lessons.lesson_14_low_precision import fp8_forward as exercise
 from flashlearn.lessons.shared import reference
-from tests.corpus import written
-from tests.lessons.lesson_14_low_precision.answers.forward import IN_BF16, SMALL
+from tests.corpus import function_with_edits, right_entries
 from tests.reviewing import reviewed
 
 
@@ -120,8 +119,15 @@ def test_renaming_p_s_columns_saves_the_exchange_between_threads():
 
 
 def test_a_product_in_sixteen_bits_is_told_as_that():
-    assert "some operands of your products are bf16" in reviewed(exercise.fp8_forward, written(IN_BF16))
-    assert "no product of your kernel uses wgmma" in reviewed(exercise.fp8_forward, written(SMALL))
+    (entry,) = [e for e in right_entries() if e.exercise == "fp8_forward"]
+    in_bf16 = function_with_edits(
+        entry.text,
+        ("p8 = (p * 448.0).to(V.dtype.element_ty)", "p8 = (p * 448.0).to(tl.bfloat16)"),
+        ("tl.dot(p8, v)", "tl.dot(p8, v.to(tl.bfloat16))"),
+    )
+    small = function_with_edits(entry.text, ("BM, BN = 64, 64", "BM, BN = 16, 64"))
+    assert "some operands of your products are bf16" in reviewed(exercise.fp8_forward, in_bf16)
+    assert "no product of your kernel uses wgmma" in reviewed(exercise.fp8_forward, small)
     assert not reviewed(exercise.fp8_forward, fp8_forward)
 
 

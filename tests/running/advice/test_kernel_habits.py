@@ -11,7 +11,7 @@ from flashlearn.outcome import Status
 from flashlearn.running.answer import Here
 from flashlearn.running.evidence import Raised
 from flashlearn.running.run_modes import Observed
-from tests.corpus import edited
+from tests.corpus import function_with_edits
 
 VECTOR = """
 @triton.jit
@@ -98,7 +98,7 @@ def raised_by(function: Callable, name: str) -> Raised:
 
 def raised(base: str, *changes: tuple[str, str]) -> Raised:
     name = NAMES[base]
-    return raised_by(edited(base, *changes, launcher=name), name)
+    return raised_by(function_with_edits(base, *changes, name=name), name)
 
 
 def said(base: str, *changes: tuple[str, str]) -> str:
@@ -307,7 +307,7 @@ def test_a_kernel_inside_a_function_has_its_columns_counted_from_its_own_indenta
     inside = (
         "def make():" + "\n    ".join(("\n" + VECTOR.strip()).splitlines()) + "\n    return scaled_add\n\n\n"
     )
-    function = edited(
-        inside + "scaled_add = make()\n", ("n = x.numel()", "n = x.shape"), launcher="scaled_add"
+    function = function_with_edits(
+        inside + "scaled_add = make()\n", ("n = x.numel()", "n = x.shape"), name="scaled_add"
     )
     assert "n is a whole shape, (1000,)" in raised_by(function, "scaled_add").sentence

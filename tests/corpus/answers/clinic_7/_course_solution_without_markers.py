@@ -1,0 +1,42 @@
+# part: a text that answers change
+
+from torch import Tensor
+
+
+@triton.jit
+def clinic_7_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, alpha, S_q, S_k,
+    D: tl.constexpr, BLOCK: tl.constexpr,
+):
+    # a program owns a block of queries, and scans the keys
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    d = tl.arange(0, D)
+    in_queries = rows < S_q
+    query_tile = rows[:, None] * D + d[None, :]
+    q = tl.load(q_ptr + query_tile, mask=in_queries[:, None], other=0.0)
+    do = tl.load(do_ptr + query_tile, mask=in_queries[:, None], other=0.0)
+    lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
+    delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
+    dq = tl.zeros((BLOCK, D), tl.float32)
+    for start in range(0, S_k, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        in_keys = columns < S_k
+        key_tile = columns[:, None] * D + d[None, :]
+        k = tl.load(k_ptr + key_tile, mask=in_keys[:, None], other=0.0)
+        v = tl.load(v_ptr + key_tile, mask=in_keys[:, None], other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        s = tl.where(in_keys[None, :], s, -float("inf"))
+        p = tl.exp(s - lse_i[:, None])
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = p * (dp - delta_i[:, None])
+        dq += tl.dot(ds.to(k.dtype), k, input_precision="ieee")
+    tl.store(dq_ptr + query_tile, alpha * dq, mask=in_queries[:, None])
+
+
+def clinic_7(q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float):
+    (S_q, D), S_k, BLOCK = q.shape, k.shape[0], 16
+    delta = (o.float() * do.float()).sum(-1)
+    dq = torch.empty_like(q)
+    grid = (triton.cdiv(S_q, BLOCK),)
+    clinic_7_kernel[grid](q, k, v, do, lse, delta, dq, alpha, S_q, S_k, D=D, BLOCK=BLOCK)
+    return dq

@@ -1,0 +1,2 @@
+# part: a text that answers change
+# base: dkv_kernel_causal/_dkv_transposed

@@ -1,0 +1,2 @@
+# part: a text that answers change
+# base: dq_kernel_causal/_dq_block_pointers

@@ -1,0 +1,68 @@
+# label: wrong
+# title: delta reset each tile
+# says: line dl = tl.sum(p_dp, axis=1): delta is overwritten by the sum of the last tile and not added up
+# names: one edit
+
+from torch import Tensor
+
+
+@triton.jit
+def dq_without_delta_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, dq_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col, v_batch, v_head, v_row, v_col,
+    do_batch, do_head, do_row, do_col, dq_batch, dq_head, dq_row, dq_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    dq_ptr += b * dq_batch + h * dq_head
+    lse_ptr += (b * H + h) * S_q
+
+    qi = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    lane = tl.arange(0, BLOCK_K)
+    d = tl.arange(0, BLOCK_D)
+    q_in = qi < S_q
+    in_d = d < D
+    in_block = q_in[:, None] & in_d[None, :]
+    q = tl.load(q_ptr + qi[:, None] * q_row + d[None, :] * q_col, mask=in_block, other=0.0)
+    do = tl.load(do_ptr + qi[:, None] * do_row + d[None, :] * do_col, mask=in_block, other=0.0)
+    lse = tl.load(lse_ptr + qi, mask=q_in, other=0.0)
+    worth_of_keys = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    mean_key = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    dl = tl.zeros((BLOCK_Q,), tl.float32)
+    for start in range(0, S_k, BLOCK_K):
+        kj = start + lane
+        k_in = kj < S_k
+        in_tile = k_in[:, None] & in_d[None, :]
+        k = tl.load(k_ptr + kj[:, None] * k_row + d[None, :] * k_col, mask=in_tile, other=0.0)
+        v = tl.load(v_ptr + kj[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        s = tl.where(k_in[None, :], s, -float("inf"))
+        p = tl.exp(s - lse[:, None])
+        p_dp = p * tl.dot(do, tl.trans(v), input_precision="ieee")
+        worth_of_keys += tl.dot(p_dp.to(k.dtype), k, input_precision="ieee")
+        mean_key += tl.dot(p.to(k.dtype), k, input_precision="ieee")
+        dl = tl.sum(p_dp, axis=1)
+    grad = alpha * (worth_of_keys - dl[:, None] * mean_key)
+    dq_tile = qi[:, None] * dq_row + d[None, :] * dq_col
+    tl.store(dq_ptr + dq_tile, grad.to(dq_ptr.dtype.element_ty), mask=in_block)
+
+
+def dq_without_delta(q: Tensor, k: Tensor, v: Tensor, do: Tensor, lse: Tensor, alpha: float) -> Tensor:
+    """dQ [B, H, S_q, D] in q's dtype, from lse [B, H, S_q] and without O."""
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    grad = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
+    BLOCK = 64 if q.is_cuda and q.element_size() == 2 else 32
+    BLOCK_D = max(16, triton.next_power_of_2(D))
+    STAGES = 2
+    dq_without_delta_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
+        q, k, v, do, lse.contiguous(), grad, alpha, H, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(), *grad.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, num_stages=STAGES,
+    )
+    return grad

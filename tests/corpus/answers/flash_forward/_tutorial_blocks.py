@@ -1,0 +1,2 @@
+# part: a text that answers change
+# base: flash_forward_causal/_tutorial_blocks

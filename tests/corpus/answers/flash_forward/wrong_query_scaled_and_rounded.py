@@ -1,0 +1,62 @@
+# label: wrong
+# title: query scaled and rounded
+# says: the line `q = (q * alpha).to(k_ptr.dtype.element_ty)` scales the query once before the loop and rounds
+#   it back to half precision, so that the scores and the LSE carry that rounding.
+# names: precision
+
+from torch import Tensor
+
+
+@triton.jit
+def flash_forward_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):
+    # reads BLOCK_Q rows of Q and all of K and V of its head; writes as many rows of O and of LSE
+    # the grid is (blocks of queries, H, B); one of (blocks of queries, B · H) gives the same h and b
+    h = (tl.program_id(1) % H).to(tl.int64)  # 64 bits, since h · q_head and b · q_batch may pass 2³¹
+    b = (tl.program_id(2) + tl.program_id(1) // H).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head  # from here on each pointer is at its own head's first element
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    o_ptr += b * o_batch + h * o_head
+    lse_ptr += (b * H + h) * S_q  # lse is contiguous, [B, H, S_q]
+
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)  # this program's queries
+    keys = tl.arange(0, BLOCK_K)  # a tile's keys, counted from the tile's first
+    d = tl.arange(0, BLOCK_D)  # BLOCK_D ≥ D; the rest is padding
+    in_queries = rows < S_q
+    in_d = d < D
+    q = tl.load(
+        q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_queries[:, None] & in_d[None, :], other=0.0
+    )
+    q = (q * alpha).to(k_ptr.dtype.element_ty)  # once per query instead of once per score
+    m_i = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_Q,), tl.float32)
+    acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    k_tile = k_ptr + keys[:, None] * k_row + d[None, :] * k_col
+    v_tile = v_ptr + keys[:, None] * v_row + d[None, :] * v_col
+    for start in range(0, S_k, BLOCK_K):
+        left = S_k - start
+        inside = (keys[:, None] < left) & in_d[None, :]
+        k = tl.load(k_tile + start * k_row, mask=inside, other=0.0)
+        v = tl.load(v_tile + start * v_row, mask=inside, other=0.0)
+        s = tl.dot(q, tl.trans(k), input_precision="ieee")
+        s = tl.where(keys[None, :] < left, s, -float("inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1))
+        rescale = tl.exp(m_i - m_new)
+        p = tl.exp(s - m_new[:, None])
+        l_i = l_i * rescale + tl.sum(p, axis=1)
+        acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
+        m_i = m_new
+    o = acc / l_i[:, None]
+    tl.store(
+        o_ptr + rows[:, None] * o_row + d[None, :] * o_col, o.to(o_ptr.dtype.element_ty),
+        mask=in_queries[:, None] & in_d[None, :],
+    )
+    tl.store(lse_ptr + rows, m_i + tl.log(l_i), mask=in_queries)
+
+
+# INCLUDE: _flash_forward

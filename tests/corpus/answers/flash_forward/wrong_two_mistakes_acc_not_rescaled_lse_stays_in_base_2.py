@@ -1,0 +1,14 @@
+# label: wrong
+# title: without acc = acc * alpha[:, None] / m_i + tl.math.log2(l_i)
+# says: Two mistakes: acc is not rescaled, and LSE stays in base 2.
+# names: acc not rescaled + LSE in base 2
+# base: right_tutorials_kernel_64_by_32_tiles_k_loaded_transposed
+
+# --- replace
+        acc = acc * alpha[:, None]
+# --- with
+
+# --- replace
+    tl.store(L + off_hz * N_Q + offs_m, (m_i + tl.math.log2(l_i)) * 0.69314718, mask=offs_m < N_Q)
+# --- with
+    tl.store(L + off_hz * N_Q + offs_m, m_i + tl.math.log2(l_i), mask=offs_m < N_Q)

@@ -1,0 +1,57 @@
+# part: a text that answers change
+
+from torch import Tensor
+
+
+@triton.jit
+def flash_forward_causal_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, H, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+):
+    # query i sees the keys j ≤ i + S_k − S_q; reads K and V only as far as this block's last query sees
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    o_ptr += b * o_batch + h * o_head
+    lse_ptr += (b * H + h) * S_q
+
+    rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    keys = tl.arange(0, BLOCK_K)
+    d = tl.arange(0, BLOCK_D)
+    LOG2E: tl.constexpr = 1.4426950408889634
+    in_queries = rows < S_q
+    in_d = d < D
+    q_tile = rows[:, None] * q_row + d[None, :] * q_col
+    q = tl.load(q_ptr + q_tile, mask=in_queries[:, None] & in_d[None, :], other=0.0)
+    m_i = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_Q,), tl.float32)
+    acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
+    last_seen = rows + S_k - S_q  # per query; negative: it sees no key
+    end = tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q)  # one past what the last query sees
+    for start in range(0, end, BLOCK_K):
+        columns = start + keys
+        in_keys = columns < S_k
+        in_tile = in_keys[:, None] & in_d[None, :]
+        k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_tile, other=0.0)
+        v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_tile, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        seen = in_keys[None, :] & (columns[None, :] <= last_seen[:, None])
+        s = tl.where(seen, s, -float("inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1))
+        shift = tl.where(m_new == -float("inf"), 0.0, m_new)  # nothing seen yet: -inf + inf would be NaN
+        rescale = tl.exp(m_i - shift)
+        p = tl.exp2((s - shift[:, None]) * LOG2E)
+        l_i = l_i * rescale + tl.sum(p, axis=1)
+        acc = acc * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
+        m_i = m_new
+    o = acc / tl.where(l_i == 0.0, 1.0, l_i)[:, None]  # a query that saw nothing: 0 / 1
+    o_tile = rows[:, None] * o_row + d[None, :] * o_col
+    tl.store(o_ptr + o_tile, o.to(o_ptr.dtype.element_ty), mask=in_queries[:, None] & in_d[None, :])
+    tl.store(lse_ptr + rows, m_i + tl.log(l_i), mask=in_queries)  # -inf + log 0 = -inf
+
+
+# INCLUDE: _flash_forward_causal

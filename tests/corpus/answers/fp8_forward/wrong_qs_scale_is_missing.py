@@ -1,0 +1,10 @@
+# label: wrong
+# title: Q's scale is missing.
+# says: Q's scale is missing.
+# names: Q's scale forgotten
+# base: right_pointers_natural_exponentials_448_instead_256_vs
+
+# --- replace
+        s = tl.dot(q, tl.trans(k)) * (alpha * qs * ks)
+# --- with
+        s = tl.dot(q, tl.trans(k)) * (alpha * ks)

@@ -1,0 +1,90 @@
+# label: wrong
+# title: share without alpha
+# says: line share = tl.dot(ds, k): the atomic share of dQ has no alpha, only dK is scaled
+# names: alpha is missing from dQ
+
+from torch import Tensor
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.reach import refuse_far_rows
+
+
+@triton.jit
+def fused_keys_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
+    q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
+    v_batch, v_head, v_row, v_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):
+    h = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    head = b * tl.num_programs(1) + h
+    q_ptr += b * q_batch + h * q_head
+    k_ptr += b * k_batch + h * k_head
+    v_ptr += b * v_batch + h * v_head
+    do_ptr += b * do_batch + h * do_head
+    lse_ptr += head * S_q
+    delta_ptr += head * S_q
+    dq_ptr += head * S_q * D
+    dk_ptr += head * S_k * D
+    dv_ptr += head * S_k * D
+
+    kj = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
+    queries = tl.arange(0, BLOCK_Q)
+    d = tl.arange(0, BLOCK_D)
+    k_in, in_d = kj < S_k, d < D
+    in_block = k_in[:, None] & in_d[None, :]
+    k = tl.load(k_ptr + kj[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
+    v = tl.load(v_ptr + kj[:, None] * v_row + d[None, :] * v_col, mask=in_block, other=0.0)
+    dk = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    dv = tl.zeros((BLOCK_K, BLOCK_D), tl.float32)
+    first = 0
+    if IS_CAUSAL:
+        first = tl.maximum(0, tl.program_id(0) * BLOCK_K - (S_k - S_q)) // BLOCK_Q * BLOCK_Q
+    for start in range(first, S_q, BLOCK_Q):
+        qi = start + queries
+        q_in = qi < S_q
+        in_tile = q_in[:, None] & in_d[None, :]
+        q = tl.load(q_ptr + qi[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
+        do = tl.load(do_ptr + qi[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
+        lse = tl.load(lse_ptr + qi, mask=q_in, other=float("inf"))
+        lse = tl.where(lse == -float("inf"), float("inf"), lse)
+        dlt = tl.load(delta_ptr + qi, mask=q_in, other=0.0)
+        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+        seen = k_in[None, :]
+        if IS_CAUSAL:
+            seen = seen & (kj[None, :] <= qi[:, None] + S_k - S_q)
+        p = tl.exp(tl.where(seen, s, -float("inf")) - lse[:, None])
+        dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = (p * (dp - dlt[:, None])).to(q.dtype)
+        dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
+        share = tl.dot(ds, k, input_precision="ieee")
+        dq_tile = qi[:, None] * D + d[None, :]
+        tl.atomic_add(dq_ptr + dq_tile, share, mask=in_tile, sem="relaxed")
+    dkv_tile = kj[:, None] * D + d[None, :]
+    tl.store(dk_ptr + dkv_tile, (alpha * dk).to(dk_ptr.dtype.element_ty), mask=in_block)
+    tl.store(dv_ptr + dkv_tile, dv.to(dv_ptr.dtype.element_ty), mask=in_block)
+
+
+def fused_backward_atomic(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
+    block: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """dQ, dK, dV, each in its input's dtype. A program owns keys; dQ's last bits depend on their order."""
+    refuse_far_rows(q=q, k=k, v=v, do=do)
+    B, H, S_q, D = q.shape
+    S_k = k.shape[2]
+    delta = delta_preprocess(o, do)
+    dq = torch.zeros((B, H, S_q, D), dtype=torch.float32, device=q.device)
+    dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
+    dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
+    half = q.element_size() == 2
+    BLOCK = block or (64 if q.is_cuda and half else 32)
+    BLOCK_D = max(16, triton.next_power_of_2(D))
+    fused_keys_kernel[(triton.cdiv(S_k, BLOCK), H, B)](
+        q, k, v, do, lse.contiguous(), delta, dq, dk, dv, alpha, S_q, S_k, D,
+        *q.stride(), *k.stride(), *v.stride(), *do.stride(),
+        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D, IS_CAUSAL=causal,
+        num_warps=4 if half and BLOCK_D <= 64 else 8, num_stages=3 if half else 1,
+    )
+    return dq.to(q.dtype), dk, dv

@@ -1,0 +1,10 @@
+# label: wrong
+# title: lanes, log of the total alone
+# says: The maximum is not added back.
+# names: maximum not added back
+# base: right_a_running_maximum_for_every_lane
+
+# --- replace
+    tl.store(lse_ptr + tl.program_id(0), top + tl.log(total))
+# --- with
+    tl.store(lse_ptr + tl.program_id(0), tl.log(total))

@@ -1,0 +1,35 @@
+# label: wrong
+# title: other=0.0 in front of the maximum and the sum
+# says: Lanes beyond the row hold 0 instead of −∞: they count in the sum, and in a maximum below 0.
+# names: padding enters the sum; first divergence
+
+from torch import Tensor
+
+
+@triton.jit
+def softmax_forward_kernel(s_ptr, p_ptr, N, s_row, s_col, p_row, p_col, BLOCK: tl.constexpr):
+    # reads N, writes N elements; s_row, s_col: strides of s, counted in elements
+    i = tl.program_id(0).to(tl.int64)  # the row; 64 bits, since i · s_row may pass 2³¹
+    j = tl.arange(0, BLOCK)  # [BLOCK] columns; those from N on are padding
+    ### BEGIN SOLUTION
+    # STUB: tl.static_assert(False, "TODO softmax_forward: load row i, its maximum, exp, sum, divide, store")
+    in_row = j < N
+    s = tl.load(s_ptr + i * s_row + j * s_col, mask=in_row, other=0.0).to(tl.float32)
+    m_i = tl.max(s, axis=0)
+    e = tl.exp(s - m_i)  # at most 1; padding holds exp(-inf) = 0 and adds nothing
+    l_i = tl.sum(e, axis=0)  # at least 1: the largest score contributes exp(0)
+    p = e / l_i
+    tl.store(p_ptr + i * p_row + j * p_col, p, mask=in_row)
+    ### END SOLUTION
+
+
+def softmax_forward(s: Tensor) -> Tensor:
+    """p = softmax(s) row by row: [M, N] of any strides → [M, N] contiguous, in the dtype of s."""
+    M, N = s.shape
+    p = torch.empty((M, N), dtype=s.dtype, device=s.device)
+    BLOCK = triton.next_power_of_2(N)
+    # num_warps: how many groups of 32 threads share a program's block; the result does not depend on it
+    softmax_forward_kernel[(M,)](
+        s, p, N, *s.stride(), *p.stride(), BLOCK=BLOCK, num_warps=min(max(BLOCK // 512, 1), 16)
+    )
+    return p

@@ -1,0 +1,44 @@
+# label: wrong
+# title: b walks along columns
+# says: the line `b_at += BLOCK_K * b_col` moves B's tile by its column stride; the inner dimension of B is
+#   its rows, b_row
+# names: out_of_bounds
+
+from torch import Tensor
+
+
+@triton.jit
+def tiled_matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_col, b_row, b_col, c_row, c_col,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    # a[i, k] lies at a_ptr + i * a_row + k * a_col, and so on; this program owns one tile of C
+    rows = tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)  # [BLOCK_M]
+    columns = tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)  # [BLOCK_N]
+    k = tl.arange(0, BLOCK_K)
+    a_at = a_ptr + rows[:, None] * a_row + k[None, :] * a_col
+    b_at = b_ptr + k[:, None] * b_row + columns[None, :] * b_col
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for left in range(K, 0, -BLOCK_K):
+        a = tl.load(a_at, mask=(rows < M)[:, None] & (k < left)[None, :], other=0.0)
+        b = tl.load(b_at, mask=(k < left)[:, None] & (columns < N)[None, :], other=0.0)
+        total = tl.dot(a, b, total, input_precision="ieee")
+        a_at += BLOCK_K * a_col
+        b_at += BLOCK_K * b_col
+    tl.store(c_ptr + rows[:, None] * c_row + columns[None, :] * c_col, total,
+             mask=(rows < M)[:, None] & (columns < N)[None, :])
+
+
+def tiled_matmul(
+    a: Tensor, b: Tensor, BLOCK_M: int = 32, BLOCK_N: int = 64, BLOCK_K: int = 16, **options: int
+) -> Tensor:
+    """C = A B: [M, K] and [K, N] of any strides → [M, N] contiguous. `options`: num_warps, num_stages."""
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    grid = (triton.cdiv(M, BLOCK_M), triton.cdiv(N, BLOCK_N))
+    tiled_matmul_kernel[grid](
+        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(),
+        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, **options,
+    )
+    return c

@@ -1,0 +1,42 @@
+# label: wrong
+# title: floor of k and no ieee
+# says: `for step in range(K // BLOCK_K)` never visits the ragged rest of K, and tl.dot lacks
+#   input_precision='ieee' (TF32 for fp32)
+# names: last block of K left out
+
+from torch import Tensor
+
+
+@triton.jit
+def tiled_matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_col, b_row, b_col, c_row, c_col,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    # a[i, k] lies at a_ptr + i * a_row + k * a_col, and so on; this program owns one tile of C
+    rows = tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)  # [BLOCK_M]
+    columns = tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)  # [BLOCK_N]
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for step in range(K // BLOCK_K):
+        kk = step * BLOCK_K + tl.arange(0, BLOCK_K)
+        a_mask = (rows[:, None] < M) & (kk[None, :] < K)
+        b_mask = (kk[:, None] < K) & (columns[None, :] < N)
+        a = tl.load(a_ptr + rows[:, None] * a_row + kk[None, :] * a_col, mask=a_mask, other=0.0)
+        b = tl.load(b_ptr + kk[:, None] * b_row + columns[None, :] * b_col, mask=b_mask, other=0.0)
+        acc += tl.dot(a, b)
+    c_mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.store(c_ptr + rows[:, None] * c_row + columns[None, :] * c_col, acc, mask=c_mask)
+
+
+def tiled_matmul(
+    a: Tensor, b: Tensor, BLOCK_M: int = 32, BLOCK_N: int = 64, BLOCK_K: int = 16, **options: int
+) -> Tensor:
+    """C = A B: [M, K] and [K, N] of any strides → [M, N] contiguous. `options`: num_warps, num_stages."""
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    grid = (triton.cdiv(M, BLOCK_M), triton.cdiv(N, BLOCK_N))
+    tiled_matmul_kernel[grid](
+        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(),
+        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, **options,
+    )
+    return c

@@ -1,0 +1,54 @@
+# label: wrong
+# title: slot filled before it is read
+# says: all STAGES slots are filled before the loop, and step i asks for tile i + STAGES into slot i % STAGES
+#   before tile i has been read from it
+# names: filled again before it is read
+
+from torch import Tensor
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
+from flashlearn.kernels.gluon.parts import complying_rows, tiles_of
+
+
+@gluon.jit
+def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.constexpr):
+    rows: gl.constexpr = x_desc.block_type.shape[0]
+    columns: gl.constexpr = x_desc.block_type.shape[1]
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [num_warps, 1], [1, 0])
+    first_row = gl.program_id(0) * rows
+    tiles = gl.cdiv(N, columns)
+    ring = gl.allocate_shared_memory(x_desc.dtype, [STAGES, rows, columns], x_desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    for slot in gl.static_range(STAGES):
+        mbarrier.init(full.index(slot), count=1)
+    for s in gl.static_range(STAGES):
+        mbarrier.expect(full.index(s), x_desc.block_type.nbytes, pred=s < tiles)
+        tma.async_copy_global_to_shared(x_desc, [first_row, s * columns], full.index(s), ring.index(s), pred=s < tiles)
+    total = gl.zeros([rows], gl.float32, layout=gl.SliceLayout(1, layout))
+    for i in range(tiles):
+        slot = i % STAGES
+        phase = (i // STAGES) & 1
+        later = i + STAGES
+        mbarrier.wait(full.index(slot), phase)
+        mbarrier.expect(full.index(slot), x_desc.block_type.nbytes, pred=later < tiles)
+        tma.async_copy_global_to_shared(
+            x_desc, [first_row, later * columns], full.index(slot), ring.index(slot), pred=later < tiles
+        )
+        tile = ring.index(slot).load(layout)
+        total += gl.sum(tile.to(gl.float32), axis=1)
+    for slot in gl.static_range(STAGES):
+        mbarrier.invalidate(full.index(slot))
+    out = first_row + gl.arange(0, rows, layout=gl.SliceLayout(1, layout))
+    gl.store(y_ptr + out, total, mask=out < M)
+
+
+def tma_ring(x: Tensor, block: tuple[int, int] = (32, 64), stages: int = 3) -> Tensor:
+    """The sum of each row of x [M, N] in fp32, by `stages` buffers. Raises ValueError if x is no matrix."""
+    if x.ndim != 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}, expected two dimensions [M, N]")
+    x = complying_rows(x)
+    y = torch.empty(x.shape[0], dtype=torch.float32, device=x.device)
+    grid = (triton.cdiv(x.shape[0], block[0]),)
+    tma_ring_kernel[grid](tiles_of(x, list(block)), y, *x.shape, STAGES=stages, num_warps=4)
+    return y

@@ -1,0 +1,10 @@
+# label: wrong
+# title: delta is forgotten in dK.
+# says: delta is forgotten in dK.
+# names: delta omitted
+# base: right_two_kernels_delta_by_torch
+
+# --- replace
+            ds_t = p_t * (dp_t - delta[None, :])
+# --- with
+            ds_t = p_t * dp_t

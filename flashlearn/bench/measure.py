@@ -20,7 +20,7 @@ from flashlearn.bench.record import Cell, MemoryUse, Record
 from flashlearn.bench.validation import validation_error
 from flashlearn.machine import ceilings, device
 from flashlearn.machine.timers import Timer, WallClockTimer, default_timer, peak_memory, time_in_turns
-from flashlearn.running.precompiler import Precompiling
+from flashlearn.running.precompiler import Precompiler
 
 COMPILE_SECONDS = 90.0
 """Seconds that compiling beforehand may take; what is not done then is compiled at its first call."""
@@ -64,7 +64,7 @@ def run(flex: bool = False, table: Iterable[Problem] | None = None, say: Say = p
 def precompile(found: Iterable[Contestant], problems: Iterable[Problem]) -> None:
     """Have compiled, many at a time, what the course's launchers launch for these problems."""
     problems = list(problems)
-    with Precompiling(patience=COMPILE_SECONDS) as precompiling, precompiling.dry():
+    with Precompiler(patience=COMPILE_SECONDS) as precompiler, precompiler.dry():
         for one in found:
             for problem in problems if one.compiled else ():
                 calls = one.prepare(problem.draw())

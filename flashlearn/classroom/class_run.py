@@ -1,8 +1,8 @@
-"""A whole run: collect, check the structure, grade what is new, and write each grade down as it comes.
+"""A whole run: collect, check the structure, grade what is new, and store each grade as it comes.
 
 >>> with Gradebook.open(path) as book, Pool(Grading()) as pool:
-...     tally = grade_all(collected, handout, book, pool)
->>> tally.graded, tally.kept
+...     summary = grade_all(collected, handout, book, pool)
+>>> summary.graded, summary.kept
 (12, 288)
 """
 
@@ -16,21 +16,21 @@ from typing import Protocol
 from flashlearn.classroom.collecting.collect import Collected, submissions
 from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.handout import Handout
-from flashlearn.classroom.job import Job, Note, without_running
-from flashlearn.classroom.records import Judged, SubmissionGrade
+from flashlearn.classroom.job import Job, OnProgress, without_running
+from flashlearn.classroom.records import JudgedExercise, SubmissionGrade
 
 
 class Grader(Protocol):
-    """Who grades jobs: the local pool, or a cluster."""
+    """What grades jobs: the local pool, or a cluster."""
 
     def run(
-        self, jobs: Iterable[Job], note: Note = lambda job, judged: None
+        self, jobs: Iterable[Job], on_progress: OnProgress = lambda job, judged: None
     ) -> Iterator[tuple[Job, SubmissionGrade]]: ...
 
 
 @dataclass
-class Tally:
-    """What a run did, in notebooks: graded now, graded before, none to grade, and failed by the grader."""
+class RunSummary:
+    """What a run did, in notebooks: graded now, graded before, not gradable, and failed by the grader."""
 
     graded: int = 0
     kept: int = 0
@@ -47,28 +47,28 @@ def grade_all(
     grader: Grader,
     regrade: bool = False,
     advanced: Callable[[int], None] = lambda count: None,
-) -> Tally:
+) -> RunSummary:
     """Grade everything that has no grade yet, or with `regrade` everything.
 
-    `advanced` is told how many notebooks are done: one for each student and lesson.
+    `advanced` is called with the number of notebooks done: one for each student and lesson.
     """
-    tally = Tally(students=len(collected.students), refused=list(collected.refused))
+    summary = RunSummary(students=len(collected.students), refused=list(collected.refused))
     waiting: dict[tuple[str, str], int] = {}
     here: set[tuple[str, str]] = set()
 
     def jobs() -> Iterator[Job]:
         for job in _enrolled(collected, handout, book):
             if (found := without_running(job)) is not None:
-                tally.broken += 1
+                summary.broken += 1
                 book.keep(found)
                 advanced(1)
-            elif job.key in waiting:  # somebody has handed in the same, and it is being graded
+            elif job.key in waiting:  # another student handed in the same, and it is being graded
                 waiting[job.key] += 1
             elif job.key in here:  # it was graded a moment ago
-                tally.graded += 1
+                summary.graded += 1
                 advanced(1)
             elif not regrade and book.has(*job.key):
-                tally.kept += 1
+                summary.kept += 1
                 advanced(1)
             else:
                 waiting[job.key] = 1
@@ -76,19 +76,19 @@ def grade_all(
                     book.forget(*job.key)
                 yield dataclasses.replace(job, judged=book.judged(*job.key))
 
-    def note(job: Job, judged: Judged) -> None:
+    def store(job: Job, judged: JudgedExercise) -> None:
         book.note(*job.key, judged)
 
-    for job, grade in grader.run(jobs(), note):
+    for job, grade in grader.run(jobs(), store):
         book.keep(grade)
         notebooks = waiting.pop(job.key)
         here.add(job.key)
         if grade.status == "infrastructure":
-            tally.failed += notebooks
+            summary.failed += notebooks
         else:
-            tally.graded += notebooks
+            summary.graded += notebooks
         advanced(notebooks)
-    return tally
+    return summary
 
 
 def _enrolled(collected: Collected, handout: Handout, book: Gradebook) -> Iterator[Job]:

@@ -25,10 +25,10 @@ from typing import Any
 from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.records import (
-    Asked,
+    AssignedExercise,
     Assignment,
     ExerciseGrade,
-    Judged,
+    JudgedExercise,
     Submission,
     SubmissionGrade,
 )
@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS current (
 
 
 @dataclass(frozen=True)
-class Part:
+class NotebookResult:
     """One notebook of one student: what was handed in, and its grade, if there is one already."""
 
     lesson: str
@@ -68,7 +68,7 @@ class Result:
     """All of one student. `points` are the exercises' points, added and rounded once, half up."""
 
     student: Student
-    parts: tuple[Part, ...]
+    parts: tuple[NotebookResult, ...]
     out_of: int
     exercises: tuple[ExerciseGrade, ...] = field(default=())
 
@@ -182,7 +182,7 @@ class Gradebook:
             if grade.status != "infrastructure":
                 self._forget(grade.submission, grade.assignment)
 
-    def note(self, submission: str, assignment: str, judged: Judged) -> None:
+    def note(self, submission: str, assignment: str, judged: JudgedExercise) -> None:
         """Write down one exercise of a submission that is still being graded.
 
         That outlives a process that is killed. It need not outlive a power failure: it would be judged again.
@@ -194,7 +194,7 @@ class Gradebook:
             self._write("INSERT OR REPLACE INTO judged VALUES (?, ?, ?, ?)", *at, record)
         self._write("PRAGMA synchronous=FULL")
 
-    def judged(self, submission: str, assignment: str) -> tuple[Judged, ...]:
+    def judged(self, submission: str, assignment: str) -> tuple[JudgedExercise, ...]:
         """What was judged of a submission when its grading was cut off."""
         found = self.connection.execute(
             "SELECT record FROM judged WHERE submission = ? AND assignment = ?", (submission, assignment)
@@ -218,7 +218,7 @@ class Gradebook:
         record = self._fact("assignment")
         if record is None:
             raise CourseError("The gradebook is empty: `flashlearn class grade` fills it.")
-        asked = tuple(Asked(**one) for one in record["exercises"])
+        asked = tuple(AssignedExercise(**one) for one in record["exercises"])
         return Assignment(record["name"], asked, record["version"], key=record["key"]), record["titles"]
 
     def results(self) -> Iterator[Result]:
@@ -227,7 +227,7 @@ class Gradebook:
         for name, ids in self.connection.execute("SELECT name, ids FROM student ORDER BY name").fetchall():
             yield composed(Student(name, json.loads(ids)), tuple(self._parts(name)), assignment)
 
-    def _parts(self, student: str) -> Iterator[Part]:
+    def _parts(self, student: str) -> Iterator[NotebookResult]:
         rows = self.connection.execute(
             "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT submission) FROM handed_in a"
             "  WHERE a.student = c.student AND a.lesson = c.lesson)"
@@ -236,7 +236,9 @@ class Gradebook:
             (student,),
         )
         for lesson, submission, grade, attempts in rows.fetchall():
-            yield Part(lesson, submission_from(submission), grade_from(grade) if grade else None, attempts)
+            yield NotebookResult(
+                lesson, submission_from(submission), grade_from(grade) if grade else None, attempts
+            )
 
     def _forget(self, submission: str, assignment: str) -> None:
         self._write("DELETE FROM judged WHERE submission = ? AND assignment = ?", submission, assignment)
@@ -249,7 +251,7 @@ class Gradebook:
         self.connection.execute(statement, values)
 
 
-def composed(student: Student, parts: tuple[Part, ...], assignment: Assignment) -> Result:
+def composed(student: Student, parts: tuple[NotebookResult, ...], assignment: Assignment) -> Result:
     """The whole of a student's parts, with every exercise that was asked for, in order."""
     of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
     exercises = tuple(of.get(asked.name) or _none_yet(asked) for asked in assignment.exercises)
@@ -263,10 +265,10 @@ def half_up(points: float) -> int:
 
 def submission_from(record: str) -> Submission:
     """A submission out of its record."""
-    from flashlearn.classroom.records import Source
+    from flashlearn.classroom.records import CodeCell
 
     found = json.loads(record)
-    cells = tuple(Source(**one) for one in found.pop("cells"))
+    cells = tuple(CodeCell(**one) for one in found.pop("cells"))
     return Submission(**{k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}, cells=cells)
 
 
@@ -279,13 +281,13 @@ def grade_from(record: str) -> SubmissionGrade:
     )
 
 
-def judged_from(record: str) -> Judged:
+def judged_from(record: str) -> JudgedExercise:
     """An exercise that was judged, out of its record."""
     found = json.loads(record)
-    return Judged(ExerciseGrade(**found["grade"]), tuple(found["notes"]), tuple(found["layers"]))
+    return JudgedExercise(ExerciseGrade(**found["grade"]), tuple(found["notes"]), tuple(found["layers"]))
 
 
-def _none_yet(asked: Asked) -> ExerciseGrade:
+def _none_yet(asked: AssignedExercise) -> ExerciseGrade:
     return ExerciseGrade(asked.name, "not graded", 0, asked.points)
 
 

@@ -26,7 +26,7 @@ MOST_CELLS = 2_000
 """Cells of a notebook: a lesson has about a hundred."""
 
 
-class Given(NamedTuple):
+class NotebookCell(NamedTuple):
     """A code cell as a notebook has it: its id, its text, and the exercise that its mark names."""
 
     id: str
@@ -40,7 +40,7 @@ class Notebook:
 
     file: str
     lesson: str
-    cells: tuple[Given, ...]
+    cells: tuple[NotebookCell, ...]
 
     @property
     def stem(self) -> str:

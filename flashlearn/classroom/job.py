@@ -1,4 +1,4 @@
-"""One job: a submission, what it was asked for, and how it is graded. It travels as text.
+"""One job: a submission, its assignment, and how it is graded. It is sent as text.
 
 >>> job = Job(submission, assignment)
 >>> outcome = perform(job.text(), Grading())      # in a worker of this machine, or of another one
@@ -20,61 +20,61 @@ from typing import Any, Protocol
 
 from flashlearn.classroom.gradebook import grade_from, judged_from, submission_from
 from flashlearn.classroom.records import (
-    Asked,
+    AssignedExercise,
     Assignment,
     ExerciseGrade,
-    Judged,
+    JudgedExercise,
     Submission,
     SubmissionGrade,
 )
 
-Tell = Callable[[Judged], None]
-"""Hears of each exercise as soon as it is judged."""
+OnJudged = Callable[[JudgedExercise], None]
+"""Called with each exercise as soon as it is judged."""
 
-Grade = Callable[[Submission, Assignment, tuple[Judged, ...], Tell], SubmissionGrade]
-"""Grades a submission; what was judged of it before is not judged again."""
+Grade = Callable[[Submission, Assignment, tuple[JudgedExercise, ...], OnJudged], SubmissionGrade]
+"""Grades a submission; exercises that were judged before are not judged again."""
 
 
-class Shared(Protocol):
-    """What graders of one machine have in common, in the process that their workers are forked from."""
+class SharedGrader(Protocol):
+    """What the graders of one machine share, in the process that their workers are forked from."""
 
-    def part(self) -> Any:
-        """What one worker takes of it, before the fork; None, or something to be closed."""
+    def share(self) -> Any:
+        """What one worker gets of it, before the fork; None, or something to be closed."""
 
-    def begun(self, part: Any) -> contextlib.AbstractContextManager[Any]:
+    def grader(self, share: Any) -> contextlib.AbstractContextManager[Any]:
         """The grader, after the fork: a context with a method `grade`."""
 
     def close(self) -> None:
-        """End what it has begun."""
+        """End what it has started."""
 
 
 @dataclass(frozen=True)
 class Grading:
     """How submissions are graded: `grade` is the path, "module:name", of a function or a class that does it.
 
-    A function is a `Grade` that takes `unsafe` too. Of a class, each worker has one instance for as long as
-    it lives, as a context; it is made with `unsafe` and has a method `grade`. If the class has `shared`,
-    which makes a `Shared`, workers of one machine are forked from a process that has that. With `unsafe`,
-    students' code is run without walls around it. Kernels that pass are timed on the first `gpus` GPUs, if
-    any; the class is made with `gpus` then, too.
+    A function is a `Grade` that takes `unsafe` too. A class is instantiated once in each worker, with
+    `unsafe`, as a context that has a method `grade`. If the class has `shared`, which makes a `SharedGrader`,
+    the workers of one machine are forked from a process that holds it. With `unsafe`, students' code is run
+    without a sandbox. Kernels that pass are timed on the first `gpus` GPUs, if any; the class then gets
+    `gpus` too.
     """
 
-    grade: str = "flashlearn.classroom.grading.session:Room"
+    grade: str = "flashlearn.classroom.grading.session:GradingSession"
     unsafe: bool = False
     gpus: int = 0
 
-    def shared(self) -> Shared | None:
-        """What workers are forked with, made now."""
+    def shared(self) -> SharedGrader | None:
+        """What all workers share, made now; None if the grader has nothing to share."""
         make = getattr(named(self.grade), "shared", None)
         return make(**self._how()) if make is not None else None
 
     @contextlib.contextmanager
-    def begun(self, shared: Shared | None = None, part: Any = None) -> Iterator[Grade]:
+    def grader(self, shared: SharedGrader | None = None, share: Any = None) -> Iterator[Grade]:
         """The function that grades, ready for many submissions."""
         found = named(self.grade)
         if isinstance(found, type):
-            with shared.begun(part) if shared is not None else found(**self._how()) as kept:
-                yield kept.grade
+            with shared.grader(share) if shared is not None else found(**self._how()) as grader:
+                yield grader.grade
         else:
             yield functools.partial(found, **self._how())
 
@@ -84,50 +84,52 @@ class Grading:
 
 @dataclass(frozen=True)
 class Job:
-    """A submission and its part of the assignment, and what attempts that were cut off have judged of it."""
+    """A submission, its part of the assignment, and the exercises that interrupted attempts have judged."""
 
     submission: Submission
     assignment: Assignment
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedExercise, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the job is named by: the hashes of the content and of the assignment."""
+        """The job's identity: the hashes of the content and of the assignment."""
         return self.submission.key, self.assignment.key
 
-    def after(self, judged: Judged) -> Job:
+    def after(self, judged: JudgedExercise) -> Job:
         """The job with one more exercise judged, or judged again."""
         others = (one for one in self.judged if one.grade.name != judged.grade.name)
         return dataclasses.replace(self, judged=(*others, judged))
 
     def text(self) -> str:
-        """The job as it travels."""
+        """The job as JSON, as it is sent to a worker."""
         record = dataclasses.asdict(self)
         record["assignment"]["draws"] = self.assignment.draws.hex()
         return json.dumps(record)
 
 
-Note = Callable[[Job, Judged], None]
-"""Hears of each exercise of a job as soon as it is judged, in the one process that writes."""
+OnProgress = Callable[[Job, JudgedExercise], None]
+"""Called with each exercise of a job as soon as it is judged, in the one process that writes."""
 
 
 def job_from(text: str) -> Job:
-    """The job that a text is."""
+    """The job out of its JSON."""
     record = json.loads(text)
     asked = record["assignment"]
-    exercises = tuple(Asked(**one) for one in asked["exercises"])
+    exercises = tuple(AssignedExercise(**one) for one in asked["exercises"])
     assignment = Assignment(**{**asked, "exercises": exercises, "draws": bytes.fromhex(asked["draws"])})
     judged = tuple(judged_from(json.dumps(one)) for one in record["judged"])
     return Job(submission_from(json.dumps(record["submission"])), assignment, judged)
 
 
-def perform(text: str, grade: Grade, tell: Tell = lambda judged: None) -> str:
-    """Grade one job; what is returned travels back. An error of the grader's is a text, too."""
+def perform(text: str, grade: Grade, on_judged: OnJudged = lambda judged: None) -> str:
+    """Grade one job, and return the outcome as JSON: the grade, or what the grader failed with."""
     job = job_from(text)
     started = time.perf_counter()
     try:
-        found = grade(job.submission, job.assignment, job.judged, tell)
-    except Exception as error:  # a fault of ours: it must not end the worker, nor count against the student
+        found = grade(job.submission, job.assignment, job.judged, on_judged)
+    except (
+        Exception
+    ) as error:  # the grader's fault: it must not end the worker, nor count against the student
         return json.dumps({"failed": f"{type(error).__name__}: {str(error)[:300]}"})
     seconds = found.seconds or time.perf_counter() - started
     record = dataclasses.asdict(dataclasses.replace(found, seconds=seconds, figures=dict(found.figures)))
@@ -135,7 +137,7 @@ def perform(text: str, grade: Grade, tell: Tell = lambda judged: None) -> str:
 
 
 def read_outcome(job: Job, text: str) -> SubmissionGrade | str:
-    """The grade that came back, or why there is none."""
+    """The grade out of an outcome, or why there is none."""
     record = json.loads(text)
     if "failed" in record:
         return str(record["failed"])
@@ -148,14 +150,14 @@ def read_outcome(job: Job, text: str) -> SubmissionGrade | str:
 
 
 def without_running(job: Job) -> SubmissionGrade | None:
-    """The grade of a submission of which nothing can be run."""
+    """The grade of a submission that cannot be run; None if it can."""
     if not job.submission.broken:
         return None
     return _all(job, "missing", "broken")
 
 
 def failed(job: Job, why: str) -> SubmissionGrade:
-    """The grade where the grader failed, and not the student."""
+    """The grade for a failure of the grader, which is not the student's."""
     return _all(job, "not graded", "infrastructure", f"The grader failed: {why}.")
 
 
@@ -169,6 +171,6 @@ def _all(job: Job, verdict: str, status: str, remark: str = "") -> SubmissionGra
 
 
 def named(path: str) -> Any:
-    """What a path of the form "module:name" names."""
+    """The object that a path of the form "module:name" names."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -1,7 +1,7 @@
 """What the rooms of the classroom hand to one another: plain, frozen data.
 
 >>> assignment.exercises[0]
-Asked(name='row_sum', lesson='00', points=2, rule='all')
+AssignedExercise(name='row_sum', lesson='00', points=2, rule='all')
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Asked:
+class AssignedExercise:
     """One exercise of an assignment: what it is worth, and by which rule.
 
     `rule` is "all" (full points or none), or "share" (points by the share of cases that are right).
@@ -31,14 +31,14 @@ class Assignment:
     """
 
     name: str
-    exercises: tuple[Asked, ...]
+    exercises: tuple[AssignedExercise, ...]
     version: str
     draws: bytes = field(default=b"", repr=False)
     key: str = ""
 
 
 @dataclass(frozen=True)
-class Source:
+class CodeCell:
     """One code cell of a submission, as text. `exercise` is the one that it answers, or nothing.
 
     `file` is the notebook that it lay in: the cells of one notebook share their names, those of two do not.
@@ -60,7 +60,7 @@ class Submission:
 
     student: str
     files: tuple[str, ...]
-    cells: tuple[Source, ...]
+    cells: tuple[CodeCell, ...]
     key: str
     notes: tuple[str, ...] = ()
     broken: str = ""
@@ -91,7 +91,7 @@ class ExerciseGrade:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedExercise:
     """One exercise as soon as it is judged, while others of its submission are not.
 
     `notes` are what was noted until then, `layers` the walls that stood around the student's code.

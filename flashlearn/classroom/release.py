@@ -16,9 +16,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from flashlearn.classroom.handout import MANIFEST, Given, Handout, Notebook, key_of, read_cells
+from flashlearn.classroom.handout import MANIFEST, Handout, Notebook, NotebookCell, key_of, read_cells
 from flashlearn.classroom.pages import student_page
-from flashlearn.classroom.records import Asked, Assignment
+from flashlearn.classroom.records import AssignedExercise, Assignment
 from flashlearn.course.files import Course, CourseError, Lesson, reason, unknown
 
 VERSION = 1
@@ -91,7 +91,7 @@ def read_handout(folder: Path, seed_file: Path | None = None) -> Handout:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         asked = tuple(
-            Asked(str(one["name"]), str(one["lesson"]), _points(one), _rule(one))
+            AssignedExercise(str(one["name"]), str(one["lesson"]), _points(one), _rule(one))
             for one in manifest["exercises"]
         )
         files = [str(one["file"]) for one in manifest["notebooks"]]
@@ -131,10 +131,10 @@ def _lesson(course: Course, text: str) -> Lesson:
     return lesson
 
 
-def _asked(lesson: Lesson, rule: str) -> tuple[Asked, ...]:
+def _asked(lesson: Lesson, rule: str) -> tuple[AssignedExercise, ...]:
     from flashlearn.lessons import find
 
-    return tuple(Asked(name, lesson.number, find(name).points, rule) for name in lesson.exercises)
+    return tuple(AssignedExercise(name, lesson.number, find(name).points, rule) for name in lesson.exercises)
 
 
 def _points(one: dict) -> int:
@@ -153,7 +153,9 @@ def _rule(one: dict) -> str:
 
 def _notebook(file: str, content: bytes) -> Notebook:
     stem = file.removesuffix(".ipynb")
-    return Notebook(file, stem.split("_", 1)[0], tuple(Given(*cell) for cell in read_cells(content).code))
+    return Notebook(
+        file, stem.split("_", 1)[0], tuple(NotebookCell(*cell) for cell in read_cells(content).code)
+    )
 
 
 def _read_notebook(path: Path) -> Notebook:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flashlearn.classroom.grading.session import grade
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
+from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, ExerciseGrade, Submission
 from flashlearn.classroom.sandbox.client import NotConfined
 from flashlearn.course.files import CourseError
 from flashlearn.course.lesson_reader import EXERCISE_CELL
@@ -26,7 +26,7 @@ class Unreadable(ValueError):
     """A file that is no notebook; the message is one sentence."""
 
 
-def cells(path: Path) -> tuple[Source, ...]:
+def cells(path: Path) -> tuple[CodeCell, ...]:
     """The code cells of a notebook, as text. Raises Unreadable."""
     try:
         if path.stat().st_size > LARGEST:
@@ -39,17 +39,19 @@ def cells(path: Path) -> tuple[Source, ...]:
         raise Unreadable(f"{path} cannot be read as a notebook ({type(error).__name__}).") from None
 
 
-def asked(of: Sequence[Source]) -> tuple[str, ...]:
+def asked(of: Sequence[CodeCell]) -> tuple[str, ...]:
     """The exercises that cells answer, each once."""
     return tuple(dict.fromkeys(one.exercise for one in of if one.exercise))
 
 
 def verdicts(
-    name: str, of: tuple[Source, ...], exercises: Sequence[str]
+    name: str, of: tuple[CodeCell, ...], exercises: Sequence[str]
 ) -> tuple[tuple[ExerciseGrade, ...], list[str]]:
     """A grade for each exercise, and notes. Raises CourseError where there are too few walls here."""
     known = all_exercises()
-    asked_for = tuple(Asked(one, known[one].lesson, known[one].points) for one in exercises if one in known)
+    asked_for = tuple(
+        AssignedExercise(one, known[one].lesson, known[one].points) for one in exercises if one in known
+    )
     key = hashlib.sha256("\0".join(one.text for one in of).encode(errors="replace")).hexdigest()
     try:
         found = grade(Submission(name, (name,), of, key), Assignment(name, asked_for, "", key=key))
@@ -58,8 +60,8 @@ def verdicts(
     return found.exercises, list(found.notes)
 
 
-def _source(cell: dict) -> Source:
+def _source(cell: dict) -> CodeCell:
     text = cell.get("source", "")
     name = str(cell.get("id", "")).removeprefix(EXERCISE_CELL)
     is_one = str(cell.get("id", "")).startswith(EXERCISE_CELL) and name in all_exercises()
-    return Source("".join(text) if isinstance(text, list) else str(text), name if is_one else "")
+    return CodeCell("".join(text) if isinstance(text, list) else str(text), name if is_one else "")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flashlearn.classroom.collecting.collect import Student, Work, submissions
+from flashlearn.classroom.collecting.collect import Student, StudentFiles, submissions
 from flashlearn.classroom.collecting.file_tree import open_tree
-from flashlearn.classroom.gradebook import Part, Result, composed
+from flashlearn.classroom.gradebook import NotebookResult, Result, composed
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.job import Grading, Job, without_running
 from flashlearn.classroom.workers.pool import Pool
@@ -23,7 +23,7 @@ def graded(folder: Path, handout: Handout, name: str = "You", grading: Grading |
     A notebook that the grader itself failed at leaves the result not complete.
     """
     tree = open_tree(folder)
-    work = Work(Student(name), tree.entries, tree.refused)
+    work = StudentFiles(Student(name), tree.entries, tree.refused)
     asked = handout.parts()
     jobs = {lesson: Job(submission, asked[lesson]) for lesson, submission in submissions(work, handout)}
     grades = {lesson: without_running(job) for lesson, job in jobs.items()}
@@ -32,5 +32,5 @@ def graded(folder: Path, handout: Handout, name: str = "You", grading: Grading |
     with Pool(grading or Grading(), workers=1) as pool:
         for job, grade in pool.run(waiting):
             grades[lessons[job.key]] = grade
-    parts = tuple(Part(lesson, job.submission, grades[lesson], 1) for lesson, job in jobs.items())
+    parts = tuple(NotebookResult(lesson, job.submission, grades[lesson], 1) for lesson, job in jobs.items())
     return composed(work.student, parts, handout.assignment)

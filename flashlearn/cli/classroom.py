@@ -26,7 +26,7 @@ from flashlearn.cli import autograders, console
 from flashlearn.course.files import Course, CourseError, reason
 
 if TYPE_CHECKING:
-    from flashlearn.classroom.class_run import Tally
+    from flashlearn.classroom.class_run import RunSummary
     from flashlearn.classroom.job import Grading
     from flashlearn.classroom.workers.cluster import Cluster
     from flashlearn.classroom.workers.pool import Pool
@@ -265,7 +265,7 @@ def _grader(grading: Grading, workers: int, scheduler: str) -> Cluster | Pool:
     return Cluster(scheduler, grading) if scheduler else Pool(grading, workers)
 
 
-def _say(tally: Tally, db: Path) -> None:
+def _say(tally: RunSummary, db: Path) -> None:
     for sentence in tally.refused[:20]:
         console.say(sentence)
     if len(tally.refused) > 20:

@@ -8,7 +8,7 @@
 An observed launch gives the kernel, its signature and its constants; a child process compiles them for each
 target under a time limit, so that neither a crash of the compiler nor an endless compilation reaches the
 learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses,
-and `turns` sees to it that nobody who waits for an answer waits for what was started in the background.
+and `compile_queue` keeps work in the background from delaying an answer that a check waits for.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flashlearn.compiler import children, explain, heavy_tiles, packing
-from flashlearn.compiler.compile_queue import Turns
+from flashlearn.compiler import child, explain, heavy_tiles, packing
+from flashlearn.compiler.compile_queue import CompileQueue
 from flashlearn.compiler.sources import GLUON_ONLY
 from flashlearn.interpreter.observation import Launch
 from flashlearn.machine import device
@@ -67,7 +67,7 @@ class Budget:
 
 
 _known: dict[str, Budget] = {}
-_turns = Turns()
+_queue = CompileQueue()
 _numbers = itertools.count()
 
 
@@ -140,8 +140,8 @@ def _compile(
     missing = [target for target in targets if f"{digest}-{target}" not in _known]
     fresh: dict[int, Budget] = {}
     if missing:
-        turn = _turns.at_once() if number is None else _turns.in_background(number)
-        answers, ending = children.ask(
+        turn = _queue.foreground() if number is None else _queue.background(number)
+        answers, ending = child.run_worker(
             job | {"targets": missing, "timeout": timeout}, turn, number is not None
         )
         for target in missing:

@@ -1,10 +1,10 @@
-"""Work done by a forked process, which has everything that this one has, and takes a crash with it.
+"""Functions in forked processes, which have everything that this one has, and take a crash with them.
 
+    >>> number = fork(lambda: serve(connection))                # a child, by its process id
     >>> with Forked(lambda send: send({"answer": 42}), seconds=10) as forked:
     ...     list(forked.answers(patience=1.0))                  # [{"answer": 42}]
 
-What it prints goes nowhere. It ends with its seconds of a processor, with the block, and with whatever
-kills it.
+What a `Forked` prints is dropped. It ends when its CPU time is used up, or with the block.
 """
 
 from __future__ import annotations
@@ -20,14 +20,35 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from flashlearn.processes.limits import silence
+
 Send = Callable[[Any], None]
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Fork a child that does the work and exits, with 0, or with 1 if the work raised; its process id.
+
+    It exits by os._exit, so nothing that this process does at its own end (atexit, buffers) is done twice.
+    Raises OSError if no process can be made.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's, of forks beside threads
+        number = os.fork()
+    if number == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return number
 
 
 class Forked:
     """A process that runs `work(send)`; what it sends, as JSON, comes out of `answers`.
 
-    `ended` is None while it runs, its exit code afterwards: negative for a signal. Raises OSError where no
-    process can be had.
+    It may use `seconds` of CPU time. `ended` is None while it runs, its exit code afterwards: negative for a
+    signal. Raises OSError if no process can be made.
     """
 
     def __init__(self, work: Callable[[Send], None], seconds: int):
@@ -35,19 +56,15 @@ class Forked:
         self._parent = os.getpid()
         self._pipe, out = os.pipe()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # Python's, of forks beside threads
-                self.number = os.fork()
+            self.number = fork(lambda: _run(work, out, seconds))
         except OSError:
             os.close(self._pipe)
             os.close(out)
             raise
-        if self.number == 0:
-            _work_and_exit(work, out, seconds)
         os.close(out)
 
     def answers(self, patience: float) -> Iterator[Any]:
-        """What the process sends, as it comes; ends with the process, or after `patience` seconds."""
+        """What the process sends, as it arrives; ends with the process, or after `patience` seconds."""
         until, rest = time.monotonic() + patience, b""
         while True:
             left = until - time.monotonic()
@@ -74,11 +91,11 @@ class Forked:
         try:
             _, status = os.waitpid(self.number, 0)
             self.ended = os.waitstatus_to_exitcode(status)
-        except ChildProcessError:  # nobody waits for children where signals of their end are ignored
+        except ChildProcessError:  # reaped already: this process ignores SIGCHLD
             self.ended = 0
 
     def __del__(self) -> None:
-        if hasattr(self, "number") and self._parent == os.getpid():  # a fork's copy of this ends nobody
+        if hasattr(self, "number") and self._parent == os.getpid():  # not a fork's copy of this
             self.close()
 
     def __enter__(self) -> Forked:
@@ -88,21 +105,14 @@ class Forked:
         self.close()
 
 
-def _work_and_exit(work: Callable[[Send], None], out: int, seconds: int) -> None:
-    """In the forked process: work, in silence, and end without what the parent does at its end."""
-    code = 1
-    try:
-        faulthandler.disable()
-        for one in (signal.SIGINT, signal.SIGPROF):
-            signal.signal(one, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, seconds)  # of a processor: a busy machine takes none of them
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
-        work(lambda answer: _send(out, answer))
-        code = 0
-    finally:
-        os._exit(code)
+def _run(work: Callable[[Send], None], out: int, seconds: int) -> None:
+    """In the forked process: do the work without output, and within its CPU time."""
+    faulthandler.disable()
+    for one in (signal.SIGINT, signal.SIGPROF):
+        signal.signal(one, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # CPU time: a busy machine does not shorten it
+    silence()
+    work(lambda answer: _send(out, answer))
 
 
 def _send(out: int, answer: Any) -> None:

@@ -29,7 +29,7 @@ from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
 from flashlearn.running import answer_source, compiled_run, dry_run, observed_run, timing
 from flashlearn.running.answer_source import Section, joined, sections
-from flashlearn.running.background_compiler import CompilingAhead
+from flashlearn.running.background_compiler import BackgroundCompiler
 from flashlearn.running.copies import copies
 from flashlearn.running.crashes import after, by_the_user, raised
 from flashlearn.running.error_advice import call_sentence
@@ -113,7 +113,7 @@ class Here(Answer):
         self.elsewhere = self.taken = 0.0
         self.cache = RunCache()
         self._sections: tuple[Section, ...] | None = None
-        self._ahead: CompilingAhead | None = None
+        self._ahead: BackgroundCompiler | None = None
         self._same_again = SameAgain()
 
     def facts(self) -> Facts:
@@ -180,7 +180,7 @@ class Here(Answer):
 
     @contextlib.contextmanager
     def compiling(self, draws: Sequence[Inputs]) -> Iterator[None]:
-        with CompilingAhead(self._caller(), draws, device.capability()) as self._ahead:
+        with BackgroundCompiler(self._caller(), draws, device.capability()) as self._ahead:
             try:
                 yield
             finally:

@@ -1,19 +1,18 @@
-"""Kernels compiled while the observed run is going, by a process that asks the launcher what it launches.
+"""Kernels compiled in the background during the observed run, by a fork that calls the launcher dry.
 
-    >>> with CompilingAhead(caller, draws, device.capability()) as ahead:
-    ...     ...                                   # the observed run, on one core
-    ...     ready = ahead.ready(patience=20.0)    # the keys of launches whose kernels lie in triton's cache
+    >>> with BackgroundCompiler(caller, draws, device.capability()) as compiler:
+    ...     ...                                    # the observed run, on one core
+    ...     ready = compiler.ready(patience=20.0)  # the keys of launches whose kernels are in triton's cache
 
 A forked process calls the launcher with each draw's shapes, notes what it would launch, and has each distinct
-kernel compiled by a process of its own. Neither the GPU nor the learner's session notices: what the
-launcher keeps, what it raises and what crashes a compiler goes with these processes.
+kernel compiled by a child process. Neither the GPU nor the learner's session is affected: what the launcher
+caches, what it raises, and a crash of the compiler end with these processes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,8 @@ from flashlearn.compiler.sources import source_of
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.specialization import TARGET, Specialization
-from flashlearn.processes.forked import Forked
+from flashlearn.processes.forked import Forked, fork
+from flashlearn.processes.limits import kill_group
 
 if TYPE_CHECKING:
     from flashlearn.running.observed_run import Caller
@@ -37,32 +37,31 @@ SECONDS = 120  # of a processor, for the process that asks and starts the others
 PLAN = 2.0  # seconds for one call of the launcher, which launches nothing
 
 
-class CompilingAhead:
-    """The processes of one check. On leaving the block they are ended, finished or not."""
+class BackgroundCompiler:
+    """The processes of one check. After the block they are killed, finished or not."""
 
     def __init__(self, caller: Caller, draws: Sequence[Inputs], target: int | None):
-        """Begin, if kernels bound here are those of the GPU of capability `target`; else do nothing."""
+        """Start, if kernels are specialized here for the GPU of capability `target`; else do nothing."""
         self._forked: Forked | None = None
         if target != TARGET:
             return
         with contextlib.suppress(RuntimeError):
-            driver.active.get_current_target()  # the driver is made once, and here
+            driver.active.get_current_target()  # create the driver once, before the fork
         with contextlib.suppress(OSError):
             self._forked = Forked(lambda send: _work(caller, draws, send), SECONDS)
 
     def ready(self, patience: float) -> set[str]:
-        """The keys of launches whose kernels are compiled; waits for those that are not yet."""
+        """The keys of launches whose kernels are compiled; waits up to `patience` seconds for the rest."""
         return set(self._forked.answers(patience)) if self._forked is not None else set()
 
     def close(self) -> None:
         """End the processes."""
         if self._forked is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._forked.number, signal.SIGKILL)
+            kill_group(self._forked.number)
             self._forked.close()
             self._forked = None
 
-    def __enter__(self) -> CompilingAhead:
+    def __enter__(self) -> BackgroundCompiler:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -70,15 +69,15 @@ class CompilingAhead:
 
 
 def key(launch: Specialization) -> str:
-    """What is equal for launches that compile to one kernel, in this process and in one forked from it."""
-    told = launch.signature, launch.constexprs, launch.attributes, launch.options
-    return repr((id(launch.kernel), *told))
+    """Equal for launches that compile to one kernel, in this process and in one forked from it."""
+    compiled_for = launch.signature, launch.constexprs, launch.attributes, launch.options
+    return repr((id(launch.kernel), *compiled_for))
 
 
 def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) -> None:
-    """In the forked process: plan every draw, and have compiled what is new."""
+    """In the forked process: plan every draw, and compile each new kernel in a child process."""
     os.setpgid(0, 0)
-    torch.cuda.is_available = lambda: False  # the GPU is the parent's, and a fork cannot have it
+    torch.cuda.is_available = lambda: False  # CUDA cannot be used in a fork
     running: dict[int, str] = {}
     known: set[str] = set()
     for inputs in draws:
@@ -87,39 +86,35 @@ def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) 
                 continue
             known.add(name)
             if len(running) >= min(MOST, os.cpu_count() or 1):
-                _one_ends(running, send)
+                _wait_for_one(running, send)
             running[_start(launch)] = name
     while running:
-        _one_ends(running, send)
+        _wait_for_one(running, send)
 
 
 def _plan(caller: Caller, inputs: Inputs) -> list[Specialization]:
-    """What the launcher launches; nothing where it looks at data: the real run compiles that."""
+    """What the launcher launches; empty if it reads values, whose kernels the real run compiles."""
     try:
         launches = planned(caller.call, dict(inputs), PLAN)
-    except BaseException:  # whatever it is, the observed run meets it too, and says so
+    except BaseException:  # the observed run meets it too, and reports it
         return []
     return [one.specialised for one in launches if one.specialised is not None]
 
 
 def _start(launch: Specialization) -> int:
-    """The number of a process that compiles the launch's kernel."""
-    number = os.fork()
-    if number == 0:
-        code = 1
-        try:
-            source = source_of(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
-            compile_into_cache(source, GPUTarget("cuda", TARGET, 32), launch.options)
-            code = 0
-        finally:
-            os._exit(code)
-    return number
+    """The process id of a child that compiles the launch's kernel."""
+
+    def work() -> None:
+        source = source_of(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
+        compile_into_cache(source, GPUTarget("cuda", TARGET, 32), launch.options)
+
+    return fork(work)
 
 
-def _one_ends(running: dict[int, str], send: Callable[[Any], None]) -> None:
+def _wait_for_one(running: dict[int, str], send: Callable[[Any], None]) -> None:
     try:
         number, status = os.wait()
-    except ChildProcessError:  # nobody hears of their end where signals of it are ignored
+    except ChildProcessError:  # reaped already: this process ignores SIGCHLD
         running.clear()
         return
     name = running.pop(number)
@@ -128,7 +123,7 @@ def _one_ends(running: dict[int, str], send: Callable[[Any], None]) -> None:
 
 
 def compile_into_cache(source: ASTSource, target: GPUTarget, options: Any) -> None:
-    """Fill triton's cache on disk with a kernel and with what its launch needs beside it."""
-    made = triton.compile(source, target=target, options=options.__dict__)
-    with contextlib.suppress(Exception):  # where a launch takes a module in C, it is made here too
-        driver.active.launcher_cls(made.src, made.metadata)
+    """Fill triton's cache on disk with a kernel and with what its launch needs."""
+    kernel = triton.compile(source, target=target, options=options.__dict__)
+    with contextlib.suppress(Exception):  # if a launch needs a C module, it is built here too
+        driver.active.launcher_cls(kernel.src, kernel.metadata)

@@ -21,9 +21,9 @@ from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.guard_zones import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
 from flashlearn.running.plain_data import as_tuple, plain
-from flashlearn.running.precompiler import Precompiling
+from flashlearn.running.precompiler import Precompiler
 from flashlearn.running.run_modes import Compiled
-from flashlearn.running.trial_launches import RUNNING, STARTING, Trials
+from flashlearn.running.trial_launches import RUNNING, STARTING, TrialLaunches
 
 if TYPE_CHECKING:
     from flashlearn.running.launches import RunCache
@@ -41,13 +41,13 @@ def prepared(
     Gluon kernels are launched in a process of their own first; those that do not end there are refused too.
     `ready` are the keys of launches that are compiled already.
     """
-    with Precompiling(patience=limit, ready=ready) as precompiling:
+    with Precompiler(patience=limit, ready=ready) as precompiler:
         for inputs in draws:
-            _rehearse(caller, inputs, precompiling.dry(), min(REHEARSAL, limit))
-    with Trials() as trials:
-        for inputs in draws if precompiling.met_gluon else ():
+            _rehearse(caller, inputs, precompiler.dry(), min(REHEARSAL, limit))
+    with TrialLaunches() as trials:
+        for inputs in draws if precompiler.saw_gluon else ():
             _rehearse(caller, inputs, trials.dry(), limit + STARTING + RUNNING)
-    with precompiling.refusing(), trials.refusing():
+    with precompiler.refusing(), trials.refusing():
         yield
 
 

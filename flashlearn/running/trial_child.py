@@ -1,8 +1,8 @@
-"""The process in which a launch is tried: reads tasks from stdin, says "ready" and "done", a line each.
+"""The process in which a launch is tried: it reads tasks from stdin, and answers with a word on a line.
 
-A task is what `trials.py` saved: a kernel as text, the grid, the arguments with their tensors. "ready" means
-that the kernel is compiled, "done" that it has run to its end on the GPU; "failed" that it raised, which the
-launch itself will tell. Nothing of what it computes is of any use to anybody.
+A task is what `trial_launches.py` saved: a kernel as text, the grid, and the arguments with their tensors.
+"ready" means that the kernel is compiled, "done" that it has completed on the GPU, and "failed" that it
+raised, which the launch itself will report. What it computes is dropped.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import io
 import os
 import struct
 import sys
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import torch
@@ -19,16 +20,17 @@ import torch
 from flashlearn.compiler.worker import Shipment, unpack
 
 HEAD = struct.Struct("!Q")
+"""Before each task: its size in bytes."""
 
 
 def main() -> None:
     """Answer until stdin is closed."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a kernel prints is nobody's
-    with contextlib.suppress(BrokenPipeError):  # the parent is gone: nobody waits for an answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a kernel prints is dropped
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone
         while (task := _task(sys.stdin.buffer)) is not None:
-            for said in _answers(task):
-                print(said, file=answers, flush=True)
+            for word in _answers(task):
+                print(word, file=answers, flush=True)
 
 
 def _task(stream: BinaryIO) -> dict[str, Any] | None:
@@ -42,12 +44,12 @@ def _task(stream: BinaryIO) -> dict[str, Any] | None:
     return torch.load(io.BytesIO(body), weights_only=False)  # the parent is ours
 
 
-def _answers(task: dict[str, Any]):
+def _answers(task: dict[str, Any]) -> Iterator[str]:
     job, grid = task["job"], tuple(task["grid"])
     try:
-        made = Shipment(job["functions"], job["aggregates"])
-        kernel = made[job["kernel"]]
-        constants = {name: unpack(value, made) for name, value in job["constexprs"].items()}
+        shipment = Shipment(job["functions"], job["aggregates"])
+        kernel = shipment[job["kernel"]]
+        constants = {name: unpack(value, shipment) for name, value in job["constexprs"].items()}
         given = {**task["values"], **constants, **job["options"]}
         kernel.warmup(grid=grid, **given)
     except Exception:

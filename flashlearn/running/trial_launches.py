@@ -1,15 +1,15 @@
-"""A compiled Gluon launch, tried in a process of its own before it happens in this one.
+"""Compiled Gluon launches, each tried in a child process before it happens in this one.
 
-    >>> with Trials() as trials:
+    >>> with TrialLaunches() as trials:
     ...     with trials.dry():
-    ...         matmul(a, b)          # each Gluon launch happens elsewhere, and is ended if it hangs
+    ...         matmul(a, b)          # each Gluon launch happens in the child, which is killed if it hangs
     >>> with trials.refusing():
-    ...     matmul(a, b)              # here they happen; one that hung there raises KernelCrash
+    ...     matmul(a, b)              # launches happen here; one that hung in the child raises KernelCrash
 
-Partitions that wait for one another may hang, and a kernel that hangs on a GPU takes the process with it.
-What was observed had none of that in the orders that were tried; what the compiler made of it is tried here:
-a process of its own gets the kernel as text (flashlearn.compiler.packing) with copies of the tensors,
-launches it, and is ended if it does not answer in time. Launches that are alike are tried once.
+Partitions that wait for one another may hang, and a kernel that hangs on a GPU takes its process with it.
+The observed run found no deadlock in the orders that it tried; here the compiled kernel is tried. A child
+process (`trial_child.py`) gets the kernel as text (flashlearn.compiler.packing) with copies of the tensors,
+launches it, and is killed if it does not answer in time. Launches that are alike are tried once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import io
 import json
 import logging
 import select
-import struct
 import subprocess
 import sys
 import time
@@ -34,6 +33,7 @@ from flashlearn.compiler.sources import is_gluon
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.specialization import specialize
+from flashlearn.running.trial_child import HEAD
 
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "flashlearn.running.trial_child")
 STARTING = 120.0
@@ -41,42 +41,39 @@ STARTING = 120.0
 RUNNING = 10.0
 """Seconds in which a launch ends: a kernel of a check takes milliseconds."""
 HUNG = (
-    "Compiled, `{name}` did not come to its end on this GPU within {seconds:g} s: its partitions wait for "
-    "one "
-    "another. Observed, it ended. It was launched in a process of its own first, which was ended: nothing of "
-    "your "
-    "session is lost."
+    "The compiled `{name}` did not finish on this GPU within {seconds:g} s: its partitions wait for one "
+    "another. In the observed run it finished. It was launched in a child process first, which was killed: "
+    "nothing of your session is lost."
 )
-HEAD = struct.Struct("!Q")
 
 _log = logging.getLogger("flashlearn.trials")
 
 
-class Trials:
-    """The process, started with the first launch, and what is known of launches. To be closed."""
+class TrialLaunches:
+    """The child process, started with the first launch, and the results of trials. To be closed."""
 
     def __init__(
         self, command: Sequence[str] = COMMAND, starting: float = STARTING, running: float = RUNNING
     ):
         self.command, self.starting, self.running = tuple(command), starting, running
-        self.known: dict[str, str] = {}  # by what a launch is: nothing, or why it does not happen
+        self.known: dict[str, str] = {}  # by launch: "", or why it must not happen
         self._child: subprocess.Popen | None = None
 
     @contextlib.contextmanager
     def dry(self) -> Iterator[None]:
-        """Gluon launches inside the block happen in the other process, others nowhere; none raises."""
+        """Gluon launches inside the block happen in the child process, others do not; none raises."""
 
         def run(kernel: JITFunction, *args: Any, **kwargs: Any) -> None:
             if is_gluon(kernel) and not kwargs.get("warmup"):
                 with contextlib.suppress(KernelCrash):
                     self.refuse(kernel, args, dict(kwargs))
 
-        with _running_instead(run):
+        with _replaced_run(run):
             yield
 
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
-        """Launches inside the block raise KernelCrash where one like them did not end elsewhere."""
+        """Launches inside the block raise KernelCrash if one like them hung in the child process."""
         if not any(self.known.values()):
             yield
             return
@@ -87,11 +84,11 @@ class Trials:
                 self.refuse(kernel, args, dict(kwargs))
             return original(kernel, *args, **kwargs)
 
-        with _running_instead(run):
+        with _replaced_run(run):
             yield
 
     def refuse(self, kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Try a launch, unless one like it was. Raises KernelCrash for one that does not end."""
+        """Try a launch, unless one like it was tried. Raises KernelCrash if it hangs."""
         grid = kwargs.pop("grid")
         kwargs.pop("warmup", None)
         values, options = bind(kernel.fn, args, kwargs)
@@ -101,21 +98,21 @@ class Trials:
         try:
             job = packing.pack(launch)
         except packing.Unshippable as error:
-            _log.warning("%s is not tried in a process of its own: %s", launch.name, error)
+            _log.warning("%s is not tried in a child process: %s", launch.name, error)
             return
-        name = json.dumps([job, shape, [_figures(value) for value in values.values()]], sort_keys=True)
+        name = json.dumps([job, shape, [_signature(value) for value in values.values()]], sort_keys=True)
         if name not in self.known:
             given = {key: value for key, value in values.items() if key not in job["constexprs"]}
-            self.known[name] = self._tried(launch.name, {"job": job, "grid": shape, "values": given})
+            self.known[name] = self._try(launch.name, {"job": job, "grid": shape, "values": given})
         if self.known[name]:
             raise KernelCrash(self.known[name])
 
-    def _tried(self, name: str, task: dict[str, Any]) -> str:
-        """Nothing, or why a launch must not happen. What fails otherwise fails again, and says so, here."""
+    def _try(self, name: str, task: dict[str, Any]) -> str:
+        """Why a launch must not happen; "" if it may. One that fails without hanging fails here again."""
         packed = io.BytesIO()
         torch.save(task, packed)
         try:
-            child = self._started()
+            child = self._start()
             child.stdin.write(HEAD.pack(packed.tell()) + packed.getvalue())
             child.stdin.flush()
             if self._line(self.starting) != "ready":
@@ -132,7 +129,7 @@ class Trials:
             self.close()  # an error on a GPU stays with its process
         return ""
 
-    def _started(self) -> subprocess.Popen:
+    def _start(self) -> subprocess.Popen:
         if self._child is None:
             self._child = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
@@ -140,17 +137,17 @@ class Trials:
         return self._child
 
     def _line(self, patience: float) -> str | None:
-        """A line from the child; None if none comes in time. Raises EOFError where it is gone."""
-        until, said = time.monotonic() + patience, b""
-        while not said.endswith(b"\n"):
+        """A line from the child; None if none comes in time. Raises EOFError if the child is gone."""
+        until, line = time.monotonic() + patience, b""
+        while not line.endswith(b"\n"):
             left = until - time.monotonic()
             if left <= 0 or not select.select([self._child.stdout], [], [], left)[0]:
                 return None
             piece = self._child.stdout.read(1)
             if not piece:
                 raise EOFError
-            said += piece
-        return said.decode().strip()
+            line += piece
+        return line.decode().strip()
 
     def close(self) -> None:
         """End the process."""
@@ -162,7 +159,7 @@ class Trials:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def __enter__(self) -> Trials:
+    def __enter__(self) -> TrialLaunches:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -170,7 +167,7 @@ class Trials:
 
 
 @contextlib.contextmanager
-def _running_instead(run: Callable[..., Any]) -> Iterator[None]:
+def _replaced_run(run: Callable[..., Any]) -> Iterator[None]:
     original = JITFunction.run
     JITFunction.run = run
     try:
@@ -179,8 +176,8 @@ def _running_instead(run: Callable[..., Any]) -> Iterator[None]:
         JITFunction.run = original
 
 
-def _figures(value: Any) -> Any:
-    """What of an argument decides how a kernel runs, short of its numbers."""
+def _signature(value: Any) -> Any:
+    """The properties of an argument that decide how a kernel runs, without a tensor's values."""
     value = getattr(value, "base", value)
     if isinstance(value, torch.Tensor):
         return [str(value.dtype), list(value.shape), list(value.stride())]

@@ -224,7 +224,7 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--kill-workers-every", type=float, default=5.0, help="seconds between two kills")
     options.add_argument("--kill-parent", type=int, default=10, help="how many times")
     options.add_argument("--grade", default=Grading().grade, help="module:name of what grades")
-    options.add_argument("--unsafe", action="store_true", help="run their code without walls")
+    options.add_argument("--unsafe", action="store_true", help="run their code without a sandbox")
     return options
 
 

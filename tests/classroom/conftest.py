@@ -1,4 +1,4 @@
-"""One room for all tests of the classroom: it takes seconds to make, and nothing is left in it."""
+"""One grading session for all tests of the classroom: it takes seconds to start, and keeps nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from flashlearn.classroom.records import Asked, Assignment, Source, Submission, SubmissionGrade
+from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, Submission, SubmissionGrade
 from flashlearn.classroom.sandbox import layers
 from flashlearn.classroom.sandbox.confinement import Limits
 
@@ -16,31 +16,34 @@ LIMITS = Limits(call=1.5, cell=1.0, whole=60.0, asleep=0.5, grace=0.5, memory=1 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "room" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("a room"))
+        if "grading_session" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("grading session"))
 
 
 @pytest.fixture(scope="session")
-def room() -> Iterator:
-    """A room behind all walls that this machine has; skipped, with the reason, where there are too few."""
-    from flashlearn.classroom.grading.session import Room
-    from flashlearn.classroom.sandbox.client import Keeper
+def grading_session() -> Iterator:
+    """A session with all layers that this machine has; skipped, with the reason, if there are too few."""
+    from flashlearn.classroom.grading.session import GradingSession
+    from flashlearn.classroom.sandbox.client import SandboxServer
 
-    if why := layers.standing().lacking():
+    if why := layers.available().insufficient():
         pytest.skip(why)
-    with Keeper(limits=LIMITS) as keeper, Room(keeper=keeper.room() or keeper) as made:
-        yield made
+    with (
+        SandboxServer(limits=LIMITS) as server,
+        GradingSession(sandbox=server.factory() or server) as session,
+    ):
+        yield session
 
 
 @pytest.fixture
-def graded(room) -> Callable[..., SubmissionGrade]:
+def graded(grading_session) -> Callable[..., SubmissionGrade]:
     """Grades cells, (text, exercise) or a text alone, as one submission to these exercises."""
 
     def grade(
-        *cells: str | tuple[str, str], asked: tuple[Asked, ...], draws: bytes = b"theirs"
+        *cells: str | tuple[str, str], asked: tuple[AssignedExercise, ...], draws: bytes = b"theirs"
     ) -> SubmissionGrade:
-        sources = tuple(Source(cell) if isinstance(cell, str) else Source(*cell) for cell in cells)
+        sources = tuple(CodeCell(cell) if isinstance(cell, str) else CodeCell(*cell) for cell in cells)
         submission = Submission("Ada", ("ada.ipynb",), sources, key=str(hash(sources)))
-        return room.grade(submission, Assignment("week 1", asked, "0", b"theirs", "key"))
+        return grading_session.grade(submission, Assignment("week 1", asked, "0", b"theirs", "key"))
 
     return grade

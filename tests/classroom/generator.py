@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.classroom.collecting.cell_names import names_of
-from flashlearn.classroom.handout import Given, Handout, Notebook
+from flashlearn.classroom.handout import Handout, Notebook, NotebookCell
 from tests.classroom.attacks.submissions import HARMFUL, LYING
 from tests.classroom.small_class import notebook
 from tests.corpus import PREAMBLE, Entry, right_entries, section_of, wrong_entries
@@ -56,7 +56,7 @@ def write_class(folder: Path, handout: Handout, students: int = 300, seed: int =
     return labels
 
 
-def answered(given: Notebook, texts: dict[str, str]) -> list[Given]:
+def answered(given: Notebook, texts: dict[str, str]) -> list[NotebookCell]:
     """The lesson's code cells with these answers in place of stubs."""
     return [cell._replace(text=texts.get(cell.exercise, cell.text)) for cell in given.cells]
 
@@ -113,34 +113,34 @@ def _altered(given: Notebook, chance: random.Random) -> tuple[bytes, set[str]]:
 
 
 def _without_ids(
-    cells: list[Given], _given: Notebook, _chance: random.Random
-) -> tuple[list[Given], set[str]]:
+    cells: list[NotebookCell], _given: Notebook, _chance: random.Random
+) -> tuple[list[NotebookCell], set[str]]:
     return [cell._replace(id="", exercise="") for cell in cells], set()
 
 
-def _with_a_second_stub(cells: list[Given], given: Notebook, chance: random.Random):
+def _with_a_second_stub(cells: list[NotebookCell], given: Notebook, chance: random.Random):
     stub = chance.choice([cell for cell in given.cells if cell.exercise])
     return [*cells, stub._replace(id="copied", exercise="")], set()
 
 
-def _without_imports(cells: list[Given], _given: Notebook, _chance: random.Random):
+def _without_imports(cells: list[NotebookCell], _given: Notebook, _chance: random.Random):
     return cells[1:], set()
 
 
-def _reversed(cells: list[Given], _given: Notebook, _chance: random.Random):
+def _reversed(cells: list[NotebookCell], _given: Notebook, _chance: random.Random):
     return cells[::-1], set()
 
 
-def _with_one_deleted(cells: list[Given], _given: Notebook, chance: random.Random):
+def _with_one_deleted(cells: list[NotebookCell], _given: Notebook, chance: random.Random):
     gone = chance.choice([cell.exercise for cell in cells if cell.exercise])
     return [cell for cell in cells if cell.exercise != gone], {gone}
 
 
-def _with_a_cell_that_fails(cells: list[Given], _given: Notebook, _chance: random.Random):
-    return [cells[0], Given("own", "1 / 0"), Given("torn", "def half(:\n"), *cells[1:]], set()
+def _with_a_cell_that_fails(cells: list[NotebookCell], _given: Notebook, _chance: random.Random):
+    return [cells[0], NotebookCell("own", "1 / 0"), NotebookCell("torn", "def half(:\n"), *cells[1:]], set()
 
 
-ALTERATIONS: tuple[Callable[..., tuple[list[Given], set[str]]], ...] = (
+ALTERATIONS: tuple[Callable[..., tuple[list[NotebookCell], set[str]]], ...] = (
     _without_ids,
     _with_a_second_stub,
     _without_imports,
@@ -171,11 +171,11 @@ def _hostile(given: Notebook, chance: random.Random) -> tuple[bytes, set[str]]:
     if "row_sum" in names and chance.random() < 0.8:  # one of the attacks that tests know
         *before, last = chance.choice((*LYING, *HARMFUL)).cells
         cells = answered(given, {"row_sum": last})
-        own = [Given(f"evil-{i}", text) for i, text in enumerate(before)]
+        own = [NotebookCell(f"evil-{i}", text) for i, text in enumerate(before)]
         return notebook([cells[0], *own, *cells[1:]], given.stem), set()
     texts = {name: chance.choice(answers(False)[name]) for name in names}
     cells = answered(given, texts)
-    return notebook([cells[0], Given("evil", chance.choice(HOSTILE)), *cells[1:]], given.stem), set()
+    return notebook([cells[0], NotebookCell("evil", chance.choice(HOSTILE)), *cells[1:]], given.stem), set()
 
 
 def _broken(given: Notebook, chance: random.Random) -> tuple[bytes | None, set[str]]:

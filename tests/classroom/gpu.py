@@ -1,9 +1,8 @@
 """Proof on a machine with a GPU: `python -m tests.classroom.gpu`.
 
-Two workers grade a small class without walls and time what is right, on one GPU: right answers, a wrong one,
-and one that would store far beyond its output. It prints what came out, and ends with 1 where one of these is
-not so: grades are as labelled; each right kernel has a time that the clock bears out, and no other;
-no two were timed at once.
+Two workers grade a small class without a sandbox and time right kernels on one GPU: right answers, a wrong
+one, and one that would store far beyond its output. It prints the results, and exits with 1 unless grades are
+as labelled, each right kernel and no other has a time that the clock confirms, and no two were timed at once.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from pathlib import Path
 
 from flashlearn.classroom.grading.gpu_timing import CHILD
 from flashlearn.classroom.job import Grading, Job
-from flashlearn.classroom.records import Asked, Assignment, Source, Submission, SubmissionGrade
+from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, Submission, SubmissionGrade
 from flashlearn.classroom.workers.pool import Pool
 from tests.classroom.answers import IMPORTS, ROW_SUM
 
-ASSIGNMENT = Assignment("times", (Asked("row_sum", "00", 2),), "0", b"theirs", "key")
+ASSIGNMENT = Assignment("times", (AssignedExercise("row_sum", "00", 2),), "0", b"theirs", "key")
 ANSWER = ROW_SUM.replace("dtype=x.dtype)", "dtype=x.dtype, device=x.device)")
 WRONG = ANSWER.replace("tl.sum(total)", "2 * tl.sum(total)")
 WILD = ANSWER.replace("out_ptr + row,", "out_ptr + row + (1 << 40),")
@@ -39,7 +38,7 @@ def jobs() -> list[tuple[str, Job]]:
 
 
 def _submission(label: str, number: int, text: str) -> Submission:
-    cells = (Source(IMPORTS), Source(text, "row_sum"))
+    cells = (CodeCell(IMPORTS), CodeCell(text, "row_sum"))
     return Submission(f"{label} {number}", ("one.ipynb",), cells, key=str(number))
 
 

@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flashlearn.classroom.gradebook import half_up
-from flashlearn.classroom.job import Tell
+from flashlearn.classroom.job import OnJudged
 from flashlearn.classroom.records import (
-    Asked,
+    AssignedExercise,
     Assignment,
     ExerciseGrade,
-    Judged,
+    JudgedExercise,
     Submission,
     SubmissionGrade,
 )
@@ -32,8 +32,8 @@ LOG = re.compile(r"# logs: (\S+)")
 def by_marks(
     submission: Submission,
     assignment: Assignment,
-    judged: Iterable[Judged] = (),
-    tell: Tell = lambda judged: None,
+    judged: Iterable[JudgedExercise] = (),
+    on_judged: OnJudged = lambda judged: None,
     unsafe: bool = False,
 ) -> SubmissionGrade:
     """Each exercise gets the verdict that its cell names."""
@@ -42,7 +42,7 @@ def by_marks(
     for asked in assignment.exercises:
         if asked.name not in grades:
             grades[asked.name] = _one(asked, texts.get(asked.name))
-            tell(Judged(grades[asked.name]))
+            on_judged(JudgedExercise(grades[asked.name]))
     each = tuple(grades[asked.name] for asked in assignment.exercises)
     points, out_of = half_up(sum(one.points for one in each)), sum(one.points for one in assignment.exercises)
     layers = () if unsafe else ("none needed",)
@@ -56,7 +56,7 @@ class Kept(contextlib.AbstractContextManager):
 
     def __init__(self, unsafe: bool):
         if not unsafe:
-            raise OSError("no walls here")
+            raise OSError("no sandbox here")
         self.open = False
 
     def __enter__(self) -> Kept:
@@ -67,13 +67,17 @@ class Kept(contextlib.AbstractContextManager):
         self.open = False
 
     def grade(
-        self, submission: Submission, assignment: Assignment, judged: Iterable[Judged], tell: Tell
+        self,
+        submission: Submission,
+        assignment: Assignment,
+        judged: Iterable[JudgedExercise],
+        on_judged: OnJudged,
     ) -> SubmissionGrade:
         assert self.open
-        return by_marks(submission, assignment, judged, tell, unsafe=True)
+        return by_marks(submission, assignment, judged, on_judged, unsafe=True)
 
 
-def _one(asked: Asked, text: str | None) -> ExerciseGrade:
+def _one(asked: AssignedExercise, text: str | None) -> ExerciseGrade:
     if log := LOG.search(text or ""):
         with Path(log[1]).open("a") as file:
             file.write(f"{asked.name}\n")

@@ -12,12 +12,12 @@ def beneath(number: int) -> list[int]:
 
 
 def workers(number: int) -> list[int]:
-    """The workers of the run that a process is: forks of the process that it makes them from."""
+    """The workers of the run that a process is: forks of its worker server."""
     return [
         fork
-        for house in _children(number)
-        for fork in _children(house)
-        if "flashlearn.classroom.workers.server" in command(fork) == command(house)
+        for server in _children(number)
+        for fork in _children(server)
+        if "flashlearn.classroom.workers.server" in command(fork) == command(server)
     ]
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from flashlearn.classroom.handout import Given, Handout, Notebook, key_of
-from flashlearn.classroom.records import Asked, Assignment
+from flashlearn.classroom.handout import Handout, Notebook, NotebookCell, key_of
+from flashlearn.classroom.records import AssignedExercise, Assignment
 
 SETUP = "import math"
 STUB = 'def {name}(x):\n    raise NotImplementedError("TODO {name}: return x")'
@@ -15,19 +15,23 @@ CHECK = 'flashlearn.check("{name}", {name})'
 LESSONS = {"00_first": ("one", "two"), "01_second": ("three",)}
 
 
-def cells_of(stem: str) -> list[Given]:
+def cells_of(stem: str) -> list[NotebookCell]:
     """A lesson: imports, a cell that shows something, a helper, and each exercise with its check."""
-    cells = [Given("setup", SETUP), Given("shows", "shown = math.pi\nshown"), Given("helps", "half = 0.5")]
+    cells = [
+        NotebookCell("setup", SETUP),
+        NotebookCell("shows", "shown = math.pi\nshown"),
+        NotebookCell("helps", "half = 0.5"),
+    ]
     for name in LESSONS[stem]:
-        cells.append(Given(f"ex-{name}", STUB.format(name=name), name))
-        cells.append(Given(f"check-{name}", CHECK.format(name=name)))
+        cells.append(NotebookCell(f"ex-{name}", STUB.format(name=name), name))
+        cells.append(NotebookCell(f"check-{name}", CHECK.format(name=name)))
     return cells
 
 
 def handout(rule: str = "all", draws: bytes = b"", name: str = "Week 1") -> Handout:
     """What is handed out: `one`, `two` and `three`, 2 points each."""
     notebooks = tuple(Notebook(f"{stem}.ipynb", stem[:2], tuple(cells_of(stem))) for stem in LESSONS)
-    asked = tuple(Asked(e, stem[:2], 2, rule) for stem, names in LESSONS.items() for e in names)
+    asked = tuple(AssignedExercise(e, stem[:2], 2, rule) for stem, names in LESSONS.items() for e in names)
     assignment = Assignment(name, asked, "1", draws)
     assignment = Assignment(name, asked, "1", draws, key_of(assignment))
     return Handout(assignment, notebooks, {one.name: f"The exercise {one.name}" for one in asked})
@@ -38,7 +42,7 @@ def answer(name: str, mark: str = "pass") -> str:
     return f"def {name}(x):\n    return x  # mark: {mark}"
 
 
-def work(stem: str, **marks: str) -> list[Given]:
+def work(stem: str, **marks: str) -> list[NotebookCell]:
     """A lesson's cells with some exercises answered: `work("00_first", one="pass")`."""
     return [
         cell._replace(text=answer(cell.exercise, marks[cell.exercise])) if cell.exercise in marks else cell
@@ -46,7 +50,7 @@ def work(stem: str, **marks: str) -> list[Given]:
     ]
 
 
-def notebook(cells: Iterable[Given], stem: str = "") -> bytes:
+def notebook(cells: Iterable[NotebookCell], stem: str = "") -> bytes:
     """The cells as a notebook's file; with `stem`, its metadata names the lesson."""
     made = [
         {

@@ -78,7 +78,7 @@ def unpacked(archive: Path, into: Path) -> None:
 def test_gradescopes_autograder_grades_a_hostile_submission_as_gradescope_runs_it(
     handout: Path, tmp_path: Path
 ):
-    if why := layers.standing().lacking():
+    if why := layers.available().insufficient():
         pytest.skip(why)
     secret, root = tmp_path / "secret", tmp_path / "autograder"
     made = autograders.gradescope(read_handout(handout, secret), handout, secret, tmp_path / "up" / "a.zip")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from flashlearn.classroom.class_run import Tally, grade_all
+from flashlearn.classroom.class_run import RunSummary, grade_all
 from flashlearn.classroom.collecting.collect import collect, submissions
 from flashlearn.classroom.gradebook import Gradebook, Result, half_up
 from flashlearn.classroom.job import Grading, Job, failed, job_from, perform, read_outcome
@@ -38,7 +38,9 @@ class Inline:
             yield job, failed(job, outcome) if isinstance(outcome, str) else outcome
 
 
-def run(folder: Path, given=None, regrade: bool = False, pool=None, advanced=lambda count: None) -> Tally:
+def run(
+    folder: Path, given=None, regrade: bool = False, pool=None, advanced=lambda count: None
+) -> RunSummary:
     given = given or handout()
     with Gradebook.open(folder / "book.sqlite") as book, pool or contextlib.nullcontext():
         book.begin(given)
@@ -177,7 +179,7 @@ def test_a_worker_has_its_grader_open_and_imports_nothing_of_the_folder_that_the
 
 
 def test_a_grader_that_cannot_begin_is_a_sentence(three: Path):
-    with pytest.raises(CourseError, match=r"Grading cannot begin\. OSError: no walls here"):
+    with pytest.raises(CourseError, match=r"Grading cannot start\. OSError: no sandbox here"):
         run(three, pool=Pool(Grading("tests.classroom.graders:Kept"), workers=1))
 
 
@@ -198,14 +200,14 @@ def test_a_run_whose_workers_are_killed_again_and_again_grades_everything(tmp_pa
     def kill(_count: int) -> None:
         found = workers(os.getpid())
         if found and len(killed) < 9:
-            victim = pool.house.process.pid if len(killed) == 4 else found[-1]
+            victim = pool.server.process.pid if len(killed) == 4 else found[-1]
             killed.append(victim)
             os.kill(victim, signal.SIGKILL)
 
     pool = Pool(MARKS, workers=2, deaths=9)
     tally = run(tmp_path, pool=pool, advanced=kill)
     assert (tally.graded, tally.failed, len(killed)) == (24, 0, 9)
-    assert pool.restarted >= 8 and pool.house.started == 2
+    assert pool.restarted >= 8 and pool.server.started == 2
     assert all(one.complete and one.points == 2 for one in results(tmp_path).values())
 
 

@@ -16,11 +16,17 @@ import pytest
 from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.exports import json_results, tables
 from flashlearn.classroom.exports.classroom50 import classroom50, whole_points
-from flashlearn.classroom.gradebook import Part, Result, half_up
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.gradebook import NotebookResult, Result, half_up
+from flashlearn.classroom.records import (
+    AssignedExercise,
+    Assignment,
+    ExerciseGrade,
+    Submission,
+    SubmissionGrade,
+)
 from flashlearn.course.files import CourseError
 
-ASSIGNMENT = Assignment("Week 1", (Asked("one", "00", 2), Asked("two", "00", 2)), "1")
+ASSIGNMENT = Assignment("Week 1", (AssignedExercise("one", "00", 2), AssignedExercise("two", "00", 2)), "1")
 TITLES = {"one": "The first", "two": "The second"}
 WRONG = ExerciseGrade(
     "one", "wrong", 0.5, 2, 1, 4, "It adds `x` twice.", 7, "y = x + x", "Look at `y`.", "twice"
@@ -34,7 +40,7 @@ def result(
 ) -> Result:
     submission = Submission(name, ("a.ipynb",), (), "key", ("Two cells.",))
     grade = SubmissionGrade(name, "key", "akey", status, 3, 4, exercises, layers=("walls",), seconds=2.4)
-    return Result(Student(name, ids), (Part("00", submission, grade, 2),), 4, exercises)
+    return Result(Student(name, ids), (NotebookResult("00", submission, grade, 2),), 4, exercises)
 
 
 def rows(text: str) -> list[list[str]]:

@@ -7,20 +7,28 @@ from pathlib import Path
 import pytest
 
 from flashlearn.classroom.collecting.collect import Student
-from flashlearn.classroom.gradebook import Part, Result
+from flashlearn.classroom.gradebook import NotebookResult, Result
 from flashlearn.classroom.pages import feedback
 from flashlearn.classroom.pages.formatting import fenced, in_html, in_markdown
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Submission, SubmissionGrade
+from flashlearn.classroom.records import (
+    AssignedExercise,
+    Assignment,
+    ExerciseGrade,
+    Submission,
+    SubmissionGrade,
+)
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) `</code><img src=x onerror=y>` *"
-ASSIGNMENT = Assignment("Week 1", (Asked("one", "00", 2), Asked("two", "00", 2)), "1", b"the draws")
+ASSIGNMENT = Assignment(
+    "Week 1", (AssignedExercise("one", "00", 2), AssignedExercise("two", "00", 2)), "1", b"the draws"
+)
 TITLES = {"one": "The first", "two": "The second"}
 
 
 def result(name: str = "Ann", *exercises: ExerciseGrade, notes: tuple[str, ...] = ()) -> Result:
     submission = Submission(name, ("a.ipynb",), (), "key", notes)
     grade = SubmissionGrade(name, "key", "akey", "graded", 0, 4, exercises, layers=("bwrap",), seconds=3.0)
-    return Result(Student(name), (Part("00", submission, grade, 1),), 4, exercises)
+    return Result(Student(name), (NotebookResult("00", submission, grade, 1),), 4, exercises)
 
 
 WRONG = ExerciseGrade(

@@ -24,8 +24,8 @@ def notebook(path: Path, answer: str) -> Path:
 
 
 @pytest.fixture
-def shown(room, monkeypatch, tmp_path):
-    monkeypatch.setattr(single_notebook, "grade", room.grade)
+def shown(grading_session, monkeypatch, tmp_path):
+    monkeypatch.setattr(single_notebook, "grade", grading_session.grade)
     monkeypatch.chdir(tmp_path)
     return lambda *what: CliRunner().invoke(app, ["check", "--sandbox", *what])
 
@@ -51,7 +51,7 @@ def test_a_file_that_is_no_notebook_is_one_sentence(shown, tmp_path):
 
 def test_without_walls_the_command_says_why_it_does_not_run(monkeypatch, tmp_path):
     def refused(*_given):
-        raise NotConfined("Strangers' code is not run here: this system has no seccomp.")
+        raise NotConfined("Students' code is not run here: this system has no seccomp.")
 
     monkeypatch.setattr(single_notebook, "grade", refused)
     found = CliRunner().invoke(app, ["check", "--sandbox", str(notebook(tmp_path / "x.ipynb", ROW_SUM))])

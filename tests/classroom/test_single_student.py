@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from flashlearn.classroom import release, single_student
 from flashlearn.classroom.collecting.collect import Student
-from flashlearn.classroom.gradebook import Part, composed
+from flashlearn.classroom.gradebook import NotebookResult, composed
 from flashlearn.classroom.job import Grading
 from flashlearn.classroom.records import Submission
 from flashlearn.cli import app
@@ -74,7 +74,7 @@ def test_where_the_grader_failed_nothing_is_written(
     grade_one, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def failed(_folder, asked, grading):
-        part = Part("00", Submission("You", (), (), "key"), None, 1)
+        part = NotebookResult("00", Submission("You", (), (), "key"), None, 1)
         return composed(Student("You"), (part,), asked.assignment)
 
     monkeypatch.setattr(single_student, "graded", failed)

@@ -46,11 +46,11 @@ def solved(student: str, mark: str = "pass") -> None:
         (i, f"{text}\n# mark: {mark}" if exercise else text, exercise)
         for i, text, exercise in read_cells((ROOT / "solutions" / "00_tour.ipynb").read_bytes()).code
     ]
-    from flashlearn.classroom.handout import Given
+    from flashlearn.classroom.handout import NotebookCell
 
     path = Path("submissions") / student / "00_tour.ipynb"
     path.parent.mkdir(parents=True)
-    path.write_bytes(notebook([Given(*cell) for cell in cells], "00_tour"))
+    path.write_bytes(notebook([NotebookCell(*cell) for cell in cells], "00_tour"))
 
 
 def test_from_a_course_to_feedback():

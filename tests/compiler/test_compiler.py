@@ -16,8 +16,9 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from flashlearn import compiler
-from flashlearn.compiler import children, compile_launch, compile_queue, explain, packing, start
+from flashlearn.compiler import child, compile_launch, compile_queue, explain, packing, start
 from flashlearn.interpreter.observation import Launch
+from flashlearn.processes import start as processes
 
 NOTHING = tl.constexpr(-float("inf"))
 PLAIN = 3
@@ -351,7 +352,7 @@ def test_a_compilers_words_become_a_sentence(kind, message, words):
 
 def test_what_was_compiled_before_needs_no_child(monkeypatch):
     first = compile_launch(softmax())
-    monkeypatch.setattr(children.subprocess, "Popen", None)
+    monkeypatch.setattr(processes.subprocess, "Popen", None)
     assert compile_launch(softmax()) == first
 
 
@@ -364,7 +365,7 @@ def forgetful(monkeypatch):
 def test_a_compilation_out_of_time_is_stopped_and_says_so(forgetful):
     for budget in compile_launch(softmax(), timeout=0.05):
         assert f"for an {budget.device} (sm_{budget.target}) took longer than 0.05 s" in budget.error
-    assert not children.running
+    assert not processes.running
     assert not compiler._known  # it may be given more time
 
 
@@ -372,7 +373,7 @@ def test_a_compilation_out_of_time_is_stopped_and_says_so(forgetful):
 def test_a_tile_that_compiles_for_minutes_is_stopped_in_time(forgetful):
     single = {name: kind.replace("fp16", "fp32") for name, kind in HALF.items()}
     assert "took longer than 2 s" in refusal_within(matmul(256, 256, 64, signature=single), 2.0)
-    assert not children.running
+    assert not processes.running
 
 
 def refusal_within(launched: Launch, timeout: float) -> str:
@@ -426,7 +427,7 @@ def test_an_error_in_the_background_reaches_whoever_asks(monkeypatch, forgetful)
     def broken(*_):
         raise OSError("no more processes")
 
-    monkeypatch.setattr(children, "ask", broken)
+    monkeypatch.setattr(child, "run_worker", broken)
     with pytest.raises(OSError, match="no more processes"):
         start([softmax()]).result(timeout=10)
 
@@ -453,10 +454,10 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
                 release.wait()
             return {}, "nothing came from {device}"
 
-    monkeypatch.setattr(children, "ask", held_back)
+    monkeypatch.setattr(child, "run_worker", held_back)
     kernels = [softmax(num_warps=1 << n) for n in range(5)]
     waiting = [start([one]) for one in kernels[:4]]
-    for _ in range(compile_queue.AT_A_TIME):
+    for _ in range(compile_queue.BACKGROUND_SLOTS):
         entered.acquire()
     assert compile_launch(kernels[4])[0].error.startswith("nothing came"), "and it did not wait"
     assert not any(future.done() for future in waiting)
@@ -465,17 +466,17 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
 
 
 def test_in_the_background_the_newest_card_comes_first():
-    taking, order = compile_queue.Turns(at_a_time=1), []
+    queue, order = compile_queue.CompileQueue(slots=1), []
 
     def work(number):
-        with taking.in_background(number):
+        with queue.background(number):
             order.append(number)
 
-    with taking.at_once():
+    with queue.foreground():
         threads = [threading.Thread(target=work, args=(number,)) for number in (0, 2, 1)]
         for thread in threads:
             thread.start()
-        while len(taking._waiting) < len(threads):
+        while len(queue._waiting) < len(threads):
             pass
         assert order == [], "nothing begins while somebody waits for an answer"
     for thread in threads:
@@ -483,14 +484,14 @@ def test_in_the_background_the_newest_card_comes_first():
     assert order == [2, 1, 0]
 
 
-def test_what_runs_in_the_background_stands_back_for_the_rest(monkeypatch, forgetful):
+def test_what_runs_in_the_background_has_a_lower_priority(monkeypatch, forgetful):
     priorities = []
-    stand_back = children._stand_back
+    lower_priority = child._lower_priority
 
-    def noted(child):
-        stand_back(child)
-        priorities.append(os.getpriority(os.PRIO_PROCESS, child.pid))
+    def noted(process):
+        lower_priority(process)
+        priorities.append(os.getpriority(os.PRIO_PROCESS, process.pid))
 
-    monkeypatch.setattr(children, "_stand_back", noted)
+    monkeypatch.setattr(child, "_lower_priority", noted)
     assert [b.error for b in start([softmax()]).result(timeout=240)] == ["", ""]
-    assert priorities == [min(os.getpriority(os.PRIO_PROCESS, 0) + children.NICE, 19)]
+    assert priorities == [min(os.getpriority(os.PRIO_PROCESS, 0) + child.NICE, 19)]

@@ -13,7 +13,7 @@ from flashlearn.checking import grade
 from flashlearn.course import answers
 from flashlearn.lessons import find
 from flashlearn.report import Report
-from flashlearn.running.remote_answer import Apart, Loader, Nursery
+from flashlearn.running.remote_answer import AnswerForkServer, Loader, RemoteAnswer
 from tests.corpus import Entry, right_entries, wrong_entries
 
 ROOT = Path(__file__).parents[2]
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.xdist_group("two processes")  # its tests share one for
 
 
 @pytest.fixture(scope="module")
-def nursery():
+def fork_server():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     warm = ("flashlearn.lessons:all_exercises", "tests.corpus:wrong_entries")
-    with Nursery(warm, environment) as nursery:
-        yield nursery
+    with AnswerForkServer(warm, environment) as fork_server:
+        yield fork_server
 
 
 @pytest.fixture(autouse=True)
@@ -64,10 +64,10 @@ def without_durations(report: Report) -> tuple:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)
-def test_an_answer_gets_the_same_report_in_a_child_process(entry: Entry, nursery: Nursery):
+def test_an_answer_gets_the_same_report_in_a_child_process(entry: Entry, fork_server: AnswerForkServer):
     exercise = find(entry.exercise)
     loader = Loader("tests.corpus:function_of", (entry.key,), entry.exercise, "flashlearn.lessons:find")
-    with Apart(loader, nursery) as child:
+    with RemoteAnswer(loader, fork_server) as child:
         apart = grade(exercise, child, answers.earlier)
     here = grade(exercise, entry.function, answers.earlier)
     assert without_durations(apart) == without_durations(here)

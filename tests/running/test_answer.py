@@ -24,7 +24,7 @@ from flashlearn.running.answer import Here, answering
 from flashlearn.running.compiled_run import recording_launches
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.launches import RunCache, plain_launch
-from flashlearn.running.remote_answer import Apart, ChildError, Loader, Nursery
+from flashlearn.running.remote_answer import AnswerForkServer, ChildError, Loader, RemoteAnswer
 from flashlearn.running.run_modes import FrontEndCheck, Observed, PlainCall, Traced
 
 ROOT = Path(__file__).parents[2]
@@ -88,29 +88,29 @@ def function(name):
 
 
 @pytest.fixture(scope="module")
-def nursery():
+def fork_server():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with Nursery((f"{__name__}:twice_path",), environment) as nursery:
-        yield nursery
+    with AnswerForkServer((f"{__name__}:twice_path",), environment) as fork_server:
+        yield fork_server
 
 
 def twice_path():
-    """Called once in the nursery: this module is imported there."""
+    """Called once in the fork_server: this module is imported there."""
 
 
-def apart(name: str, nursery: Nursery) -> Apart:
-    return Apart(Loader(f"{__name__}:function", (name,)), nursery)
+def apart(name: str, fork_server: AnswerForkServer) -> RemoteAnswer:
+    return RemoteAnswer(Loader(f"{__name__}:function", (name,)), fork_server)
 
 
 @pytest.fixture(params=["here", "apart"])
-def answer(request, nursery):
+def answer(request, fork_server):
     """Both kinds of answers, by the function's name."""
     opened = []
 
     def make(name: str):
         if request.param == "here":
             return Here(function(name))
-        opened.append(apart(name, nursery))
+        opened.append(apart(name, fork_server))
         return opened[-1]
 
     yield make
@@ -198,37 +198,37 @@ def test_memory_that_an_earlier_call_returned_is_recognised():
     assert kept == [False, True]
 
 
-def test_a_child_that_ends_is_a_sentence(nursery):
-    with apart("ends", nursery) as one:
+def test_a_child_that_ends_is_a_sentence(fork_server):
+    with apart("ends", fork_server) as one:
         error = one.run(X, Observed()).raised
     assert error.status is Status.CRASHED and "ended before" in error.sentence
 
 
-def test_a_child_that_never_ends_is_stopped(nursery):
+def test_a_child_that_never_ends_is_stopped(fork_server):
     started = time.monotonic()
-    with apart("spins", nursery) as one:
+    with apart("spins", fork_server) as one:
         assert one.run(X, Observed(limit=0.5)).raised.status is Status.TIMEOUT
     assert time.monotonic() - started < 60
 
 
-def test_what_a_child_prints_is_no_answer(nursery):
-    with apart("prints", nursery) as one:
+def test_what_a_child_prints_is_no_answer(fork_server):
+    with apart("prints", fork_server) as one:
         assert torch.equal(one.run(X, PlainCall()).returned, X["x"] + 1)
 
 
-def test_a_function_that_cannot_be_loaded_is_said_at_once(nursery):
+def test_a_function_that_cannot_be_loaded_is_said_at_once(fork_server):
     with pytest.raises(ChildError, match="KeyError"):
-        apart("no such function", nursery)
+        apart("no such function", fork_server)
 
 
 def test_a_fresh_process_answers_as_well():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with Apart(Loader(f"{__name__}:function", ("twice",)), environment=environment) as one:
+    with RemoteAnswer(Loader(f"{__name__}:function", ("twice",)), environment=environment) as one:
         assert torch.equal(one.run(X, Observed()).values[0], 2 * X["x"])
 
 
-def test_time_in_a_child_is_counted(nursery):
-    with apart("twice", nursery) as one:
+def test_time_in_a_child_is_counted(fork_server):
+    with apart("twice", fork_server) as one:
         one.run(X, Observed())
         assert one.elsewhere > 0
     assert Here(twice).elsewhere == 0
@@ -254,8 +254,8 @@ def test_an_object_that_raises_at_every_look_is_still_said():
     assert isinstance(seen, Foreign) and seen.text.startswith("<")
 
 
-def test_questions_to_a_child_that_is_gone_have_no_answer_and_raise_nothing(nursery):
-    one = apart("twice", nursery)
+def test_questions_to_a_child_that_is_gone_have_no_answer_and_raise_nothing(fork_server):
+    one = apart("twice", fork_server)
     one.close()
     assert one.source() is None and one.misfit("twice", ["x"]) == ""
     assert one.run(X, Observed()).raised.status is Status.CRASHED

@@ -24,9 +24,9 @@ from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.specialization import TARGET
 from flashlearn.lessons import find
 from flashlearn.running.answer import Here
-from flashlearn.running.background_compiler import CompilingAhead
+from flashlearn.running.background_compiler import BackgroundCompiler
 from flashlearn.running.guard_zones import ZeroedWatch
-from flashlearn.running.precompiler import Precompiling
+from flashlearn.running.precompiler import Precompiler
 
 
 class Hopper:
@@ -75,17 +75,17 @@ def launch(kernel, dtype=torch.float32, n=40, block=64):
 
 def test_each_distinct_launch_is_compiled_once():
     kernel = fresh("stores")
-    with Precompiling(patience=60) as precompiling, precompiling.dry():
+    with Precompiler(patience=60) as precompiler, precompiler.dry():
         for n in (40, 41, 43):  # 41 and 43 are of one kind: neither is a multiple of 8 or 16
             launch(kernel, n=n)
         launch(kernel, dtype=torch.float16, n=41)
         launch(kernel, block=32, n=41)
-    assert len(precompiling.futures) == precompiling.compiled == 4 - (40 % 16 != 0)
+    assert len(precompiler.futures) == precompiler.compiled == 4 - (40 % 16 != 0)
 
 
 def test_the_launch_to_come_finds_the_binary():
     kernel, met = fresh("stores"), []
-    with Precompiling(patience=60) as precompiling, precompiling.dry():
+    with Precompiler(patience=60) as precompiler, precompiler.dry():
         launch(kernel)
     try:
         knobs.compilation.listener = lambda **said: met.append(said["cache_hit"])
@@ -97,20 +97,20 @@ def test_the_launch_to_come_finds_the_binary():
 
 def test_what_the_compiler_refuses_is_said_by_the_launch_and_not_before():
     kernel = fresh("refused")
-    with Precompiling(patience=60) as precompiling, precompiling.dry():
+    with Precompiler(patience=60) as precompiler, precompiler.dry():
         launch(kernel)
-    assert len(precompiling.futures) == 1 and precompiling.compiled == 0
+    assert len(precompiler.futures) == 1 and precompiler.compiled == 0
     with pytest.raises(triton.CompilationError, match="1024 at least"):
         kernel.warmup(torch.zeros(64), 40, BLOCK=64, grid=(1,))
 
 
 def test_a_compiler_that_dies_takes_its_own_process_with_it_and_the_kernel_is_refused(monkeypatch):
     kernel, sound = fresh("stores"), fresh("stores")
-    with monkeypatch.context() as patch, Precompiling(patience=60) as precompiling, precompiling.dry():
+    with monkeypatch.context() as patch, Precompiler(patience=60) as precompiler, precompiler.dry():
         patch.setattr(triton, "compile", lambda *args, **kwargs: os.abort())
         launch(kernel)
-    assert len(precompiling.died) == 1 and precompiling.compiled == 0
-    with precompiling.refusing():
+    assert len(precompiler.died) == 1 and precompiler.compiled == 0
+    with precompiler.refusing():
         with pytest.raises(KernelCrash, match="compiler crashed on stores"):
             kernel.warmup(torch.zeros(64), 40, BLOCK=64, grid=(1,))
         kernel.warmup(torch.zeros(64), 40, BLOCK=32, grid=(1,))  # with other constants it was not tried
@@ -119,23 +119,23 @@ def test_a_compiler_that_dies_takes_its_own_process_with_it_and_the_kernel_is_re
 
 def test_a_compiler_that_does_not_end_is_ended(monkeypatch):
     kernel = fresh("stores")
-    with monkeypatch.context() as patch, Precompiling(patience=0.2) as precompiling, precompiling.dry():
+    with monkeypatch.context() as patch, Precompiler(patience=0.2) as precompiler, precompiler.dry():
         patch.setattr(triton, "compile", lambda *args, **kwargs: signal.pause())
         launch(kernel)
-    (future,) = precompiling.futures.values()
-    assert future.result(timeout=60) == -signal.SIGKILL and not precompiling.died
+    (future,) = precompiler.futures.values()
+    assert future.result(timeout=60) == -signal.SIGKILL and not precompiler.died
 
 
 def test_an_autotuner_s_configurations_are_compiled_and_none_is_timed():
     tuner = triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"])(fresh("stores"))
-    with Precompiling(patience=60) as precompiling, precompiling.dry():
+    with Precompiler(patience=60) as precompiler, precompiler.dry():
         tuner[(1,)](torch.zeros(64), 40)
-    assert precompiling.compiled == 2 and tuner.cache == {}
+    assert precompiler.compiled == 2 and tuner.cache == {}
 
 
 def test_triton_gets_its_own_methods_back_even_from_a_launcher_that_fails():
     before = JITFunction.run, JITFunction._do_compile, Autotuner.run
-    with Precompiling(patience=1) as precompiling, pytest.raises(ZeroDivisionError), precompiling.dry():
+    with Precompiler(patience=1) as precompiler, pytest.raises(ZeroDivisionError), precompiler.dry():
         1 / 0  # noqa: B018
     assert before == (JITFunction.run, JITFunction._do_compile, Autotuner.run)
 
@@ -167,17 +167,17 @@ def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
     answer = Here(exercise_solution(exercise), exercise)
     draws = [exercise.inputs(case, case.generator()) for case in exercise.cases if not case.gpu]
     draws = [inputs for inputs in draws if aligned(inputs)]  # as copies between guard zones are
-    with CompilingAhead(answer._caller(), draws, TARGET) as ahead:
+    with BackgroundCompiler(answer._caller(), draws, TARGET) as ahead:
         ready = ahead.ready(patience=60)
     assert len(ready) >= 3
-    with Precompiling(patience=60, ready=ready) as precompiling, precompiling.dry():
+    with Precompiler(patience=60, ready=ready) as precompiler, precompiler.dry():
         for inputs in draws:
             answer.function(*inputs.values())
-    assert not precompiling.futures
-    with Precompiling(patience=0) as precompiling, precompiling.dry():
+    assert not precompiler.futures
+    with Precompiler(patience=0) as precompiler, precompiler.dry():
         for inputs in draws:
             answer.function(*inputs.values())
-    assert len(precompiling.futures) == len(ready)  # as many as triton tells apart
+    assert len(precompiler.futures) == len(ready)  # as many as triton tells apart
 
 
 def test_a_launcher_that_raises_or_looks_at_data_is_left_to_the_real_run():
@@ -191,7 +191,7 @@ def test_a_launcher_that_raises_or_looks_at_data_is_left_to_the_real_run():
         os._exit(3)
 
     for launcher in (looks, ends):
-        with CompilingAhead(Here(launcher, exercise)._caller(), [inputs], TARGET) as ahead:
+        with BackgroundCompiler(Here(launcher, exercise)._caller(), [inputs], TARGET) as ahead:
             assert ahead.ready(patience=60) == set()
-    with CompilingAhead(Here(looks, exercise)._caller(), [inputs], None) as ahead:  # no GPU that it knows
+    with BackgroundCompiler(Here(looks, exercise)._caller(), [inputs], None) as ahead:  # no GPU that it knows
         assert ahead.ready(patience=60) == set()

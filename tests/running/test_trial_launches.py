@@ -9,7 +9,7 @@ import torch
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.running.trial_launches import HEAD, Trials
+from flashlearn.running.trial_launches import HEAD, TrialLaunches
 from tests.interpreter.gluon.gluon_kernels import copy_tiles, described
 
 CHILD = """
@@ -33,9 +33,9 @@ def launches(monkeypatch):
     return happened
 
 
-def trials(hangs: bool, running: float = 20.0) -> Trials:
+def trials(hangs: bool, running: float = 20.0) -> TrialLaunches:
     command = (sys.executable, "-c", CHILD.format(hangs=hangs))
-    return Trials(command, starting=60.0, running=running)
+    return TrialLaunches(command, starting=60.0, running=running)
 
 
 def launch():
@@ -61,13 +61,13 @@ def test_a_launch_that_hangs_there_is_refused_here(launches):
         with tried.dry():
             launch()
         assert tried._child is None
-    with tried.refusing(), pytest.raises(KernelCrash, match="did not come to its end"):
+    with tried.refusing(), pytest.raises(KernelCrash, match="did not finish"):
         launch()
     assert launches == []
 
 
 def test_a_process_that_dies_refuses_nothing(launches):
-    with Trials((sys.executable, "-c", "")) as tried:
+    with TrialLaunches((sys.executable, "-c", "")) as tried:
         with tried.dry():
             launch()
         with tried.refusing():

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from flashlearn.classroom.collecting import structure
-from flashlearn.classroom.collecting.file_tree import Entry, archive, open_tree
+from flashlearn.classroom.collecting.file_tree import FileEntry, archive, open_tree
 from flashlearn.classroom.handout import Handout, Notebook
 from flashlearn.classroom.records import Submission
 from flashlearn.course.files import CourseError
@@ -41,11 +41,11 @@ class Student:
 
 
 @dataclass(frozen=True)
-class Work:
+class StudentFiles:
     """All files of one student."""
 
     student: Student
-    entries: tuple[Entry, ...]
+    entries: tuple[FileEntry, ...]
     refused: tuple[str, ...] = ()
 
 
@@ -54,7 +54,7 @@ class Collected:
     """The shape that was found, everybody's work, and sentences on what was left out."""
 
     shape: str
-    students: tuple[Work, ...]
+    students: tuple[StudentFiles, ...]
     refused: tuple[str, ...] = ()
 
 
@@ -64,10 +64,10 @@ def collect(path: Path) -> Collected:
     refused = list(tree.refused)
     entries = _without_wrapper(tree.entries)
     shape, owned = _shape(entries, refused)
-    works = [Work(student, tuple(files)) for student, files in owned]
+    works = [StudentFiles(student, tuple(files)) for student, files in owned]
     if shape == PLAIN and works and entries == tree.entries:
         works = sorted(
-            [*works, *(Work(Student(name), ()) for name in tree.empty)], key=lambda w: w.student.name
+            [*works, *(StudentFiles(Student(name), ()) for name in tree.empty)], key=lambda w: w.student.name
         )
     if not works:
         raise CourseError(
@@ -77,9 +77,9 @@ def collect(path: Path) -> Collected:
     return Collected(shape, tuple(_told_apart(works)), tuple(refused))
 
 
-def submissions(work: Work, handout: Handout) -> Iterator[tuple[str, Submission]]:
+def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Submission]]:
     """For each lesson that was handed out, the student's submission of it, after the check of structure."""
-    found: dict[str, list[tuple[Entry, bytes]]] = defaultdict(list)
+    found: dict[str, list[tuple[FileEntry, bytes]]] = defaultdict(list)
     notes: list[str] = list(work.refused)
     unread: list[str] = []
     notebooks = {notebook.lesson: notebook for notebook in handout.notebooks}
@@ -101,8 +101,8 @@ def submissions(work: Work, handout: Handout) -> Iterator[tuple[str, Submission]
 
 
 def _one(
-    work: Work,
-    files: list[tuple[Entry, bytes]],
+    work: StudentFiles,
+    files: list[tuple[FileEntry, bytes]],
     given: Notebook,
     asked: Any,
     notes: list[str],
@@ -125,7 +125,7 @@ def _again(path: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _notebooks(work: Work, notes: list[str]) -> Iterator[tuple[Entry, Any]]:
+def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry, Any]]:
     """A student's notebooks, also those in a zip of theirs."""
     for entry in work.entries:
         if entry.path.endswith(".ipynb"):
@@ -142,7 +142,9 @@ def _notebooks(work: Work, notes: list[str]) -> Iterator[tuple[Entry, Any]]:
                     yield replace(member, path=f"{entry.path}/{member.path}"), member.read
 
 
-def _shape(entries: tuple[Entry, ...], refused: list[str]) -> tuple[str, list[tuple[Student, list[Entry]]]]:
+def _shape(
+    entries: tuple[FileEntry, ...], refused: list[str]
+) -> tuple[str, list[tuple[Student, list[FileEntry]]]]:
     """The name of the shape, and the files of each student."""
     if meta := next((e for e in entries if e.parts[-1] == GRADESCOPE), None):
         return "Gradescope", _gradescope(entries, meta)
@@ -159,12 +161,12 @@ def _shape(entries: tuple[Entry, ...], refused: list[str]) -> tuple[str, list[tu
     return PLAIN, _grouped((Student(e.parts[0]), e) for e in entries if len(e.parts) > 1)
 
 
-def _moodle(entry: Entry) -> tuple[Student, Entry]:
+def _moodle(entry: FileEntry) -> tuple[Student, FileEntry]:
     found = MOODLE.fullmatch(entry.parts[0])
     return (Student(found["name"], {"moodle": found["id"]}) if found else Student(entry.parts[0])), entry
 
 
-def _canvas(entry: Entry, refused: list[str]) -> tuple[Student, Entry] | None:
+def _canvas(entry: FileEntry, refused: list[str]) -> tuple[Student, FileEntry] | None:
     found = CANVAS.fullmatch(entry.path)
     if found is None:
         refused.append(f"{entry.path} has no name of the form that Canvas gives, and was left out.")
@@ -172,7 +174,7 @@ def _canvas(entry: Entry, refused: list[str]) -> tuple[Student, Entry] | None:
     return Student(found["name"], {"canvas": found["id"]}), entry
 
 
-def _gradescope(entries: tuple[Entry, ...], meta: Entry) -> list[tuple[Student, list[Entry]]]:
+def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[Student, list[FileEntry]]]:
     """Folders by the names of their submitters, which the metadata has."""
     try:
         import yaml
@@ -205,15 +207,15 @@ def _submitters(record: Any, folder: str) -> list[Student]:
     return found or [Student(folder)]
 
 
-def _grouped(owned: Any) -> list[tuple[Student, list[Entry]]]:
-    found: dict[tuple, tuple[Student, list[Entry]]] = {}
+def _grouped(owned: Any) -> list[tuple[Student, list[FileEntry]]]:
+    found: dict[tuple, tuple[Student, list[FileEntry]]] = {}
     for student, entry in owned:
         key = (student.name, *sorted(student.ids.items()))
         found.setdefault(key, (student, []))[1].append(entry)
     return list(found.values())
 
 
-def _without_wrapper(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+def _without_wrapper(entries: tuple[FileEntry, ...]) -> tuple[FileEntry, ...]:
     """The same files without a folder that holds all students' folders."""
     tops = {e.parts[0] for e in entries}
     if len(tops) != 1 or any(len(e.parts) == 1 for e in entries):
@@ -227,7 +229,7 @@ def _without_wrapper(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     return tuple(replace(e, path=e.path.partition("/")[2]) for e in entries)
 
 
-def _told_apart(works: list[Work]) -> Iterator[Work]:
+def _told_apart(works: list[StudentFiles]) -> Iterator[StudentFiles]:
     """Names that two students have get their number, or a count."""
     twice = {name for name, count in Counter(w.student.name for w in works).items() if count > 1}
     seen: Counter[str] = Counter()

@@ -32,7 +32,7 @@ IGNORED = ("__MACOSX", ".ipynb_checkpoints", "__pycache__")
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """A file: its path with slashes, and how its content is got. `read` raises ValueError with a sentence."""
 
     path: str
@@ -47,7 +47,7 @@ class Entry:
 class Tree:
     """All files of a folder or an archive, sorted, what was refused, and folders that have no file."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FileEntry, ...]
     refused: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
 
@@ -79,7 +79,7 @@ def archive(source: Path | bytes) -> Tree:
         if why := _refusal(member):
             refused.append(f"{_shown(name)} was left out: {why}.")
         else:
-            entries.append(Entry(name, lambda m=member: _unpacked(source, m)))
+            entries.append(FileEntry(name, lambda m=member: _unpacked(source, m)))
     if len(members) > MOST_FILES:
         refused.append(f"It has {len(members)} files: those after the first {MOST_FILES} were left out.")
     return Tree(tuple(sorted(entries, key=lambda e: e.path)), tuple(refused))
@@ -102,7 +102,7 @@ def _folder(root: Path) -> Tree:
             if why := _odd(path):
                 refused.append(f"{_shown(shown)} was left out: {why}.")
             elif len(entries) < MOST_FILES:
-                entries.append(Entry(_text(shown), lambda p=path: _content(p)))
+                entries.append(FileEntry(_text(shown), lambda p=path: _content(p)))
     tops = {_text(path.name) for path in root.iterdir() if path.is_dir() and not path.is_symlink()}
     empty = sorted(name for name in tops - {e.parts[0] for e in entries} if not _is_ignored(name))
     return Tree(tuple(sorted(entries, key=lambda e: e.path)), tuple(refused), tuple(empty))

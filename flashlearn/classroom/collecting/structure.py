@@ -17,8 +17,8 @@ import re
 from collections.abc import Sequence
 
 from flashlearn.classroom.collecting.cell_names import names_of, plain_functions
-from flashlearn.classroom.handout import Given, Notebook, read_cells
-from flashlearn.classroom.records import Assignment, Source, Submission
+from flashlearn.classroom.handout import Notebook, NotebookCell, read_cells
+from flashlearn.classroom.records import Assignment, CodeCell, Submission
 
 _CALLS = re.compile(r"^\s*(?:\w+\s*=\s*)?flashlearn\.(?:check|hint|solution|status|recall|reset)\(.*\)\s*$")
 _STUB = "TODO {name}:"
@@ -29,7 +29,7 @@ def examine(
 ) -> Submission:
     """One notebook as a submission to its part of the assignment. Raises nothing for what it holds."""
     try:
-        cells = [Given(*cell) for cell in read_cells(content).code]
+        cells = [NotebookCell(*cell) for cell in read_cells(content).code]
     except ValueError as error:
         return broken(student, str(error), (file,), notes)
     said = list(notes)
@@ -69,7 +69,7 @@ def _by_name(file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
     return next((notebook for notebook in notebooks if notebook.stem in file.rpartition("/")[2]), None)
 
 
-def _answer(name: str, cells: list[Given], given: Notebook, said: list[str]) -> int | None:
+def _answer(name: str, cells: list[NotebookCell], given: Notebook, said: list[str]) -> int | None:
     """The index of the cell that answers an exercise; `said` gets what is odd about it."""
     marked = [i for i, cell in enumerate(cells) if cell.exercise == name]
     defining = [i for i, cell in enumerate(cells) if _defines(cell, name)]
@@ -91,13 +91,13 @@ def _answer(name: str, cells: list[Given], given: Notebook, said: list[str]) -> 
     return at
 
 
-def _defines(cell: Given, name: str) -> bool:
+def _defines(cell: NotebookCell, name: str) -> bool:
     """Whether a cell has a function of the exercise's name; its own cell may give it to one."""
     names = names_of(cell.text)
     return name in (names.bound if cell.exercise == name else names.functions)
 
 
-def _renamed(name: str, marked: list[int], cells: list[Given], said: list[str]) -> int | None:
+def _renamed(name: str, marked: list[int], cells: list[NotebookCell], said: list[str]) -> int | None:
     """The exercise's own cell, if it has one plain function under another name."""
     for i in reversed(marked):
         plain = plain_functions(cells[i].text)
@@ -123,8 +123,8 @@ def _order(answers: dict[str, int | None], said: list[str]) -> None:
 
 
 def _sources(
-    cells: list[Given], given: Notebook, answers: dict[str, int | None], said: list[str]
-) -> tuple[Source, ...]:
+    cells: list[NotebookCell], given: Notebook, answers: dict[str, int | None], said: list[str]
+) -> tuple[CodeCell, ...]:
     """What is to be run, in order: the imports, the lesson's cells that are needed, all of the student's."""
     answered = {at: name for name, at in answers.items() if at is not None}
     known = {cell.text.strip() for cell in given.cells if not cell.exercise}
@@ -145,8 +145,8 @@ def _sources(
         said.append(
             "The first cell, with the imports, is missing or changed. The lesson's own was run before yours."
         )
-    front = [Source(setup.text), *(Source(c.text) for c in deleted if c.text in brought)]
-    kept = [Source(c.text, answered.get(i, "")) for i, c in rest if i in own or c.text in wanted]
+    front = [CodeCell(setup.text), *(CodeCell(c.text) for c in deleted if c.text in brought)]
+    kept = [CodeCell(c.text, answered.get(i, "")) for i, c in rest if i in own or c.text in wanted]
     return tuple(front + kept)
 
 
@@ -175,7 +175,7 @@ def _is_stub(text: str, name: str, stub: str) -> bool:
     return text.strip() == stub.strip() or _STUB.format(name=name) in text
 
 
-def _key(sources: Sequence[Source], why: str = "") -> str:
+def _key(sources: Sequence[CodeCell], why: str = "") -> str:
     """The hash of what is run: outputs, ids and prose can change without it."""
     facts = [[[one.text, one.exercise] for one in sources], why]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]

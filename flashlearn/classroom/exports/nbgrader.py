@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flashlearn.classroom.handout import Handout
-from flashlearn.classroom.records import Asked
+from flashlearn.classroom.records import AssignedExercise
 from flashlearn.course.files import CourseError, reason
 from flashlearn.course.lesson_reader import EXERCISE_CELL
 
@@ -63,7 +63,7 @@ def export(handout: Handout, given: Path, out: Path) -> Path:
     return folder
 
 
-def mark(notebook: dict[str, Any], asked: dict[str, Asked]) -> None:
+def mark(notebook: dict[str, Any], asked: dict[str, AssignedExercise]) -> None:
     """Give the cells of exercises and of their checks nbgrader's metadata, in place."""
     for cell in notebook["cells"]:
         source = "".join(cell["source"])

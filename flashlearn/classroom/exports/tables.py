@@ -29,7 +29,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledTable:
     """A table that was filled in, how many rows of it were, whom it has no row for, and who has no grade."""
 
     text: str
@@ -52,7 +52,7 @@ def plain(results: Iterable[Result], assignment: Assignment) -> str:
     return _written(rows)
 
 
-def canvas(results: Iterable[Result], exported: str, column: str) -> Filled:
+def canvas(results: Iterable[Result], exported: str, column: str) -> FilledTable:
     """A gradebook of Canvas with the points in the assignment's column. Raises CourseError."""
     table = _read(exported, ("ID",), (("Student",), ("LastName", "FirstName")))
     head = table.rows[0]
@@ -71,7 +71,7 @@ def canvas(results: Iterable[Result], exported: str, column: str) -> Filled:
 
 def moodle(
     results: Iterable[Result], worksheet: str, assignment: Assignment, titles: dict[str, str]
-) -> Filled:
+) -> FilledTable:
     """A worksheet of Moodle with points and feedback. Raises CourseError."""
     table = _read(worksheet, ("Identifier", "Grade", "Last modified (grade)"), (("Full name",), ()))
     head = table.rows[0]
@@ -111,7 +111,7 @@ class _Table:
 
 def _fill(
     table: _Table, results: Iterable[Result], place: str, at: int, writers: dict, kept: set[int] = frozenset()
-) -> Filled:
+) -> FilledTable:
     """Rows found by the place's number for a student, or by the name if only one row has it."""
     rows = table.rows[1:]
     by_id = {_digits(row[at]): row for row in rows if _digits(row[at])}
@@ -129,7 +129,7 @@ def _fill(
             for column, written in writers.items():
                 row[column] = written(result)
             filled += 1
-    return Filled(_written(table.rows, table.delimiter), filled, tuple(absent), tuple(ungraded))
+    return FilledTable(_written(table.rows, table.delimiter), filled, tuple(absent), tuple(ungraded))
 
 
 def _read(text: str, needed: Sequence[str], names: Sequence[Sequence[str]]) -> _Table:

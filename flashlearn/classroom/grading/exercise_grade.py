@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 
 from flashlearn import checking
-from flashlearn.classroom.grading.suspicious_code import Reach
-from flashlearn.classroom.records import Asked, ExerciseGrade
-from flashlearn.classroom.sandbox.answer import Confined
-from flashlearn.classroom.sandbox.child import Trouble
+from flashlearn.classroom.grading.suspicious_code import SuspiciousUse
+from flashlearn.classroom.records import AssignedExercise, ExerciseGrade
+from flashlearn.classroom.sandbox.answer import SandboxedAnswer
+from flashlearn.classroom.sandbox.child import CellError
 from flashlearn.classroom.sandbox.readable_paths import PACKAGE
 from flashlearn.course.answers import earlier
 from flashlearn.exercise import Exercise
@@ -43,7 +43,9 @@ LOOKED_AT = (
 REMARK = "The numbers are right; who computed them could not be observed reliably. It reaches out with {all}."
 
 
-def judged(exercise: Exercise, asked: Asked, child: Confined, at_home: Exercise) -> ExerciseGrade:
+def judged(
+    exercise: Exercise, asked: AssignedExercise, child: SandboxedAnswer, at_home: Exercise
+) -> ExerciseGrade:
     """Run, judge and explain a confined answer. Whatever it sends, this ends in a grade.
 
     `at_home` is the exercise with the draws that a learner's own check has. In a few cases rounding decides,
@@ -69,7 +71,7 @@ def judged(exercise: Exercise, asked: Asked, child: Confined, at_home: Exercise)
         )
 
 
-def missing(asked: Asked, trouble: Trouble | None, line: str = "") -> ExerciseGrade:
+def missing(asked: AssignedExercise, trouble: CellError | None, line: str = "") -> ExerciseGrade:
     """The grade of an exercise without a function, with what kept its cell from defining one."""
     if trouble is None:
         sentence = MISSING.format(name=asked.name)
@@ -87,7 +89,7 @@ def missing(asked: Asked, trouble: Trouble | None, line: str = "") -> ExerciseGr
     )
 
 
-def looked_at(grade: ExerciseGrade, reaches: tuple[Reach, ...]) -> ExerciseGrade:
+def held_for_review(grade: ExerciseGrade, reaches: tuple[SuspiciousUse, ...]) -> ExerciseGrade:
     """A pass that is no pass until a person has seen it: its observer may have been deceived."""
     first = reaches[0]
     listed = ", ".join(dict.fromkeys(f"{one.what} (line {one.line})" for one in reaches[:6]))
@@ -105,7 +107,9 @@ def looked_at(grade: ExerciseGrade, reaches: tuple[Reach, ...]) -> ExerciseGrade
     )
 
 
-def _of_report(report: Report, asked: Asked, seconds: float, child: Confined) -> ExerciseGrade:
+def _of_report(
+    report: Report, asked: AssignedExercise, seconds: float, child: SandboxedAnswer
+) -> ExerciseGrade:
     head, status = report.verdict, report.status
     verdict = "stopped" if child.ended or _out_of_memory(report) else VERDICTS.get(status, "wrong")
     passed = status is Status.PASS
@@ -136,7 +140,7 @@ def clean(text: str) -> str:
     return text[:LONGEST]
 
 
-def _points(asked: Asked, passed: bool, right: int, cases: int) -> float:
+def _points(asked: AssignedExercise, passed: bool, right: int, cases: int) -> float:
     """All points for a pass; by the rule "share" a part of them where some cases are right, and not all."""
     if passed:
         return float(asked.points)

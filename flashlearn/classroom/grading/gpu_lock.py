@@ -18,7 +18,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Turn:
+class LockedGPU:
     """A GPU by its number, and the open file whose lock says that it is taken."""
 
     gpu: int
@@ -26,7 +26,7 @@ class Turn:
 
 
 @contextlib.contextmanager
-def turn(gpus: Sequence[int], where: Path | None = None) -> Iterator[Turn]:
+def turn(gpus: Sequence[int], where: Path | None = None) -> Iterator[LockedGPU]:
     """A GPU that nobody else times anything on: the first that is free, else one that is waited for.
 
     Raises OSError where the folder cannot be had.
@@ -41,7 +41,7 @@ def turn(gpus: Sequence[int], where: Path | None = None) -> Iterator[Turn]:
         if gpu is None:
             gpu = gpus[os.getpid() % len(gpus)]
             fcntl.flock(handles[gpu], fcntl.LOCK_EX)
-        yield Turn(gpu, handles[gpu])
+        yield LockedGPU(gpu, handles[gpu])
 
 
 def _opened(path: Path, stack: contextlib.ExitStack) -> int:

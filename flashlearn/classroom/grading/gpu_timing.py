@@ -11,12 +11,10 @@ at its own clock, which the answer cannot reach. A time has no influence on poin
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -28,8 +26,10 @@ from pathlib import Path
 from flashlearn.classroom.grading.gpu_lock import turn
 from flashlearn.classroom.records import Submission
 from flashlearn.course.packaged_lessons import ROOT
+from flashlearn.processes.channel import Channel
 from flashlearn.processes.encoding import Malformed
-from flashlearn.running.remote_answer import Channel
+from flashlearn.processes.limits import kill_group
+from flashlearn.processes.start import start_with_socket
 
 LONGEST = 240.0
 """Seconds by the clock that observing, compiling and timing one answer may take."""
@@ -86,8 +86,7 @@ def timed(
     ours, theirs = socket.socketpair()
     with turn(gpus, where) as taken, ours:
         until = time.monotonic() + longest
-        with theirs:
-            process = _started(command, theirs, taken.gpu, taken.handle)
+        process = _start(command, theirs, taken.gpu, taken.handle)
         channel = Channel(ours)
         try:
             channel.send(("time", json.dumps(dataclasses.asdict(submission)), name))
@@ -97,8 +96,7 @@ def timed(
         except (EOFError, OSError, Malformed, TypeError, ValueError) as error:
             return Timed(doubt=f"the process that timed it said nothing that can be read ({error!r:.80})")
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
             process.wait()
 
 
@@ -133,18 +131,13 @@ def doubted(milliseconds: float, at_most: float) -> str:
     )
 
 
-def _started(command: Sequence[str], theirs: socket.socket, gpu: int, lock: int) -> subprocess.Popen:
+def _start(command: Sequence[str], theirs: socket.socket, gpu: int, lock: int) -> subprocess.Popen:
     path = filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
-    return subprocess.Popen(
+    return start_with_socket(
         [sys.executable, *command, str(theirs.fileno()), str(os.getpid())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=[
-            theirs.fileno(),
-            lock,
-        ],  # should this one be killed, the GPU is taken until that one ends
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu), "PYTHONPATH": os.pathsep.join(path)},
-        cwd="/",
-        start_new_session=True,
+        theirs,
+        {**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu), "PYTHONPATH": os.pathsep.join(path)},
+        "/",
+        subprocess.DEVNULL,
+        keep=[lock],  # if this process is killed, the GPU stays locked until the child has ended
     )

@@ -17,17 +17,17 @@ import torch
 from triton.runtime.jit import JITFunction
 
 from flashlearn import checking
-from flashlearn.classroom.ending import end_with
 from flashlearn.classroom.gradebook import submission_from
-from flashlearn.classroom.grading.notebook_cells import prepared
-from flashlearn.classroom.sandbox.child import Session
+from flashlearn.classroom.grading.notebook_cells import notebook_cells
+from flashlearn.classroom.sandbox.child import CellSession
 from flashlearn.course.answers import earlier
 from flashlearn.exercise import Exercise
 from flashlearn.judging import draws
 from flashlearn.lessons import find
 from flashlearn.machine import device
+from flashlearn.processes.channel import Channel
+from flashlearn.processes.limits import end_with_parent
 from flashlearn.report import Report
-from flashlearn.running.remote_answer import Channel
 
 CELL = 20.0
 """Seconds of a processor that a cell may take."""
@@ -35,7 +35,7 @@ CELL = 20.0
 
 def main(connection: socket.socket, parent: int) -> None:
     """Time one answer; then call it as often as one is asked, until nobody asks any more."""
-    end_with(parent)
+    end_with_parent(parent)
     channel = Channel(connection)
     match channel.receive():
         case ("time", str(text), str(name)):
@@ -67,8 +67,8 @@ def main(connection: socket.socket, parent: int) -> None:
 
 def answer(text: str, exercise: Exercise) -> Callable[..., Any] | None:
     """The function of a submission, out of the cells that it needs; None without one."""
-    of = prepared(submission_from(text), (exercise,))[exercise.name]
-    session = Session()
+    of = notebook_cells(submission_from(text), (exercise,))[exercise.name]
+    session = CellSession()
     with no_launches():
         session.cells(list(of.sliced(exercise.name)), None, CELL)
     return session.module.__dict__.get(exercise.name)

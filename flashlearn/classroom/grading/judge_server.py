@@ -1,194 +1,39 @@
-"""The process that judges: it has the lessons in memory, and forks for each submission: `python -m … SOCKET`.
+"""The fork server of judges, with the lessons in memory: `python -m … SOCKET`.
 
-A fork reads what a stranger's process sends. Whatever that does to it, a number too large to compute with, a
-message that fills memory, ends with the fork, and the next exercise gets another. It asks whoever started
-it for confined children; it cannot make any.
+A judge reads what an untrusted process sends. Anything that this does to it, such as a number too large to
+compute with or a message that fills memory, ends with that fork, and the next exercise gets another one.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import resource
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from flashlearn import checking
-from flashlearn.classroom.ending import end_with
 from flashlearn.classroom.grading import child_sources
-from flashlearn.classroom.grading.exercise_grade import clean, judged, looked_at, missing
-from flashlearn.classroom.grading.notebook_cells import MAGICS, Prepared, course_cells, prepared
-from flashlearn.classroom.grading.seeds import drawn
-from flashlearn.classroom.grading.suspicious_code import Reach, reaches
-from flashlearn.classroom.grading.value_reads import needs_values, taken
-from flashlearn.classroom.records import Asked, Assignment, ExerciseGrade, Source, Submission
-from flashlearn.classroom.sandbox.answer import Confined
-from flashlearn.classroom.sandbox.child import Piece, Trouble, Wanted
-from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.classroom.grading.judge import Judge
+from flashlearn.classroom.grading.notebook_cells import course_cells
 from flashlearn.course.answers import earlier, solution
-from flashlearn.exercise import Exercise, Kind
 from flashlearn.lessons import all_exercises, find, lessons
-from flashlearn.processes.encoding import register
-from flashlearn.running.remote_answer import Channel, ChildError
+from flashlearn.processes import fork_server
+from flashlearn.processes.channel import Channel
+from flashlearn.processes.forked import fork
+from flashlearn.processes.limits import end_with_parent
 
 READY = b"ready"
-JUDGING = 150
-"""Seconds of a processor that judging one exercise may take: references, experiments, sympy."""
 MEMORY = 6 << 30
-
-TROUBLE = "Cell {cell} did not come to its end{line}: {said}"
-
-
-@dataclass(frozen=True)
-class Job:
-    """A submission, and those of its exercises that are still to be judged."""
-
-    submission: Submission
-    assignment: Assignment
-    asked: tuple[Asked, ...]
-    limits: Limits
-
-
-register(Job, Submission, Assignment, Asked, Source, Limits, ExerciseGrade)
-
-
-class Judge:
-    """One submission in a fork: what it finds goes out at once, word by word."""
-
-    def __init__(self, connection: socket.socket, job: Job):
-        self.connection, self.job = connection, job
-        self.channel = Channel(connection)
-        self.exercises = {one.name: find(one.name) for one in job.asked}
-        self.cells = prepared(job.submission, tuple(self.exercises.values()))
-        self.children: dict[tuple, tuple[Confined, int]] = {}
-        self.troubles: dict[int, Trouble] = {}
-
-    def judge_all(self) -> None:
-        """Each exercise in the order of its cell, so that it meets what had been defined by then."""
-        order = sorted(self.job.asked, key=lambda one: self.cells[one.name].place(one.name))
-        for asked in order:
-            self.channel.send(("begin", asked.name))
-            used = resource.getrusage(resource.RUSAGE_SELF)
-            until = int(used.ru_utime + used.ru_stime) + JUDGING
-            resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
-            self.channel.send(("grade", (self._judge(asked), self._notes())))
-        self.channel.send(("done", None))
-        for child, _ in self.children.values():
-            child.close()
-
-    def _judge(self, asked: Asked) -> ExerciseGrade:
-        exercise = drawn(self.exercises[asked.name], self.job.assignment, self.job.submission)
-        of = self.cells[asked.name]
-        reaching = () if exercise.kind is Kind.SYMBOLIC else of.reaching(asked.name)
-        if not reaching:
-            return self._in_place(asked, exercise, of)
-        sliced = of.sliced(asked.name)
-        if not any(reaches(piece.text) for piece in sliced):
-            alone = self._alone(asked, exercise, sliced)
-            if alone.verdict == "pass":
-                return alone
-        grade = self._in_place(asked, exercise, of)
-        return looked_at(grade, reaching) if grade.points > 0 or grade.verdict == "pass" else grade
-
-    def _in_place(self, asked: Asked, exercise: Exercise, of: Prepared) -> ExerciseGrade:
-        """In the child that has run the cells up to this one; where that is too early, after all of them."""
-        until = of.place(asked.name)
-        grade = self._with(asked, exercise, of, until)
-        last = of.cells[-1].number if of.cells else until
-        unknown = grade.verdict == "missing" or "NameError" in grade.sentence
-        return self._with(asked, exercise, of, last) if unknown and last > until else grade
-
-    def _with(self, asked: Asked, exercise: Exercise, of: Prepared, until: int) -> ExerciseGrade:
-        key = (exercise.lesson, id(of))
-        child, done = self.children.pop(key, (None, 0))
-        pieces = [piece for piece in of.pieces if done < piece.number <= until]
-        if child is None or child.ended or until < done:
-            child, pieces = self._child(), [piece for piece in of.pieces if piece.number <= until]
-        grade = self._answer(asked, exercise, child, pieces)
-        if child.ended:
-            child.close()
-        else:
-            self.children[key] = child, until
-        return grade
-
-    def _alone(self, asked: Asked, exercise: Exercise, pieces: Sequence[Piece]) -> ExerciseGrade:
-        with self._child() as child:
-            return self._answer(asked, exercise, child, pieces)
-
-    def _answer(
-        self, asked: Asked, exercise: Exercise, child: Confined, pieces: Sequence[Piece]
-    ) -> ExerciseGrade:
-        try:
-            for trouble in child.run_cells(pieces, child_sources.sources(exercise.lesson)):
-                self.troubles[trouble.cell] = trouble
-            there = child.load(Wanted(asked.name, exercise.kind.value, child_sources.calling(exercise)))
-        except ChildError as error:
-            why = STOPPED.get(child.ended, STOPPED["died"])
-            return dataclasses.replace(
-                missing(asked, None), verdict="stopped", sentence=why, mistake="stopped",
-                for_teacher=f"Running its cells ended: {error}",
-            )  # fmt: skip
-        if there:
-            grade = judged(exercise, asked, child, self.exercises[asked.name])
-            seen = self._taken(exercise, child) if grade.points and exercise.kind is Kind.KERNEL else ()
-            return looked_at(grade, seen) if seen else grade
-        cell = self.cells[asked.name].place(asked.name)
-        trouble = self.troubles.get(cell)
-        return missing(asked, trouble, self._line(trouble) if trouble else "")
-
-    def _taken(self, exercise: Exercise, child: Confined) -> tuple[Reach, ...]:
-        """What takes numbers out of the inputs before any kernel runs."""
-        pieces = self.cells[exercise.name].sliced(exercise.name)
-        found = [taken(piece.text) for piece in pieces]
-        plainly = tuple(reach for one in found for reach in one.plainly)
-        perhaps = tuple(reach for one in found for reach in one.perhaps)
-        if plainly or not perhaps:
-            return plainly
-        return perhaps if any(one.hidden for one in found) or needs_values(exercise, child) else ()
-
-    def _child(self) -> Confined:
-        """Another confined child. Raises ChildError where none can be had."""
-        self.channel.send(("child", None))
-        self.connection.settimeout(None)
-        message, handles, _, _ = socket.recv_fds(self.connection, 1, 2)
-        if len(handles) != 2:
-            raise SystemExit(f"no child was sent: {message!r}")
-        return Confined(None, (socket.socket(fileno=handles[0]), handles[1]), self.job.limits)
-
-    def _line(self, trouble: Trouble) -> str:
-        sources = self.job.submission.cells
-        lines = sources[trouble.cell - 1].text.splitlines() if 0 < trouble.cell <= len(sources) else []
-        return lines[trouble.line - 1].strip()[:200] if 0 < trouble.line <= len(lines) else ""
-
-    def _notes(self) -> list[str]:
-        """What went wrong in cells that the learner wrote, and what was not run in them."""
-        cells = {cell.number: cell for one in self.cells.values() for cell in one.cells if not cell.ours}
-        found = []
-        for number, trouble in sorted(self.troubles.items()):
-            if number in cells:
-                line = f", in line {trouble.line}" if trouble.line else ""
-                found.append(TROUBLE.format(cell=number, line=line, said=clean(trouble.sentence)))
-        if count := sum(cell.magics for cell in cells.values()):
-            found.append(MAGICS.format(count=count))
-        return found
-
-
-STOPPED = {
-    "stuck": "The cells of this notebook ran too long, so they were stopped.",
-    "died": "The process that ran the cells of this notebook ended before they did.",
-    "malformed": "The process that ran the cells of this notebook said something that cannot be read.",
-    "closed": "The process that ran the cells of this notebook ended before they did.",
-}
+"""Bytes of address space of one judge."""
 
 
 def warm() -> None:
-    """Whatever the first submission would have to wait for."""
+    """Do once what the first submission would have to wait for."""
     torch.set_num_threads(1)
     all_exercises()
     for lesson in lessons():
@@ -197,36 +42,30 @@ def warm() -> None:
     exercise = find("row_sum")
     for answer in (solution(exercise), lambda x: torch.zeros(len(x), dtype=x.dtype)):
         checking.grade(exercise, answer, earlier, budgeted=False).to_verdict()
-    gc.freeze()  # a fork that looks for garbage does not look through what all share
+    gc.freeze()  # a fork's garbage collector leaves shared pages alone
 
 
 def main(control: socket.socket) -> None:
-    """Fork a judge for each socket that comes, with everything in memory; end when nobody asks any more."""
+    """Warm up, report that, and fork judges until no client is left."""
     warm()
     control.sendall(READY)
     serve(control)
 
 
 def serve(control: socket.socket) -> None:
-    """Fork a judge for each socket that comes, out of a process that is warm already."""
+    """Fork a judge for each request, out of a process that is warm already."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
-        message, handles, _, _ = socket.recv_fds(control, 1, 1)
-        if not message:
-            return
-        mother = os.getpid()
-        if os.fork() == 0:
-            code = 1
-            try:
-                end_with(mother)  # nobody waits for what it finds, once those who asked are gone
-                control.close()
-                resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-                connection = socket.socket(fileno=handles[0])
-                Judge(connection, Channel(connection).receive()).judge_all()
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(handles[0])
+    for _, connection in fork_server.requests(control):
+        fork(partial(_run_judge, control, connection, os.getpid()))
+        os.close(connection)
+
+
+def _run_judge(control: socket.socket, connection: int, server: int) -> None:
+    end_with_parent(server)  # its grades have no reader once the server is gone
+    control.close()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    own = socket.socket(fileno=connection)
+    Judge(own, Channel(own).receive()).judge_all()
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.classroom.grading.statements import Statement, kept, needed, plain, statements
-from flashlearn.classroom.grading.suspicious_code import Reach, reaches
-from flashlearn.classroom.records import Source, Submission
-from flashlearn.classroom.sandbox.child import Piece
+from flashlearn.classroom.grading.suspicious_code import SuspiciousUse, suspicious_uses
+from flashlearn.classroom.records import CodeCell, Submission
+from flashlearn.classroom.sandbox.child import CellText
 from flashlearn.course import packaged_lessons
 from flashlearn.exercise import Exercise
 
@@ -30,14 +30,14 @@ class Cell:
     magics: int
 
 
-class Prepared:
+class NotebookCells:
     """The cells that an exercise's answer is made of: those of its notebook, in order."""
 
     def __init__(self, cells: Sequence[Cell]):
         self.cells = tuple(cells)
 
     @functools.cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[CellText, ...]:
         """Everything that the learner wrote, and of the course's cells what that needs."""
         parsed = {cell.number: _statements(cell) for cell in self.cells}
         written = {cell.number for cell in self.cells if not cell.ours}
@@ -46,10 +46,10 @@ class Prepared:
         made = []
         for cell in self.cells:
             if cell.number in written:
-                made.append(Piece(cell.number, cell.text))
+                made.append(CellText(cell.number, cell.text))
             else:  # one by one: an import that finds nothing here stops no other
                 of = [one for one in parsed[cell.number] if id(one) in chosen]
-                made += [Piece(cell.number, kept(cell.text, [one])) for one in of]
+                made += [CellText(cell.number, kept(cell.text, [one])) for one in of]
         return tuple(made)
 
     def place(self, name: str) -> int:
@@ -57,20 +57,23 @@ class Prepared:
         numbers = [cell.number for cell in self.cells if cell.exercise == name]
         return numbers[-1] if numbers else self.cells[-1].number if self.cells else -1
 
-    def reaching(self, name: str) -> tuple[Reach, ...]:
+    def reaching(self, name: str) -> tuple[SuspiciousUse, ...]:
         """What reaches out in the learner's cells up to an exercise's."""
         until = self.place(name)
         return tuple(
-            r for cell in self.cells if not cell.ours and cell.number <= until for r in reaches(cell.text)
+            r
+            for cell in self.cells
+            if not cell.ours and cell.number <= until
+            for r in suspicious_uses(cell.text)
         )
 
-    def sliced(self, name: str) -> tuple[Piece, ...]:
+    def sliced(self, name: str) -> tuple[CellText, ...]:
         """Of the cells up to an exercise's nothing but what its function needs."""
         until = self.place(name)
         before = [cell for cell in self.cells if cell.number <= until]
         chosen = {id(one.node) for one in needed([s for c in before for s in _statements(c)], [name])}
         made = [(cell, [one for one in _statements(cell) if id(one.node) in chosen]) for cell in before]
-        return tuple(Piece(cell.number, kept(cell.text, of)) for cell, of in made if of)
+        return tuple(CellText(cell.number, kept(cell.text, of)) for cell, of in made if of)
 
 
 @functools.lru_cache(maxsize=512)
@@ -81,21 +84,21 @@ def _statements(cell: Cell) -> list[Statement]:
         return []
 
 
-def prepared(submission: Submission, exercises: Sequence[Exercise]) -> dict[str, Prepared]:
+def notebook_cells(submission: Submission, exercises: Sequence[Exercise]) -> dict[str, NotebookCells]:
     """By exercise, the cells of the notebook that answers it; of all, where nobody says which."""
     course = frozenset().union(*(course_cells(lesson) for lesson in {one.lesson for one in exercises}))
     cells = [_cell(number, source, course) for number, source in enumerate(submission.cells, 1)]
     files = {source.exercise: source.file for source in submission.cells if source.exercise}
-    grouped: dict[str, Prepared] = {}
+    grouped: dict[str, NotebookCells] = {}
     for exercise in exercises:
         file = files.get(exercise.name, "")
         of = [c for c, s in zip(cells, submission.cells, strict=True) if not file or s.file in ("", file)]
         known = (one for one in grouped.values() if one.cells == tuple(of))
-        grouped[exercise.name] = next(known, None) or Prepared(of)
+        grouped[exercise.name] = next(known, None) or NotebookCells(of)
     return grouped
 
 
-def _cell(number: int, source: Source, course: frozenset[str]) -> Cell:
+def _cell(number: int, source: CodeCell, course: frozenset[str]) -> Cell:
     text, magics = plain(source.text)
     return Cell(number, text, source.exercise, source.text.strip() in course, magics)
 

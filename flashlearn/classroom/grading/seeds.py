@@ -1,9 +1,9 @@
-"""The draws of inputs that a submission is judged by: the teacher's own, or those that its own text decides.
+"""The inputs that a submission is judged by, drawn from the teacher's secret or from the submission's text.
 
->>> drawn(find("row_sum"), assignment, submission)          # the exercise, with other seeds in its cases
+>>> with_secret_seeds(find("row_sum"), assignment, submission)  # the exercise, with other seeds in its cases
 
-With draws of the teacher's the whole class meets the same inputs, and nobody can work them out. Without them
-the inputs follow from the submission's own content, so that no text can hold their answers.
+With a secret the whole class gets the same inputs, which cannot be predicted. Without one the inputs follow
+from the submission's own content, so that no text can contain their answers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flashlearn.classroom.records import Assignment, Submission
 from flashlearn.exercise import Case, Exercise
 
 
-def drawn(exercise: Exercise, assignment: Assignment, submission: Submission) -> Exercise:
+def with_secret_seeds(exercise: Exercise, assignment: Assignment, submission: Submission) -> Exercise:
     """The exercise with seeds that no submission knows."""
     secret = assignment.draws or f"{assignment.key} {submission.key}".encode()
     cases = tuple(_with_seed(case, secret, exercise.name) for case in exercise.cases)

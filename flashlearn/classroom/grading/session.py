@@ -1,13 +1,14 @@
-"""`grade`: one submission to one grade, its code behind walls, its numbers judged where it cannot reach.
+"""`grade`: one submission to one grade. Its code runs in the sandbox; its numbers are judged outside.
 
     >>> found = grade(submission, assignment)
     >>> found.points, found.exercises[0].sentence
 
-Two processes stand by, made with the first submission and kept for the next: one forks confined children,
-which know no answer, the other forks judges, which know them all. This one only passes messages on, so that
-nothing that a submission sends can harm it.
+Two processes are started with the first submission and kept for the next: one forks sandboxed children, which
+know no answer, the other forks judges, which know them all. This process only passes messages between them,
+so nothing that a submission sends can harm it.
 
-Many workers of one machine share what both have in memory: with `Rooms` each gets its room by forking.
+The workers of one machine share what both have in memory: each gets its session from a `SessionPool` by
+forking.
 """
 
 from __future__ import annotations
@@ -22,103 +23,111 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from flashlearn.classroom.grading.gpu_timing import timed
-from flashlearn.classroom.grading.judge_client import Judges
-from flashlearn.classroom.grading.judge_server import Job, warm
-from flashlearn.classroom.job import Tell
+from flashlearn.classroom.grading.judge import JudgeRequest
+from flashlearn.classroom.grading.judge_client import JudgeServer
+from flashlearn.classroom.grading.judge_server import warm
+from flashlearn.classroom.job import OnJudged
 from flashlearn.classroom.records import (
-    Asked,
+    AssignedExercise,
     Assignment,
     ExerciseGrade,
-    Judged,
+    JudgedExercise,
     Submission,
     SubmissionGrade,
 )
 from flashlearn.classroom.sandbox import cgroups
-from flashlearn.classroom.sandbox.client import Keeper, Maker, NotConfined
+from flashlearn.classroom.sandbox.client import NotConfined, SandboxFactory, SandboxServer
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.lessons import find
+from flashlearn.processes import fork_server
+from flashlearn.processes.channel import Channel
 from flashlearn.processes.encoding import Malformed
-from flashlearn.running.remote_answer import STARTING, Channel, ChildError
+from flashlearn.processes.pidfd import process_id
+from flashlearn.processes.start import STARTING, ChildError
 
 LATEST = 3600.0
-"""Seconds by the clock after which a judge that says nothing is given up."""
+"""Seconds by the clock after which a silent judge is given up."""
 STOPPED = "Judging this exercise took more time or memory than there is, so it was stopped."
-NO_WALLS = "Kernels are timed on a GPU only without walls: its driver cannot be had behind them."
-FAILED = "The grader itself failed here. That is no fault of this submission: it is to be graded again."
+NO_SANDBOX = (
+    "Kernels are timed on a GPU only with --unsafe: a GPU's driver cannot be used inside the sandbox."
+)
+FAILED = "The grader itself failed here. That is not the fault of this submission: it must be graded again."
 
 
-class Room:
-    """The two processes. To be closed, or used as a context manager; raises NotConfined without walls.
+class GradingSession:
+    """The two processes. To be closed, or used as a context manager; raises NotConfined without a sandbox.
 
-    Both are made here, or come as `keeper` and `judges`.
+    Both are started here, or given as `sandbox` and `judges`.
     """
 
     def __init__(
         self,
         unsafe: bool = False,
         limits: Limits | None = None,
-        keeper: Maker | None = None,
-        judges: Judges | None = None,
+        sandbox: SandboxFactory | None = None,
+        judges: JudgeServer | None = None,
         gpus: int = 0,
     ):
         if gpus and not unsafe:
-            raise NotConfined(NO_WALLS)
+            raise NotConfined(NO_SANDBOX)
         self.gpus = gpus
         if not unsafe:
             cgroups.here()
-        self.keeper = keeper or (own := Keeper(limits=limits, unsafe=unsafe, wait=False))
+        self.sandbox = sandbox or (own := SandboxServer(limits=limits, unsafe=unsafe, wait=False))
         self.owner = os.getpid()
         self.groups: list[cgroups.Group] = []
         try:
-            self.judges = judges or Judges.started()
-            if keeper is None:
+            self.judges = judges or JudgeServer.start()
+            if sandbox is None:
                 own.wait()
         except BaseException:
-            self.keeper.close()
+            self.sandbox.close()
             raise
 
     @staticmethod
-    def shared(unsafe: bool = False, gpus: int = 0) -> Rooms:
-        """What rooms are made of by forking, for the workers of one machine."""
-        return Rooms(unsafe, gpus)
+    def shared(unsafe: bool = False, gpus: int = 0) -> SessionPool:
+        """What the sessions of one machine's workers are forked from."""
+        return SessionPool(unsafe, gpus)
 
     def grade(
         self,
         submission: Submission,
         assignment: Assignment,
-        judged: Iterable[Judged] = (),
-        tell: Tell = lambda judged: None,
+        judged: Iterable[JudgedExercise] = (),
+        on_judged: OnJudged = lambda judged: None,
     ) -> SubmissionGrade:
         """The grade of one submission.
 
-        What was `judged` of it behind the same walls is not judged again; `tell` hears at once of all else.
+        Exercises `judged` earlier inside the same layers are not judged again; `on_judged` is called at once
+        with each of the others.
         """
         started = time.monotonic()
         out_of = sum(one.points for one in assignment.exercises)
         head = (submission.student, submission.key, assignment.key)
+        layers = self.sandbox.layers.names
         if submission.broken:
             each = tuple(_not_graded(one, submission.broken) for one in assignment.exercises)
             notes = tuple(dict.fromkeys((*submission.notes, submission.broken)))
-            return SubmissionGrade(*head, "broken", 0, out_of, each, notes, self.keeper.walls.names)
-        walls = self.keeper.walls.names
-        before = [one for one in judged if one.layers == walls]
+            return SubmissionGrade(*head, "broken", 0, out_of, each, notes, layers)
+        before = [one for one in judged if one.layers == layers]
         grades = {one.grade.name: one.grade for one in before}
         notes: list[str] = [*submission.notes, *(note for one in before for note in one.notes)]
 
-        def found(grade: ExerciseGrade, noted: Sequence[str] = ()) -> None:
-            if _closed(self.keeper.control) or _closed(self.judges.control):
-                raise ChildError("what this room needs is gone, so this says nothing about the submission")
+        def add(grade: ExerciseGrade, new_notes: Sequence[str] = ()) -> None:
+            if _closed(self.sandbox.control) or _closed(self.judges.control):
+                raise ChildError("a process of this session is gone, so this is no result of the submission")
             grades[grade.name] = grade
-            notes.extend(noted)
-            tell(Judged(grade, tuple(noted), walls))
+            notes.extend(new_notes)
+            on_judged(JudgedExercise(grade, tuple(new_notes), layers))
 
         while left := tuple(one for one in assignment.exercises if one.name not in grades):
-            at, ended = self._round(Job(submission, assignment, left, self.keeper.limits), found)
-            if at and not ended and at not in grades:  # the judge ended with this one
+            request = JudgeRequest(submission, assignment, left, self.sandbox.limits)
+            at, ended = self._run_judge(request, add)
+            if at and not ended and at not in grades:  # the judge died at this one
                 asked = next(one for one in left if one.name == at)
                 stopped = _not_graded(asked, STOPPED)
                 with contextlib.suppress(ChildError):
-                    found(dataclasses.replace(stopped, verdict="stopped", mistake="stopped"))
+                    add(dataclasses.replace(stopped, verdict="stopped", mistake="stopped"))
             if ended == "failed" or at not in grades:
                 grades |= {one.name: _not_graded(one, FAILED) for one in left if one.name not in grades}
                 status = "infrastructure"
@@ -133,49 +142,51 @@ class Room:
         figures = {"checks": sum(one.seconds for one in each), "seconds": seconds, **times}
         return SubmissionGrade(
             *head, status, math.floor(sum(one.points for one in each) + 0.5), out_of, each,
-            tuple(dict.fromkeys(notes)), self.keeper.walls.names, seconds, figures,
+            tuple(dict.fromkeys(notes)), layers, seconds, figures,
         )  # fmt: skip
 
-    def _round(self, job: Job, found: Callable[..., None]) -> tuple[str, str]:
-        """Let one judge judge as far as it comes: the exercise that it was at, and how that ended.
+    def _run_judge(self, request: JudgeRequest, add: Callable[..., None]) -> tuple[str, str]:
+        """Have one judge judge until it is done or dies: its last exercise, and "done", "failed" or "".
 
-        `found` hears of each grade, and of what was noted until then.
+        `add` is called with each grade, and the notes since the last one.
         """
-        ours, theirs = socket.socketpair()
-        channel, at = Channel(ours), ""
-        with ours, self._grouped():
+        at = ""
+        try:
+            connection = fork_server.connect(self.judges.control)
+        except OSError:
+            return at, ""
+        channel = Channel(connection)
+        with connection, self._grouped():
             try:
-                with theirs:
-                    socket.send_fds(self.judges.control, [b"j"], [theirs.fileno()])
-                channel.send(job)
+                channel.send(request)
                 while True:
                     what, value = channel.receive(time.monotonic() + LATEST)
                     if what == "begin":
                         at = value
                     elif what == "grade":
-                        found(*value)
+                        add(*value)
                     elif what == "done":
                         return at, "done"
                     elif what == "child":
-                        self._send_child(ours)
+                        self._send_child(connection)
             except (EOFError, OSError, TimeoutError, Malformed):
                 return at, ""
             except ChildError:
                 return at, "failed"
 
     def _send_child(self, judge: socket.socket) -> None:
-        connection, handle = self.keeper.child()
-        if self.keeper.walls.names:  # it has not heard of the submission yet
-            group = cgroups.here().group(cgroups.number_of(handle), self.keeper.limits)
+        connection, pidfd = self.sandbox.child()
+        if self.sandbox.layers.names:  # before the child receives anything of the submission
+            group = cgroups.here().group(process_id(pidfd), self.sandbox.limits)
             self.groups += [group] if group is not None else []
         judge.settimeout(STARTING)
         with connection:
-            socket.send_fds(judge, [b"c"], [connection.fileno(), handle])
-        os.close(handle)
+            socket.send_fds(judge, [b"c"], [connection.fileno(), pidfd])
+        os.close(pidfd)
 
     @contextlib.contextmanager
     def _grouped(self) -> Iterator[None]:
-        """End the groups of all children that a judge was sent, whatever became of the judge."""
+        """End the control groups of all children that a judge was sent, also if the judge died."""
         try:
             yield
         finally:
@@ -188,88 +199,88 @@ class Room:
         if self.owner != os.getpid():
             return
         self.judges.close()
-        self.keeper.close()
+        self.sandbox.close()
 
-    def __enter__(self) -> Room:
+    def __enter__(self) -> GradingSession:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()
 
 
-class Rooms:
-    """What the rooms of one machine have in common: the lessons in this process, and one keeper.
+class SessionPool:
+    """What the sessions of one machine share: the lessons in this process, and one sandbox server.
 
-        >>> rooms = Rooms()
-        >>> part = rooms.part()                      # before a fork
-        >>> with rooms.begun(part) as room:          # in it
-        ...     room.grade(submission, assignment)
+        >>> pool = SessionPool()
+        >>> share = pool.share()                     # before a fork
+        >>> with pool.grader(share) as session:      # in it
+        ...     session.grade(submission, assignment)
 
-    Nothing of a submission ever comes here, so that no room has anything of another one's.
+    Nothing of a submission ever reaches this process, so no session learns anything of another one's.
     """
 
     def __init__(self, unsafe: bool = False, gpus: int = 0):
         self.unsafe, self.gpus = unsafe, gpus
         if not unsafe:
             cgroups.here()  # before any process is made that would have to move with this one
-        self.keeper = Keeper(unsafe=unsafe, wait=False)
+        self.sandbox = SandboxServer(unsafe=unsafe, wait=False)
         try:
-            warm()  # while the keeper is getting ready, too
-            self.keeper.wait()
+            warm()  # while the sandbox server starts
+            self.sandbox.wait()
         except BaseException:
-            self.keeper.close()
+            self.sandbox.close()
             raise
 
-    def part(self) -> Maker | None:
-        """What the next room takes of the keeper; None where it has to have a keeper of its own.
+    def share(self) -> SandboxFactory | None:
+        """A sandbox factory for the next session; None if it has to start a sandbox server of its own.
 
-        A keeper that was killed is replaced. Raises ChildError where that fails.
+        A sandbox server that was killed is replaced. Raises ChildError if that fails.
         """
         try:
-            return self.keeper.room()
+            return self.sandbox.factory()
         except ChildError:
-            self.keeper.close()
-            self.keeper = Keeper(unsafe=self.unsafe)
-            return self.keeper.room()
+            self.sandbox.close()
+            self.sandbox = SandboxServer(unsafe=self.unsafe)
+            return self.sandbox.factory()
 
-    def begun(self, part: Maker | None) -> Room:
-        """A room, in a process that was forked from this one."""
-        self.keeper.control.close()  # it asks for children of its own, and for no rooms
-        return Room(self.unsafe, keeper=part, judges=Judges.forked(), gpus=self.gpus)
+    def grader(self, share: SandboxFactory | None) -> GradingSession:
+        """A session, in a process that was forked from this one."""
+        self.sandbox.control.close()  # it requests children of its own factory only
+        return GradingSession(self.unsafe, sandbox=share, judges=JudgeServer.fork(), gpus=self.gpus)
 
     def close(self) -> None:
-        """End the keeper."""
-        self.keeper.close()
+        """End the sandbox server."""
+        self.sandbox.close()
 
 
-_rooms: dict[tuple[int, bool], Room] = {}
+_sessions: dict[tuple[int, bool], GradingSession] = {}
 
 
 def grade(submission: Submission, assignment: Assignment, unsafe: bool = False) -> SubmissionGrade:
-    """One submission to one grade. Raises NotConfined where there are too few walls, without `unsafe`.
+    """One submission to one grade. Raises NotConfined if there are too few sandbox layers, without `unsafe`.
 
-    The first call of a process takes some seconds more: what runs and what judges is made then, and kept.
+    The first call in a process takes some seconds more: it starts the session, which is kept.
     """
     key = (os.getpid(), unsafe)
-    if key not in _rooms:
-        _rooms.clear()  # those of a process that this one was forked from are its own
-        _rooms[key] = Room(unsafe)
-    found = _rooms[key].grade(submission, assignment)
+    if key not in _sessions:
+        _sessions.clear()  # sessions of the process that this one was forked from are not ours
+        _sessions[key] = GradingSession(unsafe)
+    found = _sessions[key].grade(submission, assignment)
     if found.status == "infrastructure":
-        _rooms.pop(key).close()
+        _sessions.pop(key).close()
     return found
 
 
 @atexit.register
 def _close() -> None:
-    for room in _rooms.values():
-        room.close()
+    for session in _sessions.values():
+        session.close()
 
 
 def _timed(
     submission: Submission, each: Sequence[ExerciseGrade], gpus: int
 ) -> tuple[tuple[ExerciseGrade, ...], dict[str, float]]:
-    """The grades with a remark where a time is in doubt, and the times: they change no points."""
+    """The grades, with a remark if a time is in doubt, and the times: they change no points."""
     found: dict[str, float] = {}
     remarked = []
     for grade in each:
@@ -283,8 +294,8 @@ def _timed(
 
 
 def _closed(connection: socket.socket) -> bool:
-    """Whether the process at the other end is gone. What it had forked ends after it, so never unnoticed."""
-    patience = connection.gettimeout()
+    """Whether the process at the other end is gone. Its forks end after it, so this is noticed first."""
+    timeout = connection.gettimeout()
     connection.settimeout(0.0)
     try:
         return not connection.recv(1, socket.MSG_PEEK)
@@ -293,8 +304,8 @@ def _closed(connection: socket.socket) -> bool:
     except OSError:
         return True
     finally:
-        connection.settimeout(patience)
+        connection.settimeout(timeout)
 
 
-def _not_graded(asked: Asked, sentence: str) -> ExerciseGrade:
+def _not_graded(asked: AssignedExercise, sentence: str) -> ExerciseGrade:
     return ExerciseGrade(asked.name, "not graded", 0.0, asked.points, sentence=sentence)

@@ -1,7 +1,7 @@
 """Whether a text keeps to what an answer needs, or reaches for what its observer is made of.
 
-    >>> reaches("import gc\\nfor one in gc.get_objects(): ...")
-    (Reach(line=1, what='`import gc`'),)
+    >>> suspicious_uses("import gc\\nfor one in gc.get_objects(): ...")
+    (SuspiciousUse(line=1, what='`import gc`'),)
 
 Numbers are judged where no submission can reach. Who computed them is seen by an observer in the submission's
 own process, which code that goes out of its way can deceive. Such code has to name what it deceives with:
@@ -74,7 +74,7 @@ MODULES_OF_MODULES = frozenset({
 
 
 @dataclass(frozen=True)
-class Reach:
+class SuspiciousUse:
     """What reaches out, and in which line."""
 
     line: int
@@ -82,14 +82,16 @@ class Reach:
 
 
 @functools.cache
-def reaches(text: str) -> tuple[Reach, ...]:
+def suspicious_uses(text: str) -> tuple[SuspiciousUse, ...]:
     """Everything in a text that an answer has no need of, in order; a text that is no Python has none."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     look = _Look(tree)
-    found = {Reach(getattr(node, "lineno", 0), what) for node in ast.walk(tree) for what in look.of(node)}
+    found = {
+        SuspiciousUse(getattr(node, "lineno", 0), what) for node in ast.walk(tree) for what in look.of(node)
+    }
     return tuple(sorted(found, key=lambda one: (one.line, one.what)))
 
 

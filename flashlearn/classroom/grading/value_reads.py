@@ -1,7 +1,7 @@
 """Whether a launcher takes numbers out of its tensors, to compute with them where no observer looks.
 
     >>> taken("def row_sum(x):\\n    return stored(x.tolist())").plainly
-    (Reach(line=2, what='`.tolist`'),)
+    (SuspiciousUse(line=2, what='`.tolist`'),)
 
 A kernel's launcher has no use for what its inputs hold: it runs as well on tensors that hold nothing. One
 that does not, and turns values into Python's numbers, could have the sum worked out before any kernel runs.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.classroom.grading.suspicious_code import Reach
+from flashlearn.classroom.grading.suspicious_code import SuspiciousUse
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Int32OverflowProbe
@@ -26,15 +26,15 @@ PERHAPS = frozenset({
 
 
 @dataclass(frozen=True)
-class Taken:
+class ValueReads:
     """What plainly takes numbers out, what may do so, and whether failing at it would not show."""
 
-    plainly: tuple[Reach, ...]
-    perhaps: tuple[Reach, ...]
+    plainly: tuple[SuspiciousUse, ...]
+    perhaps: tuple[SuspiciousUse, ...]
     hidden: bool
 
 
-def taken(text: str) -> Taken:
+def taken(text: str) -> ValueReads:
     """Of a text's launchers: what stands in kernels is the kernels' own."""
     plainly, perhaps, hidden = [], [], False
     todo = [ast.parse(text)]
@@ -47,16 +47,16 @@ def taken(text: str) -> Taken:
         todo += ast.iter_child_nodes(node)
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Attribute) and node.attr in PLAINLY:
-            plainly.append(Reach(line, f"`.{node.attr}`"))
+            plainly.append(SuspiciousUse(line, f"`.{node.attr}`"))
         elif isinstance(node, ast.Call) and _is_open(node):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            perhaps += [Reach(line, f"`{name}(…)`")] if name in PERHAPS else []
+            perhaps += [SuspiciousUse(line, f"`{name}(…)`")] if name in PERHAPS else []
         elif isinstance(node, ast.For | ast.comprehension) and not _counts(node.iter):
-            perhaps.append(Reach(node.iter.lineno, f"a loop over `{ast.unparse(node.iter):.40}`"))
+            perhaps.append(SuspiciousUse(node.iter.lineno, f"a loop over `{ast.unparse(node.iter):.40}`"))
         elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Starred) and not _counts(node.value)):
-            perhaps.append(Reach(line, f"`{ast.unparse(node):.40}`"))
+            perhaps.append(SuspiciousUse(line, f"`{ast.unparse(node):.40}`"))
         hidden = hidden or isinstance(node, ast.Try)
-    return Taken(tuple(plainly), tuple(perhaps), hidden)
+    return ValueReads(tuple(plainly), tuple(perhaps), hidden)
 
 
 def _is_open(call: ast.Call) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flashlearn.classroom.gradebook import Gradebook, Result
 from flashlearn.classroom.pages.formatting import template
-from flashlearn.classroom.records import Asked, ExerciseGrade
+from flashlearn.classroom.records import AssignedExercise, ExerciseGrade
 from flashlearn.classroom.similarity import Pair, alike
 
 VERDICTS = ("pass", "wrong", "stopped", "todo", "missing", "not graded")
@@ -146,7 +146,7 @@ def _standing(result: Result) -> Standing:
     return Standing(result.student.name, result.points, attempts, result.exercises, notes)
 
 
-def _row(number: int, asked: Asked, titles: dict[str, str], students: list[Standing]) -> Row:
+def _row(number: int, asked: AssignedExercise, titles: dict[str, str], students: list[Standing]) -> Row:
     grades = [student.exercises[number] for student in students]
     counts = Counter(one.verdict for one in grades)
     took = [one.seconds for one in grades if one.seconds]

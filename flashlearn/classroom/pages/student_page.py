@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.pages.formatting import count, in_markdown
-from flashlearn.classroom.records import Asked
+from flashlearn.classroom.records import AssignedExercise
 
 RULES = {
     "all": "when all of its cases are right",
@@ -52,7 +52,7 @@ def render(handout: Handout) -> str:
     return "\n".join(lines)
 
 
-def _row(handout: Handout, one: Asked, mixed: bool) -> str:
+def _row(handout: Handout, one: AssignedExercise, mixed: bool) -> str:
     file = next(n.file for n in handout.notebooks if n.lesson == one.lesson)
     title = in_markdown(handout.titles.get(one.name, ""))
     rule = f" {RULES[one.rule]} |" if mixed else ""

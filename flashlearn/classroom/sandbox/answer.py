@@ -1,23 +1,21 @@
-"""One submission behind walls: its cells are run there, and each of its functions answers from there.
+"""One submission in the sandbox: its cells are run there, and each of its functions answers from there.
 
->>> with Keeper() as keeper, Confined(keeper) as child:
+>>> with SandboxServer() as server, SandboxedAnswer(server) as child:
 ...     child.run_cells(pieces, sources)        # what went wrong in them
-...     child.load(Wanted("row_sum", "kernel"))  # now it is an Answer to that exercise
+...     child.load(FunctionRequest("row_sum", "kernel"))  # now it is an Answer to that exercise
 ...     grade(find("row_sum"), child, earlier)
 
-What comes back is bytes of our own encoding, and of them only numbers and words are believed to be what they
-are: a status that a child may not claim, a place in a file that is not its own, a message without end are
-turned down here.
+Replies are in the encoding of flashlearn.processes.encoding. Only numbers and texts in them are accepted: a
+status that a child may not claim, a place in a file that is not its own, and an overlong message are rejected
+here.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
 import math
 import os
-import signal
 import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,42 +23,47 @@ from typing import Any
 import numpy as np
 import torch
 
-from flashlearn.classroom.sandbox.child import Piece, Trouble, Wanted, file_of
-from flashlearn.classroom.sandbox.client import Keeper
+from flashlearn.classroom.sandbox.child import CellError, CellText, FunctionRequest, file_of
+from flashlearn.classroom.sandbox.client import SandboxFactory
 from flashlearn.classroom.sandbox.confinement import Limits
-from flashlearn.classroom.sandbox.watched_channel import Watched
+from flashlearn.classroom.sandbox.watched_channel import WatchedChannel
 from flashlearn.exercise import Inputs
 from flashlearn.outcome import Place, Status
+from flashlearn.processes import pidfd
 from flashlearn.processes.encoding import Malformed
+from flashlearn.processes.start import STARTING, ChildError
 from flashlearn.running.answer import Facts
 from flashlearn.running.answer_source import Section
 from flashlearn.running.evidence import Evidence
-from flashlearn.running.remote_answer import STARTING, Apart, ChildError
+from flashlearn.running.remote_answer import RemoteAnswer
 from flashlearn.running.run_modes import RunMode
 
 CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
-"""How a call may have ended by the child's own word. None of them is worth a point."""
+"""Statuses that a child may report itself. None of them is worth a point."""
 
 LONGEST = 2000
-"""Characters of a text that a child sends."""
+"""Characters that are kept of a text from a child."""
 
 
-class Confined(Apart):
-    """The answer of a confined child. To be closed, or used as a context manager."""
+class SandboxedAnswer(RemoteAnswer):
+    """The answer of a sandboxed child. To be closed, or used as a context manager."""
 
     def __init__(
-        self, keeper: Keeper, made: tuple[socket.socket, int] | None = None, limits: Limits | None = None
+        self,
+        factory: SandboxFactory | None,
+        child: tuple[socket.socket, int] | None = None,
+        limits: Limits | None = None,
     ):
-        connection, self.handle = made or keeper.child()
+        connection, self.pidfd = child or factory.child()
         self.process = None
-        self.limits = limits or keeper.limits
+        self.limits = limits or factory.limits
         self.elsewhere = self.taken = 0.0
-        self.channel: Watched = Watched(connection, self.handle, self.limits)
+        self.channel: WatchedChannel = WatchedChannel(connection, self.pidfd, self.limits)
         self.texts: dict[str, str] = {}
         self.ended = ""
 
-    def run_cells(self, pieces: Sequence[Piece], sources: dict[str, str]) -> list[Trouble]:
-        """Run cells; what went wrong in them. Raises ChildError if the child did not survive them."""
+    def run_cells(self, pieces: Sequence[CellText], sources: dict[str, str]) -> list[CellError]:
+        """Run cells, and return their errors. Raises ChildError if the child did not survive them."""
         for piece in pieces:
             file = file_of(piece.number)
             pairs = itertools.zip_longest(
@@ -74,11 +77,11 @@ class Confined(Apart):
         except (OSError, EOFError, Malformed) as error:
             self._end(error)
             raise ChildError(self.ended) from None
-        if not (isinstance(found, list) and all(isinstance(one, Trouble) for one in found)):
+        if not (isinstance(found, list) and all(isinstance(one, CellError) for one in found)):
             return []
         return [dataclasses.replace(one, sentence=one.sentence[:LONGEST]) for one in found[: len(pieces)]]
 
-    def load(self, wanted: Wanted) -> bool:
+    def load(self, wanted: FunctionRequest) -> bool:
         """Have the child answer for this function; False if it has none. Raises ChildError."""
         try:
             facts = self._ask(STARTING, "load", wanted)
@@ -92,8 +95,8 @@ class Confined(Apart):
         return super().misfit(name, arguments)[:LONGEST]
 
     def sections(self) -> tuple[Section, ...]:
-        """What the child says are its function's texts, if they are texts of the submission."""
-        found = self._ask_gently("sections")
+        """The texts of the function according to the child, if they are texts of the submission."""
+        found = self._ask_optional("sections")
         if not isinstance(found, tuple) or not all(isinstance(one, Section) for one in found):
             return ()
         return found if all(self._is_own(one) for one in found) else ()
@@ -106,16 +109,15 @@ class Confined(Apart):
         if shorter != limit:
             mode = dataclasses.replace(mode, limit=shorter)
         evidence = super().run(inputs, mode)
-        return self._believed(evidence)
+        return self._checked(evidence)
 
     def close(self) -> None:
         """End the child."""
         self.channel.connection.close()
-        if self.handle >= 0:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
-            os.close(self.handle)
-            self.handle = -1
+        if self.pidfd >= 0:
+            pidfd.kill(self.pidfd)
+            os.close(self.pidfd)
+            self.pidfd = -1
         self.ended = self.ended or "closed"
 
     def _end(self, error: BaseException) -> None:
@@ -130,12 +132,12 @@ class Confined(Apart):
         match self.channel.receive():
             case ("done", value):
                 return value
-            case ("failed", str(said)):
-                raise ChildError(said[:LONGEST])
+            case ("failed", str(message)):
+                raise ChildError(message[:LONGEST])
         raise Malformed("this is no answer")
 
     def _allowed(self, what: str, seconds: float, arguments: tuple) -> float:
-        """Seconds of a processor."""
+        """Seconds of CPU time."""
         if what == "run":
             return float(getattr(arguments[1], "limit", self.limits.call))
         return seconds if what == "cells" else self.limits.call
@@ -146,8 +148,8 @@ class Confined(Apart):
         there = {line.strip() for line in cell.splitlines()}
         return bool(lines) and all(line in there for line in lines)
 
-    def _believed(self, evidence: Evidence) -> Evidence:
-        """The evidence without what a child has no word in."""
+    def _checked(self, evidence: Evidence) -> Evidence:
+        """The evidence, with what a child may not claim replaced."""
         for place in _places(evidence):
             lines = self.texts.get(place.file, "").splitlines()
             own = 0 < place.line <= len(lines)
@@ -165,7 +167,7 @@ class Confined(Apart):
 
 
 def _places(value: Any) -> Iterator[Place]:
-    """Every place that a value mentions."""
+    """Every place in a value."""
     todo, seen = [value], set()
     while todo:
         one = todo.pop()

@@ -1,14 +1,14 @@
-"""Control groups, version 2: what a submission's processes take together is bounded, and they end together.
+"""Control groups, version 2: a submission's processes have a common limit, and are killed together.
 
     >>> groups = here()
     >>> groups.why
     "control groups of version 2 are not mounted at /sys/fs/cgroup"
-    >>> groups.group(number, limits) is None      # the other walls stand without one
+    >>> groups.group(number, limits) is None      # the other layers work without one
     True
 
-They add to the limits that each process has: those count address space, and one process at a time. The
-system has to have delegated a group to whoever grades, which is found out by trying it. The files are those
-of the kernel's Documentation/admin-guide/cgroup-v2.rst.
+They add to the limits of each process, which count address space, and one process at a time. The system must
+have delegated a group to the user who grades; that is tested by trying. The files are described in the
+kernel's Documentation/admin-guide/cgroup-v2.rst.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from flashlearn.classroom.sandbox.confinement import Limits
 MOUNTED, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 CONTROLLERS = ("memory", "pids")
 LEAF = "flashlearn"
-"""The group beside those of submissions that this process goes to: one with members delegates nothing."""
+"""The group that this process moves to, beside those of submissions: a group with members cannot delegate."""
 ENDING = 2.0
-"""Seconds that killed processes may take to be gone."""
+"""Seconds that killed processes may take to disappear."""
 
 _number = itertools.count()
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The folder that groups are made in, or why there is none."""
+    """The folder in which groups are made, or why there is none."""
 
     folder: Path | None = None
     why: str = ""
 
     def group(self, process: int, limits: Limits) -> Group | None:
-        """A group that a process, by its number, and all that it makes are in. To be closed.
+        """A group with a process, given by its id, and all that it starts. To be closed.
 
-        It is None where none can be made, or the process has ended: the other walls stand without it.
+        None if none can be made, or the process has ended: the other layers work without it.
         """
         if self.folder is None or process <= 0:
             return None
@@ -74,7 +74,7 @@ class Group:
         _write(self.folder / name, value)
 
     def close(self) -> None:
-        """Kill all that is in it, and remove it. One that does not end in time is left, without members."""
+        """Kill its processes and remove it. A group that does not empty in time is left."""
         with contextlib.suppress(OSError):
             self.write("cgroup.kill", 1)
         until = time.monotonic() + self.ending
@@ -89,12 +89,12 @@ class Group:
 
 @functools.cache
 def here() -> Groups:
-    """What this process may make groups in; it goes to a leaf of its own for that."""
+    """Where this process may make groups; it moves to a leaf of its own for that."""
     return delegated(MOUNTED, OWN)
 
 
 def delegated(mounted: Path, own: Path) -> Groups:
-    """The same for a tree that is mounted anywhere. `own` says in which group this process is."""
+    """The same for a tree mounted anywhere. `own` is the file that says in which group this process is."""
     try:
         lines = own.read_text().splitlines()
     except OSError:
@@ -105,16 +105,16 @@ def delegated(mounted: Path, own: Path) -> Groups:
     if path is None:
         return Groups(why="this process is in no control group of version 2")
     folder = mounted / path.lstrip("/")
-    if folder.name == LEAF:  # a process that this one was forked from went there
+    if folder.name == LEAF:  # a process that this one was forked from moved there
         folder = folder.parent
-    if why := _lacking(folder) or _entered(folder):
+    if why := _unusable(folder) or _delegate(folder):
         return Groups(why=why)
     _sweep(folder)
     return Groups(folder)
 
 
-def _lacking(folder: Path) -> str:
-    """Why nothing can be made in a group."""
+def _unusable(folder: Path) -> str:
+    """Why no group can be made in a folder; "" if one can."""
     if not os.access(folder, os.W_OK) or not os.access(folder / "cgroup.procs", os.W_OK):
         return f"the control group {folder} is not delegated to this user"
     there = _words(folder / "cgroup.controllers")
@@ -123,8 +123,8 @@ def _lacking(folder: Path) -> str:
     return ""
 
 
-def _entered(folder: Path) -> str:
-    """Hand the controllers on to groups below, out of a leaf; or why not, and nothing has changed."""
+def _delegate(folder: Path) -> str:
+    """Move to a leaf and enable the controllers for groups below; or say why not, with nothing changed."""
     if set(CONTROLLERS) <= _words(folder / "cgroup.subtree_control"):
         return ""
     leaf, moved = folder / LEAF, []
@@ -140,12 +140,12 @@ def _entered(folder: Path) -> str:
                 _write(folder / "cgroup.procs", number)
         with contextlib.suppress(OSError):
             leaf.rmdir()
-        return f"the control group {folder} hands nothing on ({error.strerror}): other processes may be in it"
+        return f"the control group {folder} cannot delegate ({error.strerror}): other processes may be in it"
     return ""
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what processes that were killed have left: their groups have no members any more."""
+    """Remove groups that killed processes have left, which have no members any more."""
     for left in folder.glob(f"{LEAF}-*-*"):
         if not Path("/proc", left.name.split("-")[1]).exists():
             with contextlib.suppress(OSError):
@@ -153,7 +153,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _line(folder: Path) -> list[int]:
-    """This process and those above it, as far as they are members of a group."""
+    """This process and its ancestors, as long as they are members of a group."""
     members = _words(folder / "cgroup.procs")
     line, number = [], os.getpid()
     while number and str(number) in members:
@@ -169,15 +169,6 @@ def _parent(number: int) -> int:
         return 0
 
 
-def number_of(handle: int) -> int:
-    """The number of the process that a handle is of; 0 where it has ended."""
-    for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "Pid":
-            return max(int(value), 0)
-    return 0
-
-
 def _words(path: Path) -> set[str]:
     try:
         return set(path.read_text().split())
@@ -186,7 +177,7 @@ def _words(path: Path) -> set[str]:
 
 
 def _write(path: Path, value: object) -> None:
-    """One write, as the kernel takes it; a file that is not there is not made."""
+    """A single write, as the kernel requires; a missing file is not created."""
     handle = os.open(path, os.O_WRONLY)
     try:
         os.write(handle, str(value).encode())

@@ -27,11 +27,11 @@ from flashlearn.interpreter import printing
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.route import install
+from flashlearn.processes.channel import Channel
 from flashlearn.processes.encoding import register
 from flashlearn.running.answer import Here
 from flashlearn.running.crashes import failure
 from flashlearn.running.launches import RunCache
-from flashlearn.running.remote_answer import Channel
 from flashlearn.running.run_modes import FrontEndCheck, Observed
 
 LOWERING = 5.0
@@ -59,7 +59,7 @@ def doubled(x):
 
 
 @dataclass(frozen=True)
-class Piece:
+class CellText:
     """A text to run under the name of a cell."""
 
     number: int
@@ -67,7 +67,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class CellError:
     """A cell that did not come to its end: by its number, the line, and what to say."""
 
     cell: int
@@ -76,7 +76,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FunctionRequest:
     """A function by its name, and how an exercise of this kind calls one: "module:name", or plainly."""
 
     name: str
@@ -84,7 +84,7 @@ class Wanted:
     call: str = ""
 
 
-register(Piece, Trouble, Wanted)
+register(CellText, CellError, FunctionRequest)
 
 
 class LoweringHere(Lowering):
@@ -118,7 +118,7 @@ class _Asked:
     judged: _Judged
 
 
-class Session:
+class CellSession:
     """One namespace, and the answer that is asked about."""
 
     def __init__(self) -> None:
@@ -126,7 +126,9 @@ class Session:
         self.answer: Here | None = None
         self.begun = False
 
-    def cells(self, pieces: list[Piece], sources: dict[str, str] | None, seconds: float) -> list[Trouble]:
+    def cells(
+        self, pieces: list[CellText], sources: dict[str, str] | None, seconds: float
+    ) -> list[CellError]:
         """Run all pieces; one that raises, or takes longer than it may, is noted, and the next one runs.
 
         `sources` are modules of the course that they may import; with None all may be.
@@ -136,7 +138,7 @@ class Session:
             self.begun = True
         return [trouble for piece in pieces if (trouble := self._run(piece, seconds)) is not None]
 
-    def load(self, wanted: Wanted) -> Any:
+    def load(self, wanted: FunctionRequest) -> Any:
         """What one sees of a function; None if there is none of that name."""
         function = self.module.__dict__.get(wanted.name)
         if function is None:
@@ -147,7 +149,7 @@ class Session:
         self.answer.notebook = RunCache(lowers=LoweringHere)
         return self.answer.facts()
 
-    def _run(self, piece: Piece, seconds: float) -> Trouble | None:
+    def _run(self, piece: CellText, seconds: float) -> CellError | None:
         file = file_of(piece.number)
         lines = piece.text.splitlines(keepends=True)
         before = linecache.cache[file][2] if file in linecache.cache else []  # other statements of the cell
@@ -159,13 +161,13 @@ class Session:
                 exec(compile(piece.text, file, "exec"), self.module.__dict__)
         except SyntaxError as error:
             said = f"{type(error).__name__}: {error.msg}"
-            return Trouble(piece.number, error.lineno or 0 if error.filename == file else 0, said)
+            return CellError(piece.number, error.lineno or 0 if error.filename == file else 0, said)
         except BaseException as error:  # a learner's cell may raise anything, and exit
             _, sentence, place = failure(error, seconds, self._run)
             line = place.line if place is not None and place.file == file else _line_in(error, file)
             late = time.monotonic() - started >= seconds
             said = sentence or type(error).__name__
-            return Trouble(piece.number, line, "It ran too long." if late and not sentence else said[:400])
+            return CellError(piece.number, line, "It ran too long." if late and not sentence else said[:400])
         return None
 
 
@@ -196,16 +198,16 @@ def warm() -> None:
     ):  # not importable once cells run
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    first = Session()
-    first.cells([Piece(0, FIRST)], None, 60.0)
-    if first.load(Wanted("doubled", "kernel")) is not None and first.answer is not None:
+    first = CellSession()
+    first.cells([CellText(0, FIRST)], None, 60.0)
+    if first.load(FunctionRequest("doubled", "kernel")) is not None and first.answer is not None:
         first.answer.run({"x": torch.ones(4)}, Observed(seed=1))
         first.answer.run({}, FrontEndCheck())
 
 
 def serve(connection: socket.socket) -> None:
     """Answer until the other side is gone."""
-    channel, session = Channel(connection), Session()
+    channel, session = Channel(connection), CellSession()
     while True:
         try:
             what, *arguments = channel.receive()

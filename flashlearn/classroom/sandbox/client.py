@@ -1,13 +1,13 @@
-"""The process that forks confined children, from outside.
+"""The sandbox's fork server (`server.py`), seen from the process that starts it.
 
->>> with Keeper() as keeper:
-...     connection, handle = keeper.child()
+>>> with SandboxServer() as server:
+...     connection, pidfd = server.child()
 
-What grades a whole class has one such process, and takes a room of it for each of its workers: a room costs
-a fork, and its children share nothing with those of another room.
+Grading a whole class takes one server, and one factory of it for each worker: a factory costs a fork, and its
+children share nothing with those of another factory.
 
->>> with keeper.room() as room:
-...     connection, handle = room.child()
+>>> with server.factory() as factory:
+...     connection, pidfd = factory.child()
 """
 
 from __future__ import annotations
@@ -26,38 +26,30 @@ from typing import Self
 from flashlearn.classroom.sandbox import layers
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.readable_paths import PACKAGE, readable
-from flashlearn.classroom.sandbox.server import CHILD, READY, ROOM
-from flashlearn.running.remote_answer import STARTING, ChildError
+from flashlearn.classroom.sandbox.server import CHILD, FACTORY, READY
+from flashlearn.processes import fork_server
+from flashlearn.processes.start import STARTING, ChildError, start_with_socket
 
 
 class NotConfined(RuntimeError):
-    """There are not enough walls here to run strangers' code; the message says which are lacking."""
+    """This machine has too few sandbox layers to run students' code; the message says which are missing."""
 
 
-class Maker:
-    """Whoever makes confined children, by a socket: a room, or the keeper itself."""
+class SandboxFactory:
+    """A client of a process that forks sandboxed children: of a factory, or of the server itself."""
 
-    def __init__(self, control: socket.socket, walls: layers.Layers, limits: Limits):
-        self.control, self.walls, self.limits = control, walls, limits
+    def __init__(self, control: socket.socket, applied: layers.Layers, limits: Limits):
+        self.control, self.layers, self.limits = control, applied, limits
 
     def child(self) -> tuple[socket.socket, int]:
-        """The socket of a new child, and a handle of its process. Raises ChildError."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                socket.send_fds(self.control, [CHILD], [theirs.fileno()])
-                self.control.settimeout(STARTING)
-                _, handles, _, _ = socket.recv_fds(self.control, 1, 1)
-            except OSError as error:
-                ours.close()
-                raise ChildError(f"the process that makes children is gone: {error}") from None
-        if not handles:
-            ours.close()
-            raise ChildError("the process that makes children is gone")
-        return ours, handles[0]
+        """The socket of a new child, and its pidfd. Raises ChildError."""
+        try:
+            return fork_server.child(self.control, CHILD, STARTING)
+        except OSError as error:
+            raise ChildError(f"the process that makes children is gone: {error}") from None
 
     def close(self) -> None:
-        """Ask no more: a room ends with its children when nobody else can ask it."""
+        """Close our end: a factory ends with its children when its last client is gone."""
         self.control.close()
 
     def __enter__(self) -> Self:
@@ -67,30 +59,30 @@ class Maker:
         self.close()
 
 
-class Keeper(Maker):
-    """The process that forks confined children. Raises NotConfined; with `unsafe` there are no walls.
+class SandboxServer(SandboxFactory):
+    """The server process. Raises NotConfined; with `unsafe` there are no layers.
 
-    It makes children for one submission after the other, or rooms, but not both.
+    It makes children for one submission after the other, or factories, but not both.
     """
 
     def __init__(
         self,
-        walls: layers.Layers | None = None,
+        applied: layers.Layers | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
         wait: bool = True,
     ):
-        standing = layers.NONE if unsafe else layers.standing() if walls is None else walls
-        if not unsafe and (why := standing.lacking()):
-            raise NotConfined(f"Strangers' code is not run here: {why}.")
+        chosen = layers.NONE if unsafe else layers.available() if applied is None else applied
+        if not unsafe and (why := chosen.insufficient()):
+            raise NotConfined(f"Students' code is not run here: {why}.")
         ours, theirs = socket.socketpair()
-        super().__init__(ours, standing, limits or Limits())
-        self.folder = ""  # bubblewrap makes one that nobody else sees
-        if layers.BUBBLEWRAP not in standing:
-            self.folder = tempfile.mkdtemp(prefix="flashlearn-room-")
+        super().__init__(ours, chosen, limits or Limits())
+        self.folder = ""  # bubblewrap makes a private one
+        if layers.BUBBLEWRAP not in chosen:
+            self.folder = tempfile.mkdtemp(prefix="flashlearn-sandbox-")
         try:
             with theirs:
-                self.process = self._started(theirs)
+                self.process = self._start(theirs)
             if wait:
                 self.wait()
         except BaseException:
@@ -98,25 +90,22 @@ class Keeper(Maker):
             raise
 
     def wait(self) -> None:
-        """Return when it is ready. Raises ChildError where it never will be."""
-        if not _heard(self.control, READY):
+        """Return when it is ready. Raises ChildError if it cannot be started."""
+        if not fork_server.says(self.control, READY, STARTING):
             raise ChildError("the process that makes children could not be started")
 
-    def room(self) -> Maker | None:
-        """A room apart from all others; None where this system lets none be made by forking.
+    def factory(self) -> SandboxFactory | None:
+        """A factory separate from all others; None if this system allows none to be made by forking.
 
-        Raises ChildError where the process is gone.
+        Raises ChildError if the process is gone.
         """
-        ours, theirs = socket.socketpair()
         try:
-            with theirs:
-                socket.send_fds(self.control, [ROOM], [theirs.fileno()])
+            control = fork_server.connect(self.control, FACTORY)
         except OSError as error:
-            ours.close()
             raise ChildError(f"the process that makes children is gone: {error}") from None
-        if _heard(ours, READY):
-            return Maker(ours, self.walls, self.limits)
-        ours.close()
+        if fork_server.says(control, READY, STARTING):
+            return SandboxFactory(control, self.layers, self.limits)
+        control.close()
         if self.process.poll() is not None:
             raise ChildError("the process that makes children is gone")
         return None
@@ -134,35 +123,19 @@ class Keeper(Maker):
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _started(self, theirs: socket.socket) -> subprocess.Popen:
+    def _start(self, theirs: socket.socket) -> subprocess.Popen:
         paths, limits = readable(), dataclasses.asdict(self.limits)
         folder = self.folder or "/tmp"
-        plan = {"walls": self.walls.names, "readable": paths, "folder": folder, "limits": limits}
+        plan = {"layers": self.layers.names, "readable": paths, "folder": folder, "limits": limits}
         module = ["-m", f"{__package__}.server", str(theirs.fileno()), json.dumps(plan)]
         environment = {"HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8", "PYTHONPATH": str(PACKAGE.parent)}
         environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         environment |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
         command = [sys.executable, *module]
-        if layers.BUBBLEWRAP in self.walls:
+        if layers.BUBBLEWRAP in self.layers:
             around = layers.bubblewrap(shutil.which("bwrap") or "bwrap", paths, self.limits.scratch)
             for name, value in environment.items():
                 around += ["--setenv", name, value]
             command = [*around, "--", *command]
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=None if os.environ.get("FLASHLEARN_KEEPER_ERRORS") else subprocess.DEVNULL,
-            env=environment,
-            cwd="/",
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
-
-
-def _heard(connection: socket.socket, word: bytes) -> bool:
-    connection.settimeout(STARTING)
-    try:
-        return connection.recv(len(word)) == word
-    except OSError:
-        return False
+        quiet = None if os.environ.get("FLASHLEARN_SANDBOX_ERRORS") else subprocess.DEVNULL
+        return start_with_socket(command, theirs, environment, "/", quiet)

@@ -1,4 +1,4 @@
-"""What a process does to itself before a stranger's code runs in it. There is no way back."""
+"""What a process does to itself before a student's code runs in it. It cannot be undone."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import signal
 from dataclasses import dataclass, field
 
 from flashlearn.classroom.sandbox import landlock, layers, namespaces, seccomp
+from flashlearn.processes.limits import close_inherited, silence
 
 
 @dataclass(frozen=True)
 class Limits:
     """How much a submission may use.
 
-    Seconds of a processor: `call` at most for one call of a function (an exercise may allow less, or ask for
-    more), `cell` for a cell, `whole` for all that one process does. `asleep` are seconds in which it does
-    nothing at all, and `grace` those that pass until it is ended from outside. Bytes: `memory` beyond what
-    Python with torch has taken already, `file` for one file, `scratch` for all of them, `message` for one
-    answer.
+    Seconds of CPU time: `call` for one call of a function (an exercise may allow less, or ask for more),
+    `cell` for a cell, `whole` for all that one process does. `asleep` are seconds by the clock without any
+    CPU time, and `grace` those beyond a limit after which the process is killed from outside. Bytes: `memory`
+    beyond what Python with torch has allocated already, `file` for one file, `scratch` for all of them,
+    `message` for one answer.
     """
 
     call: float = 20.0
@@ -37,39 +38,36 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """The walls, what may be read, the folder that is a process's own ("" for none), and the limits."""
+    """The layers, what may be read, the folder that is a process's own ("" for none), and the limits."""
 
-    walls: tuple[str, ...]
+    layers: tuple[str, ...]
     readable: tuple[str, ...] = ()
     folder: str = ""
     limits: Limits = field(default_factory=Limits)
 
 
 def confine(plan: Plan, keep: int) -> None:
-    """Put every wall of the plan around this process, which keeps one socket. Raises OSError."""
-    _forget(plan.folder, keep)
+    """Apply every layer of the plan to this process, which keeps one socket. Raises OSError."""
+    _drop_inherited(plan.folder, keep)
     with contextlib.suppress(OSError):
         os.setsid()
-    if not plan.walls:
+    if not plan.layers:
         return
     namespaces.dies_with_parent()
-    if layers.LIMITS in plan.walls:
+    if layers.LIMITS in plan.layers:
         _limit(plan.limits)
-    if layers.LANDLOCK in plan.walls:
+    if layers.LANDLOCK in plan.layers:
         own = f"/proc/{os.getpid()}"
         landlock.restrict([*plan.readable, own], [plan.folder] if plan.folder else [])
     namespaces.without_privileges()
-    if layers.SECCOMP in plan.walls:
+    if layers.SECCOMP in plan.layers:
         seccomp.refuse()
 
 
-def _forget(folder: str, keep: int) -> None:
-    """No files, no words to anybody, no environment but a home of its own."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-    os.closerange(3, keep)
-    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
+def _drop_inherited(folder: str, keep: int) -> None:
+    """No open files, no output, and no environment but a home folder of its own."""
+    silence()
+    close_inherited(keep)
     os.environ.clear()
     home = folder or "/nonexistent"
     os.environ.update(HOME=home, TMPDIR=home, TRITON_CACHE_DIR=f"{home}/triton", LANG="C.UTF-8")
@@ -80,7 +78,7 @@ def _forget(folder: str, keep: int) -> None:
 
 def _limit(limits: Limits) -> None:
     most = {
-        resource.RLIMIT_AS: _taken() + limits.memory,
+        resource.RLIMIT_AS: _address_space() + limits.memory,
         resource.RLIMIT_CPU: int(limits.whole),
         resource.RLIMIT_FSIZE: limits.file,
         resource.RLIMIT_NOFILE: limits.files,
@@ -92,10 +90,10 @@ def _limit(limits: Limits) -> None:
         _, hard = resource.getrlimit(what)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(what, (value, value))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that is too large is an error, and no end
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that is too large is an error, not a kill
 
 
-def _taken() -> int:
+def _address_space() -> int:
     """Bytes of address space that this process has."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,11 +1,11 @@
-"""Which walls stand here, each proved by trying to break it.
+"""Which sandbox layers this machine has, each proved by trying to break it.
 
     >>> for proof in doctor():
     ...     print(proof)
     Landlock     holds   reads /etc/passwd: PermissionError
 
-An attempt is made by a process that has put up that one wall and no other, and then by a submission's cell
-behind all of them.
+An attempt is made by a process that has applied that one layer and no other, and then by a submission's
+cell inside all of them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.classroom.sandbox import cgroups, landlock, layers, namespaces, seccomp
-from flashlearn.classroom.sandbox.answer import Confined
-from flashlearn.classroom.sandbox.child import Piece
-from flashlearn.classroom.sandbox.client import Keeper
+from flashlearn.classroom.sandbox.answer import SandboxedAnswer
+from flashlearn.classroom.sandbox.child import CellText
+from flashlearn.classroom.sandbox.client import SandboxServer
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.sandbox.readable_paths import PACKAGE, readable
-from flashlearn.running.remote_answer import ChildError
+from flashlearn.processes.forked import fork
+from flashlearn.processes.start import ChildError
 
 ABSENT = "not on this machine"
 GROUPS = "cgroups"
@@ -36,7 +37,7 @@ SECRETS = ("/etc/passwd", str(PACKAGE / "checking.py"), str(PACKAGE / "lessons" 
 
 @dataclass(frozen=True)
 class Proof:
-    """One attempt on one wall: whether it is there, what was tried, whether it held, and what came of it."""
+    """One attempt on one layer: whether it is there, what was tried, whether it held, and what happened."""
 
     layer: str
     there: bool
@@ -51,40 +52,43 @@ class Proof:
 
 
 def doctor() -> tuple[Proof, ...]:
-    """A proof for each attempt on each wall, and at last for all of them together."""
-    standing = layers.standing()
+    """A proof for each attempt on each layer, and finally for all of them together."""
+    available = layers.available()
     _listener()
-    found = [proof for name, attempts in _ALONE.items() for proof in _of_one(name, attempts, standing)]
+    found = [proof for name, attempts in _ALONE.items() for proof in _of_one(name, attempts, available)]
     found.append(of_groups(cgroups.here()))
-    if standing.lacking():
-        return (*found, Proof("together", False, said=standing.lacking()))
-    return (*found, *_together(standing))
+    if available.insufficient():
+        return (*found, Proof("together", False, said=available.insufficient()))
+    return (*found, *_together(available))
 
 
-def _of_one(name: str, attempts: dict[str, Callable[[], object]], standing: layers.Layers) -> Iterator[Proof]:
-    if name not in standing:
+def _of_one(
+    name: str, attempts: dict[str, Callable[[], object]], available: layers.Layers
+) -> Iterator[Proof]:
+    if name not in available:
         yield Proof(name, False, said=ABSENT)
         return
     for tried, attempt in attempts.items():
-        held, said = outcome(_WALLS[name], attempt)
+        held, said = outcome(_APPLY[name], attempt)
         yield Proof(name, True, tried, held, said)
 
 
-def outcome(put_up: Callable[[], object], attempt: Callable[[], object]) -> tuple[bool, str]:
-    """Whether a process behind a wall failed at something, and how."""
+def outcome(apply: Callable[[], object], attempt: Callable[[], object]) -> tuple[bool, str]:
+    """Whether a process inside a layer failed at an attempt, and how."""
     ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> None:
         said = b"!"
         try:
-            put_up()
+            apply()
             said = b"?"
             attempt()
         except BaseException as error:
             said += type(error).__name__.encode()
         finally:
             os.write(theirs, said)
-            os._exit(0)
+
+    child = fork(work)
     os.close(theirs)
     with open(ours, "rb") as pipe:
         said = pipe.read()
@@ -92,21 +96,22 @@ def outcome(put_up: Callable[[], object], attempt: Callable[[], object]) -> tupl
     if status < 0:
         return True, f"the process was ended by {signal.Signals(-status).name}"
     if said.startswith(b"!"):
-        return False, f"the wall could not be put up ({said[1:].decode()})"
+        return False, f"the layer could not be applied ({said[1:].decode()})"
     return len(said) > 1, said[1:].decode() or "it worked"
 
 
 def of_groups(groups: cgroups.Groups) -> Proof:
-    """Whether a process in a group of 64 MB that takes 256 MB is ended; or why there are no groups."""
+    """Whether a process in a group of 64 MB that takes 256 MB is killed; or why there are no groups."""
     if groups.folder is None:
         return Proof(GROUPS, False, said=f"not used: {groups.why}")
     ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> None:
         os.close(theirs)
         os.read(ours, 1)
         bytearray(256 << 20)
-        os._exit(0)
+
+    child = fork(work)
     os.close(ours)
     group = groups.group(child, Limits(memory=32 << 20, scratch=32 << 20))
     os.close(theirs)
@@ -118,16 +123,20 @@ def of_groups(groups: cgroups.Groups) -> Proof:
     return Proof(GROUPS, True, "takes more memory than its group has", status < 0, said)
 
 
-def _together(standing: layers.Layers) -> Iterator[Proof]:
-    """The same attempts, and more, by a cell in a confined child."""
+def _together(available: layers.Layers) -> Iterator[Proof]:
+    """The same attempts, and more, by a cell in a sandboxed child."""
     text = "found = []\n" + "".join(
         f"try:\n    {code}\n    found.append('')\nexcept BaseException as error:\n"
         "    found.append(type(error).__name__)\n"
         for code in CELL.values()
     )
     try:
-        with Keeper(standing) as keeper, keeper.room() or keeper as room, Confined(room) as child:
-            (trouble,) = child.run_cells([Piece(1, f"{text}raise ValueError('|'.join(found))")], {})
+        with (
+            SandboxServer(available) as server,
+            server.factory() or server as factory,
+            SandboxedAnswer(factory) as child,
+        ):
+            (trouble,) = child.run_cells([CellText(1, f"{text}raise ValueError('|'.join(found))")], {})
     except (ChildError, ValueError) as error:
         yield Proof("together", True, "runs a cell", False, str(error))
         return
@@ -147,7 +156,7 @@ def _spin() -> None:
 
 
 def _in_bubblewrap(code: str) -> None:
-    """Raises what a shell's failure is, where the code fails inside."""
+    """Run shell code inside bubblewrap. Raises PermissionError if it fails."""
     program = layers.bubblewrap("bwrap", [p for p in layers.SYSTEM if os.path.exists(p)], 1 << 20)
     shell = os.path.realpath("/bin/sh")
     done = subprocess.run([*program, "--ro-bind", shell, shell, "--", shell, "-c", code], capture_output=True)
@@ -156,7 +165,7 @@ def _in_bubblewrap(code: str) -> None:
 
 
 def _connect() -> None:
-    """To the port that `doctor` listens on."""
+    """Connect to the port that `doctor` listens on."""
     socket.create_connection(_listener().getsockname(), 1.0).close()
 
 
@@ -165,7 +174,7 @@ def _listener() -> socket.socket:
     return socket.create_server(("127.0.0.1", 0))
 
 
-def _few() -> None:
+def _lower_limits() -> None:
     for what, most in (
         (resource.RLIMIT_AS, 4 << 30),
         (resource.RLIMIT_CPU, 1),
@@ -182,12 +191,12 @@ def _writes(count: int) -> None:
         file.flush()
 
 
-_WALLS: dict[str, Callable[[], object]] = {
+_APPLY: dict[str, Callable[[], object]] = {
     layers.BUBBLEWRAP: lambda: None,
     layers.NAMESPACES: namespaces.leave,
     layers.LANDLOCK: lambda: landlock.restrict(readable()),
     layers.SECCOMP: seccomp.refuse,
-    layers.LIMITS: _few,
+    layers.LIMITS: _lower_limits,
 }
 _ALONE: dict[str, dict[str, Callable[[], object]]] = {
     layers.BUBBLEWRAP: {

@@ -1,9 +1,9 @@
-"""Which walls this machine can put around a stranger's code. Each is found out by trying it.
+"""Which sandbox layers this machine has for students' code. Each is tested by applying it in a child.
 
->>> found = standing()
+>>> found = available()
 >>> found.names
 ('bubblewrap', 'namespaces', 'Landlock', 'seccomp', 'limits')
->>> found.lacking()
+>>> found.insufficient()
 ''
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from flashlearn.classroom.sandbox import landlock, namespaces, seccomp
 from flashlearn.classroom.sandbox.readable_paths import SYSTEM
+from flashlearn.processes.forked import fork
 
 BUBBLEWRAP, NAMESPACES, LANDLOCK, SECCOMP, LIMITS = (
     "bubblewrap",
@@ -33,15 +34,15 @@ SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Layers:
-    """The walls by name."""
+    """Sandbox layers by name."""
 
     names: tuple[str, ...]
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
-    def lacking(self) -> str:
-        """Why strangers' code may not be run behind these walls; nothing if it may."""
+    def insufficient(self) -> str:
+        """Why students' code may not be run inside these layers; "" if it may."""
         if SECCOMP not in self:
             return (
                 "this system has no seccomp, so nothing keeps a submission from the network and from programs"
@@ -59,31 +60,23 @@ NONE = Layers(())
 
 
 @functools.cache
-def standing() -> Layers:
-    """The walls that work here."""
-    tried = {
+def available() -> Layers:
+    """The layers that work here."""
+    attempts = {
         BUBBLEWRAP: bubblewrap_works,
         NAMESPACES: lambda: works(namespaces.leave),
         LANDLOCK: lambda: works(lambda: landlock.restrict(["/dev/null"])),
         SECCOMP: lambda: works(seccomp.refuse),
         LIMITS: lambda: sys.platform != "win32",
     }
-    return Layers(tuple(name for name, works_here in tried.items() if works_here()))
+    return Layers(tuple(name for name, works_here in attempts.items() if works_here()))
 
 
 def works(attempt: Callable[[], object]) -> bool:
-    """True if an attempt comes to its end in a process of its own."""
+    """True if an attempt succeeds in a child process."""
     if not hasattr(os, "fork"):
         return False
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            attempt()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return os.waitstatus_to_exitcode(os.waitpid(fork(attempt), 0)[1]) == 0
 
 
 def bubblewrap_works() -> bool:
@@ -103,21 +96,24 @@ def bubblewrap_works() -> bool:
 
 
 def uppermost(paths: list[str]) -> list[str]:
-    """The paths that lie beneath none of the others: what is in one folder need not be named again.
+    """The paths that are below none of the others: a folder brings along everything in it.
 
-    A link in it may lead to where nothing is behind the walls, and nothing can be mounted upon such a one.
+    A link in it may lead to a path that does not exist inside bubblewrap, and nothing can be mounted on one.
     """
     known = set(paths)
     return [path for path in paths if not any(str(above) in known for above in Path(path).parents)]
 
 
 def bubblewrap(program: str, paths: list[str], scratch: int) -> list[str]:
-    """The command before a command: these paths to read, /tmp of so many bytes to write, and nothing else."""
+    """The start of a command line: the rest of it runs with these paths to read, and /tmp to write.
+
+    /tmp holds at most `scratch` bytes.
+    """
     command = [program, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
     command += ["--proc", "/proc", "--dev", "/dev", "--size", str(scratch), "--tmpfs", "/tmp"]
     for path in uppermost(paths):
         if not path.startswith(("/proc", "/dev", "/sys")):
             command += ["--ro-bind", path, path]
-    if os.getuid() == 0:  # nobody is root inside; and who is not may make namespaces of their own there
+    if os.getuid() == 0:  # not root inside; other users may make namespaces of their own there
         command += ["--uid", "1000", "--gid", "1000"]
     return [*command, "--cap-drop", "ALL", "--chdir", "/tmp"]

@@ -1,9 +1,9 @@
-"""The process that makes confined children by forking, with torch in memory: `python -m … SOCKET PLAN`.
+"""The fork server of sandboxed children, with torch in memory: `python -m … SOCKET PLAN`.
 
-It has imported what runs a kernel, and nothing that knows an answer. Its walls are those that many children
-can share; each child puts up the others before it hears of a submission. Asked for a room, it forks itself:
-a room makes children too, in namespaces and with a scratch folder that no other room has, and ends when
-nobody asks it any more.
+It has imported what runs a kernel, and nothing that knows an answer. It applies the layers that many children
+can share; each child applies the others before it receives a submission. A request for a factory makes it
+fork itself: a factory forks children too, in namespaces and with a scratch folder that no other factory has,
+and ends when it has no client left.
 """
 
 from __future__ import annotations
@@ -16,96 +16,80 @@ import shutil
 import signal
 import socket
 import sys
+from functools import partial
 
 from flashlearn.classroom.sandbox import layers, namespaces
 from flashlearn.classroom.sandbox.confinement import Limits, Plan, confine
+from flashlearn.processes import fork_server
+from flashlearn.processes.forked import fork
 
-CHILD, ROOM, READY, REFUSED = b"c", b"r", b"ready", b"walls"
-"""What the keeper is asked for, and what it and its rooms say first."""
+CHILD, FACTORY, READY, REFUSED = b"c", b"f", b"ready", b"layer"
+"""What a client asks for, and what this process and its factories send first."""
 
 
 def main(control: socket.socket, plan: Plan) -> None:
-    """Fork what is asked for; end, and everything with it, when nobody asks any more."""
-    folder = _walls(plan)
-    from flashlearn.classroom.sandbox import child  # makes threads, which no wall may meet
+    """Fork children and factories on request; end, and all of them with it, when no client is left."""
+    folder = _apply_shared_layers(plan)
+    from flashlearn.classroom.sandbox import child  # starts threads, and layers are for a process with one
 
     child.warm()
-    gc.freeze()  # what all share is looked through by nobody, and stays shared
+    gc.freeze()  # keep the garbage collector off pages that children share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control.sendall(READY)
     _serve(control, plan, folder)
 
 
 def _serve(control: socket.socket, plan: Plan, folder: str) -> None:
-    """Fork a child, or a room, for each socket that comes."""
-    for number in range(1 << 30):
-        message, handles, _, _ = socket.recv_fds(control, 1, 1)
-        if not message:
-            return
-        if message == ROOM:
-            if os.fork() == 0:
-                control.close()
-                _be_a_room(plan, folder, handles[0], number)
-            os.close(handles[0])
-            continue
-        own = _own_folder(folder, number)
-        child = os.fork()
-        if child == 0:
-            _be_a_child(plan, own, handles[0])
-        os.close(handles[0])
-        with contextlib.suppress(ProcessLookupError):
-            handle = os.pidfd_open(child)
-            socket.send_fds(control, [CHILD], [handle])
+    """Fork a child, or a factory, for each request."""
+    for number, (kind, handle) in enumerate(fork_server.requests(control)):
+        if kind == FACTORY:
+            fork(partial(_run_factory, control, plan, folder, handle, number))
             os.close(handle)
+            continue
+        child = fork(partial(_run_child, plan, _fresh_folder(folder, number), handle))
+        os.close(handle)
+        with contextlib.suppress(ProcessLookupError):
+            fork_server.report(control, child)
 
 
-def _be_a_room(plan: Plan, folder: str, handle: int, number: int) -> None:
-    """Make children apart from those of all other rooms; say so where that cannot be."""
-    code = 1
+def _run_factory(control: socket.socket, plan: Plan, folder: str, handle: int, number: int) -> None:
+    """Fork children that share nothing with those of other factories. Raises OSError, and reports it."""
+    control.close()
+    own = socket.socket(fileno=handle)
     try:
-        own = socket.socket(fileno=handle)
-        try:
-            folder = _apart(plan, folder, number)
-        except OSError:
-            own.sendall(REFUSED)
-            return
-        namespaces.dies_with_parent()
-        own.sendall(READY)
-        _serve(own, plan, folder)
-        code = 0
-    finally:
-        os._exit(code)
+        folder = _separate_folder(plan, folder, number)
+    except OSError:
+        own.sendall(REFUSED)
+        raise
+    namespaces.dies_with_parent()
+    own.sendall(READY)
+    _serve(own, plan, folder)
 
 
-def _apart(plan: Plan, folder: str, number: int) -> str:
-    """A scratch folder that only this process sees. Raises OSError where there can be none."""
-    if folder and plan.walls:
+def _separate_folder(plan: Plan, folder: str, number: int) -> str:
+    """A scratch folder that only this process sees. Raises OSError if none can be made."""
+    if folder and plan.layers:
         namespaces.leave()
         namespaces.scratch(folder, plan.limits.scratch, layers.uppermost(list(plan.readable)))
     elif folder:
-        folder = os.path.join(folder, f"room-{number}")
+        folder = os.path.join(folder, f"factory-{number}")
         os.mkdir(folder)
     return folder
 
 
-def _be_a_child(plan: Plan, own: str, handle: int) -> None:
-    """Serve one submission behind all walls."""
+def _run_child(plan: Plan, own: str, handle: int) -> None:
+    """Serve one submission inside all layers."""
     from flashlearn.classroom.sandbox import child
 
-    code = 1
-    try:
-        confine(Plan(plan.walls, plan.readable, own, plan.limits), handle)
-        child.serve(socket.socket(fileno=handle))
-        code = 0
-    finally:
-        os._exit(code)
+    confine(Plan(plan.layers, plan.readable, own, plan.limits), handle)
+    child.serve(socket.socket(fileno=handle))
 
 
-def _walls(plan: Plan) -> str:
-    """Put up what children share; the folder that they may write in, "" where none can be bounded."""
-    if not plan.walls or layers.BUBBLEWRAP in plan.walls:
+def _apply_shared_layers(plan: Plan) -> str:
+    """Apply the layers that children share; the folder that they may write in, "" if none has a limit."""
+    if not plan.layers or layers.BUBBLEWRAP in plan.layers:
         return plan.folder
-    if layers.NAMESPACES not in plan.walls:
+    if layers.NAMESPACES not in plan.layers:
         return ""
     namespaces.leave()
     try:
@@ -115,8 +99,8 @@ def _walls(plan: Plan) -> str:
     return plan.folder
 
 
-def _own_folder(folder: str, number: int) -> str:
-    """A fresh folder for a child; what the one before left is gone."""
+def _fresh_folder(folder: str, number: int) -> str:
+    """An empty folder for a child; what the one before left is deleted."""
     if not folder:
         return ""
     for name in os.listdir(folder):
@@ -130,5 +114,5 @@ if __name__ == "__main__":
     given = json.loads(sys.argv[2])
     main(
         socket.socket(fileno=int(sys.argv[1])),
-        Plan(tuple(given["walls"]), tuple(given["readable"]), given["folder"], Limits(**given["limits"])),
+        Plan(tuple(given["layers"]), tuple(given["readable"]), given["folder"], Limits(**given["limits"])),
     )

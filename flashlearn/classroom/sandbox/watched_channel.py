@@ -1,37 +1,37 @@
-"""A channel to a process that may do anything, and is ended when it takes too long."""
+"""A channel to a process that is not trusted: a reply may take a limited amount of CPU time and sleep."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import socket
 import time
-from pathlib import Path
 from typing import Any
 
 from flashlearn.classroom.sandbox.confinement import Limits
+from flashlearn.processes.channel import Channel
 from flashlearn.processes.encoding import HEAD, Malformed, body_size, decode
-from flashlearn.running.remote_answer import STARTING, Channel
+from flashlearn.processes.pidfd import cpu_seconds, process_id
+from flashlearn.processes.start import STARTING
 
-LOOK = 0.25
+POLL = 0.25
+"""Seconds between two looks at the process."""
 WALL = 15.0
-"""So many times its seconds of a processor a call may take by the clock, and a minute."""
+"""How many times its limit of CPU time a call may take by the clock, plus a minute."""
 
 
-class Watched(Channel):
-    """Whole messages over a socket, and an eye on the process at its other end."""
+class WatchedChannel(Channel):
+    """Whole messages over a socket, while the CPU time of the process at its other end is watched."""
 
-    def __init__(self, connection: socket.socket, handle: int, limits: Limits):
+    def __init__(self, connection: socket.socket, pidfd: int, limits: Limits):
         super().__init__(connection)
-        self.handle, self.limits = handle, limits
-        self.number = _number(handle)
+        self.limits = limits
+        self.number = process_id(pidfd)
         self.allowed = STARTING
 
     def receive(self, until: float | None = None) -> Any:
-        """The next value. Raises EOFError, TimeoutError, Malformed."""
-        begun, seen, asleep, started = _processor(self.number), None, 0.0, time.monotonic()
+        """The next value. Raises EOFError, TimeoutError and Malformed; `until` is not used."""
+        begun, seen, asleep, started = cpu_seconds(self.number), None, 0.0, time.monotonic()
         parts, wanted, last = bytearray(), HEAD.size, time.monotonic()
-        self.connection.settimeout(LOOK)
+        self.connection.settimeout(POLL)
         while True:
             try:
                 part = self.connection.recv(min(wanted - len(parts), 1 << 20))
@@ -49,9 +49,9 @@ class Watched(Channel):
                     raise Malformed("its answer is too large")
                 wanted += size
             now = time.monotonic()
-            if now - last >= LOOK:
-                used = _processor(self.number)
-                asleep = asleep + min(now - last, 2 * LOOK) if used == seen else 0.0
+            if now - last >= POLL:
+                used = cpu_seconds(self.number)
+                asleep = asleep + min(now - last, 2 * POLL) if used == seen else 0.0
                 seen, last = used, now
                 over = (
                     used - begun > self.allowed + self.limits.grace
@@ -59,21 +59,3 @@ class Watched(Channel):
                 )
                 if over or now - started > WALL * self.allowed + STARTING:
                     raise TimeoutError
-
-
-def _number(handle: int) -> int:
-    """The number that a process has here, by its handle."""
-    with contextlib.suppress(OSError, ValueError):
-        for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines():
-            if line.startswith("Pid:"):
-                return int(line.split()[1])
-    return -1
-
-
-def _processor(number: int) -> float:
-    """Seconds of a processor that a process has used; 0 where nobody knows."""
-    try:
-        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

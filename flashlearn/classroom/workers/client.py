@@ -1,7 +1,7 @@
-"""The process that workers are forked from, from outside.
+"""The fork server of workers (`server.py`), seen from the pool.
 
->>> with House(Grading()) as house:
-...     channel, handle = house.worker()
+>>> with WorkerServer(Grading()) as server:
+...     channel, pidfd = server.worker()
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from flashlearn.classroom.job import Grading
 from flashlearn.classroom.workers.server import CANNOT, READY
 from flashlearn.course.files import CourseError
 from flashlearn.course.packaged_lessons import ROOT
+from flashlearn.processes import fork_server
+from flashlearn.processes.start import start_with_socket
 
 STARTING = 300.0
 """Seconds that it may take to import what it needs."""
 
-STILLBORN = 20
-"""So many of these processes in a row may die before they have made a worker, until none ever will."""
+MAX_FAILED_STARTS = 20
+"""How many of these processes in a row may die at their start before grading is given up."""
 
 
-class House:
-    """It is started with the first worker, and again if it was killed."""
+class WorkerServer:
+    """The process that workers are forked from. It starts with the first worker, again if killed."""
 
     def __init__(self, grading: Grading):
         self.grading = grading
@@ -38,18 +40,20 @@ class House:
         self.ready = False
 
     def worker(self) -> tuple[Connection, int]:
-        """A new worker: where it hears and answers, and a handle of its process. Raises CourseError."""
-        for _ in range(STILLBORN):
+        """A new worker: the connection to it, and its pidfd. Raises CourseError."""
+        for _ in range(MAX_FAILED_STARTS):
             if self.gone():
                 self.close()
                 self._start()
             with contextlib.suppress(OSError):
-                return self._forked()
+                return self._fork()
             self.close()
-        raise CourseError(f"Grading cannot begin: what makes workers died {STILLBORN} times in a row.")
+        raise CourseError(
+            f"Grading cannot start: the process that forks workers died {MAX_FAILED_STARTS} times in a row."
+        )
 
     def gone(self) -> bool:
-        """Whether there is no such process, not yet or no more."""
+        """Whether the process has not started yet, or has ended."""
         return self.process is None or self.process.poll() is not None
 
     def close(self) -> None:
@@ -57,51 +61,38 @@ class House:
         if self.process is not None and self.control is not None:
             self.control.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(10.0 if self.ready else 0.0)  # it ends what it has started
+                self.process.wait(10.0 if self.ready else 0.0)  # it ends its children
             self.process.kill()
             self.process.wait()
             self.control, self.process, self.ready = None, None, False
 
-    def __enter__(self) -> House:
+    def __enter__(self) -> WorkerServer:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def _forked(self) -> tuple[Connection, int]:
-        """Raises OSError where the process is gone."""
+    def _fork(self) -> tuple[Connection, int]:
+        """Raises OSError if the process is gone."""
         assert self.control is not None
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                socket.send_fds(self.control, [b"w"], [theirs.fileno()])
-            _, handles, _, _ = socket.recv_fds(self.control, 1, 1)
-            if not handles:
-                raise OSError("what makes workers is gone")
-        except OSError:
-            ours.close()
-            raise
-        return Connection(ours.detach()), handles[0]
+        connection, pidfd = fork_server.child(self.control)
+        return Connection(connection.detach()), pidfd
 
     def _start(self) -> None:
         self.control, theirs = socket.socketpair()
         how = json.dumps(dataclasses.asdict(self.grading))
         module = ["-m", "flashlearn.classroom.workers.server", str(theirs.fileno()), how, str(os.getpid())]
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, *module],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,  # warnings of libraries, which would tear the progress bar apart
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
-                cwd=ROOT,  # not where the teacher is: that may be among students' files, json.py among them
-                start_new_session=True,  # Ctrl-C is for the parent, which ends its workers itself
-            )
+        self.process = start_with_socket(
+            [sys.executable, *module],
+            theirs,
+            {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+            ROOT,  # not the current folder: a student's json.py may be in it
+            subprocess.DEVNULL,  # warnings of libraries, which would disturb the progress bar
+        )
         self.started += 1
         self.control.settimeout(STARTING)
-        with contextlib.suppress(OSError):  # one that is gone is noticed when it is asked for a worker
-            said = self.control.recv(1 << 16)
-            if said.startswith(CANNOT):
-                raise CourseError(f"Grading cannot begin. {said.removeprefix(CANNOT).decode()}")
-            self.ready = said == READY
+        with contextlib.suppress(OSError):  # a process that is gone is noticed at the first request
+            first = self.control.recv(1 << 16)
+            if first.startswith(CANNOT):
+                raise CourseError(f"Grading cannot start. {first.removeprefix(CANNOT).decode()}")
+            self.ready = first == READY

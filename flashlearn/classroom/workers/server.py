@@ -1,7 +1,7 @@
-"""The process that workers of the local pool are forked from: `python -m … SOCKET GRADING PARENT`.
+"""The fork server of the local pool's workers: `python -m … SOCKET GRADING PARENT`.
 
-It has imported what grading takes, once for a whole run. It takes no jobs itself, so whatever becomes of a
-worker, the next one costs a fork. It ends with the process that started it.
+It has imported what grading needs, once for a whole run. It grades nothing itself, so a worker that dies is
+replaced at the cost of a fork. It ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ import json
 import os
 import socket
 import sys
+from functools import partial
 from multiprocessing.connection import Connection
 
-from flashlearn.classroom.ending import end_with
-from flashlearn.classroom.job import Grading, Shared
+from flashlearn.classroom.job import Grading, SharedGrader
 from flashlearn.classroom.workers import worker
+from flashlearn.processes import fork_server
+from flashlearn.processes.forked import fork
+from flashlearn.processes.limits import end_with_parent
 
 READY, CANNOT = b"ready ", b"cannot "
-"""What it says first; after the second comes the reason."""
+"""What it sends first; the second is followed by the reason."""
 
 
 def main(control: socket.socket, grading: Grading, parent: int) -> None:
-    """Fork a worker for each socket that comes, and send a handle of its process back."""
-    end_with(parent)
+    """Fork a worker for each request, and report it."""
+    end_with_parent(parent)
     try:
         shared = grading.shared()
-    except Exception as error:  # whoever waits says it
+    except Exception as error:  # the client reports it
         control.sendall(CANNOT + f"{type(error).__name__}: {error}".encode())
         return
     try:
@@ -37,38 +40,31 @@ def main(control: socket.socket, grading: Grading, parent: int) -> None:
             shared.close()
 
 
-def _serve(control: socket.socket, grading: Grading, shared: Shared | None) -> None:
+def _serve(control: socket.socket, grading: Grading, shared: SharedGrader | None) -> None:
     workers: list[int] = []
-    while True:
-        message, handles, _, _ = socket.recv_fds(control, 1, 1)
+    for _, connection in fork_server.requests(control):
         workers = [number for number in workers if os.waitpid(number, os.WNOHANG)[0] == 0]
-        if not message:
-            return
-        part = shared.part() if shared is not None else None
-        house, number = os.getpid(), os.fork()
-        if number == 0:
-            _be_a_worker(control, handles[0], grading, shared, part, house)
-        os.close(handles[0])
-        if part is not None:
-            part.close()
+        share = shared.share() if shared is not None else None
+        number = fork(partial(_run_worker, control, connection, grading, shared, share, os.getpid()))
+        os.close(connection)
+        if share is not None:
+            share.close()
         workers.append(number)
-        handle = os.pidfd_open(number)
-        socket.send_fds(control, [b"w"], [handle])
-        os.close(handle)
+        fork_server.report(control, number)
 
 
-def _be_a_worker(
-    control: socket.socket, handle: int, grading: Grading, shared: Shared | None, part: object, house: int
+def _run_worker(
+    control: socket.socket,
+    connection: int,
+    grading: Grading,
+    shared: SharedGrader | None,
+    share: object,
+    server: int,
 ) -> None:
-    code = 1
-    try:
-        end_with(house)
-        control.close()
-        with contextlib.suppress(KeyboardInterrupt):
-            worker.work(Connection(handle), lambda: grading.begun(shared, part))
-        code = 0
-    finally:
-        os._exit(code)
+    end_with_parent(server)
+    control.close()
+    with contextlib.suppress(KeyboardInterrupt):
+        worker.work(Connection(connection), lambda: grading.grader(shared, share))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A worker of the local pool: it takes a job, grades it, and answers."""
+"""A worker of the local pool: it receives a job, grades it, and sends the grade."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from flashlearn.classroom.job import Grade, perform
-from flashlearn.classroom.records import Judged
+from flashlearn.classroom.records import JudgedExercise
 
 READY = b"ready"
-"""What a worker says first, when it has its grader."""
+"""What a worker sends first, when its grader is ready."""
 
 CANNOT = b"cannot "
-"""What it says where it cannot begin, before the reason."""
+"""What it sends before the reason if it cannot start."""
 
 JUDGED = b"judged "
-"""What it says before each exercise's grade, as soon as there is one."""
+"""What it sends before each exercise's grade, as soon as there is one."""
 
 
-def work(channel: Connection, begun: Callable[[], contextlib.AbstractContextManager[Grade]]) -> None:
-    """Answer jobs until nobody sends any more."""
+def work(channel: Connection, make_grader: Callable[[], contextlib.AbstractContextManager[Grade]]) -> None:
+    """Grade jobs until the pool closes the connection."""
     with contextlib.ExitStack() as stack:
         try:
-            grade = stack.enter_context(begun())
-        except Exception as error:  # whoever waits for this worker says it
+            grade = stack.enter_context(make_grader())
+        except Exception as error:  # the pool reports it
             channel.send_bytes(CANNOT + f"{type(error).__name__}: {error}".encode())
             return
         channel.send_bytes(READY)
 
-        def tell(judged: Judged) -> None:
+        def send_judged(judged: JudgedExercise) -> None:
             channel.send_bytes(JUDGED + json.dumps(dataclasses.asdict(judged)).encode())
 
         while True:
@@ -39,4 +39,4 @@ def work(channel: Connection, begun: Callable[[], contextlib.AbstractContextMana
                 text = channel.recv_bytes().decode()
             except (EOFError, OSError):
                 return
-            channel.send_bytes(perform(text, grade, tell).encode())
+            channel.send_bytes(perform(text, grade, send_judged).encode())

@@ -6,7 +6,7 @@ import pytest
 
 from flashlearn.classroom.collecting import structure
 from flashlearn.classroom.collecting.cell_names import names_of
-from flashlearn.classroom.handout import Given, read_cells
+from flashlearn.classroom.handout import NotebookCell, read_cells
 from tests.classroom.small_class import SETUP, STUB, answer, cells_of, handout, notebook, work
 
 FIRST = handout().notebooks[0]
@@ -45,17 +45,17 @@ def test_a_cell_of_the_lesson_is_run_where_an_answer_needs_it():
 
 
 def test_what_a_student_wrote_is_run_in_its_place_and_checks_are_not():
-    extra = Given("new", "def helper(x):\n    return x\n\nprint(helper(1))")
-    found = examined([*BOTH[:3], extra, *BOTH[3:], Given("more", 'r = flashlearn.check("one", one)')])
+    extra = NotebookCell("new", "def helper(x):\n    return x\n\nprint(helper(1))")
+    found = examined([*BOTH[:3], extra, *BOTH[3:], NotebookCell("more", 'r = flashlearn.check("one", one)')])
     assert [cell.text for cell in found.cells][1] == extra.text
     assert not any("check" in cell.text for cell in found.cells)
 
 
 def test_a_second_answer_counts_and_a_second_stub_does_not():
-    found = examined([*BOTH, Given("copy", answer("one", "wrong"))])
+    found = examined([*BOTH, NotebookCell("copy", answer("one", "wrong"))])
     assert answers(found)["one"] == answer("one", "wrong")
     assert "one is answered in 2 cells. The last one was graded." in found.notes
-    found = examined([*BOTH, Given("copy", STUB.format(name="one"))])
+    found = examined([*BOTH, NotebookCell("copy", STUB.format(name="one"))])
     assert answers(found)["one"] == answer("one")
     assert STUB.format(name="one") not in [cell.text for cell in found.cells]
     assert "one has a second cell with nothing but the stub, which was left out." in found.notes
@@ -69,8 +69,8 @@ def test_an_answer_whose_id_an_editor_exchanged_is_found_by_its_function():
 
 def test_an_answer_split_over_two_cells_is_run_as_both():
     parts = [
-        Given("ex-one", "def part(x):\n    return x", "one"),
-        Given("new", "def one(x):\n    return part(x)"),
+        NotebookCell("ex-one", "def part(x):\n    return x", "one"),
+        NotebookCell("new", "def one(x):\n    return part(x)"),
     ]
     found = examined([*BOTH[:3], *parts, *BOTH[4:]])
     assert [cell.text for cell in found.cells][1:3] == [part.text for part in parts]

@@ -16,14 +16,14 @@ from flashlearn.classroom.grading import session
 from flashlearn.classroom.grading.gpu_lock import turn
 from flashlearn.classroom.grading.gpu_timing import Timed, doubted, timed
 from flashlearn.classroom.grading.gpu_timing_child import answer, untimed
-from flashlearn.classroom.grading.session import Room
-from flashlearn.classroom.records import ExerciseGrade, Source, Submission
+from flashlearn.classroom.grading.session import GradingSession
+from flashlearn.classroom.records import CodeCell, ExerciseGrade, Submission
 from flashlearn.classroom.sandbox.client import NotConfined
 from flashlearn.lessons import find
 from flashlearn.report import Report
 from tests.classroom.answers import IMPORTS, ROW_SUM
 
-SUBMISSION = Submission("Ada", ("ada.ipynb",), (Source(IMPORTS), Source(ROW_SUM, "row_sum")), "1")
+SUBMISSION = Submission("Ada", ("ada.ipynb",), (CodeCell(IMPORTS), CodeCell(ROW_SUM, "row_sum")), "1")
 
 
 def clock(milliseconds: float, calls: int) -> Iterator[float]:
@@ -105,9 +105,9 @@ def test_a_time_changes_no_points_and_a_doubt_is_for_the_teacher(monkeypatch: py
     assert figures["row_sum: ms"] == 1.0
 
 
-def test_gpus_are_refused_behind_walls():
-    with pytest.raises(NotConfined, match="without walls"):
-        Room(gpus=1)
+def test_gpus_are_refused_inside_the_sandbox():
+    with pytest.raises(NotConfined, match="only with --unsafe"):
+        GradingSession(gpus=1)
 
 
 def test_what_does_not_pass_observed_is_not_timed():
@@ -119,7 +119,7 @@ def test_what_does_not_pass_observed_is_not_timed():
 def test_no_kernel_is_launched_while_cells_are_run(tmp_path: Path):
     launched = ROW_SUM + "\nTOTAL = row_sum(torch.ones(2, 2))\n"
     needs = launched + "def row_sum_of_ones(x, total=TOTAL):\n    return total\n"
-    of = dataclasses.replace(SUBMISSION, cells=(Source(IMPORTS), Source(needs, "row_sum")))
+    of = dataclasses.replace(SUBMISSION, cells=(CodeCell(IMPORTS), CodeCell(needs, "row_sum")))
     text = json.dumps(dataclasses.asdict(of)).replace("row_sum_of_ones", "row_sum")
     function = answer(text, find("row_sum"))
     assert function is not None and function.__defaults__ is None, "the cell ended at its launch"

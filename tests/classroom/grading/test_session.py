@@ -1,11 +1,11 @@
-"""A submission's code runs behind walls, and its grade is the one that its numbers deserve."""
+"""A submission's code runs in the sandbox, and its grade is the one that its numbers deserve."""
 
 from __future__ import annotations
 
 import pytest
 
 from flashlearn import checking
-from flashlearn.classroom.records import Asked, Assignment, Submission
+from flashlearn.classroom.records import AssignedExercise, Assignment, Submission
 from flashlearn.course.answers import earlier
 from flashlearn.lessons import find
 from tests.classroom.answers import (
@@ -21,10 +21,10 @@ from tests.classroom.answers import (
 )
 from tests.corpus import function_from_text
 
-ROW = Asked("row_sum", "00", 2)
-SHARED = Asked("row_sum", "00", 3, "share")
-JACOBIAN = Asked("softmax_jacobian", "02", 1)
-LINEAR = Asked("linear_backward", "01", 1)
+ROW = AssignedExercise("row_sum", "00", 2)
+SHARED = AssignedExercise("row_sum", "00", 3, "share")
+JACOBIAN = AssignedExercise("softmax_jacobian", "02", 1)
+LINEAR = AssignedExercise("linear_backward", "01", 1)
 
 LINEAR_BACKWARD = """
 def linear_backward(x, w, dy):
@@ -113,14 +113,14 @@ def test_an_innocent_import_of_what_could_deceive_costs_no_points(graded):
     assert found.points == 2
 
 
-def test_a_broken_submission_is_not_run(room):
+def test_a_broken_submission_is_not_run(grading_session):
     assignment = Assignment("week 1", (ROW,), "0", b"", "key")
-    found = room.grade(Submission("Ada", (), (), "0", broken="This is no notebook."), assignment)
+    found = grading_session.grade(Submission("Ada", (), (), "0", broken="This is no notebook."), assignment)
     assert (found.status, found.points, found.notes) == ("broken", 0, ("This is no notebook.",))
 
 
 def test_points_are_rounded_once_half_up(graded):
-    half = (Asked("row_sum", "00", 1, "share"),)
+    half = (AssignedExercise("row_sum", "00", 1, "share"),)
     found = graded(IMPORTS, (FIRST_BLOCK, "row_sum"), asked=half)
     (one,) = found.exercises
     assert found.points == int(one.points + 0.5)
@@ -142,7 +142,7 @@ def attention_backward(q, k, v, do, alpha):
 
 
 def test_a_right_answer_that_misses_by_a_rounding_in_our_draws_is_right(graded):
-    asked = (Asked("attention_backward", "03", 2),)
+    asked = (AssignedExercise("attention_backward", "03", 2),)
     assert graded(IMPORTS, (DELICATE, "attention_backward"), asked=asked).points == 2
 
 

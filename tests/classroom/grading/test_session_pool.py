@@ -1,4 +1,4 @@
-"""Rooms keep to themselves; one whose processes are killed says so, and the submission is graded again."""
+"""Sessions share nothing; one whose processes are killed reports it, and the submission is graded again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import socket
 
 import pytest
 
-from flashlearn.classroom.grading.judge_client import Judges
-from flashlearn.classroom.grading.seeds import drawn
-from flashlearn.classroom.grading.session import Room
+from flashlearn.classroom.grading.judge_client import JudgeServer
+from flashlearn.classroom.grading.seeds import with_secret_seeds
+from flashlearn.classroom.grading.session import GradingSession
 from flashlearn.classroom.job import Grading, Job
-from flashlearn.classroom.records import Asked, Assignment, Source, Submission
+from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, Submission
 from flashlearn.classroom.sandbox import layers
-from flashlearn.classroom.sandbox.answer import Confined
-from flashlearn.classroom.sandbox.child import Piece, Wanted
-from flashlearn.classroom.sandbox.client import Keeper, Maker
+from flashlearn.classroom.sandbox.answer import SandboxedAnswer
+from flashlearn.classroom.sandbox.child import CellText, FunctionRequest
+from flashlearn.classroom.sandbox.client import SandboxFactory, SandboxServer
 from flashlearn.classroom.sandbox.confinement import Limits
 from flashlearn.classroom.workers.pool import Pool
 from flashlearn.lessons import find
@@ -26,24 +26,27 @@ from flashlearn.running.run_modes import PlainCall
 from tests.classroom.answers import IMPORTS, ROW_SUM
 from tests.classroom.processes import alive, beneath, command
 
-ASSIGNMENT = Assignment("week 1", (Asked("row_sum", "00", 2),), "0", b"theirs", "key")
-SUBMISSION = Submission("Ada", ("ada.ipynb",), (Source(IMPORTS), Source(ROW_SUM, "row_sum")), "1")
+ASSIGNMENT = Assignment("week 1", (AssignedExercise("row_sum", "00", 2),), "0", b"theirs", "key")
+SUBMISSION = Submission("Ada", ("ada.ipynb",), (CodeCell(IMPORTS), CodeCell(ROW_SUM, "row_sum")), "1")
 
 
-@pytest.mark.parametrize("which", ["keeper", "judges"])
-def test_a_room_without_one_of_its_processes_blames_no_student(which: str, room: Room):
+@pytest.mark.parametrize("which", ["sandbox", "judges"])
+def test_a_session_without_one_of_its_processes_blames_no_student(
+    which: str, grading_session: GradingSession
+):
     gone, other = socket.socketpair()
     other.close()
-    keeper = Maker(gone, room.keeper.walls, room.keeper.limits) if which == "keeper" else room.keeper
-    judges = Judges(gone, 0) if which == "judges" else room.judges
-    found = Room(keeper=keeper, judges=judges).grade(SUBMISSION, ASSIGNMENT)
+    sandbox = grading_session.sandbox
+    sandbox = SandboxFactory(gone, sandbox.layers, sandbox.limits) if which == "sandbox" else sandbox
+    judges = JudgeServer(gone, 0) if which == "judges" else grading_session.judges
+    found = GradingSession(sandbox=sandbox, judges=judges).grade(SUBMISSION, ASSIGNMENT)
     assert found.status == "infrastructure" and found.points == 0
-    assert "no fault of this submission" in found.exercises[0].sentence
+    assert "not the fault of this submission" in found.exercises[0].sentence
 
 
 @pytest.mark.slow
 def test_whichever_process_of_a_run_is_killed_every_submission_gets_its_grade():
-    if why := layers.standing().lacking():
+    if why := layers.available().insufficient():
         pytest.skip(why)
     kinds = ["sandbox.server", "workers.server", ""]
     jobs = [
@@ -54,12 +57,12 @@ def test_whichever_process_of_a_run_is_killed_every_submission_gets_its_grade():
     with Pool(Grading(), workers=1) as pool:
         for job, grade in pool.run(jobs):
             found[job.submission.student] = grade.status, grade.points
-            if kinds:  # the last of a kind: the room, the fork that makes judges, all there is
+            if kinds:  # the last of a kind: the factory, the fork that makes judges, and the worker server
                 kind = kinds.pop(0)
                 of = [number for number in beneath(os.getpid()) if kind in command(number) and alive(number)]
-                os.kill(of[-1] if kind else pool.house.process.pid, signal.SIGKILL)
+                os.kill(of[-1] if kind else pool.server.process.pid, signal.SIGKILL)
     assert found == {job.submission.student: ("graded", 2) for job in jobs}
-    assert pool.house.started == 2
+    assert pool.server.started == 2
 
 
 FILLS = """
@@ -72,27 +75,27 @@ def filled(x):
 """
 
 
-def test_what_one_room_fills_no_other_lacks_and_a_rooms_end_is_its_childrens_alone():
-    if why := layers.standing().lacking():
+def test_factories_have_separate_scratch_folders_and_the_end_of_one_ends_only_its_own_children():
+    if why := layers.available().insufficient():
         pytest.skip(why)
-    with Keeper(limits=Limits(scratch=8 << 20)) as keeper:
-        rooms = [keeper.room(), keeper.room()]
-        if None in rooms:
-            pytest.skip("rooms cannot be forked here")
-        with Confined(rooms[0]) as one, Confined(rooms[1]) as other:
+    with SandboxServer(limits=Limits(scratch=8 << 20)) as server:
+        factories = [server.factory(), server.factory()]
+        if None in factories:
+            pytest.skip("factories cannot be forked here")
+        with SandboxedAnswer(factories[0]) as one, SandboxedAnswer(factories[1]) as other:
             for child in (one, other):
-                child.run_cells([Piece(1, FILLS)], {})
-                child.load(Wanted("filled", "torch"))
+                child.run_cells([CellText(1, FILLS)], {})
+                child.load(FunctionRequest("filled", "torch"))
             found = [child.run({"x": 1}, PlainCall()).returned for child in (one, other)]
-            if layers.BUBBLEWRAP in keeper.walls or layers.NAMESPACES in keeper.walls:
+            if layers.BUBBLEWRAP in server.layers or layers.NAMESPACES in server.layers:
                 assert found == [(8, "OSError")] * 2
-            rooms[0].close()
-            select.select([one.handle], [], [])
-            assert other.run_cells([Piece(2, "1 + 1")], {}) == []
+            factories[0].close()
+            select.select([one.pidfd], [], [])
+            assert other.run_cells([CellText(2, "1 + 1")], {}) == []
 
 
 def seeds(assignment: Assignment, submission: Submission) -> list[int]:
-    return [case.seed for case in drawn(find("row_sum"), assignment, submission).cases]
+    return [case.seed for case in with_secret_seeds(find("row_sum"), assignment, submission).cases]
 
 
 def test_a_class_meets_the_same_draws_and_nobody_knows_the_seeds():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flashlearn.classroom.grading.suspicious_code import reaches
+from flashlearn.classroom.grading.suspicious_code import suspicious_uses
 from flashlearn.classroom.grading.value_reads import taken
 from flashlearn.exercise import Kind
 from flashlearn.lessons import find
@@ -65,12 +65,12 @@ PLAIN = (
 
 @pytest.mark.parametrize("text", REACHING)
 def test_what_could_deceive_an_observer_is_found(text: str):
-    assert reaches(text)
+    assert suspicious_uses(text)
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_answers_are_made_of_is_let_be(text: str):
-    assert reaches(text) == ()
+    assert suspicious_uses(text) == ()
 
 
 def test_no_answer_of_the_corpus_reaches_out():
@@ -79,7 +79,7 @@ def test_no_answer_of_the_corpus_reaches_out():
             text = source_of(entry.function)
         except (OSError, TypeError):
             continue
-        assert reaches(text) == (), str(entry)
+        assert suspicious_uses(text) == (), str(entry)
         if not entry.names and find(entry.exercise).kind is Kind.KERNEL:
             assert taken(text).plainly == (), str(entry)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import sys
 
-from flashlearn.running.remote_answer import Channel
+from flashlearn.processes.channel import Channel
 
 MILLISECONDS = 5.0
 

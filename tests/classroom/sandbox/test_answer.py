@@ -1,4 +1,4 @@
-"""A confined child under each set of walls that suffices, and what it knows of the course."""
+"""A sandboxed child inside each sufficient set of layers, and what it knows of the course."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 
 from flashlearn.classroom.grading import child_sources
 from flashlearn.classroom.sandbox import layers
-from flashlearn.classroom.sandbox.answer import Confined
-from flashlearn.classroom.sandbox.child import Piece, Wanted
-from flashlearn.classroom.sandbox.client import Keeper
+from flashlearn.classroom.sandbox.answer import SandboxedAnswer
+from flashlearn.classroom.sandbox.child import CellText, FunctionRequest
+from flashlearn.classroom.sandbox.client import SandboxServer
 from flashlearn.lessons import lessons
 from flashlearn.running.run_modes import PlainCall
 
-STANDING = layers.standing()
+AVAILABLE = layers.available()
 FEWER = (
     (layers.BUBBLEWRAP,),
     (layers.BUBBLEWRAP, layers.NAMESPACES),
@@ -41,12 +41,12 @@ def twice(x):
 @pytest.mark.slow
 @pytest.mark.parametrize("without", FEWER, ids="without {}".format)
 def test_fewer_walls_hold_too(without: tuple[str, ...]):
-    walls = STANDING.without(*without)
-    if walls.lacking() or walls == STANDING:
-        pytest.skip(f"without {', '.join(without)} there are too few walls here, or none is missing")
-    with Keeper(walls) as keeper, keeper.room() as room, Confined(room) as child:
-        assert child.run_cells([Piece(1, TRIES)], {}) == []
-        assert child.load(Wanted("twice", "torch"))
+    chosen = AVAILABLE.without(*without)
+    if chosen.insufficient() or chosen == AVAILABLE:
+        pytest.skip(f"without {', '.join(without)} there are too few layers here, or none is missing")
+    with SandboxServer(chosen) as server, server.factory() as factory, SandboxedAnswer(factory) as child:
+        assert child.run_cells([CellText(1, TRIES)], {}) == []
+        assert child.load(FunctionRequest("twice", "torch"))
         assert child.run({"x": 21}, PlainCall()).returned == (42, ())
 
 
@@ -69,7 +69,7 @@ def test_what_a_confined_child_has_in_memory_knows_no_lesson_and_no_judgement():
         "import sys; from flashlearn.classroom.sandbox import child, server; child.warm(); "
         "print([m for m in sys.modules if m.startswith(('flashlearn.lessons', 'flashlearn.kernels', "
         "'flashlearn.judging', 'flashlearn.explaining', 'flashlearn.course', 'flashlearn.checking', "
-        "'flashlearn.classroom.grading.session', 'flashlearn.classroom.judg'))])"
+        "'flashlearn.classroom.grading', 'flashlearn.classroom.workers'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from flashlearn.classroom.records import Asked
+from flashlearn.classroom.records import AssignedExercise
 from flashlearn.classroom.sandbox import cgroups, doctor
-from flashlearn.classroom.sandbox.cgroups import LEAF, Groups, delegated, number_of
+from flashlearn.classroom.sandbox.cgroups import LEAF, Groups, delegated
 from flashlearn.classroom.sandbox.confinement import Limits
 from tests.classroom.answers import IMPORTS, ROW_SUM
 
@@ -102,7 +100,7 @@ def test_groups_that_a_killed_process_left_are_removed(tree: Path):
         ("cgroup.controllers", "version 2 are not mounted"),
         ("scope/cgroup.procs", "not delegated"),
         ("scope/cgroup.controllers", "no controller for memory and pids"),
-        ("scope/cgroup.subtree_control", "hands nothing on"),
+        ("scope/cgroup.subtree_control", "cannot delegate"),
     ],
 )
 def test_where_something_is_lacking_doctor_says_what_in_one_sentence(tree: Path, missing: str, why: str):
@@ -126,15 +124,6 @@ def test_a_group_that_cannot_be_limited_is_not_used(tree: Path, monkeypatch: pyt
     assert not list((tree / "scope").glob(f"{LEAF}-*-*"))
 
 
-def test_a_handle_tells_the_number_of_its_process():
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        handle = os.pidfd_open(process.pid)
-        assert number_of(handle) == process.pid
-        process.communicate(b"\n")
-        assert number_of(handle) == 0
-        os.close(handle)
-
-
 def test_each_child_that_runs_a_submission_is_in_a_group_until_it_is_judged(graded, tree: Path, monkeypatch):
     groups, members = found(tree), []
     write = cgroups.Group.write
@@ -145,6 +134,6 @@ def test_each_child_that_runs_a_submission_is_in_a_group_until_it_is_judged(grad
 
     monkeypatch.setattr(cgroups, "here", lambda: groups)
     monkeypatch.setattr(cgroups.Group, "write", noting)
-    assert graded(IMPORTS, (ROW_SUM, "row_sum"), asked=(Asked("row_sum", "00", 2),)).points == 2
+    assert graded(IMPORTS, (ROW_SUM, "row_sum"), asked=(AssignedExercise("row_sum", "00", 2),)).points == 2
     assert members and all(isinstance(one, int) and one > 1 for one in members)
     assert not list((tree / "scope").glob(f"{LEAF}-*-*"))

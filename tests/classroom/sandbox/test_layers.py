@@ -1,4 +1,4 @@
-"""Each wall holds against an attempt that works without it; and too few walls are refused."""
+"""Each layer holds against an attempt that works without it; and too few layers are refused."""
 
 from __future__ import annotations
 
@@ -7,54 +7,54 @@ import os
 import pytest
 
 from flashlearn.classroom.sandbox import doctor, layers
-from flashlearn.classroom.sandbox.client import Keeper, NotConfined
+from flashlearn.classroom.sandbox.client import NotConfined, SandboxServer
 
-STANDING = layers.standing()
+AVAILABLE = layers.available()
 ATTEMPTS = [
-    (wall, tried)
-    for wall, attempts in doctor._ALONE.items()
+    (layer, tried)
+    for layer, attempts in doctor._ALONE.items()
     for tried in attempts
     if tried not in ("computes for ever", "takes 8 GB of memory", "ends its parent")
 ]
 
 
-@pytest.mark.parametrize(("wall", "tried"), ATTEMPTS)
-def test_a_wall_holds_against_what_works_without_it(wall: str, tried: str):
-    if wall not in STANDING:
-        pytest.skip(f"there is no {wall} here")
-    attempt = doctor._ALONE[wall][tried]
+@pytest.mark.parametrize(("layer", "tried"), ATTEMPTS)
+def test_a_layer_holds_against_what_works_without_it(layer: str, tried: str):
+    if layer not in AVAILABLE:
+        pytest.skip(f"there is no {layer} here")
+    attempt = doctor._ALONE[layer][tried]
     doctor._listener()
-    if wall != layers.BUBBLEWRAP and not tried.startswith("raises its limits"):
+    if layer != layers.BUBBLEWRAP and not tried.startswith("raises its limits"):
         assert doctor.outcome(lambda: None, attempt) == (False, "it worked") or os.getuid() != 0
-    held, said = doctor.outcome(doctor._WALLS[wall], attempt)
+    held, said = doctor.outcome(doctor._APPLY[layer], attempt)
     assert held, said
 
 
 @pytest.mark.parametrize("tried", ["computes for ever", "takes 8 GB of memory"])
 def test_what_takes_too_much_is_ended(tried: str):
-    held, said = doctor.outcome(doctor._WALLS[layers.LIMITS], doctor._ALONE[layers.LIMITS][tried])
+    held, said = doctor.outcome(doctor._APPLY[layers.LIMITS], doctor._ALONE[layers.LIMITS][tried])
     assert held, said
 
 
-def test_behind_all_walls_nothing_works_that_a_cell_tries():
-    if STANDING.lacking():
-        pytest.skip(STANDING.lacking())
-    proofs = list(doctor._together(STANDING))
+def test_inside_all_layers_nothing_works_that_a_cell_tries():
+    if AVAILABLE.insufficient():
+        pytest.skip(AVAILABLE.insufficient())
+    proofs = list(doctor._together(AVAILABLE))
     assert len(proofs) == len(doctor.CELL)
     assert not [proof for proof in proofs if not proof.held]
 
 
 @pytest.mark.parametrize("missing", [(layers.SECCOMP,), (layers.LANDLOCK, layers.BUBBLEWRAP)])
-def test_strangers_are_refused_where_a_wall_that_counts_is_missing(missing: tuple[str, ...]):
+def test_strangers_are_refused_where_a_layer_that_counts_is_missing(missing: tuple[str, ...]):
     every = layers.Layers(
         (layers.BUBBLEWRAP, layers.NAMESPACES, layers.LANDLOCK, layers.SECCOMP, layers.LIMITS)
     )
-    assert every.lacking() == ""
-    with pytest.raises(NotConfined, match="Strangers' code is not run here"):
-        Keeper(every.without(*missing))
+    assert every.insufficient() == ""
+    with pytest.raises(NotConfined, match="Students' code is not run here"):
+        SandboxServer(every.without(*missing))
 
 
-def test_a_proof_says_whether_its_wall_held():
+def test_a_proof_says_whether_its_layer_held():
     assert "holds   opens a socket: PermissionError" in str(
         doctor.Proof(layers.SECCOMP, True, "opens a socket", True, "PermissionError")
     )

@@ -1,8 +1,7 @@
-"""The processes in which compilers run: a child for each job, with limits, and ended with all it started."""
+"""The child process that compiles a job (`worker.py`), with limits, and ended with all that it started."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
@@ -10,17 +9,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from flashlearn.compiler import explain
+from flashlearn.processes.start import kill, process_group
 
 NICE = 10
-"""How far what runs in the background stands back for whatever else wants the processor."""
+"""By how much the priority of what runs in the background is lowered."""
 PATIENCE = 10.0
-"""So many times its limit, which counts processor time, a compilation in the background may take."""
+"""How many times its limit, which counts CPU time, a compilation in the background may take by the clock."""
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGALRM)
 TOO_LONG = (
     "Compiling for an {{device}} took longer than {seconds:g} s and was stopped: the tile is probably too "
@@ -31,15 +30,13 @@ TOO_BUSY = (
     "the processor. Check again when the machine is less busy."
 )
 
-running: set[subprocess.Popen] = set()
 
-
-def ask(
+def run_worker(
     job: dict[str, Any], turn: AbstractContextManager[None], patient: bool
 ) -> tuple[dict[int, dict[str, Any]], str]:
-    """The child's answers by target, and the sentence that holds for targets it did not answer for.
+    """The worker's answers by target, and the sentence that holds for targets it did not answer for.
 
-    A `patient` child stands back for whatever else wants the processor, and may take longer by the clock.
+    A `patient` worker runs at a lower priority, and may take longer by the clock.
     """
     script, timeout = Path(__file__).with_name("worker.py"), job["timeout"]
     wall = timeout * (PATIENCE if patient else 1.0)
@@ -48,10 +45,10 @@ def ask(
         tempfile.TemporaryDirectory(prefix="flashlearn-", ignore_cleanup_errors=True) as scratch,
     ):
         environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"} | {"TMPDIR": scratch}
-        with _child([sys.executable, "-P", "-W", "ignore", str(script)], environment) as child:
+        with process_group([sys.executable, "-P", "-W", "ignore", str(script)], environment) as child:
             ending = explain.CRASH
             if patient and os.environ.get("FLASHLEARN_WAIT") != "1":
-                _stand_back(child)
+                _lower_priority(child)
             try:
                 output, errors = child.communicate(json.dumps(job | {"wall": wall}), timeout=wall)
                 if child.returncode > 0:
@@ -59,50 +56,16 @@ def ask(
                 elif child.returncode in OUT_OF_TIME:
                     ending = TOO_LONG.format(seconds=timeout)
             except subprocess.TimeoutExpired:
-                _kill(child)
+                kill(child)
                 output, _ = child.communicate()
                 ending = (TOO_BUSY if patient else TOO_LONG).format(seconds=wall)
     answers = [json.loads(line) for line in output.splitlines() if line.endswith("}")]
     return {answer["target"]: answer for answer in answers}, ending
 
 
-@contextlib.contextmanager
-def _child(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen]:
-    """A process group of its own, ended with everything it started, whatever happens here."""
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        process_group=0,  # and no session of its own, in which its priority would count for itself alone
-    )
-    running.add(child)
-    try:
-        yield child
-    finally:
-        _kill(child)
-        child.wait()
-        running.discard(child)
-
-
-def _stand_back(child: subprocess.Popen) -> None:
+def _lower_priority(child: subprocess.Popen) -> None:
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, child.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
-
-
-def _kill(child: subprocess.Popen) -> None:
-    """End the child and what it started (ptxas). Its group can outlive it only until this call."""
-    if child.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-
-
-@atexit.register
-def _kill_all() -> None:
-    for child in list(running):
-        _kill(child)
 
 
 def _last_line(text: str) -> str:

@@ -17,6 +17,8 @@ from flashlearn.explaining import stages
 from flashlearn.explaining.declared_mistakes import PATIENCE
 from flashlearn.explaining.divergence import BUDGET
 from flashlearn.explaining.edits.search import find_edit
+from flashlearn.explaining.edits.second_mistake import FIRST_EDIT_WORK, SECOND_EDIT_WORK
+from flashlearn.explaining.edits.verification import FORMULA_RUNS, SEARCH_WORK
 from flashlearn.explaining.exchanged_outputs import named_where_exchanged
 from flashlearn.explaining.experiments import (
     fresh_memory,
@@ -96,6 +98,8 @@ def _by_precision(search: Search) -> Finding | None:
     return by_precision(search.outcomes, name, edit)
 
 
+EDIT_BUDGET = f"{SEARCH_WORK:,} units of work, most of them accesses to memory"
+
 PROOFS = (
     Stage(
         "launcher",
@@ -118,7 +122,7 @@ PROOFS = (
         Role.PROOF,
     ),
     Stage(
-        "fresh memory",
+        "uninitialised memory",
         "Memory is read that was never written: with zeros there every wrong case is right.",
         lambda s: fresh_memory(s.exercise, s.wrong, s.answer),
         Role.PROOF,
@@ -128,20 +132,20 @@ PROOFS = (
 
 NAMING = (
     Stage(
-        "named",
+        "declared mistakes",
         "A mistake that the exercise declares, or two at once, would give just these numbers.",
         stages.declared_mistake,
         reruns=False,
         budget=f"{PATIENCE:,.0f} units of work for pairs, twice",
     ),
     Stage(
-        "named where written",
+        "declared mistakes where written",
         "Some elements are never written, and a declared mistake explains the others.",
         lambda s: named_where_written(s.exercise, s.outcomes),
         reruns=False,
     ),
     Stage(
-        "named where exchanged",
+        "exchanged outputs",
         "Two outputs are in each other's place; once they are put back, the rest is right or a declared "
         "mistake.",
         lambda s: named_where_exchanged(s.exercise, s.outcomes),
@@ -201,14 +205,14 @@ REFINEMENTS = (
         "One edit of the text, or two, makes every wrong case right and keeps the others right.",
         stages.with_edit,
         Role.REFINEMENT,
-        budget="a number of accesses to memory",
+        budget=EDIT_BUDGET,
     ),
     Stage(
         "edit in place of NaN",
         "The same replaces a declared mistake for which nothing but NaN speaks.",
         stages.edit_for_nan_alone,
         Role.REFINEMENT,
-        budget="a number of accesses to memory",
+        budget=EDIT_BUDGET,
     ),
     Stage(
         "by precision",
@@ -218,8 +222,8 @@ REFINEMENTS = (
         Role.REFINEMENT,
     ),
     Stage(
-        "explain",
-        "The exercise may have words of its own.",
+        "own explanation",
+        "The exercise explains the answer itself (`HowExplained.explain`).",
         stages.own_words,
     ),
 )
@@ -234,14 +238,14 @@ WRONG_NUMBERS = (*PROOFS, *NAMING, *REFINEMENTS)
 
 ENDED_EARLY = (
     Stage(
-        "status",
+        "case status",
         "A crash, an access out of bounds and a race are reported as they were met, with line and program; "
         "where a kernel that the exercise declares fails in just this way, its mistake is named.",
         stages.case_status,
         reruns=False,
     ),
     Stage(
-        "named besides",
+        "declared mistake besides",
         "The cases that did run may show a declared mistake as well.",
         stages.with_declared_mistake,
         Role.REFINEMENT,
@@ -253,7 +257,7 @@ ENDED_EARLY = (
         "are computed makes everything right.",
         stages.with_edit_for_fault,
         Role.REFINEMENT,
-        budget="a number of accesses to memory",
+        budget=EDIT_BUDGET,
     ),
     Stage(
         "edit and mistake",
@@ -261,7 +265,7 @@ ENDED_EARLY = (
         "right by a second edit.",
         stages.with_edit_and_mistake,
         Role.REFINEMENT,
-        budget="a number of accesses to memory",
+        budget=f"{FIRST_EDIT_WORK:,.0f} units of work, {SECOND_EDIT_WORK:,.0f} for a second edit",
     ),
 )
 """The stages for an answer of which some case ended early."""
@@ -271,17 +275,17 @@ ENDED_EARLY = (
 
 FORMULAS = (
     Stage(
-        "symbolic",
+        "declared mistakes and patterns",
         "A declared mistake, or two, give the answer in every case; else a pattern that holds of the error "
         "everywhere, or two outputs or arguments in each other's place.",
         lambda s: name_mistake(s.exercise, s.outcomes),
         reruns=False,
     ),
     Stage(
-        "edit of a formula",
+        "one edit of a formula",
         "One edit of the formula makes every wrong case right.",
         lambda s: find_edit(s.exercise, s.answer, s.outcomes) if worst(s.outcomes) is Status.WRONG else None,
-        budget="a number of trials",
+        budget=f"{FORMULA_RUNS} runs",
     ),
 )
 """The stages for a symbolic answer."""

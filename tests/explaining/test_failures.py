@@ -86,7 +86,7 @@ def stands(report: Report, status: Status, stage: str) -> None:
     assert "raise ZeroDivisionError" in "\n".join(noted[-1].traceback)
 
 
-@pytest.mark.parametrize("stage", [s.name for s in pipeline.WRONG_NUMBERS if s.name != "explain"])
+@pytest.mark.parametrize("stage", [s.name for s in pipeline.WRONG_NUMBERS if s.name != "own explanation"])
 def test_a_stage_that_raises_leaves_the_verdict(stage, monkeypatch):
     with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
     stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, stage)
@@ -130,9 +130,9 @@ def test_a_finding_that_cannot_be_put_into_words_is_told_by_its_parts_or_not_at_
 
 
 def test_what_an_exercise_says_itself_may_fail_too(monkeypatch):
-    with_stages(monkeypatch, lambda one: one.find if one.name == "explain" else nothing)
+    with_stages(monkeypatch, lambda one: one.find if one.name == "own explanation" else nothing)
     explains = replace(ROW_SUM, explained=replace(ROW_SUM.explained, explain=broken))
-    stands(grade(explains, lacks_a_column, answers.earlier), Status.WRONG, "explain")
+    stands(grade(explains, lacks_a_column, answers.earlier), Status.WRONG, "own explanation")
 
 
 @pytest.mark.parametrize("stage", [s.name for s in pipeline.FORMULAS])
@@ -158,7 +158,7 @@ def test_what_is_meant_to_end_a_check_ends_it(error, monkeypatch):
     def stops(*_: object, **__: object) -> None:
         raise error
 
-    with_stages(monkeypatch, lambda one: stops if one.name == "named" else nothing)
+    with_stages(monkeypatch, lambda one: stops if one.name == "declared mistakes" else nothing)
     with pytest.raises(error):
         grade(ROW_SUM, lacks_a_column, answers.earlier)
 

@@ -139,6 +139,6 @@ def test_do_read_with_the_strides_of_q_leaves_out_no_tile():
 )  # fmt: skip
 def test_only_weights_that_sum_to_1_are_called_a_softmax(name, changes, kind):
     found = read_out(name, *changes)
-    assert found.kind == kind
+    assert found.kind.name == kind
     assert ("softmax" in found.sentence) is (kind == "scores times a number")
     assert ("not sum to 1" in found.sentence) is (kind != "scores times a number")

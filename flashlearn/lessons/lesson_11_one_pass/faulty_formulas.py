@@ -29,7 +29,7 @@ from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile,
 from flashlearn.lessons.shared.faulty_formulas.gradients import scanned_keys, scanned_queries
 
 NOT_TRANSPOSED = {"P not transposed", "dS not transposed", "dS meets K", "dS transposed"}
-OF_CAUSAL = {
+CAUSAL_FAULTS = {
     "top-left",
     "top-left mask",
     "offset turned round",
@@ -42,17 +42,17 @@ OF_CAUSAL = {
     "ends at the top-left diagonal",
 }
 """Faults of the lines under `if IS_CAUSAL`: without a mask they are not made."""
-OF_SHARES = {"last share missing", "first share alone", "first share repeated", "last share alone"}
+SHARE_FAULTS = {"last share missing", "first share alone", "first share repeated", "last share alone"}
 
 
-@tiled(TILED | OF_SHARES)
+@tiled(TILED | SHARE_FAULTS)
 def fused_scan(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, alpha: float, causal: bool,
     owner: str = "keys", faults: Faults = NONE, tile: Tile = (32, 32),
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(dQ, dK, dV) in their inputs' dtypes, from one walk over the tiles."""
     causal = causal or "always causal" in faults
-    x = scan_of(q, k, v, o, do, lse, alpha, causal, faults if causal else faults - OF_CAUSAL)
+    x = scan_of(q, k, v, o, do, lse, alpha, causal, faults if causal else faults - CAUSAL_FAULTS)
     sums = tuple(torch.zeros_like(take(t, range(_padded(t, side)))) for t, side in _sides(x, tile))
     shared = _Shared(x, owner, tile)
     for own in range(0, (k if owner == "keys" else q).shape[2], tile[owner == "keys"]):

@@ -1,4 +1,4 @@
-"""The one-pass kernels with one fault each that no formula in torch can make: lost shares, stray ones.
+"""The one-pass kernels with one fault each that no formula in torch can make.
 
 >>> dq, dk, dv = faulty("fused_backward_atomic", "load, add, store")(q, k, v, o, do, lse, alpha, causal)
 """
@@ -10,11 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from flashlearn.kernels import fused_backward, repeatable_backward
-from flashlearn.lessons.shared.variants import variant
+from flashlearn.lessons.shared.variants import Edits, variant
 
 __all__ = ["faulty"]
-
-Edits = tuple[tuple[str, str], ...]
 
 _PLAIN = "tl.store({at}, tl.load({at}, mask=in_tile, other=0.0) + {share}, mask=in_tile)"
 _DQ = 'tl.atomic_add(dq_ptr + dq_tile, share, mask=in_tile, sem="relaxed")'

@@ -16,10 +16,12 @@ from flashlearn.kernels.fused_backward import (
 )
 from flashlearn.kernels.reach import refuse_far_rows
 from flashlearn.kernels.repeatable_backward import determinism
-from flashlearn.lessons.lesson_11_one_pass import exercises as lesson
-from flashlearn.lessons.lesson_11_one_pass import mistakes, orders
+from flashlearn.lessons import find
+from flashlearn.lessons.lesson_11_one_pass import one_pass_mistakes as mistakes
+from flashlearn.lessons.lesson_11_one_pass import orders
 from flashlearn.lessons.lesson_11_one_pass.faulty_formulas import fused_scan
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
+from flashlearn.lessons.lesson_11_one_pass.one_pass_cases import one_pass_inputs
 from flashlearn.lessons.shared import backward_pictures, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
 from flashlearn.lessons.shared.variants import variant
@@ -27,15 +29,13 @@ from flashlearn.running.answer import Here
 from tests.reviewing import reviewed
 
 KERNELS = {f.__name__: f for f in (fused_backward_atomic, fused_backward_rows, determinism)}
-EXERCISES = {
-    e.name: e for e in (lesson.fused_backward_atomic, lesson.fused_backward_rows, lesson.determinism)
-}
+EXERCISES = {name: find(name) for name in ("fused_backward_atomic", "fused_backward_rows", "determinism")}
 
 
 def drawn(*sizes, causal=False, seed=7, **more):
     """Inputs of one case."""
     case = attention_case(*sizes, seed=seed, data="causal" if causal else "normal", **more)
-    return lesson.one_pass_inputs(case, case.generator())
+    return one_pass_inputs(case, case.generator())
 
 
 # ---------------------------------------------------------------- the formulas
@@ -58,7 +58,7 @@ def test_every_wrong_formula_misses_some_case_by_a_hundred_times_what_is_allowed
     cases = [c for c in declared.cases if not c.gpu and max(c.sizes.values()) <= 100]
     inputs = [convert(declared.inputs(case, case.generator()), torch.float64) for case in cases]
     truths = [Truth(declared, declared.inputs(case, case.generator())) for case in cases]
-    for name, mistake in getattr(mistakes, f"CATALOGUE_OF_{catalogue}").items():
+    for name, mistake in getattr(mistakes, f"{catalogue}_CATALOGUE").items():
         if name in ONLY_NARROW:
             continue
         assert any(
@@ -146,20 +146,20 @@ def two_kernels(q, k, v, o, do, lse, alpha, causal):
 
 
 def test_a_pass_in_the_other_direction_and_two_scans_are_told_apart():
-    assert "a program owns queries" in reviewed(lesson.fused_backward_atomic, fused_backward_rows)
-    assert "a program owns keys" in reviewed(lesson.fused_backward_rows, fused_backward_atomic)
-    assert "S is computed twice" in reviewed(lesson.fused_backward_atomic, two_kernels)
-    assert "dq changes by up to" in reviewed(lesson.determinism, fused_backward_atomic)
-    assert "dv changes by up to" in reviewed(lesson.determinism, fused_backward_rows)
+    assert "a program owns queries" in reviewed(find("fused_backward_atomic"), fused_backward_rows)
+    assert "a program owns keys" in reviewed(find("fused_backward_rows"), fused_backward_atomic)
+    assert "S is computed twice" in reviewed(find("fused_backward_atomic"), two_kernels)
+    assert "dq changes by up to" in reviewed(find("determinism"), fused_backward_atomic)
+    assert "dv changes by up to" in reviewed(find("determinism"), fused_backward_rows)
 
 
 def test_a_repeatable_pass_may_own_queries_and_is_asked_for_no_direction():
-    assert reviewed(lesson.fused_backward_rows, determinism) == ""
+    assert reviewed(find("fused_backward_rows"), determinism) == ""
 
 
 def test_an_edit_that_is_not_there_once_is_refused():
     with pytest.raises(ValueError, match="occurs 0 times"):
-        variant(fused_backward_atomic, fused_keys_kernel, edits=(("no such text", ""),))
+        variant(fused_backward_atomic, fused_keys_kernel, edits=(("no such text", ""),))()
 
 
 # ---------------------------------------------------------------- what the lesson says of its tests

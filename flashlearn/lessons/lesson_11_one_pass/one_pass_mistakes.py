@@ -10,11 +10,11 @@ from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_onl
 from flashlearn.lessons.shared.named_mistakes.gradients import ALPHA_SIGNS
 from flashlearn.outcome import Status
 
-of_keys = faulty_formula(fused_scan, owner="keys")
-of_queries = faulty_formula(fused_scan, owner="queries")
+key_formula = faulty_formula(fused_scan, owner="keys")
+query_formula = faulty_formula(fused_scan, owner="queries")
 
 
-def of_alpha(formula: FaultyFormula) -> dict[str, Mistake]:
+def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """Where alpha goes, and where it does not."""
     return {
         "alpha is missing from S": Mistake(
@@ -24,7 +24,7 @@ def of_alpha(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
-            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, stands where alpha belongs, in S, at "
+            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, is used in place of alpha, in S, at "
             "the end, or in both.",
             "alpha is an argument and may be any number: use it as it is.",
             **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
@@ -40,7 +40,7 @@ def of_alpha(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha not on dK"),
         ),
         "alpha is missing from dQ and dK": Mistake(
-            "dQ and dK lack the factor alpha. It stands in s, to rebuild P; going back through S = alpha Q "
+            "dQ and dK lack the factor alpha. It is in s, to rebuild P; going back through S = alpha Q "
             "Kᵀ brings it once more.",
             "Multiply what goes into dQ, and what goes into dK, by alpha. dV has none.",
             **formula("alpha not on dQ", "alpha not on dK"),
@@ -68,7 +68,7 @@ def of_alpha(formula: FaultyFormula) -> dict[str, Mistake]:
     }
 
 
-def of_tiles(formula: FaultyFormula) -> dict[str, Mistake]:
+def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """P, dP and dS of a tile, and which tiles meet in the three products after them."""
     return {
         "delta omitted": Mistake(
@@ -189,8 +189,8 @@ def of_tiles(formula: FaultyFormula) -> dict[str, Mistake]:
     }
 
 
-def of_atomics(formula: FaultyFormula, launcher: str, name: str, whose: str) -> dict[str, Mistake]:
-    """What goes wrong where programs add to one sum: dQ, or dK and dV."""
+def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str) -> dict[str, Mistake]:
+    """What goes wrong where several programs add to one sum: dQ, or dK and dV."""
     return {
         "load, add, store": Mistake(
             f"Several programs have a share of each row of {name}, and each loads the sum, adds its own, and "
@@ -221,7 +221,7 @@ def of_atomics(formula: FaultyFormula, launcher: str, name: str, whose: str) -> 
     }
 
 
-def own_sum(formula: FaultyFormula, name: str) -> Mistake:
+def overwritten_sum(formula: FaultyFormula, name: str) -> Mistake:
     """The sum that a program carries is overwritten in every step."""
     return Mistake(
         f"{name} the last tile's share alone: each step overwrites what the steps before it found.",
@@ -230,10 +230,10 @@ def own_sum(formula: FaultyFormula, name: str) -> Mistake:
     )
 
 
-def loop_over_queries(formula: FaultyFormula) -> dict[str, Mistake]:
+def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """The bounds of a program that owns keys."""
     return {
-        "only the last tile remains": own_sum(formula, "dk and dv hold"),
+        "only the last tile remains": overwritten_sum(formula, "dk and dv hold"),
         "padded queries repeat the last one": Mistake(
             "The row indices are clamped to S_q − 1, so every padded row is the last query once more: dK "
             "and dV get its share again and again.",
@@ -266,10 +266,10 @@ def loop_over_queries(formula: FaultyFormula) -> dict[str, Mistake]:
     }
 
 
-def loop_over_keys(formula: FaultyFormula) -> dict[str, Mistake]:
+def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """The bounds of a program that owns queries."""
     return {
-        "only the last tile remains": own_sum(formula, "dq holds"),
+        "only the last tile remains": overwritten_sum(formula, "dq holds"),
         "padded queries repeat the last one": Mistake(
             "The row indices are clamped to S_q − 1, so every padded row is the last query once more, and "
             "adds its shares of dK and dV again and again.",
@@ -302,85 +302,22 @@ def loop_over_keys(formula: FaultyFormula) -> dict[str, Mistake]:
     }
 
 
-def of_parts(formula: FaultyFormula) -> dict[str, Mistake]:
-    """What goes wrong with shares that have places of their own, and with their sum."""
-    return {
-        "one part for all": Mistake(
-            "All programs of a head store their shares of dQ in one place, over each other's.",
-            "Part i of head h belongs to program (i, h, b): which of its numbers has the address left out?",
-            launcher=faulty("determinism", "one part for all"),
-            status=Status.RACE,
-        ),
-        "the last part is not added": Mistake(
-            "The sum leaves out the share of the last block of keys.",
-            "How many blocks of keys are there, and is the last, incomplete one among them?",
-            **formula("last share missing"),
-        ),
-        "only the first part is added": Mistake(
-            "dQ is made of the first block of keys alone, once or in every step: the other parts were "
-            "stored and never added.",
-            "The second kernel walks along the parts; from step to step its pointer has to move by a part.",
-            **formula("first share alone", also=("first share repeated",)),
-        ),
-        "only the last part remains": Mistake(
-            "dQ is the share of the last block of keys that these queries see: the sum is overwritten in "
-            "every step.",
-            "dq += …, starting from zeros.",
-            **formula("last share alone"),
-        ),
-    }
-
-
-def _chosen(known: dict[str, Mistake], *names: str) -> dict[str, Mistake]:
+def select(known: dict[str, Mistake], *names: str) -> dict[str, Mistake]:
+    """The mistakes of these names."""
     return {name: known[name] for name in names}
 
 
-CATALOGUE_OF_KEYS = {
-    **of_alpha(of_keys),
-    **of_tiles(of_keys),
-    **causal_only(of_keys, keys=True),
-    **loop_over_queries(of_keys),
+KEYS_CATALOGUE = {
+    **alpha_mistakes(key_formula),
+    **tile_mistakes(key_formula),
+    **causal_only(key_formula, keys=True),
+    **query_loop_mistakes(key_formula),
 }
-"""What a program that owns keys can still get wrong of lessons 07 and 08."""
-CATALOGUE_OF_QUERIES = {
-    **of_alpha(of_queries),
-    **of_tiles(of_queries),
-    **causal_only(of_queries, keys=True),
-    **loop_over_keys(of_queries),
+"""Mistakes of lessons 07 and 08 that a program that owns keys can still make."""
+QUERIES_CATALOGUE = {
+    **alpha_mistakes(query_formula),
+    **tile_mistakes(query_formula),
+    **causal_only(query_formula, keys=True),
+    **key_loop_mistakes(query_formula),
 }
-"""The same of one that owns queries."""
-
-ATOMIC = {
-    **of_atomics(of_keys, "fused_backward_atomic", "dQ", "is"),
-    "stored, not added": Mistake(
-        "Each program stores its share of dQ over those of the others: what remains is the share of whoever "
-        "came last.",
-        "dQ is a sum over programs: add, with tl.atomic_add.",
-        launcher=faulty("fused_backward_atomic", "stored, not added"),
-        status=Status.RACE,
-    ),
-    **_chosen(
-        CATALOGUE_OF_KEYS,
-        "alpha is missing from dQ",
-        "dQ from dS transposed",
-        "dQ from V",
-        "padded keys get a probability",
-        "padded queries repeat the last one",
-        "loop start without S_k − S_q",
-        "the causal mask is always on",
-    ),
-}
-ROWS = {
-    **of_atomics(of_queries, "fused_backward_rows", "dK and dV", "are"),
-    **_chosen(
-        CATALOGUE_OF_QUERIES,
-        "alpha is missing from dK",
-        "dS not transposed in dK",
-        "padded queries repeat the last one",
-        "loop end without S_k − S_q",
-    ),
-}
-DETERMINISM = {
-    **of_parts(of_keys),
-    **_chosen(CATALOGUE_OF_KEYS, "alpha is missing from dQ", "alpha twice in dQ and dK"),
-}
+"""The same for a program that owns queries."""

@@ -1,4 +1,4 @@
-"""Lesson 11, one pass instead of two: a program owns keys, or queries, or gives the same bits every time."""
+"""What the three kernels have in common: inputs, cases, work, and how they are judged and timed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Work
+from flashlearn.exercise import Case, HowJudged, HowTimed, Inputs, Work
 from flashlearn.explaining.weights import Readout
-from flashlearn.lessons.lesson_11_one_pass import mistakes, orders
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import (
@@ -28,7 +27,7 @@ OUTPUTS = ("dq", "dk", "dv")
 
 
 def one_pass_inputs(case: Case, generator: torch.Generator) -> Inputs:
-    """q, k, v, o, do, lse, alpha and causal, which the case's `data` says among other things."""
+    """q, k, v, o, do, lse, alpha and causal, which the case's `data` says."""
     words = [word for word in case.data.split(", ") if word != "causal"]
     plain = dataclasses.replace(case, data=", ".join(words) or "normal")
     causal = "causal" in case.data.split(", ")
@@ -68,7 +67,7 @@ MANY_QUERIES = (
     attention_case(16, 200, 16, dtype=FP16, seed=53),
     attention_case(300, 16, 16, dtype=BF16, seed=54),
 )
-"""Long sums in half precision: of what programs add to, and of what a program owns."""
+"""Long sums in half precision: in what several programs add to, and in what one program owns."""
 
 
 def five_products(inputs: Inputs) -> Work:
@@ -77,12 +76,12 @@ def five_products(inputs: Inputs) -> Work:
     return products_work(given, 5, ("q", "k", "v"), inputs["causal"])
 
 
-def quantities_of(inputs: Inputs) -> Quantities:
+def one_pass_quantities(inputs: Inputs) -> Quantities:
     """What a right kernel's tiles hold, causal or not as the inputs say."""
     return quantities.attention_backward(inputs, OUTPUTS, inputs["causal"])
 
 
-def weights_of(read: Any) -> Readout:
+def weight_readout(read: Any) -> Readout:
     """A way of reading P out, causal or not as the inputs say."""
 
     def right_of(inputs: Inputs) -> tuple:
@@ -91,15 +90,16 @@ def weights_of(read: Any) -> Readout:
     return dataclasses.replace(readouts.READOUTS[read], right_of=right_of)
 
 
-def from_the_other_end(q, k, v, o, do, lse, alpha, causal) -> tuple:
-    """A twin that takes every sum over D from the other end."""
+def in_reverse_order(q, k, v, o, do, lse, alpha, causal) -> tuple:
+    """The gradients with every sum over D in reverse order."""
     return other_order(gradients_in_tiles)(q, k, v, o, do, lse, alpha, causal)
 
 
-def _judged(review: Any, atomics: bool) -> HowJudged:
+def judged(review: Any, atomics: bool) -> HowJudged:
+    """How all three kernels are judged; `review` looks at their design."""
     return HowJudged(
         reference=reference.attention_gradients,
-        twins=(reference.attention_gradients_rounded, gradients_in_tiles, from_the_other_end),
+        twins=(reference.attention_gradients_rounded, gradients_in_tiles, in_reverse_order),
         gradient=True,
         atomics=atomics,
         work=five_products,
@@ -109,66 +109,3 @@ def _judged(review: Any, atomics: bool) -> HowJudged:
 
 
 TIMED = HowTimed(peer=backward.sdpa_backward, peer_name="sdpa_backward", case=TIMING)
-
-fused_backward_atomic = Exercise(
-    name="fused_backward_atomic",
-    lesson="11",
-    kind=Kind.KERNEL,
-    title="dQ, dK and dV in one pass, a program per block of keys",
-    signature=SIGNATURE,
-    outputs=OUTPUTS,
-    inputs=one_pass_inputs,
-    cases=(*COMMON, *MANY_KEYS),
-    judged=_judged(orders.owns_keys, atomics=True),
-    explained=HowExplained(
-        weights=weights_of(readouts.dv_weights),
-        quantities=quantities_of,
-        mistakes=mistakes.ATOMIC,
-        catalogue=mistakes.CATALOGUE_OF_KEYS,
-    ),
-    timed=TIMED,
-    points=3,
-    solution="flashlearn.kernels.fused_backward:fused_backward_atomic",
-)
-
-fused_backward_rows = Exercise(
-    name="fused_backward_rows",
-    lesson="11",
-    kind=Kind.KERNEL,
-    title="The same pass, a program per block of queries",
-    signature=SIGNATURE,
-    outputs=OUTPUTS,
-    inputs=one_pass_inputs,
-    cases=(*COMMON, *MANY_QUERIES),
-    judged=_judged(orders.owns_queries, atomics=True),
-    explained=HowExplained(
-        weights=weights_of(readouts.dq_weights),
-        quantities=quantities_of,
-        mistakes=mistakes.ROWS,
-        catalogue=mistakes.CATALOGUE_OF_QUERIES,
-    ),
-    timed=TIMED,
-    points=2,
-    solution="flashlearn.kernels.fused_backward:fused_backward_rows",
-)
-
-determinism = Exercise(
-    name="determinism",
-    lesson="11",
-    kind=Kind.KERNEL,
-    title="One pass that gives the same bits every time",
-    signature=SIGNATURE,
-    outputs=OUTPUTS,
-    inputs=one_pass_inputs,
-    cases=(*COMMON, *MANY_KEYS),
-    judged=_judged(orders.repeats, atomics=False),
-    explained=HowExplained(
-        weights=weights_of(readouts.dv_weights),
-        quantities=quantities_of,
-        mistakes=mistakes.DETERMINISM,
-        catalogue=mistakes.CATALOGUE_OF_KEYS,
-    ),
-    timed=TIMED,
-    points=3,
-    solution="flashlearn.kernels.repeatable_backward:determinism",
-)

@@ -1,0 +1,82 @@
+"""`determinism`: one pass that gives the same bits every time."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Exercise, HowExplained, Kind, Mistake
+from flashlearn.lessons.lesson_11_one_pass import orders
+from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
+from flashlearn.lessons.lesson_11_one_pass.one_pass_cases import (
+    COMMON,
+    MANY_KEYS,
+    OUTPUTS,
+    SIGNATURE,
+    TIMED,
+    judged,
+    one_pass_inputs,
+    one_pass_quantities,
+    weight_readout,
+)
+from flashlearn.lessons.lesson_11_one_pass.one_pass_mistakes import (
+    KEYS_CATALOGUE,
+    key_formula,
+    select,
+)
+from flashlearn.lessons.shared import readouts
+from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
+from flashlearn.outcome import Status
+
+
+def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
+    """What goes wrong with shares in separate memory, and with their sum."""
+    return {
+        "one part for all": Mistake(
+            "All programs of a head store their shares of dQ in one place, over each other's.",
+            "Part i of head h belongs to program (i, h, b): which of its numbers has the address left out?",
+            launcher=faulty("determinism", "one part for all"),
+            status=Status.RACE,
+        ),
+        "the last part is not added": Mistake(
+            "The sum leaves out the share of the last block of keys.",
+            "How many blocks of keys are there, and is the last, incomplete one among them?",
+            **formula("last share missing"),
+        ),
+        "only the first part is added": Mistake(
+            "dQ is made of the first block of keys alone, once or in every step: the other parts were "
+            "stored and never added.",
+            "The second kernel walks along the parts; from step to step its pointer has to move by a part.",
+            **formula("first share alone", also=("first share repeated",)),
+        ),
+        "only the last part remains": Mistake(
+            "dQ is the share of the last block of keys that these queries see: the sum is overwritten in "
+            "every step.",
+            "dq += …, starting from zeros.",
+            **formula("last share alone"),
+        ),
+    }
+
+
+MISTAKES = {
+    **parts_mistakes(key_formula),
+    **select(KEYS_CATALOGUE, "alpha is missing from dQ", "alpha twice in dQ and dK"),
+}
+
+determinism = Exercise(
+    name="determinism",
+    lesson="11",
+    kind=Kind.KERNEL,
+    title="One pass that gives the same bits every time",
+    signature=SIGNATURE,
+    outputs=OUTPUTS,
+    inputs=one_pass_inputs,
+    cases=(*COMMON, *MANY_KEYS),
+    judged=judged(orders.repeats, atomics=False),
+    explained=HowExplained(
+        weights=weight_readout(readouts.dv_weights),
+        quantities=one_pass_quantities,
+        mistakes=MISTAKES,
+        catalogue=KEYS_CATALOGUE,
+    ),
+    timed=TIMED,
+    points=3,
+    solution="flashlearn.kernels.repeatable_backward:determinism",
+)

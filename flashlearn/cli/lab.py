@@ -146,12 +146,12 @@ def has_browser() -> bool:
 
 def _start_page(course: Course) -> str:
     """The page that shows the way until lesson 00 is begun, from then on the lesson that is next."""
-    from flashlearn.course.pages import start  # jinja2 is no business of a shell that completes a name
+    from flashlearn.course.pages import start_page  # not at the top: completing a name must not load jinja2
 
     progress = Progress()
     overview = survey(course, progress)
     first = next(iter(overview.lessons))
-    page = start.write(overview)
+    page = start_page.write(overview)
     if page is not None and not progress.begun() & set(first.exercises):
         return f"/lab/tree/{page.name}"
     lesson = overview.next[0] if overview.next else first

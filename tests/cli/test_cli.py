@@ -97,7 +97,7 @@ def test_status_says_when_everything_has_passed(course):
     for name in course.exercises():
         Progress().attempt(name, Status.PASS, 0.1)
     words = run("status").words
-    assert "All 4 exercises have passed." in words and "Nothing is left to do." in words
+    assert "All 4 exercises have passed." in words and "Nothing left to do." in words
 
 
 def test_status_goes_on_with_a_damaged_progress_file(course):
@@ -112,7 +112,7 @@ def test_status_of_an_empty_folder_shows_the_package_s_lessons_and_writes_nothin
     shown = run("status")
     exercises = len(flashlearn.lessons.lessons()["00"])
     assert shown.code == 0 and f"0 of {exercises} Tour: from an empty cell" in shown.words
-    assert "`flashlearn lab` puts the lesson there" in shown.words and not (tmp_path / "empty").exists()
+    assert "`flashlearn lab` copies the lesson there" in shown.words and not (tmp_path / "empty").exists()
 
 
 def test_a_package_without_lessons_is_said_in_a_sentence(tmp_path, monkeypatch):

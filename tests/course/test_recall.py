@@ -30,7 +30,9 @@ def shown(*chosen: str) -> tuple[str, str]:
 def test_what_is_not_answered_says_so_and_gives_nothing_away():
     for page in shown("", ""):
         assert "Not answered yet" in page and "(lesson 00, §1)" in page
-        assert not any(says in page for says in ("Count again", "As ever", "Not that one", *recall_page.JOY))
+        assert not any(
+            says in page for says in ("Count again", "As ever", "Not that one", *recall_page.PRAISE)
+        )
 
 
 def test_a_wrong_choice_is_answered_with_its_own_sentence_and_not_with_the_right_one():
@@ -39,9 +41,9 @@ def test_a_wrong_choice_is_answered_with_its_own_sentence_and_not_with_the_right
         assert "0 of 2 right; choose again where it is not; 1 not answered yet." in page
 
 
-def test_right_answers_are_a_joy():
+def test_right_answers_are_praised():
     for page in shown("b", "a"):
-        assert sum(joy in page for joy in recall_page.JOY) == 2
+        assert sum(praise in page for praise in recall_page.PRAISE) == 2
         assert "As ever." in page and re.search(r"2 of 2: \w+", page)
 
 

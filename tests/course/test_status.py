@@ -72,7 +72,7 @@ def test_when_everything_has_passed_nothing_is_next(course):
         Progress().attempt(name, Status.PASS, 0.1)
     shown = flashlearn.status()
     assert "All 3 exercises have passed." in str(shown) and "Next" not in str(shown)
-    assert "Nothing is left to do." in shown._repr_html_()
+    assert "Nothing left to do." in shown._repr_html_()
 
 
 def test_a_status_that_cannot_be_told_is_a_sentence_and_no_page(course):

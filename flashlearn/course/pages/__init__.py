@@ -1,1 +1,1 @@
-"""What the course shows of itself: where a learner stands, as text and HTML, and the page to start from."""
+"""Pages of the course: a learner's progress as text and HTML, recall questions, the page to start from."""

@@ -1,7 +1,7 @@
-"""Where a learner stands, as a page of HTML whose links JupyterLab opens.
+"""A learner's progress, as a page of HTML whose links JupyterLab opens.
 
-All style is in the elements, and of the kind that JupyterLab leaves in a Markdown file and in a notebook that
-somebody else ran: the page looks the same in each. Colours of text are the theme's.
+All style is in the elements, and of the kind that JupyterLab keeps in a Markdown file and in an untrusted
+notebook: the page looks the same in each. Text has the theme's colours.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from flashlearn.course.overview import Overview, Standing, count_passed
 from flashlearn.course.pages import overview_text
 
 PASSED, TRIED, UNTOUCHED = "#2a9463", "#d9822b", "rgba(127, 127, 127, 0.7)"
-MISSING = "You have no copy of this lesson yet: `flashlearn lab` puts one into work/."
+MISSING = "You have no copy of this lesson yet: `flashlearn lab` creates one in work/."
 _SPAN = re.compile(r"(\$[^$\n]+\$)|`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\n]+)\*")
 
 
 def render(overview: Overview, folder: Path) -> str:
-    """The page; `folder` is where the notebook or file is in which it is shown."""
+    """The page; `folder` is that of the notebook or file that shows it."""
     shown = _template().render(view=_view(overview, folder), missing=MISSING)
     # Markdown ends a block of HTML at an empty line
     return "\n".join(line.strip() for line in shown.splitlines() if line.strip())
 
 
 def prose(text: str) -> Markup:
-    """Markdown of a line or two as HTML: code, emphasis; formulas stay as they are, for the page to set."""
+    """A line or two of Markdown as HTML: code and emphasis; formulas stay, for the page to render."""
     done, parts = 0, []
     for found in _SPAN.finditer(text):
         parts.append(escape(text[done : found.start()]))
@@ -60,14 +60,14 @@ def _template() -> jinja2.Template:
 
 
 def _view(overview: Overview, folder: Path) -> dict[str, Any]:
-    celebrated = overview.just_completed
+    completed = overview.just_completed
     return {
         "passed": overview.passed,
         "total": overview.total,
         "percent": round(100 * overview.passed / max(overview.total, 1), 1),
         "next": _next(overview, folder),
         "done": overview_text.next_step(overview),
-        "celebrated": _celebrated(overview, celebrated) if celebrated else None,
+        "completed": _completed(overview, completed) if completed else None,
         "lessons": [_lesson(overview, lesson, folder) for lesson in overview.lessons],
         "older": overview_text.about_older_copies(overview.older),
     }
@@ -78,12 +78,12 @@ def _next(overview: Overview, folder: Path) -> dict[str, str] | None:
         return None
     lesson, exercise = overview.next
     named = f"lesson {lesson.number}, {lesson.title}"
-    if not overview.is_begun(lesson):  # from its beginning, where the first exercise is prepared
+    if not overview.is_begun(lesson):  # from its first cell, which prepares the first exercise
         return {"what": named, "where": "", "link": _link(overview, lesson, folder)}
     return {"what": exercise, "where": f" in {named}", "link": _link(overview, lesson, folder, exercise)}
 
 
-def _celebrated(overview: Overview, lesson: Lesson) -> dict[str, Any]:
+def _completed(overview: Overview, lesson: Lesson) -> dict[str, Any]:
     source = packaged_lessons.sources().get(lesson.stem)
     return {
         "number": lesson.number,
@@ -95,13 +95,13 @@ def _celebrated(overview: Overview, lesson: Lesson) -> dict[str, Any]:
 
 def _lesson(overview: Overview, lesson: Lesson, folder: Path) -> dict[str, Any]:
     standings = overview.lessons[lesson]
-    upcoming = overview.next is not None and overview.next[0] == lesson
+    is_next = overview.next is not None and overview.next[0] == lesson
     return {
         "number": lesson.number,
         "title": lesson.title,
         "share": f"{count_passed(standings)} of {len(standings)}" if standings else "",
         "complete": overview.is_complete(lesson),
-        "open": upcoming,
+        "open": is_next,
         "link": _link(overview, lesson, folder),
         "exercises": [_exercise(s, _link(overview, lesson, folder, s.exercise)) for s in standings],
     }
@@ -121,7 +121,7 @@ def _exercise(standing: Standing, link: str) -> dict[str, Any]:
 
 
 def _link(overview: Overview, lesson: Lesson, folder: Path, exercise: str = "") -> str:
-    """The address of the learner's copy, seen from `folder`, at the exercise's cell; "" if there is none."""
+    """The address of the exercise's cell in the learner's copy, relative to `folder`; "" if there is none."""
     if not overview.is_there(lesson):
         return ""
     try:

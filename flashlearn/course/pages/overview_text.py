@@ -1,4 +1,4 @@
-"""Where a learner stands, as lines of text: for a terminal, with the style of each line, and for print."""
+"""A learner's progress as lines of text: for a terminal, with a style for each line, and for print."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from flashlearn.course.files import Lesson
 from flashlearn.course.overview import Overview, Standing, count_passed
 
 BAR = 30
-"""Columns of the bar beneath the count."""
+"""Characters of the progress bar."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of text and a style for it, in rich's words; "" for none. One of a table may be cut."""
+    """One line of text with a style of rich's, "" for none. A line of a `table` may be cut."""
 
     text: str
     style: str = ""
@@ -22,10 +22,10 @@ class Line:
 
 
 def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
-    """All lines. Of lessons that are begun the exercises are told, with `unfolded` of every lesson."""
+    """All lines, with the exercises of lessons that have been started, or with `unfolded` of every lesson."""
     yield Line(f"{count(overview)}  {bar(overview)}", "bold")
-    if celebrated := overview.just_completed:
-        yield Line(completed(overview, celebrated), "green")
+    if lesson := overview.just_completed:
+        yield Line(completed(overview, lesson), "green")
     yield Line("")
     yield Line(next_step(overview))
     yield Line("")
@@ -37,7 +37,7 @@ def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
         share = f"{count_passed(standings)} of {len(standings)}" if standings else ""
         mark, style = ("✓", "green") if overview.is_complete(lesson) else (" ", "")
         yield Line(f"{mark} {lesson.stem:{stems}}  {share:8} {lesson.title}".rstrip(), style, table=True)
-        if unfolded or _is_under_way(overview, lesson):
+        if unfolded or _is_open(overview, lesson):
             yield from (
                 Line(f"      {s.exercise:{width}}  {_level(s, levels)}{state(s)}".rstrip(), _style(s))
                 for s in standings
@@ -53,26 +53,27 @@ def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
 
 
 def count(overview: Overview) -> str:
-    """How far: "7 of 46 exercises have passed."."""
+    """The progress in words: «7 of 46 exercises have passed.»"""
     if overview.total and overview.passed == overview.total:
         return f"All {overview.total} exercises have passed."
     return f"{overview.passed} of {overview.total} exercises have passed."
 
 
 def bar(overview: Overview) -> str:
-    """The same as a bar: not empty once anything has passed, and not full before everything has."""
+    """The progress as a bar: not empty once an exercise has passed, and not full before all have."""
     full = round(BAR * overview.passed / max(overview.total, 1))
     full = min(max(full, overview.passed > 0), BAR - (overview.passed < overview.total))
     return "█" * full + "░" * (BAR - full)
 
 
 def completed(overview: Overview, lesson: Lesson) -> str:
-    """What there is to say when a lesson is complete."""
+    """The sentence for a lesson that has just been completed."""
     number = len(overview.lessons[lesson])
     return f"Lesson {lesson.number} is complete: {lesson.title}. {how_many(number)} passed."
 
 
 def how_many(exercises: int) -> str:
+    """«Both exercises have», before «passed»."""
     return {1: "Its one exercise has", 2: "Both exercises have"}.get(
         exercises, f"All {exercises} exercises have"
     )
@@ -81,54 +82,54 @@ def how_many(exercises: int) -> str:
 def next_step(overview: Overview) -> str:
     """What to do next, with the notebook's path."""
     if overview.next is None:
-        return "Nothing is left to do." if overview.total else "There are no exercises yet."
+        return "Nothing left to do." if overview.total else "There are no exercises yet."
     lesson, exercise = overview.next
     where = overview.course.copy_of(lesson)
     if not overview.is_there(lesson):
-        return f"Next: {exercise} in {where}; `flashlearn lab` puts the lesson there and opens it."
+        return f"Next: {exercise} in {where}; `flashlearn lab` copies the lesson there and opens it."
     return f"Next: {exercise} in {where}; `flashlearn lab` opens it."
 
 
 def state(standing: Standing) -> str:
     """Of one exercise: "passed 2026-03-01, 2 attempts, 1 hint, solution seen"."""
-    said = ["tried" if standing.attempts else "not started"]
+    parts = ["tried" if standing.attempts else "not started"]
     if standing.passed:
-        said = [f"passed {standing.passed.astimezone():%Y-%m-%d}"]
-    return ", ".join([*said, *effort(standing)])
+        parts = [f"passed {standing.passed.astimezone():%Y-%m-%d}"]
+    return ", ".join([*parts, *effort(standing)])
 
 
 def effort(standing: Standing) -> list[str]:
-    """What it took: attempts, hints, the solution."""
-    said = [
+    """The effort: attempts, hints, the solution."""
+    counts = [
         _plural(number, noun) for number, noun in ((standing.attempts, "attempt"), (standing.hints, "hint"))
     ]
-    return [*filter(None, said), *(["solution seen"] if standing.solution_seen else [])]
+    return [*filter(None, counts), *(["solution seen"] if standing.solution_seen else [])]
 
 
 def about_older_copies(older: tuple[Lesson, ...]) -> str:
-    """One sentence on copies in work/ whose lesson is newer than they are; "" if there are none."""
+    """One sentence on copies in work/ that are older than their lesson; "" if there are none."""
     if not older:
         return ""
     first, *others = numbers = [lesson.number for lesson in older]
     if not others:
         return (
             f"Your copy of lesson {first} was made from an older version of the lesson: "
-            f"`flashlearn reset {first}` brings today's and keeps yours in work/old/."
+            f"`flashlearn reset {first}` fetches the current one and keeps yours in work/old/."
         )
     return (
         f"Your copies of lessons {', '.join(numbers[:-1])} and {numbers[-1]} were made from older versions "
-        f"of these lessons: `flashlearn reset {first}`, and so for each number, brings today's and keeps "
-        "yours in work/old/."
+        f"of these lessons: `flashlearn reset {first}`, and likewise for each number, fetches the current "
+        "one and keeps yours in work/old/."
     )
 
 
-def _is_under_way(overview: Overview, lesson: Lesson) -> bool:
-    upcoming = overview.next is not None and overview.next[0] == lesson
-    return upcoming or (overview.is_begun(lesson) and not overview.is_complete(lesson))
+def _is_open(overview: Overview, lesson: Lesson) -> bool:
+    is_next = overview.next is not None and overview.next[0] == lesson
+    return is_next or (overview.is_begun(lesson) and not overview.is_complete(lesson))
 
 
 def _level(standing: Standing, width: int) -> str:
-    """A column of levels, if any lesson names them."""
+    """A column of levels, if any lesson has them."""
     return f"{standing.level:{width}}  " if width else ""
 
 

@@ -1,6 +1,6 @@
 """Questions about earlier lessons with their answers, as text and as HTML.
 
-All style is in the elements, and colours of text are the theme's, as on the page of `flashlearn.status()`.
+All style is in the elements, and text has the theme's colours, as on the page of `flashlearn.status()`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from flashlearn.lessons.shared.question import Choice, Question
 
 WIDTH = 92
-JOY = ("Yes, indeed.", "Exactly so.", "Well remembered.", "Just right.", "That is it.")
+PRAISE = ("Yes, exactly.", "That is right.", "Well remembered.", "Correct.", "That is it.")
 ALL_RIGHT = (
     "nothing has leaked out of your memory, masked or not.",
     "every lane holds what it should.",
-    "and nobody needed a hint.",
+    "and no hint was needed.",
     "if only caches hit like that.",
     "requested once, served at once.",
 )
@@ -96,14 +96,14 @@ def _title(recall: Recalled) -> str:
 def _answer(recall: Recalled, number: int, choice: Choice) -> str:
     if not choice.right:
         return f"Not that one. {choice.says}"
-    return f"{JOY[(int(recall.lesson) + number) % len(JOY)]} {choice.says}"
+    return f"{PRAISE[(int(recall.lesson) + number) % len(PRAISE)]} {choice.says}"
 
 
 def _sum(recall: Recalled) -> str:
     count, given = len(recall.questions), sum(map(bool, recall.chosen))
     if not given:
         return (
-            "Not answered yet. Put the letter of a choice between the quotation marks behind each number, "
+            "Not answered yet. Put the letter of a choice between the quotation marks after each number, "
             "and run the cell again."
         )
     if recall.right == count:

@@ -1,4 +1,4 @@
-"""START.md in work/: the page that JupyterLab opens until lesson 00 is begun, and the way to all lessons."""
+"""START.md in work/: the page that JupyterLab opens until lesson 00 is started, with links to all lessons."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _PAGE = """\
 # FlashLearn
 
 {lessons} lessons and {exercises} exercises, from an empty cell to FlashAttention's backward pass.
-The lessons are notebooks. They lie beside this page, and are yours to write in.
+The lessons are notebooks in the same folder as this page; they are yours to edit.
 
 {overview}
 
-This page shows how far you were when JupyterLab started.
-In a notebook, `flashlearn.status()` shows how far you are.
+This page shows your progress when JupyterLab started.
+In a notebook, `flashlearn.status()` shows your current progress.
 """
 
 
 def write(overview: Overview) -> Path | None:
-    """Write the page into work/; None where it cannot be, or where a file of the learner's has its name."""
+    """Write the page into work/; None where that fails, or where the learner has a file of that name."""
     path = overview.course.work / NAME
     page = _PAGE.format(
         mark=MARK,

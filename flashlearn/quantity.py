@@ -1,4 +1,4 @@
-"""What a kernel's tiles may hold on their way to a result: plain data, by which a value is recognised.
+"""The intermediate quantities of a kernel: plain data by which a tile's values are recognised.
 
 A `Quantity` is a name and a function of a `Window`, since a sum so far depends on what has been visited.
 """
@@ -15,7 +15,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Window:
-    """A tile of one head: where it lies on each axis, and what its program has visited of each axis.
+    """A tile of one head: its place on each axis, and the part of each axis that its program has visited.
 
     `seen` counts the present tile, `before` does not.
     """
@@ -32,8 +32,8 @@ class Quantity:
 
     `kind` is "input" (loaded; `whole` is all of it, by head), "step", "unscaled" (a step to which a factor
     has yet to come), "unmasked" (one to which the mask has), "tile" (one tile's share of a sum) or "output".
-    `needs` are the axes of which a place must be known besides its own. `factors` are multiples that are as
-    good, `padding` is what adds nothing to a sum over padded entries.
+    `needs` are further axes whose place must be known. `factors` are multiples that are equally valid,
+    `padding` is the value that adds nothing to a sum over padded entries.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Quantity:
 class Quantities:
     """All quantities of one draw of inputs, and the length of each axis: "q", "k", "d", "i".
 
-    `made_of` says by name of which others each is made, directly: what a statement that reads these was meant
-    to make.
+    `made_of` names for each quantity those from which it is computed directly: it tells what a statement that
+    reads these was meant to compute.
     """
 
     sizes: Mapping[str, int]

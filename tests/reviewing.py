@@ -12,4 +12,4 @@ from flashlearn.running.answer import Here
 
 def reviewed(exercise: Exercise, function: Callable[..., Any]) -> str:
     """The review's complaint; empty if it has none."""
-    return exercise.judged.review(Here(function, exercise), answers.earlier)
+    return exercise.judged.review(Here(function, exercise), answers.earlier_answer)

@@ -91,5 +91,5 @@ def test_an_installed_package_and_an_empty_folder_are_a_course(wheel, tmp_path):
     in_a_cell = "import flashlearn; print(flashlearn.status())"
     shown = call(python, "-P", "-c", in_a_cell, cwd=folder / "work" / "solutions")
     assert "3 hints" in shown and f"Next: {tour[0]} in {folder}/work/00_tour.ipynb" in shown
-    assert "as it was given out" in call(command, "reset", "00", cwd=folder)
+    assert "in its original state" in call(command, "reset", "00", cwd=folder)
     assert len(list((folder / "work" / "old").iterdir())) == 1

@@ -1,7 +1,7 @@
 """The command line: `flashlearn doctor | lab | status | check | hint | solution | reset | bench | class`.
 
-Each command is a module of this package with a function of its name; this one joins them, and turns
-what goes wrong into one sentence and exit code 2.
+Each command is a module of this package with a function of its name; this one joins them, and turns errors
+into one sentence and exit code 2.
 """
 
 from __future__ import annotations

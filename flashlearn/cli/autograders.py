@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flashlearn.classroom.gradebook import Result
     from flashlearn.classroom.handout import Handout
 
-HANDOUT = typer.Option(help="The folder that was handed out.")
+HANDOUT = typer.Option(help="The folder made by `class release`.")
 SEED_FILE = typer.Option(help="The seed file that the handout was made with.")
 
 
@@ -40,12 +40,14 @@ class Host(enum.StrEnum):
 
 def grade_one(
     submission: Annotated[Path, typer.Argument(help="The folder of one student's work, or a zip of it.")],
-    place: Annotated[Form, typer.Option(help="Whose form the result has.")],
+    place: Annotated[Form, typer.Option(help="The place whose format the result has.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
     handout: Annotated[Path, HANDOUT] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
     feedback: Annotated[Path | None, typer.Option(help="Write the feedback here too, as Markdown.")] = None,
-    unsafe: Annotated[bool, typer.Option("--unsafe", help="Run the student's code without walls.")] = False,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Run the student's code without a sandbox.")
+    ] = False,
 ) -> None:
     """Grade one student's work and write the result as a place's autograder does: no gradebook.
 
@@ -59,9 +61,9 @@ def grade_one(
     asked = read_handout(handout, seed_file)
     result = graded(submission, asked, grading=Grading(unsafe=unsafe))
     walls = dict.fromkeys(w for part in result.parts if part.grade for w in part.grade.layers)
-    console.say(f"Walls around the student's code: {', '.join(walls) or 'none'}.")
+    console.say(f"Sandbox layers around the student's code: {', '.join(walls) or 'none'}.")
     if not result.complete:
-        console.say("The grader failed, which is no fault of the student's. Nothing was written.")
+        console.say("The grader failed, which is not the student's fault. Nothing was written.")
         raise typer.Exit(1)
     record = _record(place, result, asked)
     _write(out, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
@@ -76,7 +78,7 @@ def export_autograder(
     handout: Annotated[Path, HANDOUT] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
     unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Grade even where the place has too few walls.")
+        bool, typer.Option("--unsafe", help="Grade even if the place has too few sandbox layers.")
     ] = False,
 ) -> None:
     """Write an autograder that grades a handout at Gradescope or in Classroom 50. Run it in a clone."""
@@ -86,13 +88,13 @@ def export_autograder(
     asked = read_handout(handout, seed_file)
     if place is Host.gradescope:
         made = autograders.gradescope(asked, handout, seed_file, out, unsafe)
-        held = ", with the secret of your seed file in it: upload it, and give it to nobody else"
+        held = ", with the secret of your seed file in it: upload it, and give it to no one else"
         console.say(f"The autograder is {made}{held if seed_file else ''}.")
         return
     made = autograders.classroom50(asked, handout, out, unsafe)
     console.say(f"The autograder is {made}: it goes to CLASSROOM/autograders/ASSIGNMENT of your repository.")
     if seed_file is not None:
-        console.say("Your seed file is not in it: what lies there is published on the web.")
+        console.say("Your seed file is not in it: that folder is published on the web.")
 
 
 def _record(place: Form, result: Result, asked: Handout) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def _record(place: Form, result: Result, asked: Handout) -> dict[str, Any]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; a link or a pipe under its name is replaced, not followed."""
+    """Write a file atomically; a link or a pipe of that name is replaced, not followed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as made:

@@ -28,7 +28,7 @@ def bench(
     plots: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Draw the record's pictures into this folder.")
     ] = None,
-    length: Annotated[list[int] | None, typer.Option(help="Only this S; may be given several times.")] = None,
+    length: Annotated[list[int] | None, typer.Option(help="Only this S; may be repeated.")] = None,
     flex: Annotated[bool, typer.Option(help="Time FlexAttention too; compiling it takes minutes.")] = False,
     tune: Annotated[
         bool, typer.Option(help="Search for the tuned kernels' best shapes on this GPU, and remember them.")

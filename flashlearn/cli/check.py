@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flashlearn.cli.headless import CheckVerdict, Run
 
 VERSION = 1
-"""Of what `--json` prints. It grows with each change that a program which reads it could trip over."""
+"""The version of the format that `--json` prints; it changes with every incompatible change."""
 
 STYLES = {
     "PASS": "green",
@@ -35,8 +35,8 @@ WORDS = {
     "NOT_CHECKED": "not checked",
 }
 UNSANDBOXED_WARNING = (
-    "A notebook runs with your rights, and what it says of itself is believed. "
-    "One that somebody else wrote is better run with --sandbox."
+    "A notebook runs with your rights, and its own verdicts are trusted. "
+    "Run a notebook that someone else wrote with --sandbox."
 )
 GRADED = {
     "pass": "PASS",
@@ -45,7 +45,7 @@ GRADED = {
     "missing": "NOT_CHECKED",
     "not graded": "UNDECIDED",
 }
-"""What a grade is called as a verdict; all others are WRONG."""
+"""The verdict for a grade; all others are WRONG."""
 
 
 @dataclass
@@ -88,18 +88,18 @@ def check(
     sandbox: Annotated[
         bool,
         typer.Option(
-            "--sandbox", help="Run them behind walls, as a class's submissions are: for strangers'."
+            "--sandbox", help="Run them in a sandbox, like a class's submissions: for notebooks by strangers."
         ),
     ] = False,
 ) -> None:
-    """Run notebooks in a process of their own and print the verdicts of their exercises.
+    """Run notebooks in a separate process and print the verdicts of their exercises.
 
-    A notebook of work/ is run as it was last saved and is not changed; its verdicts count as
-    progress, those of notebooks from elsewhere do not. A notebook runs with your rights: it may
-    read and change what you may, and what it says of itself is believed. With --sandbox it may not,
-    its numbers are judged where it cannot reach, and nothing counts as progress. The exit code is 0
-    if all asked-for exercises pass (one that needs a GPU which is not here does not count against
-    it), 1 if not, and 2 if a notebook cannot be read or a name is not known.
+    A notebook in work/ is run as it was last saved and is not changed; its verdicts count as
+    progress, those of other notebooks do not. A notebook runs with your rights: it may read and
+    change what you may, and its own verdicts are trusted. With --sandbox it may not, its numbers
+    are judged in another process, and nothing counts as progress. The exit code is 0 if all
+    requested exercises pass (one that needs a GPU which is not here does not count against it),
+    1 if not, and 2 if a notebook cannot be read or a name is not known.
     """
     course = Course.here()
     targets = find_targets(course, what or [])
@@ -162,7 +162,7 @@ def run_all(course: Course, targets: list[Target], timeout: int) -> list[Result]
 
 
 def run_sandboxed(targets: list[Target]) -> list[Result]:
-    """Grade each target as a stranger's submission. Raises CourseError where there are too few walls."""
+    """Grade each target as a stranger's submission. Raises CourseError with too few sandbox layers."""
     from flashlearn.classroom import single_notebook
 
     results = []
@@ -183,7 +183,7 @@ def run_sandboxed(targets: list[Target]) -> list[Result]:
 
 
 def _verdict(grade: Any) -> CheckVerdict:
-    """A grade in the words of a check."""
+    """The verdict of a check for a grade."""
     from flashlearn.cli.headless import CheckVerdict
 
     status = GRADED.get(grade.verdict, "WRONG")
@@ -193,7 +193,7 @@ def _verdict(grade: Any) -> CheckVerdict:
 
 
 def summary(results: list[Result]) -> str:
-    """One line: how many of the exercises asked for passed, and what does not count."""
+    """One line: how many of the requested exercises passed, and which do not count."""
     verdicts = [verdict for result in results for verdict in result.verdicts]
     passed = sum(verdict.passed for verdict in verdicts)
     text = f"{passed} of {console.count(len(verdicts), 'exercise')} passed"

@@ -1,4 +1,4 @@
-"""`flashlearn class`: hand lessons out, grade what comes back, and write what students and teachers read."""
+"""`flashlearn class`: release lessons, grade submissions, and write feedback, reports and exports."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from flashlearn.classroom.workers.cluster import Cluster
     from flashlearn.classroom.workers.pool import Pool
 
-app = typer.Typer(no_args_is_help=True, help="Hand lessons out to a class, and grade what comes back.")
+app = typer.Typer(no_args_is_help=True, help="Release lessons to a class, and grade the submissions.")
 app.command("grade-one")(autograders.grade_one)
 app.command("export-autograder")(autograders.export_autograder)
 
 Book = Annotated[Path, typer.Option("--db", help="The gradebook.")]
 BOOK = Path("gradebook.sqlite")
-SEED_FILE = typer.Option(help="A file with at least 16 secret bytes: inputs that no student can know.")
+SEED_FILE = typer.Option(
+    help="A file with at least 16 secret bytes, from which inputs are drawn that no student can know."
+)
 
 
 class Place(enum.StrEnum):
@@ -51,7 +53,7 @@ class Place(enum.StrEnum):
 
 
 class Rule(enum.StrEnum):
-    """How an exercise's points are given."""
+    """How an exercise's points are awarded."""
 
     all = "all"
     share = "share"
@@ -60,8 +62,8 @@ class Rule(enum.StrEnum):
 @app.command()
 def release(
     lessons: Annotated[str, typer.Option(help="Which lessons: 02,06.")],
-    out: Annotated[Path, typer.Option(help="The folder to hand out.")] = Path("handout"),
-    name: Annotated[str, typer.Option(help="What students know the assignment by.")] = "",
+    out: Annotated[Path, typer.Option(help="The folder to write for students.")] = Path("handout"),
+    name: Annotated[str, typer.Option(help="The assignment's name for students.")] = "",
     rule: Annotated[
         Rule, typer.Option(help="Points for all cases or none, or by the share of cases.")
     ] = Rule.all,
@@ -79,29 +81,31 @@ def release(
     )
     console.say("manifest.json has points and rules; change them before you grade, if you like.")
     if seed_file is not None:
-        console.say(f"Keep {seed_file} to yourself: grading asks for it.")
+        console.say(f"Keep {seed_file} secret: grading needs it.")
 
 
 @app.command()
 def grade(
-    submissions: Annotated[Path, typer.Argument(help="A folder or a zip of what was handed in.")],
+    submissions: Annotated[Path, typer.Argument(help="A folder or a zip of the submissions.")],
     db: Book = BOOK,
-    handout: Annotated[Path, typer.Option(help="The folder that was handed out.")] = Path("handout"),
+    handout: Annotated[Path, typer.Option(help="The folder made by `class release`.")] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
-    regrade: Annotated[bool, typer.Option("--regrade", help="Grade again what has a grade.")] = False,
-    workers: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one for each processor.")] = 0,
+    regrade: Annotated[bool, typer.Option("--regrade", help="Grade again what has a grade already.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one for each CPU core.")] = 0,
     scheduler: Annotated[
         str, typer.Option(help="A Dask scheduler, tcp://…, whose workers grade instead.")
     ] = "",
     unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Run students' code without walls; the gradebook says so.")
+        bool, typer.Option("--unsafe", help="Run students' code without a sandbox; the gradebook records it.")
     ] = False,
     gpus: Annotated[
         int,
-        typer.Option(min=0, help="Time what is right on so many GPUs, for your information; with --unsafe."),
+        typer.Option(
+            min=0, help="Time right answers on this many GPUs, for your information; with --unsafe."
+        ),
     ] = 0,
 ) -> None:
-    """Grade everybody's notebooks. Run it again to grade what is new, or to go on where it stopped.
+    """Grade all notebooks. Run it again to grade new ones, or to continue where it stopped.
 
     The exit code is 0, 1 if something could not be graded, and 130 after Ctrl-C.
     """
@@ -112,7 +116,7 @@ def grade(
     from flashlearn.classroom.release import read_handout
 
     if gpus and not unsafe:
-        raise CourseError("`--gpus` takes `--unsafe`: a GPU's driver cannot be had behind walls.")
+        raise CourseError("`--gpus` needs `--unsafe`: a GPU's driver is not available in the sandbox.")
     handed_out, collected = read_handout(handout, seed_file), collect(submissions)
     total = len(collected.students) * len(handed_out.parts())
     console.say(f"{console.count(len(collected.students), 'student')}, from {collected.shape}.")
@@ -120,10 +124,10 @@ def grade(
         grader = _grader(Grading(unsafe=unsafe, gpus=gpus), workers, scheduler)
         with Gradebook.open(db) as book, grader, _progress(total) as bar:
             if book.begin(handed_out):
-                console.say("What is asked for has changed since the last run: all of it is graded anew.")
+                console.say("The assignment has changed since the last run: everything is graded again.")
             tally = grade_all(collected, handed_out, book, grader, regrade, bar)
     except KeyboardInterrupt:
-        console.say(f"Stopped. What was graded is in {db}; the same command goes on from there.")
+        console.say(f"Stopped. The grades so far are in {db}; the same command continues from there.")
         raise typer.Exit(130) from None
     _say(tally, db)
     raise typer.Exit(1 if tally.failed else 0)
@@ -146,7 +150,7 @@ def feedback(
 def report(
     db: Book = BOOK, out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html")
 ) -> None:
-    """Write one page about the class: points, mistakes, who is stuck where, answers that look alike."""
+    """Write one page about the class: points, mistakes, where students are stuck, answers that look alike."""
     from flashlearn.classroom.gradebook import Gradebook
     from flashlearn.classroom.pages.report import render, summary
 
@@ -163,11 +167,9 @@ def export(
     fill: Annotated[
         Path | None, typer.Option(help="canvas, moodle: the table that was exported there.")
     ] = None,
-    column: Annotated[
-        str, typer.Option(help="canvas: the assignment's column; else its name is taken.")
-    ] = "",
+    column: Annotated[str, typer.Option(help="canvas: the assignment's column; by default its name.")] = "",
 ) -> None:
-    """Write the grades as a place takes them.
+    """Write the grades in the format of a place.
 
     csv is a table of everything. canvas and moodle fill in a table that you exported there. gradescope and
     prairielearn write a results.json for each student.
@@ -191,7 +193,7 @@ def export(
             for name in filled.absent:
                 console.say(f"The table has no row for {name}.")
             for name in filled.ungraded:
-                console.say(f"{name} is not graded whole, and was left out.")
+                console.say(f"{name} is not graded completely and was left out.")
         else:
             record = json_results.gradescope if place is Place.gradescope else json_results.prairielearn
             for result, stem in file_names(book.results()):
@@ -199,14 +201,14 @@ def export(
                     found = record(result, assignment, titles)
                     write(out / stem / "results.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
                 else:
-                    console.say(f"{result.student.name} is not graded whole, and was left out.")
+                    console.say(f"{result.student.name} is not graded completely and was left out.")
     console.say(f"The grades are in {out}.")
 
 
 @app.command("export-nbgrader")
 def export_nbgrader(
     folder: Annotated[Path, typer.Argument(help="The course folder of nbgrader's to write.")],
-    handout: Annotated[Path, typer.Option(help="The folder that was handed out.")] = Path("handout"),
+    handout: Annotated[Path, typer.Option(help="The folder made by `class release`.")] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
 ) -> None:
     """Write a handout as an assignment of nbgrader's, with its metadata and configuration."""
@@ -214,14 +216,16 @@ def export_nbgrader(
     from flashlearn.classroom.release import read_handout
 
     made = export(read_handout(handout, seed_file), handout, folder)
-    console.say(f"The assignment is {made}; `nbgrader generate_assignment {made.name}` in {folder} goes on.")
+    console.say(
+        f"The assignment is {made}; the next step is `nbgrader generate_assignment {made.name}` in {folder}."
+    )
 
 
 @app.command()
 def doctor() -> None:
-    """Say which walls would stand around students' code here, each proved by trying to break it.
+    """Report which sandbox layers work on this machine, each proved by an attempt to break it.
 
-    The exit code is 1 if a wall gives way, or if there are too few to grade strangers.
+    The exit code is 1 if a layer fails, or if there are too few to grade strangers.
     """
     from flashlearn.classroom.sandbox.doctor import doctor as proofs
 
@@ -238,7 +242,7 @@ def doctor() -> None:
 
 
 def read(path: Path | None, place: Place) -> str:
-    """The table that is to be filled in. Raises CourseError if there is none."""
+    """The table to fill in. Raises CourseError if there is none."""
     if path is None:
         raise CourseError(f"`--fill` names the table that you exported from {place.value.title()}.")
     try:
@@ -246,11 +250,11 @@ def read(path: Path | None, place: Place) -> str:
     except OSError as error:
         raise CourseError(f"{path} cannot be read: {reason(error)}.") from error
     except ValueError as error:
-        raise CourseError(f"{path} is no table in UTF-8.") from error
+        raise CourseError(f"{path} is not a table in UTF-8.") from error
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text to a file. Raises CourseError where that cannot be done."""
+    """Write a text to a file. Raises CourseError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="replace")
@@ -276,7 +280,7 @@ def _say(tally: RunSummary, db: Path) -> None:
     console.say(f"{', '.join(parts)}. The gradebook is {db}.")
     if tally.failed:
         console.say(
-            f"{console.count(tally.failed, 'notebook')} could not be graded through a fault of the grader's: "
+            f"{console.count(tally.failed, 'notebook')} could not be graded, through an error of the grader: "
             "the same command tries them again."
         )
 

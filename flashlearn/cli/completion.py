@@ -1,4 +1,4 @@
-"""What the shell completes: names of exercises and of notebooks, read off the course's files."""
+"""Completion in the shell: names of exercises and of notebooks, read from the course's files."""
 
 from __future__ import annotations
 

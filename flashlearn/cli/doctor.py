@@ -1,4 +1,4 @@
-"""`flashlearn doctor`: what of this machine works, and what to do about the rest."""
+"""`flashlearn doctor`: what works on this machine, and what to do about the rest."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from rich.text import Text
 
 from flashlearn.cli import console
 
-MARKS = {True: ("ok", "green"), False: ("mend", "bold red"), None: ("note", "yellow")}
+MARKS = {True: ("ok", "green"), False: ("fix", "bold red"), None: ("note", "yellow")}
 
 
 def doctor() -> None:
-    """Look at versions, GPU, compiler and the course's hooks, and say what to do about each problem."""
-    with console.err.status("Looking at this machine"):
+    """Check versions, GPU, compiler and the course's hooks, and say what to do about each problem."""
+    with console.err.status("Checking this machine"):
         from flashlearn.course import environment
 
         checks = environment.report()
@@ -25,6 +25,6 @@ def doctor() -> None:
     console.out.print(table)
     broken = [check.name for check in checks if check.ok is False]
     if broken:
-        console.say(f"\nTo mend before you start: {', '.join(broken)}.")
+        console.say(f"\nTo fix before you start: {', '.join(broken)}.")
         raise typer.Exit(1)
-    console.say("\nNothing stands in your way: `flashlearn lab` opens the course.")
+    console.say("\nEverything works: `flashlearn lab` opens the course.")

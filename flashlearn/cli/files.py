@@ -26,7 +26,7 @@ def hint(
 
 def solution(
     name: Annotated[str, typer.Argument(help="An exercise's name.", autocompletion=completion.exercises)],
-    anyway: Annotated[bool, typer.Option("--anyway", help="Also before a first attempt.")] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Show it even before a first attempt.")] = False,
 ) -> None:
     """Show an exercise's solution, explained, once you have tried it."""
     from flashlearn.course import solutions
@@ -38,7 +38,7 @@ def solution(
     if found.shown:
         console.say(str(found))
     else:
-        console.say(str(found).replace(solutions.in_a_cell(name), f"flashlearn solution {name} --anyway"))
+        console.say(str(found).replace(solutions.solution_call(name), f"flashlearn solution {name} --anyway"))
 
 
 def reset(
@@ -46,5 +46,5 @@ def reset(
         str, typer.Argument(help="A lesson (02, 02_softmax) or an exercise.", autocompletion=completion.both)
     ],
 ) -> None:
-    """Put an exercise's cell, or a whole lesson, back as it was; what you wrote is kept in work/old/."""
+    """Restore an exercise's cell, or a whole lesson; what you wrote is kept in work/old/."""
     console.say(str(resetting.reset(what)))

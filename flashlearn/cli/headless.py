@@ -1,4 +1,4 @@
-"""A learner's notebook, run from top to bottom in a Python process of its own; its file stays as it is.
+"""Run a learner's notebook from top to bottom in a separate Python process; its file does not change.
 
     >>> run = run_notebook(Path("work/02_softmax.ipynb"), notebook, timeout=120)
     >>> run.verdicts["softmax_forward"].passed
@@ -33,10 +33,10 @@ from flashlearn.course.files import CourseError
 from flashlearn.course.progress import home
 
 START_SECONDS = 10
-"""How long an interrupted cell may take to give the process back."""
+"""Seconds that an interrupted cell may take to return control."""
 
 NUMBER_FIELDS = {"cases_passed": int, "cases": int, "seconds": float}
-"""What a verdict counts and measures."""
+"""Numeric fields of a verdict, with their types."""
 
 _quiet = logging.getLogger("flashlearn.headless")
 _quiet.addHandler(logging.NullHandler())
@@ -45,7 +45,7 @@ _quiet.propagate = False
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """What the last check of an exercise said; docs/check.schema.json describes it."""
+    """The last verdict on an exercise; docs/check.schema.json describes it."""
 
     exercise: str
     status: str
@@ -60,9 +60,9 @@ class CheckVerdict:
 
 @dataclass
 class Run:
-    """The verdicts of one run by exercise, and, in sentences, what went wrong around them.
+    """The verdicts of one run by exercise, and other problems in sentences.
 
-    `complete` says that every cell had its turn, even if some raised.
+    `complete` says that every cell was run, even if some raised.
     """
 
     notebook: Path
@@ -72,7 +72,7 @@ class Run:
 
 
 class CurrentPythonKernel(KernelSpecManager):
-    """Whatever kernel a notebook names, it runs in the Python that flashlearn runs in."""
+    """Runs every notebook in the Python that flashlearn runs in, whatever kernel it names."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         """The specification of that one kernel."""
@@ -81,7 +81,7 @@ class CurrentPythonKernel(KernelSpecManager):
 
 
 def read_notebook(path: Path) -> Any:
-    """The notebook at `path`. Raises CourseError with one sentence if it is none."""
+    """The notebook at `path`. Raises CourseError with one sentence if it cannot be read."""
     try:
         return nbformat.read(path, as_version=4)
     except FileNotFoundError:
@@ -116,7 +116,7 @@ def run_notebook(
     """Run the cells up to index `last` (default: all), each for at most `timeout` seconds.
 
     A cell that raises or runs too long is reported and the next one runs; without `record` the
-    learner's progress is left alone. `on_cell` is told each index before its cell runs.
+    learner's progress does not change. `on_cell` is called with each index before its cell runs.
     """
     run = Run(path)
     with ExitStack() as stack:
@@ -148,7 +148,7 @@ def run_notebook(
 
 
 def read_verdicts(path: Path) -> dict[str, CheckVerdict]:
-    """The last verdict on each exercise in a file of JSON lines; lines that are none are passed over."""
+    """The last verdict on each exercise in a file of JSON lines; invalid lines are skipped."""
     verdicts = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
@@ -171,7 +171,7 @@ def _run_cells(client: NotebookClient, run: Run, last: int, on_cell: Callable[[i
         except CellTimeoutError:
             run.problems.append(f"{where} did not finish within {client.timeout} s and was stopped.")
             if not _interrupt(client):
-                run.problems.append("It did not give way, so the cells after it did not run.")
+                run.problems.append("It could not be interrupted, so the cells after it did not run.")
                 return
         except DeadKernelError:
             run.problems.append(

@@ -22,9 +22,9 @@ from flashlearn.course.progress import Progress
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8888
 SETTINGS = Path(__file__).parent / "jupyter"
-"""JupyterLab's defaults for the course: it asks nothing about news, and shows Markdown as a page.
+"""JupyterLab's defaults for the course: no question about news, and Markdown files open as pages.
 
-A learner's own settings go before.
+A learner's own settings take precedence.
 """
 
 
@@ -39,7 +39,7 @@ def lab(
 ) -> None:
     """Put the lessons into work/ (once; yours are never overwritten) and open JupyterLab there.
 
-    In a clone of the course, work/ lies in the clone; anywhere else, in the folder where you call this.
+    In a clone of the course, work/ is in the clone; anywhere else, in the current folder.
     """
     course = Course.here()
     if importlib.util.find_spec("jupyterlab") is None:
@@ -60,7 +60,7 @@ def lab(
     environment = {
         **os.environ,
         "JUPYTER_TOKEN": token,  # not as an argument: every user of a machine can read command lines
-        "JUPYTER_PREFER_ENV_PATH": "1",  # kernels of this environment before the user's others
+        "JUPYTER_PREFER_ENV_PATH": "1",  # kernels of this environment come before the user's others
         "JUPYTER_CONFIG_PATH": settings,
     }
     os.chdir(course.work)
@@ -68,7 +68,7 @@ def lab(
 
 
 def prepare(course: Course) -> None:
-    """Give out the lessons that are not in work/ yet, and say what a learner should know of their copies."""
+    """Copy the lessons that are not in work/ yet, and print what a learner should know about the copies."""
     copied = course.fill_work()
     if copied:
         console.say(f"{console.count(len(copied), 'lesson')} copied to {course.work}.")
@@ -80,7 +80,7 @@ def prepare(course: Course) -> None:
 
 
 def jupyter_arguments(work: Path, port: int, start: str, browser: bool) -> list[str]:
-    """The command that becomes of this process: JupyterLab in `work`, reachable from this machine alone."""
+    """The command that replaces this process: JupyterLab in `work`, reachable only from this machine."""
     arguments = [
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.ip={HOST}",
@@ -92,7 +92,7 @@ def jupyter_arguments(work: Path, port: int, start: str, browser: bool) -> list[
         "--ServerApp.answer_yes=True",  # one Ctrl-C is enough
         "--log-level=WARN",
         "--LabApp.log_level=WARN",
-        # the course fetches nothing from the network: no news, no word of newer versions or of extensions
+        # the course fetches nothing from the network: no news, no notices of newer versions or extensions
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
@@ -103,7 +103,7 @@ def jupyter_arguments(work: Path, port: int, start: str, browser: bool) -> list[
 
 
 def choose_port(asked: int | None) -> int:
-    """`asked` if it is free, else an error; with None the default or, said aloud, the next free one."""
+    """`asked` if it is free, else an error; for None the default or, with a message, the next free port."""
     if asked is not None:
         if not is_free(asked):
             raise CourseError(
@@ -145,7 +145,7 @@ def has_browser() -> bool:
 
 
 def _start_page(course: Course) -> str:
-    """The page that shows the way until lesson 00 is begun, from then on the lesson that is next."""
+    """The start page until lesson 00 is started, afterwards the next lesson."""
     from flashlearn.course.pages import start_page  # not at the top: completing a name must not load jinja2
 
     progress = Progress()

@@ -16,7 +16,7 @@ from flashlearn.course.progress import Progress
 
 
 def status(
-    everything: Annotated[bool, typer.Option("--all", help="Tell the exercises of every lesson.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List the exercises of every lesson.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Show how far you are, what is next, and the lessons."""
@@ -28,7 +28,7 @@ def status(
 
 
 def show(overview: Overview, to: Console, everything: bool = False) -> None:
-    """Print where the learner stands. Where it is narrow, titles are cut; paths are not, to be copied."""
+    """Print the learner's progress. On narrow screens titles are cut, but not paths: they can be copied."""
     for line in overview_text.lines(overview, everything):
         text = Text(line.text, style=line.style)
         if line.table:

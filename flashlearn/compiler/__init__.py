@@ -7,8 +7,8 @@
 
 An observed launch gives the kernel, its signature and its constants; a child process compiles them for each
 target under a time limit, so that neither a crash of the compiler nor an endless compilation reaches the
-learner's session. `ship` packs the kernel, `worker` compiles it, `explain` words what the compiler refuses,
-and `compile_queue` keeps work in the background from delaying an answer that a check waits for.
+learner's session. `packing` packs the kernel, `worker` compiles it, `explain` words what the compiler
+refuses, and `compile_queue` keeps work in the background from delaying an answer that a check waits for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Budget", "compile_launch", "start"]
 
 @dataclass(frozen=True)
 class Budget:
-    """What one kernel takes of one GPU; or, with `error`, the sentence that says why it cannot run there.
+    """One kernel's resources on one GPU; or, with `error`, the sentence that says why it cannot run there.
 
     `registers` per thread (255 at most), `spill_bytes` of local memory per thread (the stack frame: values
     that found no register), `shared_bytes` per block, `occupancy` as a fraction of the warps that a
@@ -83,7 +83,7 @@ def compile_launch(
     """
     try:
         job = packing.pack(launch)
-    except packing.Unshippable as error:
+    except packing.PackingError as error:
         return tuple(_failed(target, launch.name, str(error)) for target in targets)
     return _compile(job, launch.name, targets, timeout)
 
@@ -103,7 +103,7 @@ def start(
         try:
             job = packing.pack(launch)
             key, task = _digest(job), (job, launch.name)
-        except packing.Unshippable as error:
+        except packing.PackingError as error:
             key = str(error)
             task = tuple(_failed(target, launch.name, key) for target in (80, 90))
         tasks.setdefault(key, task)
@@ -150,7 +150,7 @@ def _compile(
                 _known[f"{digest}-{target}"] = fresh[target]
             else:
                 said = ending.format(device=f"{device.for_target(target).name} (sm_{target})")
-                fresh[target] = replace(_failed(target, name, said), **packing.described(job))
+                fresh[target] = replace(_failed(target, name, said), **packing.describe(job))
     return tuple(fresh.get(target) or _known[f"{digest}-{target}"] for target in targets)
 
 
@@ -163,18 +163,18 @@ def _failed(target: int, kernel: str, sentence: str) -> Budget:
 
 
 def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
-    """The child's answer as a Budget, with what the device cannot give made an error too."""
+    """The child's answer as a Budget, with an error if the device has too few resources."""
     gpu = device.for_target(answer["target"])
     common = {"target": gpu.target, "device": gpu.name, "kernel": name, "seconds": answer["seconds"]}
-    common |= packing.described(job)
+    common |= packing.describe(job)
     if "error" in answer:
         return Budget(**common, **_refusal(job, answer, f"{gpu.name} (sm_{gpu.target})"))
     used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}
     words = answer["ptx"]
     error = _beyond(gpu, answer["shared"], answer["warps"])
-    said, tile = explain.scarcity(error, used, answer["warps"], heavy_tiles.largest(answer["ttgir"]))
+    said, tile = explain.resource_shortage(error, used, answer["warps"], heavy_tiles.largest(answer["ttgir"]))
     if "setmaxnreg" in words and not used.get("STACK") and not error:
-        said, tile = "", None  # partitions share out what the launch takes, which is all there is
+        said, tile = "", None  # partitions share the launch's registers, which are all of them
     place = _line(job, tile.function, tile.line) if tile is not None else {}
     return Budget(
         **common,
@@ -214,7 +214,7 @@ def _refusal(job: dict[str, Any], answer: dict[str, Any], gpu: str) -> dict[str,
 
 
 def _line(job: dict[str, Any], index: int, line: int) -> dict[str, Any]:
-    """A line of a shipped function, as the learner's file has it."""
+    """A line of a packed function in the learner's file."""
     function = job["functions"][index]
     lines = function["source"].splitlines()
     inside = line - function["line"]

@@ -1,10 +1,10 @@
-"""What Python has and a compiled kernel does not: one sentence for each, with what to write instead.
+"""Python constructs that a compiled kernel lacks: one sentence for each, with what to write instead.
 
     >>> sentence("unsupported AST node type: Break", node, tree, scope)
     'A compiled kernel has no `break`: …'
 
 The front end of triton's compiler names the node of the syntax tree that it stopped at; where its message
-says too little, the node tells what was meant.
+says too little, the node shows what was meant.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 import torch
 
-from flashlearn.compiler.explain import in_words
+from flashlearn.compiler.explain import type_in_words
 
 _FUNCTION = "A kernel cannot define a function inside: write it above, with `@triton.jit`, and call it."
-_NAMES = "give each value a name of its own, or take a tuple."
+_NAMES = "give each value a name of its own, or use a tuple."
 _LOADED = "Import above the kernel, not in it."
-_OUTER = "A compiled kernel cannot change what is outside it: hand the value in as an argument."
+_OUTER = "A compiled kernel cannot change what is outside it: pass the value as an argument."
 _BUILT = "A compiled kernel cannot build this from a loop inside brackets: write a `for` in lines of its own."
 
 NODES = {
@@ -54,18 +54,18 @@ NODES = {
 
 BUILTINS = {
     "sum": "`tl.sum(x, axis=0)` adds up the elements of a tile, and `+` adds tiles.",
-    "abs": "Take `tl.abs`.",
-    "pow": "Multiply, or take `tl.exp2` and `tl.log2`.",
-    "round": "Take `tl.floor(x + 0.5)`; a constant is rounded in the launcher.",
+    "abs": "Use `tl.abs`.",
+    "pow": "Multiply, or use `tl.exp2` and `tl.log2`.",
+    "round": "Use `tl.floor(x + 0.5)`; a constant is rounded in the launcher.",
     "any": "`tl.max` of a mask is 1 where any of it holds.",
     "all": "`tl.min` of a mask is 1 where all of it holds.",
     "bool": "Compare with `!= 0`.",
-    "sorted": "Take `tl.sort`.",
+    "sorted": "Use `tl.sort`.",
     "reversed": "Count down: `range(n - 1, -1, -1)`.",
     "enumerate": "Loop over `tl.static_range(...)` and index the tuple.",
     "zip": "Loop over `tl.static_range(...)` and index both tuples.",
 }
-"""What to take in place of Python's own functions."""
+"""Replacements for Python's own functions."""
 
 _NO_RETURN = (
     "A compiled loop has no `return` in it: keep the result in a variable, let the loop run to its end (or a "
@@ -83,7 +83,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"maximum recursion depth exceeded",
-        "The compiler goes round in circles here: does a function call itself, always? Write a loop.",
+        "The compiler recurses without end here: does a function always call itself? Write a loop.",
     ),
     (
         r"only tuple comprehensions are supported",
@@ -107,8 +107,8 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"must be real number, not tensor",
-        "Functions of Python's `math` take constants: the value here is known only when the kernel runs, so "
-        "take `tl.sqrt`, `tl.exp`, `tl.log` and their like.",
+        "Functions of Python `math` take constants: the value here is known only when the kernel runs, so "
+        "use `tl.sqrt`, `tl.exp`, `tl.log` and their like.",
     ),
     (
         r"loop of ufunc does not support|NumPy",
@@ -116,11 +116,11 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"'tensor' object has no attribute '?(\w+)",
-        "A tile has no `{0}`: `.to(tl.float32)` converts one, and what else there is stands in `tl`.",
+        "A tile has no `{0}`: `.to(tl.float32)` converts one, and everything else is in `tl`.",
     ),
     (
         r"'torch\.\w+' object has no attribute|unexpected keyword argument '_semantic'",
-        "This is no function of `tl`: PyTorch and Python run on the host, and a compiled "
+        "This is not a function of `tl`: PyTorch and Python run on the host, and a compiled "
         "kernel calls what `tl` "
         "offers, dtypes such as `tl.float32` included.",
     ),
@@ -136,19 +136,19 @@ def sentence(message: str, node: ast.AST | None, tree: ast.AST | None, scope: Ma
     if found := re.search(r"unsupported AST node type: (\w+)", message):
         return NODES.get(found[1], "")
     if found := re.match(r"Cannot access global variable (\w+)", message):
-        return foreign(found[1], scope.get(found[1]))
+        return outside_value(found[1], scope.get(found[1]))
     if found := re.match(r"(\w+) is not defined", message):
         return _undefined(found[1], tree)
     if said := _by_node(message, node):
         return said
     for pattern, answer in MESSAGES:
         if found := re.search(pattern, message):
-            return answer.format(*map(in_words, found.groups()))
+            return answer.format(*map(type_in_words, found.groups()))
     return ""
 
 
-def foreign(name: str, value: Any) -> str:
-    """What to do about something from outside the kernel that compiled code cannot use."""
+def outside_value(name: str, value: Any) -> str:
+    """Advice on a value from outside the kernel that compiled code cannot use."""
     home = (getattr(value, "__module__", None) or "").split(".")[0]
     if name.startswith(("torch.", "np.", "numpy.")) or home in ("torch", "numpy"):
         return f"`{name}` runs in Python and not on a GPU: use what `tl` offers."
@@ -157,22 +157,22 @@ def foreign(name: str, value: Any) -> str:
     if callable(value):
         return f"`{name}` is Python's, and a compiled kernel cannot call it: use what `tl` offers."
     if isinstance(value, torch.Tensor):
-        return f"`{name}` is a tensor from outside the kernel: hand it in as an argument, and load from it."
+        return f"`{name}` is a tensor from outside the kernel: pass it as an argument, and load from it."
     if isinstance(value, bool | int | float | str):
         return (
             f"The kernel reads `{name}` from outside, a plain Python value, which may change "
             "after the kernel "
-            f"was compiled: hand it in as an argument, or write `{name} = tl.constexpr({value!r})`."
+            f"was compiled: pass it as an argument, or write `{name} = tl.constexpr({value!r})`."
         )
     kind = "module" if isinstance(value, ModuleType) else type(value).__name__
     return (
-        f"The kernel reads `{name}` from outside, a {kind}, which compiled code cannot hold: hand in what it "
+        f"The kernel reads `{name}` from outside, a {kind}, which compiled code cannot hold: pass what it "
         "needs."
     )
 
 
 def _undefined(name: str, tree: ast.AST | None) -> str:
-    """A name that is not there: given only in a branch or a loop, or one of Python's functions."""
+    """An undefined name: assigned only in a branch or a loop, or one of Python's functions."""
     nodes = list(ast.walk(tree)) if tree is not None else []
     if any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in nodes):
         return (
@@ -180,12 +180,12 @@ def _undefined(name: str, tree: ast.AST | None) -> str:
             "that it was not entered, too: give it a value before."
         )
     if hasattr(builtins, name):
-        return f"`{name}` is Python's, and no part of compiled kernels. {BUILTINS.get(name, '')}".rstrip()
+        return f"`{name}` is Python's, which compiled kernels do not have. {BUILTINS.get(name, '')}".rstrip()
     return ""
 
 
 def _by_node(message: str, node: ast.AST | None) -> str:
-    """Where the message speaks of the compiler's insides, the node says what the learner wrote."""
+    """A sentence from the node, for messages about the compiler's internals."""
     if message.startswith(("We use SCF", "AssertionError()")) and _returns_in_a_loop(node):
         return _NO_RETURN
     if isinstance(node, ast.While) and "has no attribute 'handle'" in message:

@@ -147,7 +147,7 @@ def sentence(kind: str, message: str, device: str, foreign: Mapping[str, str]) -
         return _undefined(found[1], foreign)
     for pattern, answer in RULES:
         if found := re.search(pattern, text):
-            return answer.format(*(in_words(group) for group in found.groups()), device=device)
+            return answer.format(*(type_in_words(group) for group in found.groups()), device=device)
     if kind == "PTXASError":
         return _assembler(message, device)
     if "PassManager" in text:
@@ -157,7 +157,7 @@ def sentence(kind: str, message: str, device: str, foreign: Mapping[str, str]) -
     return f"The compiler for an {device} refuses this: {text.rstrip('.')}."
 
 
-def scarcity(
+def resource_shortage(
     error: str, used: Mapping[str, int], warps: int, largest: Mapping[str, HeavyTile]
 ) -> tuple[str, HeavyTile | None]:
     """What to say of too much shared memory (`error`), else of registers that ran out; and the tile meant.
@@ -224,7 +224,7 @@ def first_line(message: str) -> str:
     return text.split("\n")[0].strip()
 
 
-def in_words(group: str | None) -> str:
+def type_in_words(group: str | None) -> str:
     """A type as the compiler prints it, <['64', '32'], fp32>, without brackets and quotes: fp32 (64, 32)."""
     if group and (found := re.fullmatch(r"<\[(.*)\], (.*)>", group)):
         sizes = re.findall(r"\d+", found[1])

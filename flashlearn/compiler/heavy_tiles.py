@@ -1,4 +1,4 @@
-"""Which line of a kernel takes most of the registers or of the shared memory, read off the compiler's IR.
+"""Which line of a kernel takes most of the registers or of the shared memory, from the compiler's IR.
 
     >>> largest(ttgir, warps=4)["shared"]
     HeavyTile(bytes=114688, words='7 × fp16 (64, 128)', function=0, line=36)
@@ -60,7 +60,7 @@ class _Places:
         self.known = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.MULTILINE))
 
     def of(self, line: str) -> tuple[int, int] | None:
-        """Function and line of the learner's that an operation comes from; None if it is none of theirs."""
+        """The learner's function and line that an operation comes from; None if it is not the learner's."""
         found = re.search(r"loc\((#loc\d*)\)\s*$", line)
         return self._resolve(found[1], 0) if found else None
 
@@ -68,7 +68,7 @@ class _Places:
         text = self.known.get(name, "")
         if found := re.match(r"\"<shipped (\d+)>\":(\d+):", text):
             return int(found[1]), int(found[2])
-        for inner in re.findall(r"#loc\d*", text):  # of a call site the callee first, then the caller
+        for inner in re.findall(r"#loc\d*", text):  # for a call site, the callee comes before the caller
             place = self._resolve(inner, depth + 1) if depth < 20 else None
             if place is not None:
                 return place

@@ -39,15 +39,17 @@ from flashlearn.processes.forked import Forked, Send
 
 SECONDS = 5
 """So much of a processor the front end may take for all launches of a check."""
-PATIENCE = 60.0
+WAIT_SECONDS = 60.0
 """So long anybody waits for it by the clock: a busy machine is no reason to let a kernel pass."""
 GPU = "NVIDIA GPU"
-DEEP = 4000  # frames: the front end takes some ten of them for each level of an expression
+RECURSION_LIMIT = 4000  # frames: the front end takes some ten of them for each level of an expression
 UNSUPPORTED = "Unsupported function referenced"
 MALFORMED = "error encountered during parsing"
 REACHED = 1024  # bytes for a file, a line and a function
-DEATHS = {-getattr(signal, name, 0) for name in ("SIGABRT", "SIGSEGV", "SIGILL", "SIGBUS", "SIGFPE")} - {0}
-ASSERTED = (
+CRASH_SIGNALS = {
+    -getattr(signal, name, 0) for name in ("SIGABRT", "SIGSEGV", "SIGILL", "SIGBUS", "SIGFPE")
+} - {0}
+ASSERTION_SENTENCE = (
     "Triton's compiler fails an assertion of its own at this line, and compiles this kernel for no GPU. In "
     "Gluon "
     "that is mostly a layout that does not fit what it lays out: its sizes are powers of two, the warps are "
@@ -86,14 +88,14 @@ class Lowering:
         """Waits until all is lowered; what was refused of it, in the order of the launches."""
         if self.forked is None:
             return ()
-        answers = list(self.forked.answers(PATIENCE))
+        answers = list(self.forked.answers(WAIT_SECONDS))
         if self.forked.ended is not None and len(answers) < len(self.launches):
-            answers += self._once_more(len(answers))
+            answers += self._retry(len(answers))
         if self.forked.ended != 0 or len(answers) < len(self.launches):
             said = f"{len(answers)} of {len(self.launches)} launches were lowered"
             _log.warning("the front end ended with %s: %s", self.forked.ended, said)
-            if self.forked.ended in DEATHS and is_gluon(self.launches[len(answers)].kernel):
-                answers.append(self._died())
+            if self.forked.ended in CRASH_SIGNALS and is_gluon(self.launches[len(answers)].kernel):
+                answers.append(self._crash_refusal())
         return self.found(answers)
 
     @staticmethod
@@ -107,25 +109,25 @@ class Lowering:
                 found.append(FrontEndRefusal(number, answer["sentence"], _place(answer)))
         return tuple(found)
 
-    def _once_more(self, done: int) -> list[dict[str, Any]]:
+    def _retry(self, done: int) -> list[dict[str, Any]]:
         """Answers for the launches that a process which died did not come to, from a fresh one."""
         _log.warning("the front end ended with %s after %s launches: once more", self.forked.ended, done)
         self.forked.close()
         self.forked = Forked(lambda send: self._work(send, done), SECONDS)
-        return list(self.forked.answers(PATIENCE))
+        return list(self.forked.answers(WAIT_SECONDS))
 
-    def _died(self) -> dict[str, Any]:
+    def _crash_refusal(self) -> dict[str, Any]:
         """The words for a Gluon kernel on which the front end died twice."""
         file, line, function = (self.reached[:].rstrip(b"\0").decode().split("\n") + [""] * 3)[:3]
         where = {"file": file, "line": int(line), "function": function} if line else {}
-        return {"sentence": ASSERTED, **where}
+        return {"sentence": ASSERTION_SENTENCE, **where}
 
     def _work(self, send: Send, first: int = 0) -> None:
         """In the forked process."""
-        sys.setrecursionlimit(DEEP)
+        sys.setrecursionlimit(RECURSION_LIMIT)
         put_back()  # there may have been a launch in another thread, or one that was cut short
         if any(is_gluon(launch.kernel) for launch in self.launches):
-            _say_where(self.reached)
+            _note_positions(self.reached)
         diagnostics = os.memfd_create("diagnostics")
         os.dup2(diagnostics, 2)  # what the IR's verifier finds is said there, and nowhere else
         for launch in self.launches[first:]:
@@ -148,7 +150,7 @@ class Lowering:
         self.close()
 
 
-def _say_where(reached: mmap.mmap) -> None:
+def _note_positions(reached: mmap.mmap) -> None:
     """Have each of the learner's lines noted before it is lowered: it is known where this process died."""
     visit = getattr(CodeGenerator.visit, "unnoted", CodeGenerator.visit)
 
@@ -210,7 +212,7 @@ def _refusal(error: CompilationError) -> dict[str, Any]:
     known = (where, own.parse(), own.get_capture_scope()) if theirs else (None, None, {})
     sentence = constructs.sentence(explain.first_line(message), *known)
     sentence = sentence or explain.sentence(type(said).__name__, message, GPU, {})
-    return {"sentence": sentence, **(_where(own, where) if own is not None else {})}
+    return {"sentence": sentence, **(_line_of(own, where) if own is not None else {})}
 
 
 def _malformed(kernel: JITFunction, diagnostics: str) -> dict[str, Any]:
@@ -239,7 +241,7 @@ def _functions(error: BaseException) -> Iterator[JITFunction]:
                 yield function
 
 
-def _where(function: JITFunction, node: ast.AST | None) -> dict[str, Any]:
+def _line_of(function: JITFunction, node: ast.AST | None) -> dict[str, Any]:
     file, first = get_jit_fn_file_line(function)
     line = first + getattr(node, "lineno", 1) - 1
     return {"file": file, "line": line, "function": function.fn.__name__}
@@ -255,8 +257,8 @@ def _foreign_call(kernel: JITFunction, message: str) -> dict[str, Any]:
             if isinstance(value, JITFunction) and all(value is not f for f in functions):
                 functions.append(value)
             elif callable(value) and f"{value}" in message:
-                sentence = constructs.foreign(ast.unparse(node), value)
-                return {"sentence": sentence, **_where(function, node)}
+                sentence = constructs.outside_value(ast.unparse(node), value)
+                return {"sentence": sentence, **_line_of(function, node)}
     return {"internal": message}
 
 

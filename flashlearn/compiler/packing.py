@@ -34,7 +34,7 @@ Packed = Any
 """Something that JSON can carry: a constant, or a one-entry dict such as {"module": "triton.language"}."""
 
 
-class Unshippable(Exception):
+class PackingError(Exception):
     """A kernel whose source cannot be read; the message is a sentence for the learner."""
 
 
@@ -47,19 +47,21 @@ class _Functions(list):
         self.known: dict[int, int] = {}
 
 
-class _Foreign(Exception):
+class _UnsupportedValue(Exception):
     """A value that compiled code cannot use; the message says what it is."""
 
 
 def pack(launch: Launch) -> dict[str, Packed]:
-    """The job that `worker.py` compiles. Raises `Unshippable` where source or a value is missing."""
+    """The job that `worker.py` compiles. Raises `PackingError` where source or a value is missing."""
     if launch.job is not None:
         return launch.job
     if launch.unshippable:
-        raise Unshippable(launch.unshippable)
+        raise PackingError(launch.unshippable)
     taken = next((name for name, kind in launch.signature.items() if kind == TUPLE), "")
     if taken:
-        raise Unshippable(f"{taken} of {launch.name} is a tuple: for such launches no figures are made here.")
+        raise PackingError(
+            f"{taken} of {launch.name} is a tuple: no figures are available for such launches."
+        )
     functions = _Functions()
     seen: dict[int, int] = {}
     jitted = innermost(launch.kernel)
@@ -71,11 +73,11 @@ def pack(launch: Launch) -> dict[str, Packed]:
             continue
         value = launch.constexprs.get(name, parameter.default)
         if value is parameter.empty:
-            raise Unshippable(f"The launch of {launch.name} gave its parameter {name} no value.")
+            raise PackingError(f"The launch of {launch.name} gave its parameter {name} no value.")
         try:
             constexprs[name] = _value(value, functions, seen)
-        except _Foreign as error:
-            raise Unshippable(
+        except _UnsupportedValue as error:
+            raise PackingError(
                 f"The argument {name} of {launch.name} is {error}; a compiled kernel takes numbers, dtypes "
                 "and jitted functions as compile-time constants."
             ) from None
@@ -91,8 +93,8 @@ def pack(launch: Launch) -> dict[str, Packed]:
     }
 
 
-def described(job: dict[str, Any]) -> dict[str, str]:
-    """For which types and which constants the figures of this kernel hold."""
+def describe(job: dict[str, Any]) -> dict[str, str]:
+    """The types and constants for which the figures of this kernel hold."""
     pointed = (re.search(r"[*<]\W*(\w+)", kind) for kind in job["signature"].values())
     types = dict.fromkeys(found[1] for found in pointed if found)
     sizes = {n: v for n, v in (job["constexprs"] | job["options"]).items() if isinstance(v, bool | int)}
@@ -128,7 +130,7 @@ def _add(jitted: Any, functions: _Functions, seen: dict[int, int]) -> int:
     for name in sorted(_mentioned(packed["source"]) & scope.keys()):
         try:
             packed["names"][name] = _value(scope[name], functions, seen)
-        except _Foreign as error:
+        except _UnsupportedValue as error:
             packed["foreign"][name] = str(error)
     packed["parameters"] = [_parameter(p, functions, seen) for p in inspect.signature(fn).parameters.values()]
     return index
@@ -156,7 +158,7 @@ def _source(jitted: Any) -> tuple[list[str], int]:
     try:
         return inspect.getsourcelines(jitted.fn)
     except OSError:
-        raise Unshippable(
+        raise PackingError(
             f"The source of {jitted.fn.__name__} cannot be read, so it cannot be compiled: define it in a "
             "notebook cell or in a file."
         ) from None
@@ -175,13 +177,13 @@ def _parameter(
     if parameter.default is not parameter.empty:
         try:
             packed["default"] = _value(parameter.default, functions, seen)
-        except _Foreign:
+        except _UnsupportedValue:
             packed["default"] = None
     return packed
 
 
 def _value(value: Any, functions: _Functions, seen: dict[int, int]) -> Packed:
-    """One value as data. Raises `_Foreign` for what a compiled kernel could not use anyway."""
+    """One value as data. Raises `_UnsupportedValue` for what a compiled kernel could not use anyway."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tl.constexpr):
@@ -207,11 +209,11 @@ def _value(value: Any, functions: _Functions, seen: dict[int, int]) -> Packed:
         return {"function": _add(_Builtin(inspect.unwrap(value)), functions, seen)}
     if hasattr(value, "fn") and isinstance(innermost_or_none(value), FunctionType):
         return {"function": _add(innermost(value), functions, seen)}
-    raise _Foreign(f"a {type(value).__name__}")
+    raise _UnsupportedValue(f"a {type(value).__name__}")
 
 
 def _aggregate(kind: type, functions: _Functions, seen: dict[int, int]) -> int:
-    """A class of values that travel together, by its index: its fields, how it is made, what it can do."""
+    """An aggregate class by its index: its fields, its constructor, its methods."""
     if id(kind) in functions.known:
         return functions.known[id(kind)]
     index = functions.known[id(kind)] = len(functions.aggregates)
@@ -219,7 +221,7 @@ def _aggregate(kind: type, functions: _Functions, seen: dict[int, int]) -> int:
     functions.aggregates.append(packed)
     written = inspect.getclosurevars(kind.__new__).nonlocals.get("cls")
     if written is None:
-        raise Unshippable(f"The class {kind.__name__} cannot be read, so it cannot be compiled.")
+        raise PackingError(f"The class {kind.__name__} cannot be read, so it cannot be compiled.")
     members = {name: value for name, value in vars(written).items() if hasattr(value, "fn")}
     made = vars(written)["__init__"]
     if isinstance(made, FunctionType):
@@ -240,7 +242,7 @@ class _Plain:
 
 
 class _Builtin(_Plain):
-    """A function that the compiler calls with what it builds: a piece of the language, of somebody's own."""
+    """A user-defined extension of the language: a function that the compiler calls while it builds code."""
 
 
 def innermost_or_none(value: Any) -> FunctionType | None:
@@ -254,4 +256,4 @@ def _module(module: ModuleType) -> Packed:
     top = module.__name__.split(".")[0]
     if top == "triton" or top in sys.stdlib_module_names:
         return {"module": module.__name__}
-    raise _Foreign(f"the module {module.__name__}")
+    raise _UnsupportedValue(f"the module {module.__name__}")

@@ -1,1 +1,1 @@
-"""The course on disk and in time: files, progress, hints, checks by name, authoring."""
+"""The course: lessons' files, progress, hints, solutions, checks by name, authoring."""

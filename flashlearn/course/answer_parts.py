@@ -15,7 +15,7 @@ from flashlearn.running.answer_source import names_used
 
 @dataclass(frozen=True)
 class Part:
-    """A function of an answer: the name it is used by, what has that name, and the function under it."""
+    """A function of an answer: its name in the namespace, the object of that name, and the plain function."""
 
     name: str
     value: Any
@@ -27,7 +27,7 @@ class Part:
         return hasattr(self.value, "fn")
 
     def tree(self) -> ast.FunctionDef | None:
-        """Its own text, parsed, with the line numbers of its cell; None where there is none to read."""
+        """Its source, parsed, with the line numbers of its cell; None if there is no source to read."""
         try:
             lines, first = inspect.getsourcelines(self.function)
             tree = ast.parse(textwrap.dedent("".join(lines)))

@@ -1,4 +1,4 @@
-"""Functions that answer exercises: the course's own, the learner's that passed, and declared mistakes."""
+"""Functions that answer exercises: solutions, the learner's functions that passed, and declared mistakes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def use(name: str, function: Callable) -> Callable:
     return function if passed.get(name) is function else solution(exercise)
 
 
-def passed_or_own(name: str) -> Callable:
+def passed_or_solution(name: str) -> Callable:
     """The function that last passed `name`'s check in this session, or the course's own if none has."""
     return passed.get(name) or solution(find(name))
 
 
-def earlier(name: str) -> Answer:
-    """The same as an answer, for a review that builds on another exercise."""
-    return Here(passed_or_own(name), find(name))
+def earlier_answer(name: str) -> Answer:
+    """The same as an `Answer`, for a review that builds on another exercise."""
+    return Here(passed_or_solution(name), find(name))
 
 
 def solution(exercise: Exercise) -> Callable:
@@ -46,10 +46,10 @@ def solution(exercise: Exercise) -> Callable:
     return getattr(importlib.import_module(module), attribute)
 
 
-def as_learner(exercise: Exercise, name: str) -> Callable:
-    """A declared mistake as the function that a learner who makes it would hand in.
+def mistake_function(exercise: Exercise, name: str) -> Callable:
+    """A declared mistake as the function that a learner who makes it would submit.
 
-    A kernel fixture is taken as it is; a torch formula's outputs get the dtypes that are asked for.
+    A launcher is returned unchanged; the outputs of a torch formula are converted to the required dtypes.
     """
     mistake = exercise.explained.mistakes[name]
     if mistake.launcher is not None:
@@ -57,9 +57,11 @@ def as_learner(exercise: Exercise, name: str) -> Callable:
 
     def handed_in(*values: Any) -> Any:
         inputs = dict(zip(exercise.parameters(), values, strict=True))
-        with _disable_current_modes():  # nobody need watch a formula that stands for a learner's kernel
+        with _disable_current_modes():  # a formula in place of a learner's kernel needs no observer
             wrong = mistake.wrong(**inputs)
-            if exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None:  # outputs are made of it
+            if (
+                exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None
+            ):  # outputs are allocated like it
                 return wrong
             dtypes = output_dtypes(exercise, as_tuple(exercise.reference(**inputs)))
         outputs = [out.to(dtype) for out, dtype in zip(as_tuple(wrong), dtypes, strict=True)]

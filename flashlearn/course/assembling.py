@@ -1,4 +1,4 @@
-"""A learner's own functions from earlier lessons, put together: theirs where they pass, else the course's.
+"""A learner's own functions from earlier lessons, assembled: theirs if they pass, else the course's.
 
     >>> parts = assemble("flash_forward", "dq_kernel")
     >>> parts["dq_kernel"](q, k, v, o, do, lse, alpha)
@@ -6,9 +6,9 @@
     flash_forward   yours, from work/06_flash_forward.ipynb: 16 cases passed just now
     dq_kernel       the course's: you have not passed dq_kernel yet
 
-A function is looked for in this Python session first (it passed a check here), then in the learner's
-notebooks, if the progress file says that its exercise was passed once. What was passed once may have been
-changed since, so whatever is found in a notebook must pass its cases again, observed, before it is used.
+A function is looked up in this Python session first (it passed a check here), then in the learner's
+notebooks, if the progress file says that its exercise was passed once. It may have been changed since, so a
+function found in a notebook must pass its cases again, observed, before it is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Part", "Parts", "assemble"]
 
 @dataclass(frozen=True)
 class Part:
-    """One function, whether the learner wrote it, and in words where it comes from."""
+    """One function, whether the learner wrote it, and a description of its origin."""
 
     function: Callable[..., Any]
     yours: bool
@@ -39,7 +39,7 @@ class Part:
 
 
 class Parts(Mapping):
-    """Functions by the names of their exercises; printed, it says whose each one is."""
+    """Functions by the names of their exercises; its text says where each one comes from."""
 
     def __init__(self, parts: dict[str, Part]):
         self.parts = parts
@@ -59,13 +59,13 @@ class Parts(Mapping):
 
 
 def assemble(*names: str) -> Parts:
-    """The functions of the named exercises, each with where it comes from."""
+    """The functions of the named exercises, each with its origin."""
     passed = Progress().passed()
     return Parts({name: _find(find(name), name in passed) for name in names})
 
 
 def _find(exercise: Exercise, passed: bool) -> Part:
-    here = answers.passed_or_own(exercise.name)
+    here = answers.passed_or_solution(exercise.name)
     if here is not answers.solution(exercise):
         return Part(here, True, "yours, from this session: its check passed here")
     if not passed:
@@ -79,7 +79,7 @@ def _find(exercise: Exercise, passed: bool) -> Part:
 
 def _from_notebook(exercise: Exercise) -> Part:
     """The cell of the learner's notebook, run and checked again."""
-    from flashlearn.course.authoring import load_exercise  # brings jupytext along
+    from flashlearn.course.authoring import load_exercise  # imports jupytext
 
     course = Course.here()
     lesson = course.exercises()[exercise.name]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from flashlearn.checking import grade
 from flashlearn.course import answers, failure_log
 from flashlearn.course.progress import Progress, append_verdict
-from flashlearn.course.stale_cells import stale
-from flashlearn.course.stub_remnants import leftovers
+from flashlearn.course.stale_cells import stale_sentence
+from flashlearn.course.stub_remnants import stub_remnants
 from flashlearn.exercise import Exercise
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
@@ -20,11 +20,11 @@ from flashlearn.running.answer import Here
 
 
 class CheckFailed(AssertionError):
-    """A check that did not pass, where FLASHLEARN_STRICT=1 asks for an error."""
+    """A check did not pass, and FLASHLEARN_STRICT=1 asks for an error."""
 
 
 class CheckStopped(KeyboardInterrupt):
-    """A check that was interrupted. Nothing was recorded."""
+    """A check was interrupted. Nothing was recorded."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"The check was stopped. {self}"]
@@ -37,32 +37,33 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     signature. With `demo=True` the check is an illustration: it is not recorded, never raises and shows
     nothing while it runs, so that its cell has the same outputs on every machine.
 
-    Raises UnknownExercise for a name that is no exercise, CheckFailed where FLASHLEARN_STRICT=1 is
-    set and the check does not pass (a check that needs a GPU is no failure), and CheckStopped when
-    interrupted.
+    Raises UnknownExercise for an unknown name, CheckFailed if FLASHLEARN_STRICT=1 is set and the check does
+    not pass (a check that needs a GPU does not count as a failure), and CheckStopped when interrupted.
 
     If the last run of the cell did not define the function, the verdict is about the version before: the
     report says so first, and it is not recorded.
     """
     exercise = find(name)
-    failure_log.keep_from_now_on()
+    failure_log.install()
     try:
         with ProgressLine(exercise, silent=demo) as line:
-            report = grade(exercise, Here(function, exercise), answers.earlier, line.at)
+            report = grade(exercise, Here(function, exercise), answers.earlier_answer, line.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
-    hints, follows = Progress().hints(name), what_follows(exercise, _completes(exercise))
+    hints, follows = Progress().hints(name), next_exercise_sentence(exercise, _completes_lesson(exercise))
     report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, progress_line=line)
     if not demo:
-        report = dataclasses.replace(report, stale=stale(function), notes=leftovers(function, report.status))
+        report = dataclasses.replace(
+            report, stale=stale_sentence(function), notes=stub_remnants(function, report.status)
+        )
         _record(report, function)
     return report
 
 
-def what_follows(exercise: Exercise, completes: bool = False) -> str:
+def next_exercise_sentence(exercise: Exercise, completes: bool = False) -> str:
     """The exercise after this one in the course's order, in words; empty if this one is not in the course.
 
-    With `completes`, a pass of this one was the last that its lesson lacked.
+    `completes` says that this exercise was the last of its lesson to pass.
     """
     course = list(all_exercises().values())
     at = next((i for i, other in enumerate(course) if other.name == exercise.name), None)
@@ -70,7 +71,7 @@ def what_follows(exercise: Exercise, completes: bool = False) -> str:
         return ""
     done = f"With this, lesson {exercise.lesson} is complete." if completes else ""
     if at + 1 == len(course):
-        return f"{done} That was the last exercise there is.".strip()
+        return f"{done} That was the last exercise of the course.".strip()
     follower = course[at + 1]
     title = f"{follower.name} ({follower.title})" if follower.title else follower.name
     if follower.lesson == exercise.lesson:
@@ -80,7 +81,7 @@ def what_follows(exercise: Exercise, completes: bool = False) -> str:
     return f"{ended} Lesson {follower.lesson} begins with {title}."
 
 
-def _completes(exercise: Exercise) -> bool:
+def _completes_lesson(exercise: Exercise) -> bool:
     """Whether this is the one exercise of its lesson that has not passed yet."""
     lesson = {other.name for other in all_exercises().values() if other.lesson == exercise.lesson}
     return lesson - Progress().passed().keys() == {exercise.name}

@@ -1,9 +1,10 @@
-"""What works on this machine, and what to do about what does not: one small function per check.
+"""What works on this machine, and what to do about the rest: one small function per check.
 
     >>> for check in report():
     ...     print(check.ok, check.name, check.found, check.advice)
 
-`ok` is None for what is merely worth knowing. Nothing here raises, or takes longer than importing torch.
+`ok` is None for information that is neither good nor bad. Nothing here raises, or takes longer than importing
+torch.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from flashlearn.machine import device
 
 PAIRS = {"2.11": "3.6", "2.13": "3.7", "2.14": "3.8", "2.15": "3.9"}
-"""Releases of torch and the triton that each was published with; the course is tried on these."""
+"""Releases of torch, each with the triton it was published with; the course is tested on these pairs."""
 
 PINNED = "torch 2.13.0 with triton 3.7.1"
 INSTALL = f"Install the pinned environment, {PINNED}: `make setup` in a clone, else with pip."
@@ -42,12 +43,12 @@ class Check:
 
 
 def report() -> list[Check]:
-    """Every check, in the order in which problems are best mended."""
+    """Every check, in the order in which problems are best fixed."""
     return [_guarded(name, check) for name, check in CHECKS.items()]
 
 
 def _guarded(name: str, check: Callable[[], tuple]) -> Check:
-    """A check that fails in a way nobody thought of is a finding too, not a traceback."""
+    """A check that raises unexpectedly is reported as a failed check, without a traceback."""
     try:
         return Check(name, *check())
     except Exception as error:
@@ -77,7 +78,7 @@ def _system() -> tuple:
     return (
         False,
         found,
-        f"triton is published for Linux alone: use the container in `.devcontainer/`, or {other}.",
+        f"triton is published for Linux only: use the container in `.devcontainer/`, or {other}.",
     )
 
 
@@ -97,7 +98,7 @@ def _triton() -> tuple:
     found = f"{triton} with torch {torch or '(missing)'}"
     expected = PAIRS.get(".".join(torch.split(".")[:2]))
     if expected is None:
-        return None, found, f"This pair was not tried with the course; the pinned one is {PINNED}."
+        return None, found, f"The course was not tested with this pair; the pinned one is {PINNED}."
     if triton.split(".")[:2] != expected.split("."):
         return False, found, f"torch {torch} belongs with triton {expected}. {INSTALL}"
     return True, f"{triton}, which belongs with torch {torch}"
@@ -110,7 +111,7 @@ def _numpy() -> tuple:
     return (
         False,
         "not installed",
-        "triton's interpreter needs NumPy, and torch does not bring it: `make setup`.",
+        "triton's interpreter needs NumPy, which torch does not install: `make setup`.",
     )
 
 
@@ -132,13 +133,17 @@ def _gpu() -> tuple:
             return True, found
         return None, found, "Older than compute capability 8.0: kernels run observed, on the processor."
     if not driver:
-        return None, "none", "None is needed: kernels run observed, and are compiled all the same."
+        return (
+            None,
+            "none",
+            "None is needed: kernels run observed, and are still compiled for GPUs that are not here.",
+        )
     found = f"driver {driver}, but torch sees no GPU"
     if torch.version.cuda is None:
         return (
             False,
             found,
-            "This torch was built without CUDA: `TORCH_INDEX=none make setup` brings one that was.",
+            "This torch was built without CUDA: `TORCH_INDEX=none make setup` installs one with CUDA.",
         )
     return False, found, f"torch was built for CUDA {torch.version.cuda}: the driver may be too old for it."
 
@@ -171,8 +176,8 @@ def _interpret() -> tuple:
     return (
         None,
         f"set to {value}",
-        "It is not needed and changes little: checks are observed anyway, and budgets come from a process "
-        "of their own, without it.",
+        "It is not needed and changes little: checks are observed anyway, and budgets come from a separate "
+        "process, without it.",
     )
 
 
@@ -190,13 +195,13 @@ def _compiler() -> tuple:
 
 
 def _gpu_compiler() -> tuple:
-    """What a kernel's budget comes from: NVIDIA's tools inside triton's wheel."""
+    """NVIDIA's tools inside triton's wheel, from which a kernel's budget comes."""
     spec = importlib.util.find_spec("triton")
     tools = Path(spec.origin).parent / "backends/nvidia/bin" if spec and spec.origin else Path()
     missing = [tool for tool in ("ptxas", "cuobjdump") if not os.access(tools / tool, os.X_OK)]
     if missing:
         return False, f"triton lacks {' and '.join(missing)}", f"Reports come without budgets. {INSTALL}"
-    return True, "triton's own, for A100 and H100; it needs no GPU"
+    return True, "part of triton, for A100 and H100; it needs no GPU"
 
 
 def _observer() -> tuple:
@@ -205,7 +210,7 @@ def _observer() -> tuple:
     problem = selftest.run()
     if problem:
         return False, problem, INSTALL
-    return True, "its hooks hold in this triton"
+    return True, "its hooks work with this triton"
 
 
 def _jupyter() -> tuple:
@@ -219,7 +224,7 @@ def _jupyter() -> tuple:
         return (
             None,
             command,
-            "Notebooks would run in another Python than this: start Jupyter with `make lab`.",
+            "Notebooks would run in a Python other than this one: start Jupyter with `make lab`.",
         )
     return True, "python3, in this environment"
 
@@ -239,10 +244,10 @@ def _progress() -> tuple:
 
 
 def _explaining() -> tuple:
-    """Failures of ours while mistakes were named: no verdict depends on them."""
+    """The grader's own failures while it explained mistakes: no verdict depends on them."""
     from flashlearn.course import failure_log
 
-    seen = failure_log.kept()
+    seen = failure_log.entries()
     if not seen:
         return True, "no failure while an answer was explained"
     last, count = seen[-1], seen[-1].number
@@ -254,7 +259,7 @@ def _explaining() -> tuple:
     return (
         None,
         found,
-        f"Nothing is to be done here; an issue with {failure_log.path()} would help to mend it.",
+        f"Nothing needs to be done here; an issue with {failure_log.path()} would help us fix it.",
     )
 
 
@@ -292,4 +297,4 @@ CHECKS: dict[str, Callable[[], tuple]] = {
     "explaining": _explaining,
     "compiled kernels": _cache,
 }
-"""Each returns what a `Check` has after its name: ok, found, and advice where there is some."""
+"""Each returns the fields of a `Check` after its name: ok, found, and advice if there is any."""

@@ -1,10 +1,10 @@
-"""What failed while an answer was explained: the last entries, in a small file beside the progress.
+"""A log of the grader's failures while it explained an answer, in a file beside the progress.
 
-    >>> failures.keep_from_now_on()      # once; from then on each failure becomes an entry
-    >>> failures.kept()[-1].stage
+    >>> failure_log.install()            # once; from then on each failure becomes an entry
+    >>> failure_log.entries()[-1].stage
     'first divergence'
 
-Such a failure is the course's, not the learner's, and changes no verdict. `flashlearn doctor` tells of it.
+Such a failure is the course's, not the learner's, and changes no verdict. `flashlearn doctor` reports it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pathlib import Path
 from flashlearn.course.files import home
 from flashlearn.explaining.failures import LOG
 
-MOST = 40
-"""Entries that are kept."""
+MAX_ENTRIES = 40
+"""Entries in the file at most."""
 
-LINES, LONGEST = 12, 300
-"""Lines of a traceback that are kept of its end, and characters of each."""
+MAX_LINES, MAX_LINE_LENGTH = 12, 300
+"""The last lines of a traceback that are stored, and characters of each."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One stage that failed. `number` counts all that there ever were, from 1."""
+    """One stage that failed. `number` counts all failures so far, from 1."""
 
     number: int
     time: str
@@ -40,12 +40,12 @@ class Failure:
 
 
 def path() -> Path:
-    """Where the entries lie, one line of JSON each."""
+    """The log file, one line of JSON per entry."""
     return home() / "failures.jsonl"
 
 
-def kept() -> list[Failure]:
-    """The entries, oldest first; none if there is no file, and without lines that cannot be read."""
+def entries() -> list[Failure]:
+    """The entries, oldest first; empty if there is no file; unreadable lines are skipped."""
     try:
         lines = path().read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -53,26 +53,24 @@ def kept() -> list[Failure]:
     return [failure for line in lines if (failure := _read(line)) is not None]
 
 
-def keep_from_now_on() -> None:
-    """Keep what LOG is told."""
-    if not any(isinstance(handler, _Keeper) for handler in LOG.handlers):
-        LOG.addHandler(_Keeper())
+def install() -> None:
+    """Write the records of LOG to the file from here on."""
+    if not any(isinstance(handler, _LogHandler) for handler in LOG.handlers):
+        LOG.addHandler(_LogHandler())
 
 
-class _Keeper(logging.Handler):
-    """Adds each record to the file. Where that cannot be written, nothing is kept, and nobody is told."""
+class _LogHandler(logging.Handler):
+    """Adds each record to the file; silently does nothing if the file cannot be written."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            _keep(record)
-        except (
-            Exception
-        ):  # a folder that is read-only, an exception that cannot be printed: no check ends here
+            _append(record)
+        except Exception:  # a read-only folder, an exception that cannot be printed: neither may stop a check
             return
 
 
-def _keep(record: logging.LogRecord) -> None:
-    earlier = kept()
+def _append(record: logging.LogRecord) -> None:
+    earlier = entries()
     _, error, trace = record.exc_info or (None, None, None)
     text = "".join(traceback.format_exception(type(error), error, trace)) if error is not None else ""
     entry = Failure(
@@ -80,15 +78,15 @@ def _keep(record: logging.LogRecord) -> None:
         time=datetime.now().astimezone().isoformat(timespec="seconds"),
         exercise=str(getattr(record, "exercise", "")),
         stage=str(getattr(record, "stage", "")),
-        error=f"{type(error).__name__}: {error}"[:LONGEST],
-        traceback=tuple(line[:LONGEST] for line in text.splitlines()[-LINES:]),
+        error=f"{type(error).__name__}: {error}"[:MAX_LINE_LENGTH],
+        traceback=tuple(line[:MAX_LINE_LENGTH] for line in text.splitlines()[-MAX_LINES:]),
     )
     target = path()
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    lines = (json.dumps(asdict(failure), ensure_ascii=False) for failure in [*earlier, entry][-MOST:])
+    lines = (json.dumps(asdict(failure), ensure_ascii=False) for failure in [*earlier, entry][-MAX_ENTRIES:])
     fresh.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    fresh.replace(target)  # at once: whoever reads meanwhile reads the old file or the new one
+    fresh.replace(target)  # atomic: another process reads the old file or the new one
 
 
 def _read(line: str) -> Failure | None:

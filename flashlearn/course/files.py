@@ -4,8 +4,8 @@
     >>> [lesson.stem for lesson in course.lessons()]
     ['00_tour', '02_softmax']
 
-In a clone the lessons are the notebooks of notebooks/; in any other folder they come out of the package.
-Only files are read here. Nothing of torch or triton is imported, so that completion in a shell stays quick.
+In a clone the lessons are the notebooks in notebooks/; in any other folder they come from the package. Only
+files are read here. Neither torch nor triton is imported, so that completion in a shell stays quick.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Course:
 
     @property
     def in_clone(self) -> bool:
-        """Whether the lessons lie here as notebooks; if not, the package has them."""
-        # by a lesson's full name: many a folder of other people has numbered notebooks
+        """Whether the lessons are here as notebooks; if not, they come from the package."""
+        # by a lesson's full name: other folders have numbered notebooks too
         return _has_a_lesson(self.notebooks)
 
     @property
@@ -69,7 +69,7 @@ class Course:
         return (self.root if self.in_clone else self.work) / "solutions"
 
     def lessons(self) -> tuple[Lesson, ...]:
-        """All lessons in order. Raises CourseError where one cannot be read."""
+        """All lessons in order. Raises CourseError if one cannot be read."""
         if not self.in_clone:
             return packaged_lessons.lessons()
         return tuple(lesson_reader.read_notebook(path) for path in sorted(self.notebooks.glob(NUMBERED)))
@@ -87,13 +87,13 @@ class Course:
         return None
 
     def copy_of(self, lesson: Lesson) -> Path:
-        """Where the learner's copy of a lesson lies, or would."""
+        """The path of the learner's copy of a lesson, whether it exists or not."""
         return self.work / f"{lesson.stem}.ipynb"
 
     def fill_work(self) -> list[Path]:
-        """Give out the lessons that work/ does not have yet, and return those; nothing is overwritten.
+        """Copy the lessons that work/ does not have yet, and return those; nothing is overwritten.
 
-        Outside a clone the solved lessons come along, in work/solutions/, not executed.
+        Outside a clone the solved lessons are copied too, to work/solutions/, not executed.
         """
         lessons = self.lessons()
         try:
@@ -108,7 +108,7 @@ class Course:
         return copied
 
     def reset(self, lesson: Lesson) -> tuple[Path, Path | None]:
-        """Put a fresh copy into work/. Returns it and where the old one is kept (None if there was none)."""
+        """Put a fresh copy into work/. Returns it and the path of the old one (None if there was none)."""
         copy, kept = self.copy_of(lesson), None
         try:
             self.work.mkdir(parents=True, exist_ok=True)
@@ -123,17 +123,17 @@ class Course:
         return copy, kept
 
     def older_copies(self) -> tuple[Lesson, ...]:
-        """Lessons whose copy in work/ was made from another text than the lesson has today."""
+        """Lessons whose copy in work/ was made from an older version of the lesson's text."""
         return tuple(lesson for lesson in self.lessons() if self._is_older(lesson))
 
     def _is_older(self, lesson: Lesson) -> bool:
-        copy = lesson_reader.made_from(self.copy_of(lesson))
-        if not copy:  # there is none, or it does not say what it was made from
+        copy = lesson_reader.source_fingerprint(self.copy_of(lesson))
+        if not copy:  # there is none, or it has no fingerprint
             return False
         if self.in_clone:
-            today = lesson_reader.made_from(self.notebooks / f"{lesson.stem}.ipynb")
+            today = lesson_reader.source_fingerprint(self.notebooks / f"{lesson.stem}.ipynb")
         else:
-            today = packaged_lessons.made_from(lesson.stem, remembered=home() / "lessons.json")
+            today = packaged_lessons.current_fingerprint(lesson.stem, remembered=home() / "lessons.json")
         return today not in ("", copy)
 
     def _copy(self, lesson: Lesson) -> Path | None:
@@ -146,7 +146,7 @@ class Course:
         return target
 
     def given_out(self, lesson: Lesson) -> bytes:
-        """The learner's notebook of a lesson, as it is before anybody works in it."""
+        """The learner's notebook of a lesson before any work in it."""
         if self.in_clone:
             return (self.notebooks / f"{lesson.stem}.ipynb").read_bytes()
         return packaged_lessons.notebook(lesson.stem, solved=False)
@@ -157,7 +157,7 @@ class Course:
             _write_new(target, packaged_lessons.notebook(lesson.stem, solved=True))
 
     def _renew_solution(self, lesson: Lesson) -> None:
-        """Today's solution; one that was run or written in goes to work/old/."""
+        """Renew the solved lesson; a copy that was run or edited goes to work/old/."""
         target, today = (
             self.solutions / f"{lesson.stem}.ipynb",
             packaged_lessons.notebook(lesson.stem, solved=True),
@@ -176,7 +176,7 @@ class Course:
 
 
 def _write_new(path: Path, content: bytes) -> bool:
-    """Write a file that is not there yet. False if it is: whoever made it first keeps it."""
+    """Write a new file. False if it exists already: the first writer wins."""
     try:
         with open(path, "xb") as file:
             try:
@@ -190,7 +190,7 @@ def _write_new(path: Path, content: bytes) -> bool:
 
 
 def root() -> Path:
-    """$FLASHLEARN_COURSE; or the nearest folder upwards, a clone or with lessons in work/; or this folder."""
+    """$FLASHLEARN_COURSE; or the nearest parent that is a clone or has lessons in work/; or this folder."""
     if chosen := os.environ.get("FLASHLEARN_COURSE"):
         return Path(chosen).expanduser().absolute()
     here = Path.cwd()
@@ -215,7 +215,7 @@ def home() -> Path:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """One sentence for a name that does not exist, with the names that look like it."""
+    """One sentence for an unknown name, with similar names."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     close = close or [k for k in known if name and name.lower() in k.lower()][:3]
@@ -225,12 +225,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def timestamp() -> str:
-    """Now, as it goes into a file's name: sortable, and allowed on every file system."""
+    """The time for a file's name: sortable, and allowed on every file system."""
     return datetime.now().strftime("%Y%m%d-%H%M%S")
 
 
 def unused(path: Path) -> Path:
-    """`path`, or with a number before its suffix if that is taken."""
+    """`path`, with a number before its suffix if the name is taken."""
     candidate, number = path, 1
     while candidate.exists():
         number += 1
@@ -239,6 +239,6 @@ def unused(path: Path) -> Path:
 
 
 def reason(error: OSError) -> str:
-    """What the system said, without the number: "no space left on device"."""
+    """The system's error message without its number: "no space left on device"."""
     text = error.strerror or str(error)
     return text[:1].lower() + text[1:]

@@ -1,9 +1,9 @@
-"""How long the check of each exercise takes where nothing has been compiled before.
+"""How long the check of each exercise takes if nothing has been compiled before.
 
     $ flashlearn bench --checks
 
-Triton's cache on disk is an empty folder for each exercise, and what it keeps in memory is forgotten. One
-check goes before, so that loading the GPU's libraries is in no figure.
+Triton's cache on disk is an empty folder for each exercise, and its cache in memory is cleared. One check
+runs first, so that no figure includes loading the GPU's libraries.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.lessons import all_exercises
 from flashlearn.report import Report
 
-FIRST = "scaled_add"
+WARM_UP_EXERCISE = "scaled_add"
 
 
 def main() -> None:
     """Print the seconds of each exercise's own solution, and their median."""
     exercises = all_exercises()
-    cold_check(exercises[FIRST])
+    timed_first_check(exercises[WARM_UP_EXERCISE])
     Console().print(table([*exercises.values()]))
 
 
@@ -45,9 +45,9 @@ def table(exercises: list[Exercise]) -> Table:
     )
     taken: dict[Kind, list[float]] = {}
     for exercise in exercises:
-        seconds, report = cold_check(exercise)
+        seconds, report = timed_first_check(exercise)
         taken.setdefault(exercise.kind, []).append(seconds)
-        parts = [f"{_within(report, mode):.2f}" for mode in ("observed", "compiled")]
+        parts = [f"{_case_seconds(report, mode):.2f}" for mode in ("observed", "compiled")]
         row = exercise.lesson, exercise.name, exercise.kind.value, f"{seconds:.2f}"
         shown.add_row(*row, *parts, report.status.value)
     by_kind = {kind.value: own for kind, own in taken.items()}
@@ -57,22 +57,22 @@ def table(exercises: list[Exercise]) -> Table:
     return shown
 
 
-def _within(report: Report, mode: str) -> float:
-    """Seconds that the cases took observed, or compiled: the rest is compiling, timing and looking."""
+def _case_seconds(report: Report, mode: str) -> float:
+    """Seconds that the cases took, observed or compiled; the rest is compilation, timing and analysis."""
     return sum(outcome.seconds for outcome in report.outcomes if outcome.mode == mode)
 
 
-def cold_check(exercise: Exercise) -> tuple[float, Report]:
+def timed_first_check(exercise: Exercise) -> tuple[float, Report]:
     """Seconds from `check` to its report for the package's own solution, and the report."""
     function = solution(exercise)
-    with _cold():
+    with _empty_caches():
         started = time.perf_counter()
         report = check(exercise.name, function, demo=True)
         return time.perf_counter() - started, report
 
 
 @contextlib.contextmanager
-def _cold() -> Iterator[None]:
+def _empty_caches() -> Iterator[None]:
     """An empty cache of triton's, on disk and in memory."""
     before = os.environ.get("TRITON_CACHE_DIR")
     for kernel in [one for one in gc.get_objects() if issubclass(type(one), JITFunction)]:

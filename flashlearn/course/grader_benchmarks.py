@@ -1,8 +1,8 @@
-"""Figures about the grader itself: how long a verdict takes, what observing costs, how far margins reach.
+"""Benchmarks of the grader itself: the time of a verdict, the cost of observing, the margins of tolerances.
 
     $ make bench
 
-Everything printed is measured where it runs; nothing is asserted.
+Everything printed is measured on this machine; nothing is asserted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from flashlearn.course.answers import as_learner, solution
+from flashlearn.course.answers import mistake_function, solution
 from flashlearn.course.check import check
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.interpreter.route import observing
@@ -50,7 +50,7 @@ def latency(exercises: list[Exercise]) -> Table:
     for exercise in track(exercises, "checking", transient=True):
         passing = statistics.median(_seconds(exercise, solution(exercise)) for _ in range(REPEATS))
         slowest = max(
-            (_seconds(exercise, as_learner(exercise, name)) for name in exercise.explained.mistakes),
+            (_seconds(exercise, mistake_function(exercise, name)) for name in exercise.explained.mistakes),
             default=0.0,
         )
         table.add_row(exercise.name, f"{passing:.2f}", f"{slowest:.2f}")
@@ -64,7 +64,13 @@ def margins(exercises: list[Exercise]) -> Table:
         right = max(_ratios(check(exercise.name, solution(exercise), demo=True)), default=0.0)
         least = min(
             (
-                (max(_ratios(check(exercise.name, as_learner(exercise, name), demo=True)), default=0.0), name)
+                (
+                    max(
+                        _ratios(check(exercise.name, mistake_function(exercise, name), demo=True)),
+                        default=0.0,
+                    ),
+                    name,
+                )
                 for name, mistake in exercise.explained.mistakes.items()
                 if mistake.status is Status.WRONG
             ),
@@ -94,7 +100,7 @@ def _seconds(exercise: Exercise, function: Callable) -> float:
 
 
 def _ratios(report: Report) -> list[float]:
-    """Error over allowed, of the maximum or of the rms, whichever is nearer its limit."""
+    """Error over allowed error, maximum or rms, whichever is nearer its limit."""
     return [
         max(_over(output.error, output.allowed), output.rms_ratio)
         for outcome in report.outcomes

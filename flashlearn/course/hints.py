@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STEPS = ("the concept", "the shape", "nearly the line")
 
 _unrecorded: dict[tuple[Path, str], int] = {}
-"""Steps shown while the progress file could not be written: the next call still goes on."""
+"""Steps shown while the progress file could not be written, so that the next call shows the next step."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,15 @@ class Hint:
     __repr__ = __str__
 
     def _repr_markdown_(self) -> str:
-        """Markdown, so that Jupyter sets formulas and code of the hint."""
+        """Markdown, so that Jupyter renders the hint's formulas and code."""
         return f"**{self.title}**\n\n{self.text}"
 
 
 def hint(name: str, step: int | None = None, *, progress: Progress | None = None) -> Hint:
     """The next hint of exercise `name`, recorded as taken; or hint `step` (1, 2, 3) again.
 
-    After three, the answer says that there are no more and where the solution is. Raises
-    UnknownExercise, with the names that look like it, where there is no such exercise, and
-    CourseError for a step that is none.
+    After three, the answer says that there are no more and where the solution is. Raises UnknownExercise,
+    with similar names, if there is no such exercise, and CourseError for an invalid step.
     """
     from flashlearn.lessons import find  # the declarations import torch: only when needed
 

@@ -1,8 +1,8 @@
-"""The way from lesson to lesson: a line at both ends of each notebook, made of what lessons there are.
+"""Links between lessons: a line at both ends of each notebook with the previous and the next lesson.
 
     [← 06 FlashAttention forward](06_flash_forward.ipynb) · [08 dK and dV →](08_dk_dv.ipynb)
 
-Only names are read, off the text of the sources.
+Only names are read, from the text of the sources.
 """
 
 from __future__ import annotations

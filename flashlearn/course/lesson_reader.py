@@ -1,10 +1,10 @@
-"""A lesson's title and exercises, read off its notebook or off its source, without anything heavy.
+"""A lesson's title and exercises, read from its notebook or its source without heavy imports.
 
     >>> read_notebook(Path("notebooks/02_softmax.ipynb"))
     Lesson(stem='02_softmax', title='Softmax and its Jacobian', exercises=('softmax_jacobian', ...))
 
-A shell that completes a name waits for this: no jupytext, no torch. What authoring says of a source it says
-with line numbers; here a source is taken as it is.
+Completion in a shell waits for this: no jupytext, no torch. Authoring reports errors in a source with line
+numbers; here a source is assumed to be right.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ EXERCISE_CELL = "ex-"
 SOURCE = "notebook.py"
 """A lesson's source, in the lesson's folder in the package."""
 
-PROMISE = "**Afterwards you can**"
-"""What stands before the list of what a lesson is for."""
+ABILITIES_HEADING = "**Afterwards you can**"
+"""The line before the list of what a lesson teaches."""
 
 LEVELS = ("warm-up", "core", "stretch")
-"""What an exercise can be. The heading above its cell says it: "### Exercise: `row_sum` · core"."""
+"""The levels of an exercise, as in the heading above its cell: "### Exercise: `row_sum` · core"."""
 
 HINTS = 3
 """How many hints an exercise has: the concept, the shape of the answer, nearly the line."""
@@ -38,7 +38,7 @@ _TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 
 
 class CourseError(Exception):
-    """What is wrong with the course's files or with a name, in one sentence for the learner."""
+    """A problem with the course's files or with a name, in one sentence for the learner."""
 
     def _render_traceback_(self) -> list[str]:
         """In Jupyter the sentence alone."""
@@ -60,7 +60,7 @@ class Lesson:
         return self.stem.split("_", 1)[0]
 
     def level(self, exercise: str) -> str:
-        """One of LEVELS; "" where the lesson does not say."""
+        """One of LEVELS; "" if the lesson names none."""
         return dict(zip(self.exercises, self.levels, strict=False)).get(exercise, "")
 
 
@@ -120,19 +120,19 @@ def exercise_cells(notebook: dict) -> tuple[str, ...]:
     return tuple(i.removeprefix(EXERCISE_CELL) for i in ids if i.startswith(EXERCISE_CELL))
 
 
-def made_from(path: Path) -> str:
-    """The fingerprint of the lesson's text that a notebook was made from; "" where it bears none.
+def source_fingerprint(path: Path) -> str:
+    """The fingerprint of the lesson's text that a notebook was made from; "" if it has none.
 
-    Authoring writes it into the notebook's metadata, and whoever works in a copy leaves it there.
+    Authoring writes it into the notebook's metadata, where editors leave it.
     """
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["metadata"]["flashlearn"]["built"])
-    except (OSError, ValueError, KeyError, TypeError):  # no notebook, or one that is none of the course's
+    except (OSError, ValueError, KeyError, TypeError):  # not a notebook, or not one of the course's
         return ""
 
 
 def _prose_before_exercises(notebook: dict) -> Iterable[str]:
-    """For each exercise's cell, the Markdown between the one before and itself."""
+    """For each exercise's cell, the Markdown between it and the previous one."""
     prose: list[str] = []
     for cell in notebook.get("cells", []):
         if str(cell.get("id", "")).startswith(EXERCISE_CELL):
@@ -161,6 +161,6 @@ def abilities(source: Path) -> tuple[str, ...]:
         text = re.sub(r"^# ?", "", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
     except OSError:
         return ()
-    _, _, promised = text.partition(f"{PROMISE}\n\n")
+    _, _, promised = text.partition(f"{ABILITIES_HEADING}\n\n")
     points = promised.partition("\n\n")[0].removeprefix("- ").split("\n- ")
     return tuple(" ".join(point.split()).rstrip(".;") for point in points if point.strip())

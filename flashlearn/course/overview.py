@@ -1,4 +1,4 @@
-"""Where a learner stands: each lesson with what has passed, what is next, and what was just completed.
+"""A learner's progress through the course: what has passed, what is next, what was just completed.
 
 >>> overview = survey(Course.here(), Progress())
 >>> overview.passed, overview.total, overview.next
@@ -15,8 +15,8 @@ from flashlearn.course.progress import Progress
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a learner stands with one exercise; `level` is what the lesson calls it: "core"."""
+class ExerciseProgress:
+    """A learner's progress with one exercise; `level` is its level in the lesson, such as "core"."""
 
     exercise: str
     passed: datetime | None
@@ -28,25 +28,25 @@ class Standing:
 
 @dataclass(frozen=True)
 class Overview:
-    """The whole course: `lessons` in reading order, `older` are copies of a lesson that is newer today."""
+    """The whole course: `lessons` in reading order; `older` are lessons whose copy in work/ is outdated."""
 
     course: Course
-    lessons: dict[Lesson, tuple[Standing, ...]]
+    lessons: dict[Lesson, tuple[ExerciseProgress, ...]]
     older: tuple[Lesson, ...] = ()
 
     @property
-    def everything(self) -> tuple[Standing, ...]:
-        """Every exercise's standing, in reading order."""
+    def everything(self) -> tuple[ExerciseProgress, ...]:
+        """The progress with every exercise, in reading order."""
         return tuple(standing for standings in self.lessons.values() for standing in standings)
 
     @property
     def total(self) -> int:
-        """How many exercises there are."""
+        """The number of exercises."""
         return len(self.everything)
 
     @property
     def passed(self) -> int:
-        """How many of them have passed."""
+        """The number of exercises that have passed."""
         return count_passed(self.everything)
 
     @property
@@ -59,7 +59,7 @@ class Overview:
 
     @property
     def just_completed(self) -> Lesson | None:
-        """The lesson that the latest pass has completed: it is celebrated until something else passes."""
+        """The lesson that the latest pass completed, until another exercise passes; else None."""
         dated = [
             (s.passed, lesson) for lesson, standings in self.lessons.items() for s in standings if s.passed
         ]
@@ -70,22 +70,22 @@ class Overview:
         """Whether every exercise of the lesson has passed, and it has some."""
         return bool(self.lessons[lesson]) and all(s.passed for s in self.lessons[lesson])
 
-    def is_begun(self, lesson: Lesson) -> bool:
-        """Whether anything was done about an exercise of the lesson."""
+    def is_started(self, lesson: Lesson) -> bool:
+        """Whether anything is recorded of an exercise of the lesson."""
         return any(s.passed or s.attempts or s.hints or s.solution_seen for s in self.lessons[lesson])
 
-    def is_there(self, lesson: Lesson) -> bool:
+    def has_copy(self, lesson: Lesson) -> bool:
         """Whether the learner has a copy that a link can open."""
         return self.course.copy_of(lesson).exists()
 
 
 def survey(course: Course, progress: Progress) -> Overview:
-    """The course as it stands. Raises CourseError where a lesson cannot be read."""
+    """The current progress. Raises CourseError if a lesson cannot be read."""
     passed, attempts, hints = progress.passed(), progress.attempts(), progress.all_hints()
     seen = progress.solutions()
     lessons = {
         lesson: tuple(
-            Standing(
+            ExerciseProgress(
                 name,
                 passed.get(name),
                 attempts.get(name, 0),
@@ -100,5 +100,5 @@ def survey(course: Course, progress: Progress) -> Overview:
     return Overview(course, lessons, course.older_copies())
 
 
-def count_passed(standings: tuple[Standing, ...]) -> int:
+def count_passed(standings: tuple[ExerciseProgress, ...]) -> int:
     return sum(standing.passed is not None for standing in standings)

@@ -1,10 +1,10 @@
-"""The lessons that lie in the package: what an installed flashlearn gives out where there is no clone.
+"""The lessons in the package: what an installed flashlearn copies to work/ without a clone.
 
     >>> [lesson.stem for lesson in lessons()]
     ['00_tour', '01_gradients', ...]
     >>> notebook("00_tour", solved=False)      # the bytes of a clone's notebooks/00_tour.ipynb
 
-Names are read off the sources' text; only making a notebook brings jupytext along.
+Names are read from the sources' text; only making a notebook imports jupytext.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parent
-"""The folder that holds the package: INCLUDE lines of sources name files from here on."""
+"""The folder that contains the package: INCLUDE lines of sources are relative to it."""
 
 FOLDERS = "lesson_[0-9][0-9]_*"
 _INCLUDED = re.compile(r"^\s*# INCLUDE:\s*(\S+?):\w+\s*$", re.MULTILINE)
@@ -65,34 +65,34 @@ def hints(exercise: Exercise) -> tuple[str, ...]:
 
 
 def notebook(stem: str, solved: bool) -> bytes:
-    """A lesson's notebook without outputs, the learner's or the solved one, as its file has it."""
+    """A lesson's notebook without outputs, the learner's or the solved one, as the bytes of its file."""
     from flashlearn.course.authoring import notebook as making  # jupytext takes seconds to import
 
     return making.text(making.generate(lesson_source(stem), solved)).encode()
 
 
 def lesson_source(stem: str) -> LessonSource:
-    """A lesson's source, read by authoring into cells. Raises CourseError if it cannot be."""
+    """A lesson's source, parsed into cells by authoring. Raises CourseError if that fails."""
     return _read_whole(stem, _digest(sources()[stem]))
 
 
 @functools.cache
 def _read_whole(stem: str, digest: str) -> LessonSource:
-    """The source read by authoring, once for both notebooks; `digest` tells one text of it from the next."""
+    """The parsed source, cached for both notebooks; `digest` identifies its text."""
     from flashlearn.course.authoring.regions import SourceError
     from flashlearn.course.authoring.source import read_lesson
 
     lesson = read_lesson(sources()[stem], ROOT)
-    if lesson.problems:  # in an author's own checkout: nobody packs such a source
+    if lesson.problems:  # only in an author's checkout: such a source is never packaged
         raise CourseError(str(SourceError(lesson.problems)))
     return lesson
 
 
-def made_from(stem: str, remembered: Path) -> str:
-    """The fingerprint that the learner's notebook of this lesson bears today.
+def current_fingerprint(stem: str, remembered: Path) -> str:
+    """The fingerprint of the learner's notebook of this lesson in this version.
 
-    It takes seconds to make the notebook, so the answer is kept in the file `remembered`, under a digest of
-    all that the notebook is made of: asked again, it costs nothing until the package changes.
+    Making the notebook takes seconds, so the answer is cached in the file `remembered`, under a digest of
+    everything that the notebook is made of.
     """
     digest = _digest(sources()[stem])
     known = _read(remembered)
@@ -104,7 +104,7 @@ def made_from(stem: str, remembered: Path) -> str:
 
 
 def _digest(source: Path) -> str:
-    """Of a source, of the files that it includes, and of its place among the lessons."""
+    """A digest of a source, of the files that it includes, and of its neighbours."""
     text = source.read_bytes()
     included = sorted(set(_INCLUDED.findall(text.decode())))
     parts = [text, lesson_links.links(source).encode(), *((ROOT / file).read_bytes() for file in included)]
@@ -116,7 +116,7 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
         known = json.loads(path.read_text(encoding="utf-8"))
         return {stem: {key: str(entry[key]) for key in ("digest", "built")} for stem, entry in known.items()}
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
-        return {}  # none yet, or not ours: it is made anew
+        return {}  # none yet, or not ours: it is rewritten
 
 
 def _write(path: Path, known: dict[str, dict[str, str]]) -> None:
@@ -124,4 +124,4 @@ def _write(path: Path, known: dict[str, dict[str, str]]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     except OSError:
-        pass  # it is worked out again next time
+        pass  # it is computed again next time

@@ -1,12 +1,12 @@
-"""What a learner has done so far, in SQLite beside the course: attempts, passes, hints taken, solutions seen.
+"""A learner's progress in SQLite beside the course: attempts, passes, hints taken, solutions seen.
 
     >>> progress = Progress()
     >>> progress.attempt("softmax_forward", Status.PASS, seconds=0.8)
     >>> progress.passed()
     {'softmax_forward': datetime.datetime(2026, 3, 1, 9, 30, tzinfo=datetime.timezone.utc)}
 
-Nothing here may stand in the way of a check. What cannot be written is said once, in one sentence on stderr,
-and the work goes on.
+Nothing here may prevent a check. A failed write is reported once, in one sentence on stderr, and the work
+goes on.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ PRAGMA user_version = 1;
 """
 
 BUSY_SECONDS = 10.0
-"""How long a write waits for another notebook's; each holds the file for some milliseconds."""
+"""Seconds that a write waits for another notebook's; each holds the file for some milliseconds."""
 
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR}
-"""Codes of a file that is not ours to read; SQLITE_ERROR is a table that lacks our columns."""
+"""Codes for a file that cannot be ours; SQLITE_ERROR means that a table lacks our columns."""
 
-_said: set[str] = set()
+_reported: set[str] = set()
 
 
 class Progress:
-    """The progress file at `path` (default: `home()/progress.sqlite`), opened anew for each question.
+    """The progress file at `path` (default: `home()/progress.sqlite`), opened for each query.
 
-    Each method is one short transaction on a connection of its own, so that two notebooks, or a
-    notebook and a shell, never wait for each other longer than one of them takes.
+    Each method is one short transaction on its own connection, so that two notebooks, or a notebook and a
+    shell, never wait for each other longer than one transaction takes.
     """
 
     def __init__(self, path: Path | None = None):
@@ -76,13 +76,13 @@ class Progress:
         return {name: datetime.fromisoformat(time) for name, time in rows}
 
     def attempts(self) -> dict[str, int]:
-        """How often each exercise was checked. A stub left as it is counts as no attempt."""
+        """How often each exercise was checked. An unchanged stub does not count as an attempt."""
         return dict(
             self._read("SELECT exercise, COUNT(*) FROM attempts WHERE status != 'TODO' GROUP BY exercise")
         )
 
     def begun(self) -> set[str]:
-        """Exercises of which anything is recorded: a check, also of an untouched stub, a hint, a solution."""
+        """Exercises with any record: a check (also of an untouched stub), a hint, a solution."""
         checked = self._read("SELECT DISTINCT exercise FROM attempts")
         return {name for name, *_ in checked} | set(self.all_hints()) | self.solutions()
 
@@ -96,7 +96,7 @@ class Progress:
 
     def solutions(self) -> set[str]:
         """Exercises whose solution was shown."""
-        # a file that has recorded none since solutions are recorded lacks the table, and is not damaged
+        # an older file without this table is not damaged
         if not self._read("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'solutions'"):
             return set()
         return {name for (name,) in self._read("SELECT exercise FROM solutions")}
@@ -131,13 +131,15 @@ class Progress:
         try:
             return action()
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes carry the plain one below
+            code = (
+                getattr(error, "sqlite_errorcode", 0) & 0xFF
+            )  # the low byte of an extended code is the plain one
             if code in DAMAGED and again:
                 _set_aside(self.path, seen)
                 return self._guarded(action, otherwise, again=False)
-            _say(f"Your progress could not be read or written at {self.path}: {_plain(code, error)}.")
+            _report_once(f"Your progress could not be read or written at {self.path}: {_plain(code, error)}.")
         except OSError as error:
-            _say(f"Your progress could not be read or written at {self.path}: {reason(error)}.")
+            _report_once(f"Your progress could not be read or written at {self.path}: {reason(error)}.")
         return otherwise
 
 
@@ -151,7 +153,7 @@ def append_verdict(verdict: Mapping[str, Any]) -> None:
         with open(path, "ab", buffering=0) as file:  # one write: lines of two processes never mix
             file.write(line.encode())
     except OSError as error:
-        _say(f"The verdict could not be written to {path}: {reason(error)}.")
+        _report_once(f"The verdict could not be written to {path}: {reason(error)}.")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -168,19 +170,19 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _set_aside(path: Path, seen: tuple[int, int] | None) -> None:
-    """Rename the damaged file, unless another process has just done so and begun a fresh one."""
+    """Rename the damaged file, unless another process has just done so and created a new one."""
     if seen is None or _identity(path) != seen:
         return
     kept = unused(path.with_name(f"{path.stem}.damaged-{timestamp()}{path.suffix}"))
     try:
-        # a journal left behind would be played into the new file
+        # a leftover journal would be replayed into the new file
         for companion in ("-journal", "-wal", "-shm"):
             if (journal := Path(f"{path}{companion}")).exists():
                 journal.rename(f"{kept}{companion}")
         path.rename(kept)
     except OSError:
-        return  # the second try says what is wrong
-    _say(f"The progress file was damaged: it is kept as {kept}, and a new one was begun.")
+        return  # the second attempt reports what is wrong
+    _report_once(f"The progress file was damaged: it is kept as {kept}, and a new one was started.")
 
 
 def _plain(code: int, error: Exception) -> str:
@@ -193,9 +195,9 @@ def _plain(code: int, error: Exception) -> str:
     return sentences.get(code, str(error))
 
 
-def _say(sentence: str) -> None:
-    if sentence not in _said:
-        _said.add(sentence)
+def _report_once(sentence: str) -> None:
+    if sentence not in _reported:
+        _reported.add(sentence)
         print(sentence, file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""`flashlearn.recall`: three questions about earlier lessons, and what each chosen answer is answered with.
+"""`flashlearn.recall`: three questions about earlier lessons, and a response to each chosen answer.
 
     >>> flashlearn.recall("01", {1: "b", 2: "", 3: ""})
     Before lesson 01: three questions about what came before
@@ -25,8 +25,8 @@ FORM = 'Answers look like {1: "b", 2: "a", 3: "c"}: a letter for the number of e
 
 
 @dataclass(frozen=True)
-class Recalled:
-    """Questions with the letters that were chosen, "" where none was; shown as a page or as text."""
+class RecallResult:
+    """Questions with the chosen letters, "" for none; shown as a page or as text."""
 
     lesson: str
     questions: tuple[Question, ...]
@@ -34,7 +34,7 @@ class Recalled:
 
     @property
     def right(self) -> int:
-        """How many are answered rightly."""
+        """The number of right answers."""
         return sum(
             letter == question.right for question, letter in zip(self.questions, self.chosen, strict=True)
         )
@@ -48,19 +48,19 @@ class Recalled:
         return recall_page.html(self)
 
 
-def recall(lesson: str, answers: Mapping[int, str] | None = None) -> Recalled:
-    """The questions that lesson `lesson` ("01") begins with, each with what its answer deserves.
+def recall(lesson: str, answers: Mapping[int, str] | None = None) -> RecallResult:
+    """The questions at the start of lesson `lesson` ("01"), each with a response to the answer.
 
-    `answers` has a letter for a question's number; an empty one, or none, leaves it open. Raises CourseError
-    where the lesson asks nothing, and for answers that are none.
+    `answers` has a letter for each question's number; an empty letter, or none, leaves it open. Raises
+    CourseError if the lesson has no questions, and for invalid answers.
     """
     number = str(lesson).zfill(2)
     questions = _questions(number)
-    return Recalled(number, questions, _chosen(questions, {} if answers is None else answers))
+    return RecallResult(number, questions, _chosen(questions, {} if answers is None else answers))
 
 
-def lessons_that_ask() -> dict[str, tuple[Question, ...]]:
-    """The questions of every lesson that asks some, by its number."""
+def lessons_with_questions() -> dict[str, tuple[Question, ...]]:
+    """The questions of every lesson that has some, by the lesson's number."""
     found = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(lessons.__path__)):
         if module.startswith("lesson_"):
@@ -71,9 +71,9 @@ def lessons_that_ask() -> dict[str, tuple[Question, ...]]:
 
 
 def _questions(number: str) -> tuple[Question, ...]:
-    asking = lessons_that_ask()
+    asking = lessons_with_questions()
     if number not in asking:
-        raise CourseError(f"Lesson {number} asks nothing; these do: {', '.join(asking)}.")
+        raise CourseError(f"Lesson {number} has no questions; these lessons have: {', '.join(asking)}.")
     return asking[number]
 
 

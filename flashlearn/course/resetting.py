@@ -1,4 +1,4 @@
-"""`reset`: an exercise's cell, or a whole lesson, as it was given out. What you wrote is kept in work/old/.
+"""`reset`: an exercise's cell, or a whole lesson, in its original state. What you wrote is kept in work/old/.
 
 >>> flashlearn.reset("dq_kernel")      # one cell of work/07_dq.ipynb
 >>> flashlearn.reset("07")             # all of it
@@ -33,7 +33,7 @@ IN_JUPYTERLAB = (
 
 @dataclass(frozen=True)
 class Reset:
-    """What was put back: `what` in words, in the notebook `path`; `kept` is where the old text is now."""
+    """What was reset: `what` in words, in the notebook `path`; `kept` is where the old text is now."""
 
     what: str
     path: Path
@@ -41,12 +41,12 @@ class Reset:
     changed: bool = True
 
     def __str__(self) -> str:
-        """In sentences; those about JupyterLab only where a file has changed under it."""
+        """The result in sentences; advice on JupyterLab only if an open file may have changed."""
         if not self.changed:
-            return f"{self.what} in {self.path} is as it was given out: there was nothing to put back."
+            return f"{self.what} in {self.path} is in its original state: there was nothing to reset."
         kept = f" What was there is kept in {self.kept}." if self.kept else ""
         advice = f"\n{IN_JUPYTERLAB}" if self.kept else ""
-        return f"{self.what} in {self.path} is as it was given out again.{kept}{advice}"
+        return f"{self.what} in {self.path} is in its original state again.{kept}{advice}"
 
     __repr__ = __str__
 
@@ -59,10 +59,10 @@ class Reset:
 
 
 def reset(name: str) -> Reset:
-    """Put exercise `name`, or a whole lesson ("07", "07_dq"), back as it was given out.
+    """Restore exercise `name`, or a whole lesson ("07", "07_dq"), to its original state.
 
-    Of an exercise only the cell changes, in the notebook as it was last saved. Raises CourseError, with the
-    names that look like it, where nothing has this name, and where the notebook cannot be read or written.
+    For an exercise only its cell changes, in the notebook as it was last saved. Raises CourseError, with
+    similar names, for an unknown name, and if the notebook cannot be read or written.
     """
     if not isinstance(name, str):
         raise CourseError('A lesson or an exercise is named in quotes, as in "07" or "dq_kernel".')
@@ -77,7 +77,7 @@ def reset(name: str) -> Reset:
 
 
 def reset_exercise(course: Course, lesson: Lesson, name: str) -> Reset:
-    """Put the stub of an exercise back into the learner's copy of its lesson; nothing else of it changes."""
+    """Restore the stub of an exercise in the learner's copy of its lesson; nothing else changes."""
     path = course.copy_of(lesson)
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def reset_exercise(course: Course, lesson: Lesson, name: str) -> Reset:
         kept = _keep(course, name, before)
         _replace(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise CourseError(f"{path} could not be reset, and is as it was: {reason(error)}.") from error
+        raise CourseError(f"{path} could not be reset and is unchanged: {reason(error)}.") from error
     return Reset(name, path, kept)
 
 
@@ -133,7 +133,7 @@ def _keep(course: Course, name: str, text: str) -> Path:
 
 
 def _replace(path: Path, text: str) -> None:
-    """All or nothing: a notebook cut short would be a learner's work lost."""
+    """Write a file atomically: a truncated notebook would be lost work."""
     descriptor, fresh = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
     try:
         with open(descriptor, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The solution of an exercise, in the lesson's own words: its code, the three hints, what there is to notice.
+"""The solution of an exercise, in the lesson's own words: its code, the three hints, and what to notice.
 
 >>> flashlearn.solution("dq_kernel")                    # as the last line of a cell: shown, and recorded
 >>> flashlearn.solution("dq_kernel", anyway=True)       # before a first attempt
@@ -30,8 +30,8 @@ _NOTICE = re.compile(r"<details><summary><b>What to notice</b></summary>\n\n(.+?
 class Solution:
     """An exercise's solution; `code` is empty where it was not shown, since nothing was tried yet.
 
-    `hints` are all three, `notice` is what the lesson says right after the exercise, in many of them, and
-    `section` the heading under which it stands in lesson number `lesson`.
+    `hints` are all three, `notice` is the lesson's remark right after the exercise (not every lesson has
+    one), and `section` the heading that it is under in lesson number `lesson`.
     """
 
     exercise: str
@@ -87,8 +87,8 @@ class Solution:
 def solution(name: str, anyway: bool = False, *, progress: Progress | None = None) -> Solution:
     """The solution of exercise `name`, explained, once you have tried it; recorded as seen.
 
-    Before a first attempt it is not shown, unless you ask for it `anyway`. Raises UnknownExercise, with the
-    names that look like it, where there is no such exercise.
+    Before a first attempt it is not shown, unless you ask for it `anyway`. Raises UnknownExercise, with
+    similar names, if there is no such exercise.
     """
     from flashlearn.lessons import find  # the declarations import torch: only when needed
 
@@ -102,14 +102,14 @@ def solution(name: str, anyway: bool = False, *, progress: Progress | None = Non
 
 
 def _scrolling(code: str) -> str:
-    """Code in Markdown that scrolls where it is narrow: a kernel with broken lines is hard to read."""
+    """Code in Markdown that scrolls on narrow screens: a kernel with broken lines is hard to read."""
     width = 8 * max(map(len, code.splitlines())) + 60
     opened = f'<div style="overflow-x: auto; margin: 12px 0"><div style="min-width: {width}px">'
     return f"{opened}\n\n```python\n{code}\n```\n\n</div></div>"
 
 
-def in_a_cell(name: str) -> str:
-    """How one asks for a solution before a first attempt."""
+def solution_call(name: str) -> str:
+    """The call that shows a solution before a first attempt."""
     return f'flashlearn.solution("{name}", anyway=True)'
 
 
@@ -117,12 +117,12 @@ def _withheld(name: str) -> str:
     return (
         f"You have not tried `{name}` yet. A wrong attempt costs nothing, and its report is written for you; "
         f'`flashlearn.hint("{name}")` gives the first of three hints. To read the solution all the same: '
-        f"`{in_a_cell(name)}`."
+        f"`{solution_call(name)}`."
     )
 
 
 def _read(exercise: Exercise) -> Solution:
-    """Off the lesson's source, the one place where it is written."""
+    """The solution from the lesson's source, the only place where it is written."""
     cells = _cells(exercise.lesson)
     wanted = f"{EXERCISE_CELL}{exercise.name}"
     at = next((index for index, cell in enumerate(cells) if cell.id == wanted), None)
@@ -130,7 +130,7 @@ def _read(exercise: Exercise) -> Solution:
         raise CourseError(f"No lesson has a cell for {exercise.name}: install flashlearn again.")
     before = "\n".join(cell.solved for cell in cells[:at] if cell.kind == "markdown")
     following = next((cell.solved for cell in cells[at + 1 :] if cell.kind == "markdown"), "")
-    notice = _NOTICE.match(following)  # further down in the cell it answers another question
+    notice = _NOTICE.match(following)  # further down in the cell it belongs to another question
     return Solution(
         exercise.name,
         exercise.title,

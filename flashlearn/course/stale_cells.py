@@ -1,8 +1,8 @@
-"""Which version of an answer is judged, where the last run of its cell did not get as far as defining it.
+"""A warning if the last run of an answer's cell failed before it defined the function.
 
 In Jupyter a cell that ends in an error before its `def` leaves the function of an earlier run in place, and a
-check would speak of that one. IPython keeps what was run, so this can be known. What stands on the screen and
-was never run cannot: the session does not see it.
+check would judge that one. IPython records what was run, so this can be detected. Text on the screen that was
+never run cannot: the session does not see it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from typing import Any
 from flashlearn.course.answer_parts import Part, parts_of
 
 
-def stale(answer: Callable[..., Any]) -> str:
-    """A sentence if a part of the answer is older than the last run of a cell that was to define it."""
+def stale_sentence(answer: Callable[..., Any]) -> str:
+    """A sentence if a part of the answer is older than the last run of a cell that should define it."""
     shell = _shell()
     if shell is None:
         return ""
-    with contextlib.suppress(Exception):  # IPython's history is not ours, and a report is due all the same
+    with contextlib.suppress(
+        Exception
+    ):  # IPython's history is not ours, and the report must not depend on it
         return _stale(shell, _Cells(shell), parts_of(answer))
     return ""
 
@@ -50,12 +52,12 @@ class _Cells:
         return max(runs, default=None) if text else None
 
     def last_to_define(self, name: str) -> int | None:
-        """The last run of any cell with a `def` of the name, whether it got so far or not."""
+        """The last run of any cell with a `def` of the name, whether that line was reached or not."""
         runs = (i for i, raw in enumerate(self.texts) if self._defines(raw, name))
         return max(runs, default=None)
 
     def assigned_since(self, name: str, own: int) -> bool:
-        """True if a later cell gives the name a value in another way than by `def`."""
+        """True if a later cell assigns to the name."""
         return any(re.search(rf"^{name}\s*=", raw, re.MULTILINE) for raw in self.texts[own + 1 :])
 
     def python(self, raw: str) -> str:
@@ -80,7 +82,7 @@ def _stale(shell: Any, cells: _Cells, parts: list[Part]) -> str:
     late: dict[int, list[str]] = {}
     for part in parts:
         if shell.user_ns.get(part.name) is not part.value:
-            continue  # an older version, or another function, was handed over on purpose
+            continue  # an older version, or another function, was passed on purpose
         name = part.function.__name__
         own, last = cells.last_of(part), cells.last_to_define(name)
         if own is not None and last is not None and last > own and not cells.assigned_since(name, own):
@@ -96,7 +98,7 @@ def _stale(shell: Any, cells: _Cells, parts: list[Part]) -> str:
 
 
 def _why(cells: _Cells, raw: str) -> str:
-    """Why a cell did not come to its end: a syntax error, or what it raised, as the session remembers it."""
+    """Why a cell did not complete: a syntax error, or the session's last exception."""
     below = _without_magic(raw)
     try:
         ast.parse(cells.python(below))

@@ -18,7 +18,7 @@ from flashlearn.course.progress import Progress
 
 @dataclass(frozen=True)
 class StatusPage:
-    """Where the learner stands; `problem` says why that cannot be told, and `overview` is None then."""
+    """The learner's progress; if it cannot be read, `overview` is None and `problem` says why."""
 
     overview: Overview | None
     folder: Path
@@ -41,5 +41,5 @@ def status() -> StatusPage:
     here = Path.cwd()
     try:
         return StatusPage(survey(Course.here(), Progress()), here)
-    except CourseError as error:  # a notebook that was carried away from its course still runs
+    except CourseError as error:  # a notebook that was moved out of its course still runs
         return StatusPage(None, here, str(error))

@@ -1,6 +1,6 @@
-"""What an answer's own text shows beside the verdict: a TODO that was left in place, a launch that is none.
+"""Remnants of the stub in an answer's text: a TODO that was left in place, a launch without arguments.
 
-Said only of an answer that does not pass, and never in place of what the check has found.
+Reported only for an answer that does not pass, and only in addition to the check's findings.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any
 from flashlearn.course.answer_parts import Part, parts_of
 from flashlearn.outcome import Status
 
-MOST = 2
+MAX_REMARKS = 2
 COMMENT = re.compile(r"#\s*(TODO|FIXME|YOUR CODE HERE)\b.*", re.IGNORECASE)
-LONGEST = 60
+MAX_LENGTH = 60
 
 
-def leftovers(answer: Callable[..., Any], status: Status) -> tuple[str, ...]:
-    """Sentences on an answer's text, the most telling first; none of one that passes."""
+def stub_remnants(answer: Callable[..., Any], status: Status) -> tuple[str, ...]:
+    """Remarks on an answer's text, the most important first; none for an answer that passes."""
     if status is Status.PASS:
         return ()
-    with contextlib.suppress(Exception):  # a learner's function may be anything, and a report is due
+    with contextlib.suppress(
+        Exception
+    ):  # a learner's function may be anything, and the report must not depend on it
         parts = parts_of(answer)
         if status is Status.TODO:
             return tuple(said for part in parts if (said := _todo_in_place(part)))[:1]
-        return tuple(said for part in parts for said in _seen_in(part, parts))[:MOST]
+        return tuple(said for part in parts for said in _remarks(part, parts))[:MAX_REMARKS]
     return ()
 
 
@@ -42,8 +44,8 @@ def _todo_in_place(part: Part) -> str:
     if not stubs or not others or "remove this line" in ast.unparse(stubs[0]):
         return ""
     return (
-        f"Line {stubs[0].lineno} of {part.name} is still the TODO line, and the check stops there. Take it "
-        "out when what it asks for is written."
+        f"Line {stubs[0].lineno} of {part.name} is still the TODO line, and the check stops there. Remove it "
+        "when its task is written."
     )
 
 
@@ -63,50 +65,50 @@ def _is_docstring(node: ast.stmt) -> bool:
     )
 
 
-def _seen_in(part: Part, parts: list[Part]) -> Iterator[str]:
+def _remarks(part: Part, parts: list[Part]) -> Iterator[str]:
     tree = part.tree()
     if tree is None:
         return
     kernels = {other.name for other in parts if other.jitted}
-    yield from _unwritten(part, tree)
+    yield from _placeholders(part, tree)
     if part.jitted:
-        if any(part.name in _launched(other) for other in parts if not other.jitted):
+        if any(part.name in _launched_names(other) for other in parts if not other.jitted):
             yield from _returned_by_a_kernel(part, tree)
     else:
-        yield from _launches_that_are_none(tree, kernels)
+        yield from _incomplete_launches(tree, kernels)
 
 
-def _unwritten(part: Part, tree: ast.FunctionDef) -> Iterator[str]:
+def _placeholders(part: Part, tree: ast.FunctionDef) -> Iterator[str]:
     """Three dots, or a comment that says TODO."""
     for node in ast.walk(tree):
         value = getattr(node, "value", None) if isinstance(node, ast.Expr | ast.Assign) else None
         if isinstance(value, ast.Constant) and value.value is ...:
             yield (
-                f"Line {node.lineno} of {part.name} still is `{_short(ast.unparse(node))}`: the dots stand "
-                "for what is to be written."
+                f"Line {node.lineno} of {part.name} still is `{_short(ast.unparse(node))}`: replace "
+                "the dots by your code."
             )
     lines, first = inspect.getsourcelines(part.function)
     for number, line in enumerate(lines, first):
         if found := COMMENT.search(line):
             yield (
                 f"Line {number} of {part.name} still says `{_short(found[0].strip())}`: is that part "
-                "written? If so, take the comment out."
+                "written? If so, remove the comment."
             )
 
 
-def _launches_that_are_none(tree: ast.FunctionDef, kernels: set[str]) -> Iterator[str]:
+def _incomplete_launches(tree: ast.FunctionDef, kernels: set[str]) -> Iterator[str]:
     for node in ast.walk(tree):
         value = getattr(node, "value", None)
         if isinstance(node, ast.Expr) and _kernel_on_a_grid(value, kernels):
             yield (
-                f"Line {node.lineno} launches nothing: {value.value.id}[…] alone only says on which grid. "
+                f"Line {node.lineno} launches nothing: {value.value.id}[…] alone only names the grid. "
                 "The arguments follow in parentheses."
             )
         taken = isinstance(node, ast.Return | ast.Assign) and isinstance(value, ast.Call)
         if taken and _kernel_on_a_grid(value.func, kernels):
             yield (
-                f"Line {node.lineno} takes the result of a launch, which is no tensor. The kernel "
-                "writes into a tensor that the launcher has made; return that one."
+                f"Line {node.lineno} uses the result of a launch, which is not a tensor. The kernel "
+                "writes into a tensor that the launcher has allocated; return that one."
             )
 
 
@@ -115,7 +117,7 @@ def _kernel_on_a_grid(node: ast.AST | None, kernels: set[str]) -> bool:
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in kernels
 
 
-def _launched(part: Part) -> set[str]:
+def _launched_names(part: Part) -> set[str]:
     """The names that a launcher launches."""
     tree = part.tree()
     nodes = ast.walk(tree) if tree is not None else ()
@@ -126,10 +128,10 @@ def _returned_by_a_kernel(part: Part, tree: ast.FunctionDef) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Return) and node.value is not None:
             yield (
-                f"Line {node.lineno} of {part.name}, `{_short(ast.unparse(node))}`: nobody receives what a "
-                "kernel returns. Its results are what it stores with tl.store."
+                f"Line {node.lineno} of {part.name}, `{_short(ast.unparse(node))}`: a kernel's return "
+                "value is lost. Its results are what it stores with tl.store."
             )
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 2].rstrip() + " …"
+    return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 2].rstrip() + " …"

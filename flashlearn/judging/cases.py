@@ -36,7 +36,7 @@ from flashlearn.machine import device
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.copies import same
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import describe_exception
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.plain_data import as_tuple
 from flashlearn.running.run_modes import Observed
@@ -229,7 +229,7 @@ def _with_readings(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Ev
             value = exercise.judged.read(evidence.returned, inputs)
     except (TypeError, ValueError, TimeLimit) as error:  # says why the answer cannot be read
         return dataclasses.replace(
-            evidence, raised=raised(error, exercise.judged.time_limit, exercise.judged.read)
+            evidence, raised=describe_exception(error, exercise.judged.time_limit, exercise.judged.read)
         )
     outputs = tuple(map(Output, as_tuple(value)))
     return dataclasses.replace(evidence, returned=value, outputs=outputs)

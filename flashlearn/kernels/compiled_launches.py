@@ -1,4 +1,4 @@
-"""Launches that go straight to what was compiled before, without asking Triton again.
+"""Launches that start a kernel compiled earlier directly, without Triton's own look-up.
 
 Building tensor descriptors and finding the compiled kernel takes Python tens of microseconds, longer than a
 short problem takes the GPU. So what a call launches is kept under a key, and the next call with the same key
@@ -37,7 +37,7 @@ class Call:
 
 
 class ReboundDescriptor:
-    """What the driver asks a descriptor like this for, over another tensor: made in no time.
+    """A descriptor's data for the driver, over another tensor: cheap to make.
 
     Over None it is the form alone, which keeps no tensor in memory.
     """
@@ -51,7 +51,7 @@ class ReboundDescriptor:
 
 @dataclass(frozen=True)
 class CompiledCall:
-    """A compiled kernel as a call of its grid: which tensors it gets, described how, and what follows."""
+    """A compiled kernel with its grid: its tensors, how each is described, and the other arguments."""
 
     start: Callable[..., None]
     tensors: tuple[tuple[int, Any], ...]
@@ -83,12 +83,12 @@ def launch(key: Hashable, tensors: Sequence[Tensor], calls: Callable[[], Sequenc
 
 
 def _is_observed() -> bool:
-    """Whether somebody stands in for Triton's own launch, to observe or to record."""
+    """Whether Triton's own launch is replaced, by an observer or a recorder."""
     return JITFunction.run.__module__ != JITFunction.__module__
 
 
 def _compile_and_launch(key: Hashable, tensors: Sequence[Tensor], calls: Sequence[Call]) -> None:
-    """Launch as anybody does, and keep what Triton compiled."""
+    """Launch through Triton, and keep what it compiled."""
     made = []
     for call in calls:
         compiled = call.kernel[call.grid](*call.arguments, **call.constants, **call.options)

@@ -1,4 +1,4 @@
-"""Attention as fast as it is here: the tuned kernels, and for short problems those that start sooner.
+"""The fastest attention of this package: the tuned kernels, and for small problems those that start sooner.
 
     >>> q, k, v = (torch.randn(1, 8, 512, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     >>> o = fast_attention(q, k, v, causal=True)             # differentiable by q, k and v

@@ -1,4 +1,4 @@
-"""How far a head reaches: kernels whose offsets within a head have 32 bits refuse what lies beyond.
+"""The extent of a head: kernels with 32-bit offsets within a head refuse larger ones.
 
 >>> refuse_far_rows(q=q, k=k)      # ValueError for a tensor one head of which spans 2³¹ elements or more
 """

@@ -1,12 +1,12 @@
-"""How the tuned kernels are cut: blocks, warps, stages, registers; by this table, or as this GPU preferred.
+"""Launch shapes of the tuned kernels: blocks, warps, stages, registers; from a table, or tuned on this GPU.
 
     >>> forward_shape(torch.empty(1, 8, 512, 64, dtype=torch.bfloat16), causal=False)
     Shape(block_q=64, block_k=128, warps=4, stages=2, registers=None)
 
 The table holds what was fastest on an H200 for fp16 and bf16 with D of 64, 128 and 256. For fp32 nothing was
-tried out: its products run on no tensor core, and these small blocks still spill registers.
-`flashlearn bench --tune` tries candidates on the GPU that is there and remembers the best of them in a file,
-which is read once: no launch ever searches.
+tried out: its products run on no tensor core, and these small blocks still spill registers. `flashlearn bench
+--tune` tries candidates on the GPU at hand and saves the best of them to a file, which is read once: no
+launch ever searches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def options(self) -> dict[str, int]:
-        """What a launch takes beside its arguments."""
+        """The keyword options of a launch."""
         at_most = {"maxnreg": self.registers} if self.registers else {}
         return {"num_warps": self.warps, "num_stages": self.stages, **at_most}
 

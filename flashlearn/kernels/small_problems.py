@@ -19,11 +19,11 @@ from flashlearn.kernels.flash_forward import flash_forward_causal_kernel, flash_
 __all__ = ["is_short", "short_backward", "short_forward"]
 
 MAX_OPERATIONS = 1e10
-"""Operations of 2·S_q·S_k·D that a GPU is done with before Python has built a few descriptors."""
+"""Operations (2·S_q·S_k·D) that a GPU finishes before Python has built a few descriptors."""
 
 
 def is_short(q: Tensor, k: Tensor) -> bool:
-    """Whether attention of q and k is so short; these kernels know no grouped queries."""
+    """Whether attention of q and k is that small; these kernels do not support grouped queries."""
     B, H, S_q, D = q.shape
     return q.is_cuda and k.shape[1] == H and 4.0 * B * H * S_q * k.shape[2] * D < MAX_OPERATIONS
 

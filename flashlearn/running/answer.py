@@ -2,9 +2,9 @@
 
     >>> answer = Here(softmax_forward, exercise)
     >>> evidence = answer.run(inputs, Observed(seed=3))
-    >>> evidence.outputs[0].value                       # a tensor; evidence.raised, if it did not come so far
+    >>> evidence.outputs[0].value                       # a tensor; evidence.raised, if it raised
 
-Whoever wants to know something of a learner's function asks an `Answer`. `Here` runs it in this process,
+Everything that is learned about a learner's function comes from an `Answer`. `Here` runs it in this process,
 flashlearn.running.remote_answer in a child process; what comes back is the same plain data.
 """
 
@@ -28,14 +28,14 @@ from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
 from flashlearn.running import answer_source, compiled_run, dry_run, observed_run, timing
-from flashlearn.running.answer_source import Section, joined, sections
+from flashlearn.running.answer_source import Section, join, sections
 from flashlearn.running.background_compiler import BackgroundCompiler
 from flashlearn.running.copies import copies
-from flashlearn.running.crashes import after, by_the_user, raised
+from flashlearn.running.crashes import describe_exception, is_user_interrupt, with_duration
 from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.fork_guard import no_forks
-from flashlearn.running.launcher_cache import SameAgain
+from flashlearn.running.launcher_cache import LauncherCache
 from flashlearn.running.launches import RunCache, front_end_refusals
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import (
@@ -52,12 +52,12 @@ from flashlearn.running.run_modes import (
 )
 
 PATIENCE = 10.0
-"""Seconds that a check waits, after the observed run, for what is being compiled beside it."""
+"""Seconds that a check waits after the observed run for background compilation."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What one sees of a function without calling it: its name, how it prints, whether it is jitted."""
+    """Facts about a function that need no call: its name, how it prints, whether it is jitted."""
 
     name: str
     text: str
@@ -66,10 +66,10 @@ class Facts:
 
 
 class Answer(abc.ABC):
-    """A learner's function, wherever it lives.
+    """A learner's function, in this process or another.
 
-    `elsewhere` are seconds of a processor that its runs have taken in other processes than this one, `taken`
-    all seconds that count against a time limit: those of a processor, and those asleep.
+    `elsewhere` is the CPU time in seconds that its runs have taken in other processes, `taken` all the time
+    that counts against a time limit: CPU time, and time asleep.
     """
 
     elsewhere: float
@@ -77,7 +77,7 @@ class Answer(abc.ABC):
 
     @abc.abstractmethod
     def facts(self) -> Facts:
-        """What one sees without calling it."""
+        """Facts that need no call."""
 
     @abc.abstractmethod
     def misfit(self, name: str, arguments: Sequence[str]) -> str:
@@ -85,18 +85,18 @@ class Answer(abc.ABC):
 
     @abc.abstractmethod
     def sections(self) -> tuple[Section, ...]:
-        """Kernels and helpers that the launcher uses, and then itself; none if they cannot be read."""
+        """Kernels and helpers that the launcher uses, then the launcher; empty if they cannot be read."""
 
     def source(self) -> str | None:
         """The sections as one text; None if they cannot be read."""
-        return joined(found) if (found := self.sections()) else None
+        return join(found) if (found := self.sections()) else None
 
     @abc.abstractmethod
     def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
         """One call. What the function raises is in the evidence; only the user's interrupt comes through."""
 
     def compiling(self, draws: Sequence[Inputs]) -> AbstractContextManager[Any]:
-        """Within the block, what is launched for these inputs is compiled beside whatever else goes on."""
+        """Within the block, what is launched for these inputs is compiled in the background."""
         return contextlib.nullcontext()
 
     @abc.abstractmethod
@@ -105,7 +105,7 @@ class Answer(abc.ABC):
 
 
 class Here(Answer):
-    """A function of this process. `exercise` says how it is to be called, where that is not plainly."""
+    """A function in this process. `exercise` says how to call it, if not with the inputs alone."""
 
     def __init__(self, function: Callable[..., Any], exercise: Exercise | None = None):
         self.function = function
@@ -114,7 +114,7 @@ class Here(Answer):
         self.cache = RunCache()
         self._sections: tuple[Section, ...] | None = None
         self._ahead: BackgroundCompiler | None = None
-        self._same_again = SameAgain()
+        self._same_again = LauncherCache()
 
     def facts(self) -> Facts:
         kernel = hasattr(self.function, "fn") and hasattr(self.function, "run")
@@ -139,7 +139,7 @@ class Here(Answer):
         asleep = clock.slept if clock.knows_the_line else 0.0
         seconds = {"seconds": time.perf_counter() - started, "processor": clock.used(), "asleep": asleep}
         self.taken += clock.used() + asleep
-        ended = evidence.raised and after(evidence.raised, seconds["seconds"])
+        ended = evidence.raised and with_duration(evidence.raised, seconds["seconds"])
         return replace(evidence, raised=ended, **seconds)
 
     def _run(self, inputs: Inputs, how: RunMode) -> Evidence:
@@ -160,22 +160,22 @@ class Here(Answer):
         if isinstance(how, FrontEndCheck):
             return Evidence(refusals=front_end_refusals(self.cache, how.wait))
         if isinstance(how, Timed):
-            return timing.contest(self.function, self._caller(), self.exercise, inputs)
+            return timing.time_with_peers(self.function, self._caller(), self.exercise, inputs)
         raise TypeError(f"{how!r} is not a run mode")
 
     def _edited(self, inputs: Inputs, how: Edited) -> Evidence:
         sessions: list[Session] = []
         try:
-            with answer_source.made_from(
+            with answer_source.rebuilt(
                 self.function, self.sections(), dict([(how.section, how.text), *how.more])
             ) as anew:
                 file = getattr(getattr(self.function, "__code__", None), "co_filename", "")
-                self._same_again.put_into(inspect.unwrap(anew), file, sessions)
+                self._same_again.install(inspect.unwrap(anew), file, sessions)
                 evidence = observed_run.outputs(Here(anew, self.exercise)._caller(), inputs, how, sessions)
-        except BaseException as error:  # the text is the learner's and ours, and may be no program at all
-            if by_the_user(error):
+        except BaseException as error:  # the edited text need not be a program at all
+            if is_user_interrupt(error):
                 raise
-            evidence = Evidence(raised=answer_source.failed(error))
+            evidence = Evidence(raised=answer_source.edit_failure(error))
         return replace(evidence, accesses=sum(session.work for session in sessions))
 
     @contextlib.contextmanager
@@ -193,7 +193,7 @@ class Here(Answer):
             yield
 
     def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed_run.Caller:
-        """How the exercise calls its function. Those in plain torch run without autograd."""
+        """How the exercise calls its function. Exercises in plain torch run without autograd."""
         exercise = self.exercise
         own = exercise.judged.call if exercise is not None and not direct else None
         if autograd is None and exercise is not None and own is None:
@@ -219,22 +219,22 @@ class Here(Answer):
             watched = births if how.births else contextlib.nullcontext()
             with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks(), watched:
                 returned = self.function(*copies(inputs).values())
-        except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
-            if by_the_user(error):
+        except BaseException as error:  # TimeLimit, SystemExit and anything else that a learner may raise
+            if is_user_interrupt(error):
                 raise
-            return Evidence(raised=raised(error, how.limit, self.function), saved=bool(kept))
+            return Evidence(raised=describe_exception(error, how.limit, self.function), saved=bool(kept))
         value = plain(returned)
         born = (births.kind or "", births.place)
         return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept), born=born)
 
 
 def answering(exercise: Exercise, function: Answer | Callable[..., Any]) -> Answer:
-    """The answer itself, or a function of this process as one."""
+    """The answer unchanged; a function of this process becomes one."""
     return function if isinstance(function, Answer) else Here(function, exercise)
 
 
 def grad_mode(autograd: bool | str | None) -> AbstractContextManager[Any]:
-    """Autograd on or off, "inference" for where it cannot be switched on again, None for as it is."""
+    """Autograd on or off; "inference" if it cannot be enabled again inside; None leaves it unchanged."""
     if autograd is None:
         return contextlib.nullcontext()
     return torch.inference_mode() if autograd == "inference" else torch.set_grad_enabled(bool(autograd))

@@ -1,4 +1,4 @@
-"""An answer's own text, and the same function made from that text after an edit."""
+"""The source text of an answer, and the function rebuilt from that text after an edit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 from flashlearn.outcome import Status
 from flashlearn.running.evidence import Raised
 
-BETWEEN = "\n\n\n"
-"""What stands between two sections of a text."""
+SEPARATOR = "\n\n\n"
+"""The separator of two sections of a text."""
 
 _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
 class Section:
-    """One function of an answer: its text, without the indentation it had, and the line where it begins."""
+    """One function of an answer: its dedented text, and its first line."""
 
     name: str
     file: str
@@ -32,7 +32,7 @@ class Section:
 
 
 def sections(function: Callable[..., Any]) -> list[Section]:
-    """Kernels and helpers of the same file that a launcher uses, each after what it uses, and then itself.
+    """Kernels and helpers of the same file that a launcher uses, each after its callees, then the launcher.
 
     Raises OSError or TypeError where there is no source to read.
     """
@@ -54,9 +54,9 @@ def sections(function: Callable[..., Any]) -> list[Section]:
     return [section for section in found.values() if section is not None]
 
 
-def joined(found: Sequence[Section]) -> str:
+def join(found: Sequence[Section]) -> str:
     """The sections as one text."""
-    return BETWEEN.join(section.text for section in found)
+    return SEPARATOR.join(section.text for section in found)
 
 
 def source_of(function: Callable[..., Any]) -> str:
@@ -64,7 +64,7 @@ def source_of(function: Callable[..., Any]) -> str:
 
     Raises OSError or TypeError where there is no source to read.
     """
-    return joined(sections(function))
+    return join(sections(function))
 
 
 def names_used(code: types.CodeType) -> list[str]:
@@ -74,18 +74,18 @@ def names_used(code: types.CodeType) -> list[str]:
 
 
 @contextlib.contextmanager
-def made_from(
+def rebuilt(
     function: Callable[..., Any], found: Sequence[Section], texts: Mapping[int, str]
 ) -> Iterator[Callable[..., Any]]:
-    """The function with other `texts` in place of some of its sections `found`, as long as the block lasts.
+    """The function with other `texts` in place of some of its sections `found`, within the block.
 
-    The learner's namespace stays as it is: what is made anew lives in a copy of it. Raises whatever the text
-    raises when it is run, IndexError for a section that there is not, ValueError where there is no text, and
-    TypeError for a function that holds on to variables of another one.
+    The learner's namespace does not change: the rebuilt functions are in a copy of it. Raises whatever the
+    text raises when it is run, IndexError for a section that does not exist, ValueError if there is no text,
+    and TypeError for a closure.
     """
     original = inspect.unwrap(function)
     if original.__closure__:
-        raise TypeError("a function with a closure cannot be made anew from its text")
+        raise TypeError("a function with a closure cannot be rebuilt from its text")
     for number in texts:
         if not 0 <= number < len(found):
             raise IndexError(f"there is no section {number}")
@@ -97,7 +97,7 @@ def made_from(
             used = original if section is found[-1] else names[section.name]
             if number in texts:
                 _run(texts[number], names, files)
-            elif inspect.isfunction(used) and not used.__closure__:  # it uses the other, perhaps
+            elif inspect.isfunction(used) and not used.__closure__:  # it may use a section that was replaced
                 names[section.name] = _rebound(used, names)
             else:
                 _run(section.text, names, files)
@@ -121,6 +121,6 @@ def _rebound(function: types.FunctionType, names: dict[str, Any]) -> types.Funct
     return copy
 
 
-def failed(error: BaseException) -> Raised:
-    """That something was raised; nobody asks for more of an attempt."""
+def edit_failure(error: BaseException) -> Raised:
+    """Records that an edited text raised; the details of an attempt do not matter."""
     return Raised(type(error).__name__, "", Status.CRASHED, "An edited text could not be run.")

@@ -1,4 +1,4 @@
-"""One compiled call, on a CUDA GPU, and what was seen of it: guarded buffers, poisoned outputs, launches."""
+"""One compiled call on a CUDA GPU, and what was observed: guarded buffers, poisoned outputs, launches."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.observation import Launch, Observation
-from flashlearn.running.copies import changed, storage_of, storages
-from flashlearn.running.crashes import by_the_user, raised
+from flashlearn.running.copies import changed_inputs, storage_of, storages
+from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.guard_zones import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from flashlearn.running.launches import RunCache
     from flashlearn.running.observed_run import Caller
 
-REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: one may wait for what they do
+REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: it may wait for their effects
 
 
 @contextlib.contextmanager
 def prepared(
     caller: Caller, draws: Sequence[Inputs], limit: float, ready: Set[str] = frozenset()
 ) -> Iterator[None]:
-    """Have compiled what the launcher launches for these inputs; refuse what the compiler died on.
+    """Compile what the launcher launches for these inputs; refuse launches on which the compiler crashed.
 
-    Gluon kernels are launched in a process of their own first; those that do not end there are refused too.
+    Gluon kernels are launched in a separate process first; those that do not end there are refused too.
     `ready` are the keys of launches that are compiled already.
     """
     with Precompiler(patience=limit, ready=ready) as precompiler:
@@ -52,7 +52,7 @@ def prepared(
 
 
 def _rehearse(caller: Caller, inputs: Inputs, dry: AbstractContextManager[None], limit: float) -> None:
-    """Call the launcher while no launch happens here."""
+    """Call the launcher with its launches suppressed."""
     watch = ZeroedWatch()
     try:
         given = guarded(inputs, watch)  # as in the run to come: strides and alignment count
@@ -60,7 +60,7 @@ def _rehearse(caller: Caller, inputs: Inputs, dry: AbstractContextManager[None],
             caller.call(given)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # whatever it is, the run to come meets it again and says so in full
+    except BaseException:  # the actual run raises it again and reports it in full
         return
 
 
@@ -72,10 +72,10 @@ def run(caller: Caller, inputs: Inputs, how: Compiled, cache: RunCache) -> Evide
         with recording_launches() as launches, watch, deadline(how.limit):
             returned = caller.call(given)
         torch.cuda.synchronize()
-    except BaseException as error:  # TimeLimit, SystemExit and whatever else a learner may raise
-        if by_the_user(error):
+    except BaseException as error:  # TimeLimit, SystemExit and anything else that a learner may raise
+        if is_user_interrupt(error):
             raise
-        return Evidence(raised=raised(error, how.limit, caller.function))
+        return Evidence(raised=describe_exception(error, how.limit, caller.function))
     if problem := watch.trespass():
         return Evidence(trespass=problem)
     outputs = tuple(_output(out, given, watch) for out in as_tuple(returned))
@@ -84,7 +84,7 @@ def run(caller: Caller, inputs: Inputs, how: Compiled, cache: RunCache) -> Evide
         returned=tuple(output.value for output in outputs),
         outputs=outputs,
         observation=Observation(launches=[plain_launch(launch, cache) for launch in launches]),
-        changed=changed(on_gpu, given),
+        changed=changed_inputs(on_gpu, given),
     )
 
 
@@ -112,7 +112,7 @@ def recording_launches() -> Iterator[list[Launch]]:
 
 
 def _launch(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> Launch:
-    """The launch as triton will bind it; by name alone where triton will refuse it, and say why."""
+    """The launch as triton will bind it; the name alone if triton will refuse it, with its own reason."""
     grid = kwargs.pop("grid", (1,))
     kwargs.pop("warmup", None)
     try:

@@ -1,4 +1,4 @@
-"""Tensors' memory before and after a call: copies to hand out, what changed, whose memory a result is."""
+"""Tensors' memory before and after a call: copies for the call, changes, and which input owns a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flashlearn.running.plain_data import is_tensor, misfit_kind
 
 
 def copies(inputs: Inputs) -> Inputs:
-    """Copies to hand out: tensors inside buffers of the same size, matrices and lists of their own."""
+    """Copies of the inputs for a call: tensors inside buffers of the same size, matrices and lists copied."""
     return {name: _copy(value) for name, value in inputs.items()}
 
 
@@ -31,7 +31,7 @@ def _copy(value: Any) -> Any:
 
 
 def same(before: Any, after: Any) -> bool:
-    """True if a value is bit for bit what it was."""
+    """True if a value is bit for bit unchanged."""
     if not isinstance(before, torch.Tensor):
         return True
     return torch.equal(bits(before), bits(after))
@@ -43,8 +43,8 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().contiguous().view(whole[tensor.element_size()])
 
 
-def changed(inputs: Inputs, given: Inputs) -> tuple[str, ...]:
-    """Names of the inputs that a launcher was given and did not leave as they were."""
+def changed_inputs(inputs: Inputs, given: Inputs) -> tuple[str, ...]:
+    """Names of the inputs that a launcher changed."""
     return tuple(name for name, value in inputs.items() if not same(value, given[name]))
 
 

@@ -1,4 +1,4 @@
-"""Turn what a learner's code raised into a status, a sentence and a place in their own code."""
+"""Turn an exception in a learner's code into a status, a sentence and a place in their own code."""
 
 from __future__ import annotations
 
@@ -25,31 +25,33 @@ from flashlearn.interpreter.errors import (
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.outcome import Place, Status
 from flashlearn.running.advice import kernel_words, launcher_words
-from flashlearn.running.error_advice import kind_words
+from flashlearn.running.error_advice import advice_sentence
 from flashlearn.running.evidence import Raised
 
-LONGEST = 4000
+MAX_MESSAGE_LENGTH = 4000
 MESSAGE = 0.2
-"""Seconds that an exception may take to say what it says; it is asked several times in each case."""
+"""Seconds for an exception's `__str__`, which is called several times in each case."""
 RAISES = dis.opmap["RAISE_VARARGS"]
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OURS = str(Path(__file__).parents[1])
 _KERNELS = str(Path(__file__).parents[1] / "kernels")
 
 
-def raised(error: BaseException, limit: float, function: Callable) -> Raised:
-    """What ended a call, as plain data."""
+def describe_exception(error: BaseException, limit: float, function: Callable) -> Raised:
+    """The exception that ended a call, as plain data."""
     status, sentence, place = failure(error, limit, function)
-    return Raised(type(error).__name__, _full(error), status, sentence, place, fault_of(error, status))
+    return Raised(
+        type(error).__name__, _full_message(error), status, sentence, place, fault_of(error, status)
+    )
 
 
-def by_the_user(error: BaseException) -> bool:
-    """True for a KeyboardInterrupt that comes from the keyboard: one that no `raise` statement made."""
-    return isinstance(error, KeyboardInterrupt) and not raised_by_hand(error)
+def is_user_interrupt(error: BaseException) -> bool:
+    """True for a KeyboardInterrupt from the keyboard, not from a `raise` statement."""
+    return isinstance(error, KeyboardInterrupt) and not is_explicit_raise(error)
 
 
-def raised_by_hand(error: BaseException) -> bool:
-    """True for what a `raise` statement made that is not the grader's."""
+def is_explicit_raise(error: BaseException) -> bool:
+    """True for an exception from a `raise` statement outside the grader."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -59,11 +61,11 @@ def raised_by_hand(error: BaseException) -> bool:
     return code.co_code[step.tb_lasti] == RAISES and not code.co_filename.startswith(_OURS)
 
 
-def _full(error: BaseException) -> str:
-    """The exception's own message, of a bearable length."""
+def _full_message(error: BaseException) -> str:
+    """The exception's own message, cut to a readable length."""
     try:
         with deadline(MESSAGE):
-            return str(error)[:LONGEST]
+            return str(error)[:MAX_MESSAGE_LENGTH]
     except (Exception, TimeLimit):  # a learner's __str__ may be anything
         return ""
 
@@ -72,8 +74,8 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
     """Status, sentence and place for an exception that left the launcher."""
     if isinstance(error, LaunchError):
         place = error.place or learner_line(error, function)
-        if isinstance(error, NeedsGpu) and raised_by_hand(error):
-            return Status.CRASHED, "Your code raised NeedsGpu, which is for the grader to say.", place
+        if isinstance(error, NeedsGpu) and is_explicit_raise(error):
+            return Status.CRASHED, "Your code raised NeedsGpu, which only the grader may raise.", place
         statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
         return statuses.get(type(error), Status.CRASHED), _sentence(error), place
     place = learner_line(error, function)
@@ -83,9 +85,9 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
     if isinstance(error, NotImplementedError) and (todo := todo_message(text)) is not None:
         return Status.TODO, todo, place
     if isinstance(error, MemoryError) or "can't allocate memory" in text:
-        return Status.CRASHED, "The launcher asked for more memory than there is.", place
+        return Status.CRASHED, "The launcher asked for more memory than is available.", place
     if isinstance(error, KeyboardInterrupt):
-        sentence = "The launcher raised KeyboardInterrupt, which is for whoever sits at the keyboard."
+        sentence = "The launcher raised KeyboardInterrupt, which is reserved for the user's Ctrl-C."
         return Status.CRASHED, sentence, place
     if isinstance(error, SystemExit):
         return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
@@ -93,7 +95,7 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
 
 
 def fault_of(error: BaseException, status: Status) -> tuple:
-    """What went wrong as data: an access that went astray, a stub's task, a crash (`Outcome.fault`)."""
+    """What went wrong, as data for `Outcome.fault`: a wild access, a stub's task, a crash."""
     if status is Status.TODO:
         return "todo", *_task(error.sentence if isinstance(error, LaunchError) else _message(error))
     if status is not Status.CRASHED or isinstance(error, SyncError):
@@ -104,7 +106,7 @@ def fault_of(error: BaseException, status: Status) -> tuple:
 
 
 def _task(text: str) -> tuple[str, str]:
-    """Whose stub it is, and what there is to write, from its own words «TODO name: what»."""
+    """The stub's exercise and its task, from its message «TODO name: what»."""
     said = todo_message(text)
     words = text if said is None else said
     whose, _, task = (part.strip(" :.") for part in words.partition(":"))
@@ -120,7 +122,7 @@ def _message(error: BaseException) -> str:
 
 
 def _advised(error: BaseException, said: str, function: Callable) -> str:
-    """The message with what a beginner needs beside it, where that is known."""
+    """The message with advice for a beginner, if there is any."""
     known = explain(said, _ADVICE_OUTSIDE_KERNELS)
     if known != said:
         return known
@@ -128,7 +130,7 @@ def _advised(error: BaseException, said: str, function: Callable) -> str:
     if frame is not None and (words := launcher_words(error, frame)):
         return words
     try:
-        return kind_words(error, said, frame, place_of(frame.f_code, line).text if frame else "")
+        return advice_sentence(error, said, frame, place_of(frame.f_code, line).text if frame else "")
     except Exception:  # it looks at a learner's objects, which may answer anything
         return said
 
@@ -140,7 +142,7 @@ def _sentence(error: LaunchError) -> str:
 
 
 def explain(sentence: str, advice_for: Mapping[str, str] | None = None) -> str:
-    """Add what a beginner needs to the best known of triton's own messages, or to those of `advice_for`."""
+    """Add advice for a beginner to triton's best-known messages, or to those of `advice_for`."""
     for part, advice in (_ADVICE if advice_for is None else advice_for).items():
         if part in sentence:
             return f"{sentence.rstrip('.')}. {advice}"
@@ -153,7 +155,7 @@ _ADVICE = {
         "variable declared with half: tl.constexpr = BLOCK // 2."
     ),
     "Did you forget to add @triton.jit": "Functions called from a kernel need @triton.jit too.",
-    "'NoneType' object": "Does a helper function lack its return statement?",
+    "'NoneType' object": "Does a helper function lack a return statement?",
     "'warpgroup_mma_accumulator_type' object": (
         "An asynchronous product has no value yet: `acc = warpgroup_mma_wait(…, deps=[acc])` waits for it, "
         "and returns it."
@@ -163,18 +165,18 @@ _ADVICE = {
 }
 _ADVICE_OUTSIDE_KERNELS = {
     "Cannot convert expression to float": (
-        "A symbol has no value yet, and functions of Python's math need one: take sympy's, such as "
+        "A symbol has no value yet, and functions of Python's math need one: use sympy's, such as "
         "sp.ceiling, sp.sqrt or sp.Max."
     ),
     "cannot determine truth value of Relational": (
-        "Symbols have no value yet, so neither `if` nor max and min can compare them: take sp.Max, sp.Min or "
+        "Symbols have no value yet, so neither `if` nor max and min can compare them: use sp.Max, sp.Min or "
         "sp.Piecewise."
     ),
 }
 
 
-def after(ended: Raised, seconds: float) -> Raised:
-    """The same; of a call that was stopped, with the seconds that it took by the clock."""
+def with_duration(ended: Raised, seconds: float) -> Raised:
+    """The same; for a call that was stopped, with its duration in seconds of wall time."""
     if ended.status is not Status.TIMEOUT:
         return ended
     return replace(ended, sentence=_too_long(seconds, ended.place))
@@ -191,7 +193,7 @@ def _too_long(seconds: float, place: Place | None) -> str:
 def learner_line(error: BaseException, function: Callable) -> Place | None:
     """The innermost line of the learner's own code, whether it ran interpreted or not.
 
-    The course's kernels count as the learner's where nothing else does: who calls one looks at the call.
+    If no line is the learner's, a line of one of the course's kernels counts: the caller looks at the call.
     """
     frame, line = _learner_frame(error, function)
     return place_of(frame.f_code, line) if frame is not None else None

@@ -1,10 +1,11 @@
-"""Kind words for the exceptions that torch, sympy and Python raise most often in a learner's own code.
+"""Advice on the exceptions that torch, sympy and Python raise most often in a learner's own code.
 
-    >>> kind_words(error, "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 2x3)", f, line)
-    'RuntimeError: mat1 and mat2 … (4x3 and 2x3). In A @ B, A has as many columns as B has rows: here dy is …'
+    >>> advice_sentence(error, "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 2x3)", f,
+    line) 'RuntimeError: mat1 and mat2 … (4x3 and 2x3). In A @ B, A has as many columns as B has rows: here dy
+    is …'
 
-The original message stays in front: it is what one finds when one searches for it. What is added says what
-the names of the marked line hold, and what to try.
+The original message comes first, so that it can be searched for. The advice says what the values in the
+marked line are, and what to try.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sympy as sp
 import torch
 from sympy.matrices.matrixbase import MatrixBase
 
-MOST_NAMES = 6
+MAX_NAMES = 6
 IMPORTS = {
     "np": "import numpy as np",
     "sp": "import sympy as sp",
@@ -33,13 +34,13 @@ SYMPY = "sympy's, such as sp.exp; on each entry of a matrix, p.applyfunc(sp.exp)
 ADVICE = (
     (
         r"shapes cannot be multiplied|Expected size for first two dimensions|inconsistent tensor size",
-        "In A @ B, A must have as many columns as B has rows{here}. Is one of them to be transposed (.mT), "
-        "or do they stand in the wrong order?",
+        "In A @ B, A must have as many columns as B has rows{here}. Does one of them need a transpose (.mT), "
+        "or are they in the wrong order?",
     ),
     (
         r"The size of tensor a .* must match the size of tensor b",
-        "Two tensors meet in this line whose shapes do not fit, counted from the last dimension{here}. Is "
-        "one of them to be transposed (.mT), or a [:, None] or keepdim=True missing?",
+        "The shapes of two tensors in this line do not match, counted from the last dimension{here}. Does "
+        "one of them need a transpose (.mT), or is a [:, None] or keepdim=True missing?",
     ),
     (
         r"invalid for input of size",
@@ -47,7 +48,7 @@ ADVICE = (
     ),
     (
         r"1D tensors expected|must be a matrix|must be a 3D tensor|must have same reduction dim",
-        "torch.dot wants two vectors, torch.mm two matrices, torch.bmm two stacks of them; A @ B takes all "
+        "torch.dot needs two vectors, torch.mm two matrices, torch.bmm two stacks of them; A @ B takes all "
         "of these{here}.",
     ),
     (
@@ -65,12 +66,12 @@ ADVICE = (
     ),
     (
         r"(not enough|too many) values to unpack",
-        "More or fewer names stand on the left of = than there are values: a shape with another number of "
+        "There are more or fewer names on the left of = than values: a shape with another number of "
         "dimensions, or what a function returns{here}.",
     ),
     (
         r"Expected target size|Expected input batch_size",
-        "F.cross_entropy wants the classes in dimension 1: logits [N, classes] and targets [N]{here}. "
+        "F.cross_entropy needs the classes in dimension 1: logits [N, classes] and targets [N]{here}. "
         "Flatten the dimensions in front, logits.flatten(0, 1) and targets.flatten().",
     ),
     (
@@ -88,7 +89,7 @@ ADVICE = (
     ),
     (
         r"not compiled with CUDA|Found no NVIDIA driver|No CUDA GPUs",
-        "The check hands tensors on the CPU to your function, with or without a GPU: create new ones on the "
+        "The check passes tensors on the CPU to your function, with or without a GPU: create new ones on the "
         "arguments' device, torch.empty(…, device=x.device).",
     ),
     (
@@ -113,11 +114,11 @@ ADVICE = (
     ),
     (
         r"loop of ufunc does not support|has no callable \w+ method",
-        f"NumPy's functions want numbers, and a symbol has none yet: take {SYMPY}.",
+        f"NumPy's functions want numbers, and a symbol has none yet: use {SYMPY}.",
     ),
     (
         r"must be Tensor, not \w*(Matrix|Symbol|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float)",
-        f"torch's functions want tensors, and the arguments are sympy's: take {SYMPY}.",
+        f"torch's functions want tensors, and the arguments are sympy's: use {SYMPY}.",
     ),
     (
         r"unsupported ScalarType",
@@ -158,11 +159,11 @@ ADVICE = (
     ),
     (
         r"unsupported operand.*'NoneType'|'NoneType' object",
-        "Something in this line is None: does a function that you call lack its return?",
+        "Something in this line is None: does a function that you call lack a return statement?",
     ),
     (
         r"(unsupported operand|can only concatenate|can't multiply sequence).*str",
-        "Text in quotes is no number: write it without the quotes.",
+        "Text in quotes is not a number: write it without the quotes.",
     ),
     (
         r"unsupported operand.*Matrix'",
@@ -171,12 +172,12 @@ ADVICE = (
     ),
     (
         r"only integer tensors of a single element can be converted to an index",
-        "A tensor stands where Python wants one whole number: an index, a range, or how often text is "
+        "A tensor is where Python needs one whole number: an index, a range, or how often text is "
         "repeated. Is a number written in quotes?",
     ),
     (
         r"Boolean value of Tensor with more than one value",
-        "if, and, or, max and min want one truth value, and a tensor holds many: take torch.where, "
+        "if, and, or, max and min want one truth value, and a tensor holds many: use torch.where, "
         "torch.maximum, or & and | between masks.",
     ),
 )  # fmt: skip
@@ -198,24 +199,24 @@ def call_sentence(name: str, function: Callable, arguments: Sequence[str]) -> st
     return ""
 
 
-def kind_words(error: BaseException, said: str, frame: FrameType | None, line: str) -> str:
-    """`said`, which is «Type: message», with what was found and what to try; `said` if nothing is known.
+def advice_sentence(error: BaseException, message: str, frame: FrameType | None, line: str) -> str:
+    """`message`, which is «Type: text», with what was found and what to try; unchanged if nothing is known.
 
     `frame` is the learner's own frame in which it happened, `line` that line's text.
     """
-    said = said.removesuffix(": no message")
+    message = message.removesuffix(": no message")
     advice = ""
     if isinstance(error, NameError):
         advice = _unknown_name(error, frame)
-    elif isinstance(error, AttributeError) and "'NoneType'" not in said:
+    elif isinstance(error, AttributeError) and "'NoneType'" not in message:
         advice = _unknown_attribute(error)
-    advice = advice or next((words for pattern, words in ADVICE if re.search(pattern, said)), "")
+    advice = advice or next((words for pattern, words in ADVICE if re.search(pattern, message)), "")
     if not advice:
-        return said
-    advice = advice.replace("{here}", _here(frame, line, _size)).replace(
-        "{kinds}", _here(frame, line, _dtype)
+        return message
+    advice = advice.replace("{here}", _values_on_line(frame, line, _size)).replace(
+        "{kinds}", _values_on_line(frame, line, _dtype)
     )
-    return f"{said.rstrip('.: ')}. {advice}"
+    return f"{message.rstrip('.: ')}. {advice}"
 
 
 def _unknown_name(error: NameError, frame: FrameType | None) -> str:
@@ -236,7 +237,7 @@ def _unknown_name(error: NameError, frame: FrameType | None) -> str:
     close = close or difflib.get_close_matches(name, local, n=1, cutoff=0.7)
     if close:
         return f"Did you mean {close[0]}?"
-    return "Nothing has this name: is it misspelt, or does the cell that defines it still have to run?"
+    return "Is it misspelled, or does the cell that defines it still have to run?"
 
 
 def _unknown_attribute(error: AttributeError) -> str:
@@ -246,8 +247,8 @@ def _unknown_attribute(error: AttributeError) -> str:
     return f"Did you mean .{close[0]}?" if close else ""
 
 
-def _here(frame: FrameType | None, line: str, words_for: Callable[[Any], str]) -> str:
-    """What the names of a line hold: «: here x is [4, 2] and w is [2, 3]», or nothing."""
+def _values_on_line(frame: FrameType | None, line: str, words_for: Callable[[Any], str]) -> str:
+    """The values of the names in a line: «: here x is [4, 2] and w is [2, 3]», or nothing."""
     if frame is None:
         return ""
     found = {}
@@ -255,10 +256,10 @@ def _here(frame: FrameType | None, line: str, words_for: Callable[[Any], str]) -
         words = words_for(frame.f_locals.get(name))
         if words:
             found[name] = words
-    said = [f"{name} is {words}" for name, words in list(found.items())[:MOST_NAMES]]
-    if not said:
+    values = [f"{name} is {words}" for name, words in list(found.items())[:MAX_NAMES]]
+    if not values:
         return ""
-    return f": here {', '.join(said[:-1])}{' and ' if len(said) > 1 else ''}{said[-1]}"
+    return f": here {', '.join(values[:-1])}{' and ' if len(values) > 1 else ''}{values[-1]}"
 
 
 def _size(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Memory on a GPU that tells whether a kernel wrote beside it, or did not write it at all."""
+"""GPU memory with guard zones, which show whether a kernel wrote outside it or did not write it at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flashlearn.interpreter.launcher_watch import LauncherWatch, fill_poison
 from flashlearn.running.copies import bits
 from flashlearn.running.plain_data import misfit_kind
 
-GUARD = 4096  # elements on each side of a buffer
+GUARD_BYTES = 4096  # elements on each side of a buffer
 PATTERN = 0xA5
 
 
@@ -29,9 +29,9 @@ class GuardedWatch(LauncherWatch):
     def guard(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
         """A tensor of the same shape and strides in the middle of a larger, patterned buffer."""
         span, size = _span(tensor), tensor.element_size()
-        whole = torch.full(((span + 2 * GUARD) * size,), PATTERN, dtype=torch.uint8, device="cuda")
-        self.buffers.append((name, whole, GUARD * size, (GUARD + span) * size))
-        return whole.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), GUARD)
+        whole = torch.full(((span + 2 * GUARD_BYTES) * size,), PATTERN, dtype=torch.uint8, device="cuda")
+        self.buffers.append((name, whole, GUARD_BYTES * size, (GUARD_BYTES + span) * size))
+        return whole.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), GUARD_BYTES)
 
     def copy(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
         """A guarded copy that keeps the strides, also where elements share memory (stride 0)."""
@@ -41,9 +41,9 @@ class GuardedWatch(LauncherWatch):
         return guarded
 
     def written(self, out: Any) -> dict[str, torch.Tensor]:
-        """Which elements still hold what torch.empty's memory was filled with: −1 where nobody wrote, else 0.
+        """Which elements still have the fill value of torch.empty's memory: −1 if never written, else 0.
 
-        A GPU's own NaN have other bits than the filler's.
+        NaN computed by a GPU differ in their bits from the fill value.
         """
         ordinary = isinstance(out, torch.Tensor) and not misfit_kind(out) and out.dtype != torch.bool
         if not ordinary or not out.numel() or not self._owns(out):
@@ -70,7 +70,7 @@ class GuardedWatch(LauncherWatch):
 
 
 class ZeroedWatch(GuardedWatch):
-    """For a rehearsal: what no kernel fills holds zeros, which are an index like any other."""
+    """For a rehearsal: memory that no kernel fills holds zeros, which are valid indices."""
 
     def poison(self, out: torch.Tensor) -> None:
         out.zero_()

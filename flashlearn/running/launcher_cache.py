@@ -1,7 +1,7 @@
-"""Launchers of the course that an answer calls: what they returned is kept from one edited run to the next.
+"""A cache of the results of the course's launchers that an answer calls, kept between edited runs.
 
-An edit of the learner's text leaves them as they are. `delta_preprocess`, say, takes half of the time of a
-backward pass in the observed interpreter, and gives the same numbers for the same O and dO.
+An edit of the learner's text does not change them. `delta_preprocess`, for example, takes half of the time of
+a backward pass in the observed interpreter, and returns the same numbers for the same O and dO.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ import torch
 
 from flashlearn.interpreter.session import Session
 
-MOST = 12
-"""Calls that are kept, of each launcher."""
+MAX_CALLS = 12
+"""Cached calls of each launcher."""
 
 
-class SameAgain:
-    """Calls of the course's launchers, with the tensors that they returned."""
+class LauncherCache:
+    """Arguments of the course's launchers, with the tensors that they returned."""
 
     def __init__(self) -> None:
         self.kept: dict[str, list[tuple[tuple, dict, Any]]] = {}
-        self.silent: set[str] = set()
+        self.not_launching: set[str] = set()
 
-    def put_into(self, launcher: Callable[..., Any], file: str, sessions: Sequence[Session]) -> None:
-        """Exchange the course's functions that a launcher calls for some that remember, in its namespace.
+    def install(self, launcher: Callable[..., Any], file: str, sessions: Sequence[Session]) -> None:
+        """Replace the course's functions that a launcher calls by cached ones, in the launcher's namespace.
 
-        Those of the learner's own `file` stay; a function that launches nothing is called each time.
+        Functions of the learner's own `file` are not replaced; a function that launches nothing is not
+        cached.
         """
         if not isinstance(launcher, types.FunctionType):
             return
@@ -37,29 +38,29 @@ class SameAgain:
             one = names.get(name)
             course = isinstance(one, types.FunctionType) and one.__module__.partition(".")[0] == "flashlearn"
             if course and one.__code__.co_filename != file:
-                names[name] = self._remembering(one, sessions)
+                names[name] = self._cached(one, sessions)
 
-    def _remembering(self, function: types.FunctionType, sessions: Sequence[Session]) -> Callable[..., Any]:
+    def _cached(self, function: types.FunctionType, sessions: Sequence[Session]) -> Callable[..., Any]:
         key = f"{function.__module__}.{function.__qualname__}"
         kept = self.kept.setdefault(key, [])
 
-        def remembering(*given: Any, **named: Any) -> Any:
-            if key in self.silent:
+        def cached(*given: Any, **named: Any) -> Any:
+            if key in self.not_launching:
                 return function(*given, **named)
             for known, under, returned in kept:
-                if _same(known, given) and _same(tuple(under.items()), tuple(named.items())):
-                    return _copied(returned)
+                if _all_equal(known, given) and _all_equal(tuple(under.items()), tuple(named.items())):
+                    return _copy(returned)
             before = len(sessions[-1].launches) if sessions else 0
-            copies = _copied(given), {name: _copied(value) for name, value in named.items()}
+            copies = _copy(given), {name: _copy(value) for name, value in named.items()}
             returned = function(*given, **named)
             launched = bool(sessions) and len(sessions[-1].launches) > before
             if not launched:
-                self.silent.add(key)
-            if launched and len(kept) < MOST and _fresh(returned, (*given, *named.values())):
-                kept.append((*copies, _copied(returned)))
+                self.not_launching.add(key)
+            if launched and len(kept) < MAX_CALLS and _is_fresh(returned, (*given, *named.values())):
+                kept.append((*copies, _copy(returned)))
             return returned
 
-        return remembering
+        return cached
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -67,14 +68,14 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [part for part in parts if isinstance(part, torch.Tensor)]
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """The same with copies of its tensors, laid out as they were."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone(memory_format=torch.preserve_format)
-    return tuple(map(_copied, value)) if isinstance(value, tuple) else value
+    return tuple(map(_copy, value)) if isinstance(value, tuple) else value
 
 
-def _fresh(returned: Any, given: tuple) -> bool:
+def _is_fresh(returned: Any, given: tuple) -> bool:
     """True for one tensor or a tuple of dense ones, none of which shares its memory with an argument."""
     parts = returned if isinstance(returned, tuple) else (returned,)
     if not parts or not all(isinstance(p, torch.Tensor) and p.is_contiguous() for p in parts):
@@ -83,7 +84,7 @@ def _fresh(returned: Any, given: tuple) -> bool:
     return all(part.untyped_storage()._cdata not in theirs for part in parts)
 
 
-def _same(known: tuple, given: tuple) -> bool:
+def _all_equal(known: tuple, given: tuple) -> bool:
     return len(known) == len(given) and all(map(_equal, known, given))
 
 
@@ -92,5 +93,5 @@ def _equal(one: Any, other: Any) -> bool:
         alike = one.dtype == other.dtype and one.shape == other.shape and one.stride() == other.stride()
         return alike and torch.equal(one, other)
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return _same(one, other)
+        return _all_equal(one, other)
     return type(one) is type(other) and isinstance(one, int | float | str | None) and one == other

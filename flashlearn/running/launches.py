@@ -43,7 +43,7 @@ def plain_launch(launch: Launch, cache: RunCache) -> Launch:
         cache.kernels.append(launch.kernel)  # as long as it is held, no other gets its id
         try:
             cache.jobs[key] = (packing.pack(launch), "")
-        except packing.Unshippable as error:
+        except packing.PackingError as error:
             cache.jobs[key] = (None, str(error))
     job, reason = cache.jobs[key]
     variant = -1

@@ -23,8 +23,8 @@ from flashlearn.interpreter.observers.nan_origin import NanBuilder
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
 from flashlearn.running import provenance
-from flashlearn.running.copies import changed, copies, storage_of, storages
-from flashlearn.running.crashes import by_the_user, raised
+from flashlearn.running.copies import changed_inputs, copies, storage_of, storages
+from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.fork_guard import no_forks
 from flashlearn.running.launches import RunCache, plain_launch
@@ -57,12 +57,12 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> E
             _prepare(session, how, cache)
             returned = caller.call(given)
     except BaseException as caught:  # TimeLimit, SystemExit and whatever else a learner may raise
-        if by_the_user(caught):
+        if is_user_interrupt(caught):
             raise
         error = caught
     seen = _seen(session, cache) | _asked_for(session, how) if session is not None else {}
     if error is not None:
-        return Evidence(raised=raised(error, how.limit, caller.function), **seen)
+        return Evidence(raised=describe_exception(error, how.limit, caller.function), **seen)
     outputs = tuple(_output(out, given, session, watch, cache) for out in as_tuple(returned))
     cache.returned |= {storage_of(x): x.untyped_storage() for x in as_tuple(returned) if storage_of(x)}
     values = tuple(output.value for output in outputs)
@@ -71,7 +71,7 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> E
         returned=_like(returned, values),
         outputs=outputs,
         race=_race(session, returned, given),
-        changed=changed(inputs, given),
+        changed=changed_inputs(inputs, given),
         forbidden=tuple(watch.forbidden),
         arithmetic=tuple(watch.arithmetic),
         **seen,
@@ -163,7 +163,7 @@ def _race(session: Session, returned: Any, given: Inputs) -> ObservedRace | None
 def far(caller: Caller, inputs: Inputs, how: Int32OverflowProbe) -> Evidence:
     """A call with tensors that have no memory: does it leave them, and where did 32 bits not suffice?"""
     error, overflows = index_overflow.attempt(lambda: caller.call(dict(inputs)), how.wide, how.limit)
-    ended = raised(error, how.limit, caller.function) if error is not None else None
+    ended = describe_exception(error, how.limit, caller.function) if error is not None else None
     return Evidence(raised=ended, overflows=tuple(overflows))
 
 
@@ -183,9 +183,9 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
             finally:
                 crashed = len(session.launches) < len(recorder.launches)
     except BaseException as error:  # whatever a learner's code may raise: it is shown, with what ran before
-        if by_the_user(error):
+        if is_user_interrupt(error):
             raise
-        ended = raised(error, how.limit, caller.function)
+        ended = describe_exception(error, how.limit, caller.function)
         sentence = ended.sentence or "not started: the stub is still there"
         events = tuple(line.events)
         recording = Recording(recorder.launches, sentence, ended.place, crashed, events, line.dropped)

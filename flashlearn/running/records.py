@@ -1,4 +1,4 @@
-"""The records of the grader that may travel between processes."""
+"""Registers the grader's records that may be sent between processes."""
 
 from __future__ import annotations
 

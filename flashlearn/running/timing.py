@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from flashlearn.running.observed_run import Caller
 
 SECONDS = 0.1
-"""What the timed calls of one contestant may take: somebody waits for the verdict."""
+"""Seconds for the timed calls of one contestant: short, since a learner waits for the verdict."""
 
 
-def contest(function: Callable[..., Any], caller: Caller, exercise: Exercise, inputs: Inputs) -> Evidence:
+def time_with_peers(
+    function: Callable[..., Any], caller: Caller, exercise: Exercise, inputs: Inputs
+) -> Evidence:
     """Times and peaks of the function and of each of its exercise's peers that runs here.
 
-    A function that its exercise calls in a way of its own (forward and backward, say) is timed that way.
+    A function that its exercise calls in a special way (forward and backward, say) is timed that way.
     """
     where = device.default()
     inputs = {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
@@ -43,7 +45,7 @@ def _figures(calls: list[Callable[[], Any]]) -> list[Measurement]:
 
 
 def _ready(peer: Callable[..., Any] | Prepared, arguments: tuple[Any, ...]) -> Callable[[], Any] | None:
-    """A peer's call, made once; None where it cannot be had.
+    """A peer's call, made once; None if it is not available.
 
     Not every GPU has every backend of torch, nor the memory for each of them.
     """

@@ -97,7 +97,7 @@ class TrialLaunches:
         launch = describe_launch(kernel, kernel.fn, values, shape, options, bound)
         try:
             job = packing.pack(launch)
-        except packing.Unshippable as error:
+        except packing.PackingError as error:
             _log.warning("%s is not tried in a child process: %s", launch.name, error)
             return
         name = json.dumps([job, shape, [_signature(value) for value in values.values()]], sort_keys=True)

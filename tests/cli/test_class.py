@@ -83,7 +83,7 @@ def test_what_a_teacher_forgets_is_a_sentence_and_exit_code_2():
 
 def test_gpus_take_unsafe():
     refused = run("grade", "submissions", "--gpus", "1")
-    assert refused.code == 2 and "takes `--unsafe`" in refused.words
+    assert refused.code == 2 and "needs `--unsafe`" in refused.words
 
 
 def test_ctrl_c_keeps_what_was_graded_and_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch):
@@ -98,7 +98,7 @@ def test_ctrl_c_keeps_what_was_graded_and_says_how_to_go_on(monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(InlinePool, "run", interrupted)
         stopped = run("grade", "submissions")
-    assert stopped.code == 130 and "the same command goes on from there" in stopped.words
+    assert stopped.code == 130 and "the same command continues from there" in stopped.words
     assert "1 notebook graded, 1 graded before." in run("grade", "submissions").words
 
 

@@ -217,7 +217,7 @@ def test_a_cell_that_does_not_give_way_ends_the_run_with_a_sentence(course, monk
     (course.work / "00_tour.ipynb").write_text(notebook(stubborn, verdict("row_sum")))
     shown = run("check", "00", "--timeout", "2")
     assert shown.code == 1
-    assert "did not finish within 2 s and was stopped. It did not give way" in shown.words
+    assert "did not finish within 2 s and was stopped. It could not be interrupted" in shown.words
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", "false"])
@@ -479,8 +479,8 @@ def test_doctor_says_what_to_do_and_fails_where_something_needed_is_broken(monke
     )
     shown = run("doctor")
     assert shown.code == 1
-    assert "mend C compiler none [gcc, cc] apt install gcc" in shown.words
-    assert "To mend before you start: C compiler." in shown.words
+    assert "fix C compiler none [gcc, cc] apt install gcc" in shown.words
+    assert "To fix before you start: C compiler." in shown.words
 
 
 def test_doctor_is_content_where_only_notes_are_left(monkeypatch):
@@ -566,8 +566,8 @@ def test_completion_where_lessons_cannot_be_read_offers_nothing_and_says_nothing
 def test_names_are_completed_without_importing_anything_heavy(tmp_path):
     code = (
         "import sys; sys.argv[0] = 'flashlearn'\n"
-        "from flashlearn.cli import names\n"
-        "assert names.exercises('row_s') and names.notebooks('02')\n"
+        "from flashlearn.cli import completion\n"
+        "assert completion.exercises('row_s') and completion.notebooks('02')\n"
         "print({'torch', 'triton', 'sympy', 'jupytext', 'nbformat', 'matplotlib'} & sys.modules.keys())"
     )
     env = {**os.environ, "FLASHLEARN_COURSE": str(tmp_path), "PYTHONPATH": str(ROOT)}

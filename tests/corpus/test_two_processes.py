@@ -68,7 +68,7 @@ def test_an_answer_gets_the_same_report_in_a_child_process(entry: Entry, fork_se
     exercise = find(entry.exercise)
     loader = Loader("tests.corpus:function_of", (entry.key,), entry.exercise, "flashlearn.lessons:find")
     with RemoteAnswer(loader, fork_server) as child:
-        apart = grade(exercise, child, answers.earlier)
-    here = grade(exercise, entry.function, answers.earlier)
+        apart = grade(exercise, child, answers.earlier_answer)
+    here = grade(exercise, entry.function, answers.earlier_answer)
     assert without_durations(apart) == without_durations(here)
     assert here.passed == (not entry.names), entry.says

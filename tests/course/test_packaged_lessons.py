@@ -114,7 +114,9 @@ def test_a_reset_renews_lesson_and_solution_and_keeps_both_old_ones(two_lessons)
     two_lessons.fill_work()
     tour = two_lessons.lessons()[0]
     two_lessons.reset(tour)
-    assert len(list((two_lessons.work / "old").iterdir())) == 1, "a solution as it was given out is not kept"
+    assert len(list((two_lessons.work / "old").iterdir())) == 1, (
+        "a solution in its original state is not kept"
+    )
     for path in (two_lessons.work / "00_tour.ipynb", two_lessons.solutions / "00_tour.ipynb"):
         path.write_text(f"mine in {path.parent.name}")
     fresh, kept = two_lessons.reset(tour)
@@ -149,10 +151,10 @@ def test_a_fingerprint_is_worked_out_once_until_the_source_or_what_it_includes_c
     make = packaged_lessons.notebook
     monkeypatch.setattr(packaged_lessons, "notebook", lambda *a, **k: made.append(a) or make(*a, **k))
     remembered = tmp_path / "remembered.json"
-    first = packaged_lessons.made_from("00_tour", remembered)
-    assert packaged_lessons.made_from("00_tour", remembered) == first and len(made) == 1
+    first = packaged_lessons.current_fingerprint("00_tour", remembered)
+    assert packaged_lessons.current_fingerprint("00_tour", remembered) == first and len(made) == 1
     kernel.write_text("def twice(x):\n    return x + x\n")
-    second = packaged_lessons.made_from("00_tour", remembered)
+    second = packaged_lessons.current_fingerprint("00_tour", remembered)
     assert second != first and len(made) == 2
     remembered.write_text('{"00_tour": 3}')
-    assert packaged_lessons.made_from("00_tour", remembered) == second and len(made) == 3
+    assert packaged_lessons.current_fingerprint("00_tour", remembered) == second and len(made) == 3

@@ -18,7 +18,7 @@ from flashlearn.outcome import Status
 @pytest.fixture
 def progress(tmp_path, monkeypatch):
     monkeypatch.setenv("FLASHLEARN_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(module, "_said", set())
+    monkeypatch.setattr(module, "_reported", set())
     return Progress()
 
 
@@ -163,7 +163,7 @@ def test_a_damaged_file_that_another_process_has_replaced_already_is_left_alone(
 def test_a_home_that_cannot_be_written_gives_one_sentence_however_often_it_is_met(
     tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(module, "_said", set())
+    monkeypatch.setattr(module, "_reported", set())
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("FLASHLEARN_HOME", str(tmp_path / "file" / "home"))
     progress = Progress()
@@ -213,7 +213,7 @@ def test_a_verdict_is_one_line_of_json_and_statuses_go_by_name(tmp_path, monkeyp
 
 
 def test_without_a_file_to_write_to_a_verdict_goes_nowhere(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(module, "_said", set())
+    monkeypatch.setattr(module, "_reported", set())
     monkeypatch.delenv("FLASHLEARN_VERDICTS", raising=False)
     append_verdict({"exercise": "row_sum"})
     monkeypatch.setenv("FLASHLEARN_VERDICTS", str(tmp_path / "no" / "folder"))

@@ -12,18 +12,18 @@ from flashlearn.course import packaged_lessons
 from flashlearn.course.authoring.source import RECALL
 from flashlearn.course.files import CourseError
 from flashlearn.course.pages import recall_page
-from flashlearn.course.recall import Recalled, lessons_that_ask
+from flashlearn.course.recall import RecallResult, lessons_with_questions
 from flashlearn.lessons.shared.question import Question, right, wrong
 
 TWO = (
     Question("00, §1", "What is `1 + 1`?", wrong("3", "Count again."), right("2", "As ever.")),
     Question("00, §2", "Is <b> less than 2?", right("yes", "It is."), wrong("no", "Look at *b*.")),
 )
-ASKING = lessons_that_ask()
+ASKING = lessons_with_questions()
 
 
 def shown(*chosen: str) -> tuple[str, str]:
-    recall = Recalled("01", TWO, chosen)
+    recall = RecallResult("01", TWO, chosen)
     return str(recall), recall._repr_html_()
 
 

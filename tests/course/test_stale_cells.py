@@ -111,7 +111,7 @@ def test_an_older_version_that_is_handed_over_on_purpose_is_what_was_asked_for(s
 
 def test_a_function_of_a_module_has_no_cell(shell, capsys):
     run(shell, GOOD + "(", 'report = flashlearn.check("linear_backward", flashlearn.exercises)')
-    assert stale_cells.stale(test_a_function_of_a_module_has_no_cell) == ""
+    assert stale_cells.stale_sentence(test_a_function_of_a_module_has_no_cell) == ""
 
 
 def test_text_in_a_cell_that_only_looks_like_a_definition_counts_for_nothing(shell, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flashlearn import check
-from flashlearn.course.stub_remnants import leftovers
+from flashlearn.course.stub_remnants import stub_remnants
 from flashlearn.outcome import Status
 from tests.corpus import function_from_text
 
@@ -37,7 +37,7 @@ def notes(*changes: tuple[str, str], status: Status = Status.WRONG) -> str:
     for old, new in changes:
         assert text.count(old) == 1
         text = text.replace(old, new)
-    return " | ".join(leftovers(function_from_text(text, "row_sum"), status))
+    return " | ".join(stub_remnants(function_from_text(text, "row_sum"), status))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_todo_line_among_code_of_one_s_own_is_said_as_that():
 
 def test_a_stub_that_nobody_has_touched_is_not_started_and_nothing_more():
     bare = 'def row_sum(x):\n    """A sum."""\n    raise NotImplementedError("TODO row_sum: launch")\n'
-    assert leftovers(function_from_text(bare, "row_sum"), Status.TODO) == ()
+    assert stub_remnants(function_from_text(bare, "row_sum"), Status.TODO) == ()
 
 
 def test_a_patient_of_the_clinic_says_itself_what_to_do_with_its_line():
@@ -82,7 +82,7 @@ def test_dots_in_an_index_and_a_helper_s_return_are_no_leftovers():
     dots = KERNEL.replace("x = x.contiguous()", "x = x.contiguous()[...]")
     helper = "\n@triton.jit\ndef add(x):\n    return tl.sum(x, axis=0)\n"
     used = helper + dots.replace("tl.sum(x.to(tl.float32), axis=0)", "add(x)")
-    assert leftovers(function_from_text(used, "row_sum"), Status.WRONG) == ()
+    assert stub_remnants(function_from_text(used, "row_sum"), Status.WRONG) == ()
 
 
 def test_a_report_shows_them_in_text_and_on_the_card(tmp_path, monkeypatch, capsys):

@@ -73,14 +73,14 @@ def with_stages(monkeypatch, change: Callable[[pipeline.Stage], Callable]) -> No
 
 @pytest.fixture(autouse=True)
 def kept(flashlearn_home) -> None:
-    failure_log.keep_from_now_on()
+    failure_log.install()
 
 
 def stands(report: Report, status: Status, stage: str) -> None:
     """The verdict is there, it can be shown, and what failed is noted."""
     assert report.status is status
     assert report.exercise.name in str(report) and report.exercise.name in report._repr_html_()
-    noted = failure_log.kept()
+    noted = failure_log.entries()
     assert stage in [failure.stage for failure in noted], "the stage was not reached"
     assert {failure.error for failure in noted} == {"ZeroDivisionError: a fault of ours"}
     assert "raise ZeroDivisionError" in "\n".join(noted[-1].traceback)
@@ -89,13 +89,13 @@ def stands(report: Report, status: Status, stage: str) -> None:
 @pytest.mark.parametrize("stage", [s.name for s in pipeline.WRONG_NUMBERS if s.name != "own explanation"])
 def test_a_stage_that_raises_leaves_the_verdict(stage, monkeypatch):
     with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
-    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, stage)
+    stands(grade(ROW_SUM, lacks_a_column, answers.earlier_answer), Status.WRONG, stage)
 
 
 @pytest.mark.parametrize("stage", [s.name for s in pipeline.ENDED_EARLY])
 def test_a_stage_that_raises_leaves_the_verdict_of_a_case_that_ended_early(stage, monkeypatch):
     with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
-    stands(grade(ROW_SUM, reads_beyond, answers.earlier), Status.OUT_OF_BOUNDS, stage)
+    stands(grade(ROW_SUM, reads_beyond, answers.earlier_answer), Status.OUT_OF_BOUNDS, stage)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -103,14 +103,14 @@ def test_a_rule_that_raises_is_passed_over(rule, monkeypatch):
     for other in RULES:
         monkeypatch.setattr(other, "look", broken if other is rule else nothing)
     with_stages(monkeypatch, lambda one: one.find if one.name.startswith("rules") else nothing)
-    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, f"rule: {rule.name}")
+    stands(grade(ROW_SUM, lacks_a_column, answers.earlier_answer), Status.WRONG, f"rule: {rule.name}")
 
 
 def test_the_other_stages_go_on(monkeypatch):
     with_stages(monkeypatch, lambda one: broken if one.name == "undefined lanes" else one.find)
-    whole = grade(ROW_SUM, lacks_a_column, answers.earlier)
+    whole = grade(ROW_SUM, lacks_a_column, answers.earlier_answer)
     monkeypatch.undo()
-    assert whole.finding == grade(ROW_SUM, lacks_a_column, answers.earlier).finding is not None
+    assert whole.finding == grade(ROW_SUM, lacks_a_column, answers.earlier_answer).finding is not None
 
 
 class Speechless(FindingKind):
@@ -126,19 +126,19 @@ def test_a_finding_that_cannot_be_put_into_words_is_told_by_its_parts_or_not_at_
     nonsense, sign = Finding(Speechless()), Finding(Sign("m"))
     assert explaining.with_wording(ROW_SUM, nonsense) is None
     assert explaining.with_wording(ROW_SUM, Finding(Speechless(nonsense, sign))) == sign
-    assert failure_log.kept()[-1].stage == "words"
+    assert failure_log.entries()[-1].stage == "words"
 
 
 def test_what_an_exercise_says_itself_may_fail_too(monkeypatch):
     with_stages(monkeypatch, lambda one: one.find if one.name == "own explanation" else nothing)
     explains = replace(ROW_SUM, explained=replace(ROW_SUM.explained, explain=broken))
-    stands(grade(explains, lacks_a_column, answers.earlier), Status.WRONG, "own explanation")
+    stands(grade(explains, lacks_a_column, answers.earlier_answer), Status.WRONG, "own explanation")
 
 
 @pytest.mark.parametrize("stage", [s.name for s in pipeline.FORMULAS])
 def test_a_symbolic_answer_keeps_its_verdict(stage, monkeypatch):
     with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
-    report = grade(SYMBOLIC, lambda M, N, K, B_M, B_N, B_K, e: M * N * K * e, answers.earlier)
+    report = grade(SYMBOLIC, lambda M, N, K, B_M, B_N, B_K, e: M * N * K * e, answers.earlier_answer)
     stands(report, Status.WRONG, stage)
 
 
@@ -147,7 +147,7 @@ def test_a_review_that_fails_is_neither_a_pass_nor_a_crash():
         return sums(x.contiguous(), x.shape[1])
 
     reviewed: Exercise = replace(ROW_SUM, judged=replace(ROW_SUM.judged, review=broken))
-    report = grade(reviewed, right, answers.earlier)
+    report = grade(reviewed, right, answers.earlier_answer)
     assert not report.passed
     stands(report, Status.UNDECIDED, "review")
     assert "Every case passes" in report.sentence and "ZeroDivisionError" in report.sentence
@@ -160,12 +160,12 @@ def test_what_is_meant_to_end_a_check_ends_it(error, monkeypatch):
 
     with_stages(monkeypatch, lambda one: stops if one.name == "declared mistakes" else nothing)
     with pytest.raises(error):
-        grade(ROW_SUM, lacks_a_column, answers.earlier)
+        grade(ROW_SUM, lacks_a_column, answers.earlier_answer)
 
 
 def test_an_explanation_that_fails_as_a_whole_leaves_the_verdict(monkeypatch):
     monkeypatch.setattr(checking, "diagnose", broken)
-    stands(grade(ROW_SUM, lacks_a_column, answers.earlier), Status.WRONG, "explaining")
+    stands(grade(ROW_SUM, lacks_a_column, answers.earlier_answer), Status.WRONG, "explaining")
 
 
 def test_what_python_warns_of_while_something_is_tried_is_not_shown(recwarn):

@@ -17,7 +17,7 @@ from flashlearn.interpreter.cautions import NO_ALLOCATOR
 from flashlearn.interpreter.errors import KernelCrash, OutOfBounds
 from flashlearn.interpreter.observers.nan_origin import NanBuilder
 from flashlearn.interpreter.route import observing
-from flashlearn.running.crashes import raised
+from flashlearn.running.crashes import describe_exception
 
 BLOCK, D = 16, 32
 
@@ -251,7 +251,7 @@ def test_a_launcher_learns_why_its_tensor_cannot_be_described(x, block, said):
 
     with pytest.raises(AssertionError) as caught:
         launcher(x)
-    assert said in raised(caught.value, 1.0, launcher).sentence
+    assert said in describe_exception(caught.value, 1.0, launcher).sentence
 
 
 def test_a_descriptor_that_promises_more_than_the_tensor_has_is_told_so():

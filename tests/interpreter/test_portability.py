@@ -461,11 +461,11 @@ def test_a_tiles_line_is_the_learners_even_inside_a_library_call():
 
 def test_too_many_warps_are_not_blamed_on_a_buffer():
     error = "The kernel asks for 64 warps."
-    assert explain.scarcity(error, {}, 64, heavy_tiles.largest(IR)) == (error, None)
+    assert explain.resource_shortage(error, {}, 64, heavy_tiles.largest(IR)) == (error, None)
 
 
 def test_where_no_line_is_sure_only_the_kernel_is_spoken_of():
-    said, tile = explain.scarcity("", {"REG": 255, "STACK": 64}, 4, heavy_tiles.largest(""))
+    said, tile = explain.resource_shortage("", {"REG": 255, "STACK": 64}, 4, heavy_tiles.largest(""))
     assert tile is None and "64 bytes of each thread" in said and "this line" not in said
 
 

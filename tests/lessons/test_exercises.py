@@ -10,7 +10,7 @@ import torch
 
 import flashlearn
 from flashlearn.course import packaged_lessons
-from flashlearn.course.answers import as_learner, solution
+from flashlearn.course.answers import mistake_function, solution
 from flashlearn.course.authoring import load_exercise
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining import predictions
@@ -89,7 +89,7 @@ def tiles_are_known(monkeypatch):
 
 @pytest.mark.parametrize(("exercise", "name"), MISTAKES)
 def test_each_named_mistake_is_answered_by_its_own_name(exercise, name, tiles_are_known):
-    report = check(exercise, as_learner(exercise, name))
+    report = check(exercise, mistake_function(exercise, name))
     assert report.status is exercise.explained.mistakes[name].status, str(report)
     assert report.finding is not None and report.finding.mistake == name, str(report)
 

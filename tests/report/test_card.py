@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from flashlearn.course.answers import as_learner, solution
+from flashlearn.course.answers import mistake_function, solution
 from flashlearn.course.check import check
 from flashlearn.exercise import Case, HowTimed, Kind
 from flashlearn.judging.speed import Timing
@@ -39,7 +39,7 @@ def small(shape: tuple[int, ...], sizes: dict | None = None) -> Report:
 
 
 def test_verdict_sentence_line_and_next_come_first_and_all_else_is_folded():
-    report = check("row_sum", as_learner(find("row_sum"), "no mask"))
+    report = check("row_sum", mistake_function(find("row_sum"), "no mask"))
     shown, folded = folds(report._repr_html_())
     for said in ("Out of bounds", "The load has no mask", "program (", "Next", "flashlearn.hint"):
         assert said in shown
@@ -48,7 +48,7 @@ def test_verdict_sentence_line_and_next_come_first_and_all_else_is_folded():
 
 
 def test_the_text_says_the_same_in_the_same_order():
-    said = str(check("row_sum", as_learner(find("row_sum"), "no mask")))
+    said = str(check("row_sum", mistake_function(find("row_sum"), "no mask")))
     order = [said.index(part) for part in ("Out of bounds", "Where", "Next", "Hint", "Evidence", "Cases")]
     assert order == sorted(order)
 
@@ -97,7 +97,7 @@ def test_the_rows_of_a_small_output_with_heads_say_where_they_lie():
 
 
 def test_the_reason_of_every_tolerance_stands_with_the_cases():
-    report = check("row_sum", as_learner(find("row_sum"), "padding is −inf"))
+    report = check("row_sum", mistake_function(find("row_sum"), "padding is −inf"))
     assert "The allowed error is 2 times the largest error of plain torch" in words(report._repr_html_())
     assert "The allowed error is 2 times" in " ".join(str(report).split())
     gradient = Report(

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from flashlearn.compiler import Budget
-from flashlearn.course.check import what_follows
+from flashlearn.course.check import next_exercise_sentence
 from flashlearn.exercise import Case, Exercise, Grade, Kind, declared
 from flashlearn.explaining.findings.case_status import OutOfBounds
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
@@ -531,7 +531,7 @@ def test_a_demonstration_says_so_and_offers_no_hint():
 
 def test_what_follows_a_pass_is_the_next_exercise_of_the_course():
     course = list(all_exercises().values())
-    follows = what_follows(course[0])
+    follows = next_exercise_sentence(course[0])
     assert course[1].name in follows
     assert follows.removesuffix(".") in " ".join(
         str(Report(course[0], (Outcome(ROWS, Status.PASS),), follows=follows)).split()
@@ -542,10 +542,12 @@ def test_what_follows_a_pass_is_the_next_exercise_of_the_course():
 def test_a_pass_that_completes_a_lesson_says_so():
     course = [exercise for exercise in all_exercises().values() if exercise.lesson in ("00", "01")]
     last = max(index for index, exercise in enumerate(course) if exercise.lesson == "00")
-    assert what_follows(course[last]).startswith("That was the last exercise of lesson 00. Lesson 01 begins")
-    ends = what_follows(course[last], completes=True)
+    assert next_exercise_sentence(course[last]).startswith(
+        "That was the last exercise of lesson 00. Lesson 01 begins"
+    )
+    ends = next_exercise_sentence(course[last], completes=True)
     assert ends.startswith("With this, lesson 00 is complete. Lesson 01 begins with")
-    out_of_order = what_follows(course[0], completes=True)
+    out_of_order = next_exercise_sentence(course[0], completes=True)
     assert out_of_order == "With this, lesson 00 is complete. `flashlearn.status()` shows what is next."
 
 

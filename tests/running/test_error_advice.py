@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 import torch
 
-from flashlearn.course.answers import as_learner, solution
+from flashlearn.course.answers import mistake_function, solution
 from flashlearn.judging.cases import run as run_cases
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.symbolic.cases import run_symbolic
@@ -91,7 +91,7 @@ def dimension_left_out(x, w, dy):
     [
         (shapes_do_not_fit, "cannot be multiplied (4x3 and 2x3)", "here dy is [4, 3] and w is [2, 3]"),
         (capital_letter, "name 'W' is not defined", "Did you mean w?"),
-        (import_forgotten, "name 'maths' is not defined", "Nothing has this name"),
+        (import_forgotten, "name 'maths' is not defined", "Is it misspelled"),
         (two_shapes_meet, "must match the size", "here dy is [4, 3] and scale is [77]"),
         (number_in_quotes, "TypeError", "Is a number written in quotes?"),
         (other_dtype, "same dtype", "here half is float16, w is float32"),
@@ -190,7 +190,7 @@ def test_no_right_function_is_told_that_it_has_the_wrong_parameters():
     for exercise in all_exercises().values():
         functions = [
             solution(exercise),
-            *(as_learner(exercise, name) for name in exercise.explained.mistakes),
+            *(mistake_function(exercise, name) for name in exercise.explained.mistakes),
         ]
         for function in functions:
             assert call_sentence(exercise.name, function, exercise.parameters()) == "", exercise.name

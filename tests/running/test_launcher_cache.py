@@ -5,7 +5,7 @@ from types import FunctionType, SimpleNamespace
 import pytest
 import torch
 
-from flashlearn.running.launcher_cache import SameAgain
+from flashlearn.running.launcher_cache import LauncherCache
 
 CALLS: list[str] = []
 SESSION = SimpleNamespace(launches=[])
@@ -46,8 +46,8 @@ def launcher():
 
 
 def test_the_same_call_is_made_once_and_gives_the_same(launcher):
-    again = SameAgain()
-    again.put_into(launcher, "a learner's file", [SESSION])
+    again = LauncherCache()
+    again.install(launcher, "a learner's file", [SESSION])
     first, second = launcher(torch.ones(3)), launcher(torch.ones(3))
     assert torch.equal(first, second) and first.data_ptr() != second.data_ptr()
     assert CALLS.count("doubled") == 1
@@ -55,21 +55,21 @@ def test_the_same_call_is_made_once_and_gives_the_same(launcher):
 
 @pytest.mark.parametrize("x, times", [(torch.zeros(3), 2), (torch.ones(3), 3), (torch.ones(4), 2)])
 def test_other_arguments_are_another_call(launcher, x, times):
-    SameAgain().put_into(launcher, "a learner's file", [SESSION])
+    LauncherCache().install(launcher, "a learner's file", [SESSION])
     launcher(torch.ones(3))
     assert torch.equal(launcher(x, times), 2 * times * x)
     assert CALLS.count("doubled") == 2
 
 
 def test_what_launches_nothing_or_writes_into_its_argument_is_called_each_time(launcher):
-    SameAgain().put_into(launcher, "a learner's file", [SESSION])
+    LauncherCache().install(launcher, "a learner's file", [SESSION])
     for _ in range(3):
         launcher(torch.ones(3))
     assert CALLS.count("refused") == CALLS.count("in_place") == 3
 
 
 def test_a_learner_s_own_functions_stay_as_they_are(launcher):
-    SameAgain().put_into(launcher, "a module of the course", [SESSION])
+    LauncherCache().install(launcher, "a module of the course", [SESSION])
     launcher(torch.ones(3))
     launcher(torch.ones(3))
     assert CALLS.count("doubled") == 2

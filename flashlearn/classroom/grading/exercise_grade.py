@@ -13,7 +13,7 @@ from flashlearn.classroom.records import AssignedExercise, ExerciseGrade
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.classroom.sandbox.child import CellError
 from flashlearn.classroom.sandbox.readable_paths import PACKAGE
-from flashlearn.course.answers import earlier
+from flashlearn.course.answers import earlier_answer
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report import Report
@@ -53,9 +53,9 @@ def judged(
     """
     started = time.monotonic()
     try:
-        report = checking.grade(exercise, child, earlier, budgeted=False)
+        report = checking.grade(exercise, child, earlier_answer, budgeted=False)
         if is_rounding(report.outcomes) and not child.ended:
-            again = checking.grade(at_home, child, earlier, budgeted=False)
+            again = checking.grade(at_home, child, earlier_answer, budgeted=False)
             report = again if again.passed else report
         return _of_report(report, asked, time.monotonic() - started, child)
     except Exception as error:  # what a child makes up may fail anywhere; it is never worth a point

@@ -20,7 +20,7 @@ from flashlearn import checking
 from flashlearn.classroom.gradebook import submission_from
 from flashlearn.classroom.grading.notebook_cells import notebook_cells
 from flashlearn.classroom.sandbox.child import CellSession
-from flashlearn.course.answers import earlier
+from flashlearn.course.answers import earlier_answer
 from flashlearn.exercise import Exercise
 from flashlearn.judging import draws
 from flashlearn.lessons import find
@@ -46,7 +46,7 @@ def main(connection: socket.socket, parent: int) -> None:
     if function is None:
         channel.send(("not timed", f"there is no function {name}"))
         return
-    report = checking.grade(exercise, function, earlier, budgeted=False)
+    report = checking.grade(exercise, function, earlier_answer, budgeted=False)
     if why := untimed(report):
         channel.send(("not timed", why))
         return

@@ -20,7 +20,7 @@ from flashlearn import checking
 from flashlearn.classroom.grading import child_sources
 from flashlearn.classroom.grading.judge import Judge
 from flashlearn.classroom.grading.notebook_cells import course_cells
-from flashlearn.course.answers import earlier, solution
+from flashlearn.course.answers import earlier_answer, solution
 from flashlearn.lessons import all_exercises, find, lessons
 from flashlearn.processes import fork_server
 from flashlearn.processes.channel import Channel
@@ -41,7 +41,7 @@ def warm() -> None:
         child_sources.sources(lesson)
     exercise = find("row_sum")
     for answer in (solution(exercise), lambda x: torch.zeros(len(x), dtype=x.dtype)):
-        checking.grade(exercise, answer, earlier, budgeted=False).to_verdict()
+        checking.grade(exercise, answer, earlier_answer, budgeted=False).to_verdict()
     gc.freeze()  # a fork's garbage collector leaves shared pages alone
 
 

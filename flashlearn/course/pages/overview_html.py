@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from flashlearn.course import lesson_reader, packaged_lessons
 from flashlearn.course.files import EXERCISE_CELL, Lesson
-from flashlearn.course.overview import Overview, Standing, count_passed
+from flashlearn.course.overview import ExerciseProgress, Overview, count_passed
 from flashlearn.course.pages import overview_text
 
 PASSED, TRIED, UNTOUCHED = "#2a9463", "#d9822b", "rgba(127, 127, 127, 0.7)"
@@ -78,7 +78,7 @@ def _next(overview: Overview, folder: Path) -> dict[str, str] | None:
         return None
     lesson, exercise = overview.next
     named = f"lesson {lesson.number}, {lesson.title}"
-    if not overview.is_begun(lesson):  # from its first cell, which prepares the first exercise
+    if not overview.is_started(lesson):  # from its first cell, which prepares the first exercise
         return {"what": named, "where": "", "link": _link(overview, lesson, folder)}
     return {"what": exercise, "where": f" in {named}", "link": _link(overview, lesson, folder, exercise)}
 
@@ -107,7 +107,7 @@ def _lesson(overview: Overview, lesson: Lesson, folder: Path) -> dict[str, Any]:
     }
 
 
-def _exercise(standing: Standing, link: str) -> dict[str, Any]:
+def _exercise(standing: ExerciseProgress, link: str) -> dict[str, Any]:
     edge = PASSED if standing.passed else TRIED if standing.attempts else UNTOUCHED
     return {
         "name": standing.exercise,
@@ -122,7 +122,7 @@ def _exercise(standing: Standing, link: str) -> dict[str, Any]:
 
 def _link(overview: Overview, lesson: Lesson, folder: Path, exercise: str = "") -> str:
     """The address of the exercise's cell in the learner's copy, relative to `folder`; "" if there is none."""
-    if not overview.is_there(lesson):
+    if not overview.has_copy(lesson):
         return ""
     try:
         path = os.path.relpath(overview.course.copy_of(lesson), folder)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flashlearn.course.files import Lesson
-from flashlearn.course.overview import Overview, Standing, count_passed
+from flashlearn.course.overview import ExerciseProgress, Overview, count_passed
 
 BAR = 30
 """Characters of the progress bar."""
@@ -85,12 +85,12 @@ def next_step(overview: Overview) -> str:
         return "Nothing left to do." if overview.total else "There are no exercises yet."
     lesson, exercise = overview.next
     where = overview.course.copy_of(lesson)
-    if not overview.is_there(lesson):
+    if not overview.has_copy(lesson):
         return f"Next: {exercise} in {where}; `flashlearn lab` copies the lesson there and opens it."
     return f"Next: {exercise} in {where}; `flashlearn lab` opens it."
 
 
-def state(standing: Standing) -> str:
+def state(standing: ExerciseProgress) -> str:
     """Of one exercise: "passed 2026-03-01, 2 attempts, 1 hint, solution seen"."""
     parts = ["tried" if standing.attempts else "not started"]
     if standing.passed:
@@ -98,7 +98,7 @@ def state(standing: Standing) -> str:
     return ", ".join([*parts, *effort(standing)])
 
 
-def effort(standing: Standing) -> list[str]:
+def effort(standing: ExerciseProgress) -> list[str]:
     """The effort: attempts, hints, the solution."""
     counts = [
         _plural(number, noun) for number, noun in ((standing.attempts, "attempt"), (standing.hints, "hint"))
@@ -125,15 +125,15 @@ def about_older_copies(older: tuple[Lesson, ...]) -> str:
 
 def _is_open(overview: Overview, lesson: Lesson) -> bool:
     is_next = overview.next is not None and overview.next[0] == lesson
-    return is_next or (overview.is_begun(lesson) and not overview.is_complete(lesson))
+    return is_next or (overview.is_started(lesson) and not overview.is_complete(lesson))
 
 
-def _level(standing: Standing, width: int) -> str:
+def _level(standing: ExerciseProgress, width: int) -> str:
     """A column of levels, if any lesson has them."""
     return f"{standing.level:{width}}  " if width else ""
 
 
-def _style(standing: Standing) -> str:
+def _style(standing: ExerciseProgress) -> str:
     if standing.passed:
         return "green"
     return "yellow" if standing.attempts else "dim"

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from flashlearn.course.pages.overview_html import PASSED, TRIED, UNTOUCHED, prose
 
 if TYPE_CHECKING:
-    from flashlearn.course.recall import Recalled
+    from flashlearn.course.recall import RecallResult
     from flashlearn.lessons.shared.question import Choice, Question
 
 WIDTH = 92
@@ -29,7 +29,7 @@ ALL_RIGHT = (
 COUNTED = ("No question", "One question", "Two questions", "Three questions", "Four questions")
 
 
-def text(recall: Recalled) -> str:
+def text(recall: RecallResult) -> str:
     """For a terminal, and for `print`."""
     lines = [_title(recall)]
     for number, question, letter, choice in _answered(recall):
@@ -42,7 +42,7 @@ def text(recall: Recalled) -> str:
     return "\n".join([*lines, "", *_wrapped(_sum(recall), "", "")])
 
 
-def html(recall: Recalled) -> str:
+def html(recall: RecallResult) -> str:
     """For a notebook."""
     parts = [
         Markup('<div class="flashlearn-recall" style="max-width: 56em; margin: 8px 0; line-height: 1.5;">'),
@@ -81,25 +81,25 @@ def _item(question: Question, name: str, chosen: bool) -> Markup:
     return Markup("<li>{}</li>").format(Markup("<b>▸ {}</b>").format(line) if chosen else line)
 
 
-def _answered(recall: Recalled) -> Iterator[tuple[int, Question, str, Choice | None]]:
+def _answered(recall: RecallResult) -> Iterator[tuple[int, Question, str, Choice | None]]:
     """Number, question, letter and choice; the choice is None where the question is open."""
     for number, (question, letter) in enumerate(zip(recall.questions, recall.chosen, strict=True), 1):
         yield number, question, letter, question.choices[question.letters.index(letter)] if letter else None
 
 
-def _title(recall: Recalled) -> str:
+def _title(recall: RecallResult) -> str:
     count = len(recall.questions)
     asked = COUNTED[count].lower() if count < len(COUNTED) else f"{count} questions"
     return f"Before lesson {recall.lesson}: {asked} about what came before"
 
 
-def _answer(recall: Recalled, number: int, choice: Choice) -> str:
+def _answer(recall: RecallResult, number: int, choice: Choice) -> str:
     if not choice.right:
         return f"Not that one. {choice.says}"
     return f"{PRAISE[(int(recall.lesson) + number) % len(PRAISE)]} {choice.says}"
 
 
-def _sum(recall: Recalled) -> str:
+def _sum(recall: RecallResult) -> str:
     count, given = len(recall.questions), sum(map(bool, recall.chosen))
     if not given:
         return (

@@ -1,10 +1,10 @@
-"""Habits from Python, torch and NumPy that Triton does not take: what was written, why not, what instead.
+"""Advice on habits from Python, torch and NumPy that Triton rejects: what was written, why not, what instead.
 
     >>> kernel_words(error)                    # of z_ptr[offsets] = a * x + y
-    '`z_ptr[offsets]`: in a kernel z_ptr is an address and no array, so it takes no index. …'
+    '`z_ptr[offsets]`: in a kernel z_ptr is an address, not an array, so it cannot be indexed. …'
 
-Each module has the rules of one family. A rule looks at the expression that raised, at the values that met
-there and at what was said, and answers with nothing unless all three leave one reading.
+Each module has the rules of one family. A rule looks at the expression that raised, at its operands and at
+the message, and returns nothing unless all three allow one interpretation only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flashlearn.running.advice import (
     launching,
     tile_shapes,
 )
-from flashlearn.running.advice.error_context import Slip, slip_of
+from flashlearn.running.advice.error_context import ErrorContext, error_context
 
 IN_KERNELS = (
     *launch_arguments.RULES,
@@ -33,20 +33,22 @@ IN_KERNELS = (
 
 
 def kernel_words(error: BaseException) -> str:
-    """A sentence for what a kernel's line raised; nothing where its cause is not sure."""
+    """A sentence for what a kernel's line raised; empty if the cause is not certain."""
     return _first(IN_KERNELS, error, None)
 
 
 def launcher_words(error: BaseException, frame: FrameType) -> str:
-    """A sentence for what a launcher's line raised in `frame`; nothing where its cause is not sure."""
+    """A sentence for what a launcher's line raised in `frame`; empty if the cause is not certain."""
     return _first(launching.RULES, error, frame)
 
 
-def _first(rules: Iterable[Callable[[Slip], str]], error: BaseException, frame: FrameType | None) -> str:
+def _first(
+    rules: Iterable[Callable[[ErrorContext], str]], error: BaseException, frame: FrameType | None
+) -> str:
     with contextlib.suppress(Exception):  # they look at a learner's objects, which may answer anything
-        slip = slip_of(error, frame)
-        for rule in rules if slip is not None else ():
+        context = error_context(error, frame)
+        for rule in rules if context is not None else ():
             with contextlib.suppress(Exception):
-                if said := rule(slip):
-                    return said
+                if sentence := rule(context):
+                    return sentence
     return ""

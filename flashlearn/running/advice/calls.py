@@ -1,4 +1,4 @@
-"""Calls that do not fit Triton's language: names that it lacks, arguments left out or called otherwise."""
+"""Calls that do not fit Triton's language: unknown names, missing arguments, arguments with other names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import triton.language as tl
 
-from flashlearn.running.advice.error_context import Slip, is_tile, shape, written
+from flashlearn.running.advice.error_context import ErrorContext, is_tile, shape, written
 from flashlearn.running.advice.translations import TYPES, instead_of
 
 RENAMED = {
@@ -22,36 +22,36 @@ IMPORTS = {
     "tl": "import triton.language as tl", "np": "import numpy as np",
     **{name: f"import {name}" for name in ("triton", "torch", "math", "numpy")},
 }  # fmt: skip
-UNTOLD = {"_semantic", "_builder", "_generator", "self"}
+HIDDEN_PARAMETERS = {"_semantic", "_builder", "_generator", "self"}
 
 
-def no_such_name(slip: Slip) -> str:
-    """tl.mean, tl.pow, tl.expo: what the language does not have."""
-    error = slip.error
+def no_such_name(context: ErrorContext) -> str:
+    """tl.mean, tl.pow, tl.expo: names that the language does not have."""
+    error = context.error
     if (
         not isinstance(error, AttributeError)
         or error.obj is not tl
-        or not isinstance(slip.node, ast.Attribute)
+        or not isinstance(context.node, ast.Attribute)
     ):
         return ""
-    name, call = slip.node.attr, _call_of(slip)
-    said = f"Triton's language has no {slip.text}."
+    name, call = context.node.attr, _call_of(context)
+    sentence = f"Triton's language has no {context.text}."
     if call is None and name in TYPES:
-        return f"{said} Its dtypes have their size in the name: `{TYPES[name]}`."
-    mend = instead_of(name, call, slip, own=False)
-    if mend:
-        return f"{said} {mend}"
+        return f"{sentence} Its dtypes have their size in the name: `{TYPES[name]}`."
+    fix = instead_of(name, call, context, own=False)
+    if fix:
+        return f"{sentence} {fix}"
     close = difflib.get_close_matches(name, _public(), n=1, cutoff=0.6)
     return (
-        f"{said} Did you mean `tl.{close[0]}`?"
+        f"{sentence} Did you mean `tl.{close[0]}`?"
         if close
-        else f"{said} Is it a function of torch's, or misspelt?"
+        else f"{sentence} Is it a function of torch, or misspelled?"
     )
 
 
-def no_such_variable(slip: Slip) -> str:
-    """A name that nothing has: misspelt, not imported, or without its tl. in front."""
-    error = slip.error
+def no_such_variable(context: ErrorContext) -> str:
+    """An undefined name: misspelled, not imported, or without its tl. prefix."""
+    error = context.error
     if not isinstance(error, NameError) or not error.name:
         return ""
     if isinstance(error, UnboundLocalError):
@@ -63,164 +63,172 @@ def no_such_variable(slip: Slip) -> str:
         return (
             f"Nothing is called {error.name} here. Write {IMPORTS[error.name]} in a cell above, and run it."
         )
-    known = [*slip.names, *slip.parameters]
+    known = [*context.names, *context.parameters]
     close = [name for name in known if name.lower() == error.name.lower()]
     close = close or difflib.get_close_matches(error.name, known, n=1, cutoff=0.7)
     if close:
         return f"Nothing is called {error.name} here. Did you mean `{close[0]}`?"
     if callable(getattr(tl, error.name, None)):
         return f"Nothing is called {error.name} here. Triton's own is written `tl.{error.name}`."
-    return f"Nothing is called {error.name} here: is it misspelt, or does its cell still have to run?"
+    return f"Nothing is called {error.name} here: is it misspelled, or does its cell still have to run?"
 
 
 def _public() -> list[str]:
     return [name for name in dir(tl) if not name.startswith("_") and not inspect.ismodule(getattr(tl, name))]
 
 
-def _call_of(slip: Slip) -> ast.Call | None:
-    """The call whose function is the slip's expression."""
-    calls = (node for node in ast.walk(slip.statement) if isinstance(node, ast.Call))
-    return next((call for call in calls if call.func is slip.node), None)
+def _call_of(context: ErrorContext) -> ast.Call | None:
+    """The call whose function is the context's expression."""
+    calls = (node for node in ast.walk(context.statement) if isinstance(node, ast.Call))
+    return next((call for call in calls if call.func is context.node), None)
 
 
-def argument_missing(slip: Slip) -> str:
+def argument_missing(context: ErrorContext) -> str:
     """tl.zeros without its dtype, tl.maximum of one value, tl.store without a value."""
     if (
-        not slip.called.startswith("tl.")
-        or "missing" not in slip.said
-        or not isinstance(slip.error, TypeError)
+        not context.called.startswith("tl.")
+        or "missing" not in context.message
+        or not isinstance(context.error, TypeError)
     ):
         return ""
-    given = [written(argument) for argument in slip.node.args]
+    given = [written(argument) for argument in context.node.args]
     first = given[0] if given else "x"
-    if slip.called in ("tl.zeros", "tl.full"):
-        missing = re.findall(r"'(\w+)'", slip.said)
+    if context.called in ("tl.zeros", "tl.full"):
+        missing = re.findall(r"'(\w+)'", context.message)
         if missing == ["dtype"]:
-            return f"{slip.called} wants a dtype: `{slip.called}({', '.join(given)}, dtype=tl.float32)`."
-    if slip.called in ("tl.maximum", "tl.minimum") and len(given) == 1:
-        word, instead = ("largest", "tl.max") if slip.called == "tl.maximum" else ("smallest", "tl.min")
+            return (
+                f"{context.called} needs a dtype: `{context.called}({', '.join(given)}, dtype=tl.float32)`."
+            )
+    if context.called in ("tl.maximum", "tl.minimum") and len(given) == 1:
+        word, instead = ("largest", "tl.max") if context.called == "tl.maximum" else ("smallest", "tl.min")
+        lane = f"The {word} lane of one tile is `{instead}({first}, axis=0)`"
+        return f"{context.called} compares two values. {lane}."
+    if context.called == "tl.store":
+        return "tl.store needs the addresses and what is written there: `tl.store(pointers, value, mask=…)`."
+    if context.called == "tl.where":
         return (
-            f"{slip.called} compares two values. The {word} lane of one tile is `{instead}({first}, axis=0)`."
-        )
-    if slip.called == "tl.store":
-        return "tl.store wants the addresses and what is written there: `tl.store(pointers, value, mask=…)`."
-    if slip.called == "tl.where":
-        return (
-            "tl.where wants a condition and two values, for where it holds and where not: "
+            "tl.where needs a condition and two values, for where it holds and where it does not: "
             "`tl.where(condition, x, y)`."
         )
-    return _missing(slip)
+    return _missing(context)
 
 
-def _missing(slip: Slip) -> str:
-    names = re.findall(r"'(\w+)'", slip.said)
-    own = _parameters(slip)
+def _missing(context: ErrorContext) -> str:
+    names = re.findall(r"'(\w+)'", context.message)
+    own = _parameters(context)
     if not names or not own:
         return ""
-    return f"{slip.called} also wants {' and '.join(names)}: `{slip.called}({', '.join(own)})`."
+    return f"{context.called} also needs {' and '.join(names)}: `{context.called}({', '.join(own)})`."
 
 
-def argument_unknown(slip: Slip) -> str:
+def argument_unknown(context: ErrorContext) -> str:
     """tl.sum(x, dim=0), tl.load(…, default=0)."""
-    found = re.search(r"unexpected keyword argument '(\w+)'", slip.said)
-    if not found or not slip.called.startswith("tl."):
+    found = re.search(r"unexpected keyword argument '(\w+)'", context.message)
+    if not found or not context.called.startswith("tl."):
         return ""
-    name, own = found[1], _parameters(slip)
-    if name not in [keyword.arg for keyword in slip.node.keywords] or not own:
+    name, own = found[1], _parameters(context)
+    if name not in [keyword.arg for keyword in context.node.keywords] or not own:
         return ""
-    if slip.called == "tl.store" and name == "other":
-        return "tl.store has no other=: lanes that the mask hides are not written at all. Leave it out."
+    if context.called == "tl.store" and name == "other":
+        return "tl.store has no other=: lanes that the mask hides are not written at all. Remove it."
     renamed = RENAMED.get(name, "")
     close = [renamed] if renamed in own else difflib.get_close_matches(name, own, n=1, cutoff=0.5)
-    mend = f"it is called {close[0]}= there" if close else f"its arguments are {', '.join(own)}"
-    return f"{slip.called} has no argument {name}=: {mend}."
+    fix = f"it is called {close[0]}= there" if close else f"its arguments are {', '.join(own)}"
+    return f"{context.called} has no argument {name}=: {fix}."
 
 
-def _parameters(slip: Slip) -> list[str]:
-    """What the function that is called can be given."""
-    function = getattr(tl, slip.called.removeprefix("tl."), None)
+def _parameters(context: ErrorContext) -> list[str]:
+    """The parameters of the called function."""
+    function = getattr(tl, context.called.removeprefix("tl."), None)
     function = getattr(function, "fn", function)
     try:
-        return [name for name in inspect.signature(function).parameters if name not in UNTOLD]
+        return [name for name in inspect.signature(function).parameters if name not in HIDDEN_PARAMETERS]
     except (TypeError, ValueError):
         return []
 
 
-def text_where_none_belongs(slip: Slip) -> str:
+def unexpected_text(context: ErrorContext) -> str:
     """tl.device_print(x) without text, other="-inf"."""
-    if slip.called == "tl.device_print" and isinstance(slip.error, AssertionError) and is_tile(_first(slip)):
-        name = written(slip.node.args[0])
-        return f'tl.device_print wants a text before the values: `tl.device_print("{name} ", {name})`.'
-    if "of type <class 'str'> to tensor" not in slip.said or not isinstance(slip.node, ast.Call):
+    if (
+        context.called == "tl.device_print"
+        and isinstance(context.error, AssertionError)
+        and is_tile(_first(context))
+    ):
+        name = written(context.node.args[0])
+        return f'tl.device_print needs a text before the values: `tl.device_print("{name} ", {name})`.'
+    if "of type <class 'str'> to tensor" not in context.message or not isinstance(context.node, ast.Call):
         return ""
-    for keyword in slip.node.keywords:
+    for keyword in context.node.keywords:
         if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
             value = keyword.value.value
-            mend = f'float("{value}")' if "inf" in value or "nan" in value else value
-            return f"{keyword.arg}={value!r} is text, and a number is wanted: `{keyword.arg}={mend}`."
+            fix = f'float("{value}")' if "inf" in value or "nan" in value else value
+            return f"{keyword.arg}={value!r} is text where a number is needed: `{keyword.arg}={fix}`."
     return ""
 
 
-def _first(slip: Slip) -> Any:
-    return slip.operands[0] if slip.operands else None
+def _first(context: ErrorContext) -> Any:
+    return context.operands[0] if context.operands else None
 
 
-def accumulator_is_a_number(slip: Slip) -> str:
+def accumulator_is_a_number(context: ErrorContext) -> str:
     """tl.dot(a, b, acc=0)."""
-    acc = slip.keywords.get("acc")
-    if slip.called != "tl.dot" or not isinstance(acc, int | float):
+    acc = context.keywords.get("acc")
+    if context.called != "tl.dot" or not isinstance(acc, int | float):
         return ""
-    one, other = (shape(value) for value in (*slip.operands, None, None)[:2])
+    one, other = (shape(value) for value in (*context.operands, None, None)[:2])
     size = f"{[one[0], other[1]]}" if len(one) == len(other) == 2 else "[M, N]"
     return (
         f"acc= is a tile that the product is added to, of shape {size} here, and {acc} is a number. Make "
-        "it before the loop, `acc = tl.zeros([M, N], dtype=tl.float32)`, or leave acc= out."
+        "it before the loop, `acc = tl.zeros([M, N], dtype=tl.float32)`, or omit acc=."
     )
 
 
-def number_of_a_loop(slip: Slip) -> str:
+def fractional_range(context: ErrorContext) -> str:
     """range over a fraction."""
-    if not isinstance(slip.node, ast.For) or "a loop's start, end and step are integers" not in slip.said:
+    if (
+        not isinstance(context.node, ast.For)
+        or "a loop's start, end and step are integers" not in context.message
+    ):
         return ""
-    divided = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(slip.node.iter))
-    mend = (
+    divided = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(context.node.iter))
+    fix = (
         "Divide with //, or round up with tl.cdiv(n, BLOCK)." if divided else "Convert it with .to(tl.int32)."
     )
-    return f"A loop counts in whole numbers, and one in `{written(slip.node.iter)}` is a fraction. {mend}"
+    return f"A loop counts in whole numbers, and one in `{written(context.node.iter)}` is a fraction. {fix}"
 
 
-def nothing_came_back(slip: Slip) -> str:
-    """A helper without return, or the result of a store."""
-    if "NoneType" not in slip.said and "None of type" not in slip.said:
+def no_return_value(context: ErrorContext) -> str:
+    """The result of a helper without return, or of a store."""
+    if "NoneType" not in context.message and "None of type" not in context.message:
         return ""
-    for name in slip.names_in(slip.node):
-        if name.id in slip.names and slip.names[name.id] is None and name.id not in slip.given:
-            source = _assigned(slip, name.id)
+    for name in context.names_in(context.node):
+        if name.id in context.names and context.names[name.id] is None and name.id not in context.given:
+            source = _assigned(context, name.id)
             if source:
-                return f"{name.id} is None: `{source}` gave nothing back. Does the function lack its return?"
+                return f"{name.id} is None: `{source}` returned nothing. Is a return statement missing?"
     return ""
 
 
-def _assigned(slip: Slip, name: str) -> str:
-    """The call whose result a name last got, above the line."""
+def _assigned(context: ErrorContext, name: str) -> str:
+    """The call whose result was last assigned to a name, above the line."""
     found = [
         node
-        for node in ast.walk(slip.function)
+        for node in ast.walk(context.function)
         if isinstance(node, ast.Assign)
-        and node.lineno < slip.statement.lineno
+        and node.lineno < context.statement.lineno
         and isinstance(node.value, ast.Call)
         and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
     ]
     return written(max(found, key=lambda node: node.lineno).value) if found else ""
 
 
-RULES: tuple[Callable[[Slip], str], ...] = (
+RULES: tuple[Callable[[ErrorContext], str], ...] = (
     no_such_name,
     no_such_variable,
     accumulator_is_a_number,
     argument_missing,
     argument_unknown,
-    text_where_none_belongs,
-    number_of_a_loop,
-    nothing_came_back,
+    unexpected_text,
+    fractional_range,
+    no_return_value,
 )

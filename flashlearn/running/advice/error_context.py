@@ -1,7 +1,7 @@
-"""What is known of an exception in a kernel: the expression that raised, and the values that met there.
+"""The context of an exception in a kernel: the expression that raised, and the values of its operands.
 
-    >>> slip = slip_of(error)                  # of tl.store(z_ptr + offsets * 0.5, y)
-    >>> slip.text, [is_address(value) for value in slip.operands]
+    >>> context = error_context(error)                  # of tl.store(z_ptr + offsets * 0.5, y)
+    >>> context.text, [is_address(value) for value in context.operands]
     ('z_ptr + offsets * 0.5', [True, False])
 
 Rules look at this and not at the message alone: one message has many causes.
@@ -22,19 +22,19 @@ import triton.language as tl
 from flashlearn.interpreter.access import LEARNER_CODE
 
 UNKNOWN = object()
-"""The value of an expression that nobody has kept."""
+"""The value of an expression that was not recorded."""
 
-LONGEST = 60  # characters of an expression that is repeated
+MAX_LENGTH = 60  # characters of an expression that is repeated
 
 
 @dataclass(frozen=True)
-class Slip:
-    """One exception of a line of the learner's.
+class ErrorContext:
+    """An exception in one of the learner's lines.
 
     `node` is the expression that raised, `statement` the statement around it. `operands` and `keywords` are
-    the values that it was given, as far as they are known; `names` what the function's names held, `globals`
-    what its module's do, and `given` what the launch handed to the kernel, by parameter. `caller` is the name
-    of the function that called.
+    its operands' values, as far as they are known; `names` are the values of the function's local names,
+    `globals` of its module's, and `given` the launch's arguments by parameter. `caller` is the name of the
+    calling function.
     """
 
     error: BaseException
@@ -49,7 +49,7 @@ class Slip:
     caller: str = ""
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The exception's own words."""
         return str(self.error)
 
@@ -72,7 +72,7 @@ class Slip:
         return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
     def value(self, node: ast.AST | None) -> Any:
-        """What a name, a constant or a module's member holds; UNKNOWN for what would have to be computed."""
+        """The value of a name, a constant or a module's member; UNKNOWN if it would have to be computed."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -88,8 +88,8 @@ class Slip:
         yield from sorted(found, key=lambda name: (name.lineno, name.col_offset))
 
 
-def slip_of(error: BaseException, within: FrameType | None = None) -> Slip | None:
-    """What is known of an exception that left a kernel, or of what the launcher's frame `within` raised.
+def error_context(error: BaseException, within: FrameType | None = None) -> ErrorContext | None:
+    """The context of an exception that left a kernel, or that the launcher's frame `within` raised.
 
     None if its line cannot be found.
     """
@@ -105,13 +105,13 @@ def slip_of(error: BaseException, within: FrameType | None = None) -> Slip | Non
     if read is None or None in where:
         return None
     definition, indent = read
-    node, statement = _found(definition, where, indent if within else 0)
-    operands, keywords = _met(frames[last + 1] if last + 1 < len(frames) else None)
+    node, statement = _smallest_nodes(definition, where, indent if within else 0)
+    operands, keywords = _operands(frames[last + 1] if last + 1 < len(frames) else None)
     callers = [f for f in frames[:last] if f.f_code.co_name != "run_program"]
     caller = callers[-1].f_code.co_name if callers else ""
     given = callers[-1].f_locals.get("values", {}) if caller == "_run_grid" else {}
     held = (frame.f_locals, frame.f_globals)
-    return Slip(error, node, statement, definition, operands, keywords, *held, given, caller)
+    return ErrorContext(error, node, statement, definition, operands, keywords, *held, given, caller)
 
 
 def _steps(error: BaseException) -> Iterator[TracebackType]:
@@ -132,7 +132,7 @@ def _text_of(code: CodeType) -> tuple[ast.stmt, int] | None:
     return tree.body[0], len(lines[0]) - len(lines[0].lstrip())
 
 
-def _found(definition: ast.stmt, where: tuple, indent: int) -> tuple[ast.AST, ast.stmt]:
+def _smallest_nodes(definition: ast.stmt, where: tuple, indent: int) -> tuple[ast.AST, ast.stmt]:
     """The smallest expression that covers a position, and the smallest statement."""
     line, last, begin, end = where
     begin, end = begin - indent, end - indent
@@ -147,8 +147,8 @@ def _found(definition: ast.stmt, where: tuple, indent: int) -> tuple[ast.AST, as
     return covering[-1], statements[-1]
 
 
-def _met(frame: FrameType | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    """The values that an operation of triton's was given, from its outermost frame."""
+def _operands(frame: FrameType | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """The arguments of an operation of triton, from its outermost frame."""
     if frame is None:
         return (), {}
     names = frame.f_locals
@@ -161,7 +161,7 @@ def _met(frame: FrameType | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
 def written(node: ast.AST | None) -> str:
     """An expression as text, cut where it is long."""
     text = ast.unparse(node) if node is not None else ""
-    return text if len(text) <= LONGEST else text[: LONGEST - 2].rstrip() + " …"
+    return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 2].rstrip() + " …"
 
 
 def dotted(node: ast.AST) -> str:

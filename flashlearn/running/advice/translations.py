@@ -1,4 +1,4 @@
-"""Functions of torch, NumPy and Python, and what Triton's language has in their place."""
+"""Functions of torch, NumPy and Python, and their replacements in Triton's language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 
 import triton.language as tl
 
-from flashlearn.running.advice.error_context import Slip, is_tensor, is_tile, shape, written
+from flashlearn.running.advice.error_context import ErrorContext, is_tensor, is_tile, shape, written
 
 # What to write for a function of another library, or for a method that tiles do not have. {0} is the first
 # argument as it is written, {1} the same in parentheses where it needs them, {axis} the axis asked for.
@@ -28,7 +28,7 @@ REPLACED = {
 IN_WORDS = {
     "mean": "Divide the sum by the number n of elements that count: `tl.sum({0}, axis={axis}) / n`.",
     "pow": "A square is `x * x`; other powers of a positive x are `tl.exp(y * tl.log(x))`.",
-    "concat": "Store the parts one after the other, each with offsets of its own.",
+    "concat": "Store the parts one after the other, each with its own offsets.",
 }
 IN_WORDS |= {"power": IN_WORDS["pow"], "square": "Write `x * x`.", "cat": IN_WORDS["concat"]}
 SHAPED = {
@@ -45,19 +45,19 @@ TYPES = {
 
 
 def instead_of(
-    name: str, call: ast.Call | None, slip: Slip, owner: ast.expr | None = None, own: bool = True
+    name: str, call: ast.Call | None, context: ErrorContext, owner: ast.expr | None = None, own: bool = True
 ) -> str:
     """A sentence with the same in Triton's language; nothing if it is not known.
 
-    `call` is the call as it was written, `owner` what it was a method of. `own` says whether Triton's
+    `call` is the call as it was written, `owner` the object whose method it was. `own` says whether Triton's
     function of the same name may be meant.
     """
     arguments = [*([owner] if owner is not None else []), *(call.args if call is not None else [])]
     if name in PRODUCTS and len(arguments) > 1:
         return f"Write `tl.dot({written(arguments[0])}, {written(arguments[1])})`."
-    if name in LARGER and len(arguments) > 1 and is_tensor(slip.value(arguments[1])):
+    if name in LARGER and len(arguments) > 1 and is_tensor(context.value(arguments[1])):
         return f"Write `{LARGER[name]}({written(arguments[0])}, {written(arguments[1])})`."
-    words = {"axis": _axis(call, arguments, slip)}
+    words = {"axis": _axis(call, arguments, context)}
     first = written(arguments[0]) if arguments else "x"
     if len(first) > LONGEST_REPEATED:
         first, arguments = "x", [ast.Name("x"), *arguments[1:]]
@@ -77,14 +77,14 @@ def instead_of(
     return ""
 
 
-def _axis(call: ast.Call | None, arguments: list[ast.expr], slip: Slip) -> str:
+def _axis(call: ast.Call | None, arguments: list[ast.expr], context: ErrorContext) -> str:
     """The axis that was asked for, else the only one that the tile has."""
     named = [k.value for k in call.keywords if k.arg in ("dim", "axis")] if call is not None else []
     named += arguments[1:2]
     if named and isinstance(named[0], ast.Constant | ast.UnaryOp):
         return written(named[0])
-    known = [slip.value(arguments[0])] if arguments else []
-    known += slip.operands[:1]
+    known = [context.value(arguments[0])] if arguments else []
+    known += context.operands[:1]
     flat = any(is_tile(value) and len(shape(value)) == 1 for value in known)
     return "0" if flat or not any(map(is_tile, known)) else "…"
 

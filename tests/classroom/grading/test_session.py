@@ -6,7 +6,7 @@ import pytest
 
 from flashlearn import checking
 from flashlearn.classroom.records import AssignedExercise, Assignment, Submission
-from flashlearn.course.answers import earlier
+from flashlearn.course.answers import earlier_answer
 from flashlearn.lessons import find
 from tests.classroom.answers import (
     BY_TORCH,
@@ -159,6 +159,8 @@ def test_what_is_a_little_off_in_all_draws_but_the_learners_own_is_not_right(gra
     (case,) = (one for one in exercise.cases if one.name.startswith("3 × 50"))
     first = float(exercise.inputs(case, case.generator())["x"][0, 0])
     answer = KNOWS_ITS_OWN.format(first=repr(first))
-    assert checking.grade(exercise, function_from_text(answer, "row_sum"), earlier, budgeted=False).passed
+    assert checking.grade(
+        exercise, function_from_text(answer, "row_sum"), earlier_answer, budgeted=False
+    ).passed
     (one,) = graded(IMPORTS, (answer, "row_sum"), asked=(ROW,)).exercises
     assert (one.verdict, one.points) == ("wrong", 0)

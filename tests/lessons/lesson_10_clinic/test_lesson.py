@@ -11,7 +11,7 @@ import sympy as sp
 import torch
 
 import flashlearn
-from flashlearn.course.answers import as_learner, solution
+from flashlearn.course.answers import mistake_function, solution
 from flashlearn.judging.cases import run, run_observed
 from flashlearn.lessons.lesson_10_clinic import exercises as lesson
 from flashlearn.lessons.lesson_10_clinic import instruments, mistakes, mutants, patients, pictures, suites
@@ -310,7 +310,7 @@ def test_a_survivor_that_no_gap_accounts_for_is_not_explained_by_one():
 
 def test_blind_suites_are_known_by_their_names():
     exercise = BY_NAME["tests_on_trial"]
-    report = check("tests_on_trial", as_learner(exercise, "one ordinary test"))
+    report = check("tests_on_trial", mistake_function(exercise, "one ordinary test"))
     assert report.finding.mistake == "one ordinary test"
 
 

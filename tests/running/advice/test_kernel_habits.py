@@ -112,17 +112,17 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         (STORE, "z_ptr[pid] = 1.0", "`tl.store(z_ptr + pid, …, mask=…)`"),
         (STORE, "z_ptr[pid:n] = x", "with offsets = start + tl.arange(0, BLOCK)"),
         (LOAD_X, "x_ptr[offsets * stride_x]", "`tl.load(x_ptr + offsets * stride_x, mask=…)`"),
-        (LOAD_X, "x_ptr[pid * BLOCK:n]", "x_ptr is an address and no array"),
+        (LOAD_X, "x_ptr[pid * BLOCK:n]", "x_ptr is an address, not an array"),
         (STORE, "x[0] = 1.0", "a tile cannot be changed in one place"),
         (STORE, "first = n[0]", "n is a single number here"),
-        (STORE, "first = x[0]", "a tile has no elements that one could pick out"),
+        (STORE, "first = x[0]", "single elements of a tile cannot be selected"),
         (STORE, "first = x[:16]", "an index only adds axes"),
-        ("a * x + y", "(a * x + y)[mask]", "a mask does not pick elements out of a tile"),
-        ("offsets < n", "offsets < x_ptr.shape[0]", "neither shape nor strides"),
-        ("offsets < n", "offsets < len(x_ptr)", "neither shape nor strides"),
-        ("offsets < n", "offsets < x_ptr.numel()", "neither shape nor strides"),
-        ("* stride_x,", "* x_ptr.stride(0),", "neither shape nor strides"),
-        (LOAD_X, "tl.load(x_ptr, mask=mask)", "`x_ptr` is one address, and what goes with it has 256 lanes"),
+        ("a * x + y", "(a * x + y)[mask]", "a mask does not select elements of a tile"),
+        ("offsets < n", "offsets < x_ptr.shape[0]", "without a shape or strides"),
+        ("offsets < n", "offsets < len(x_ptr)", "without a shape or strides"),
+        ("offsets < n", "offsets < x_ptr.numel()", "without a shape or strides"),
+        ("* stride_x,", "* x_ptr.stride(0),", "without a shape or strides"),
+        (LOAD_X, "tl.load(x_ptr, mask=mask)", "`x_ptr` is one address, but its mask or value has 256 lanes"),
         (LOAD_X, "tl.load(x_ptr, offsets, mask)", "`offsets` stands where the mask belongs"),
         (LOAD_X, "tl.load(x_ptr, offsets, mask=mask)", "`tl.load(x_ptr + offsets, mask=…)`"),
         (LOAD_X, "tl.load(offsets, mask=mask)", "`offsets` holds plain numbers (int32)"),
@@ -135,7 +135,7 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         ("a * x +", "tl.exp(x_ptr) +", "x_ptr is an address, and `tl.exp(x_ptr)`"),
         ("a * x + y,", "x_ptr,", "x_ptr is an address"),
         (STORE, "tl.store(a * x + y, z_ptr + offsets, mask=mask)", "The arguments of tl.store are exchanged"),
-        (STORE, "tl.store(z_ptr + pid, x)", "Each lane needs an address of its own"),
+        (STORE, "tl.store(z_ptr + pid, x)", "Each lane needs its own address"),
     ],
 )  # fmt: skip
 def test_an_address_is_no_array(old, new, words):
@@ -157,17 +157,17 @@ def test_an_address_is_no_array(old, new, words):
         (ROW, "tl.exp(x - m)", "tl.exp(-abs(x - m))", "write `tl.abs(x - m)`"),
         (ROW, "tl.sum(e, axis=0)", "len(x)", "x.shape[0]"),
         (ROW, "tl.exp(x - m)", "float(x)", "`x.to(tl.float32)`"),
-        (ROW, "tl.exp(x - m)", "(x - m) ** 2", "Tiles know no **"),
+        (ROW, "tl.exp(x - m)", "(x - m) ** 2", "Tiles have no **"),
         (PRODUCT, DOT, "a @ b", "`tl.dot(a, b)`"),
         (PRODUCT, DOT, "a.matmul(b)", "Write `tl.dot(a, b)`"),
         (PRODUCT, DOT, "tl.dot(a, b.mT)", "Write `tl.trans(b)`"),
         (ROW, ".to(tl.float32)", ".float()", "Write `x.to(tl.float32)`"),
-        (ROW, ".to(tl.float32)", ".to(torch.float32)", "`torch.float32` is a dtype of torch's"),
+        (ROW, ".to(tl.float32)", ".to(torch.float32)", "`torch.float32` is a torch dtype"),
         (ROW, ".to(tl.float32)", ".to(np.float32)", "write `tl.float32`"),
         (PRODUCT, "dtype=tl.float32", "dtype='float32'", "`'float32'` is text"),
-        (PRODUCT, "tl.zeros([BM, BN], dtype=tl.float32)", "torch.zeros(BM, BN)", "acc is a tensor of"),
-        (ROW, "tl.exp(x - m)", "tl.exp(x.T - m)", "one axis and nothing to transpose"),
-        (ROW, "m = tl.max(x, axis=0)", "for m in x:\n        m += 1", "does not walk along a tile"),
+        (PRODUCT, "tl.zeros([BM, BN], dtype=tl.float32)", "torch.zeros(BM, BN)", "acc is a torch tensor"),
+        (ROW, "tl.exp(x - m)", "tl.exp(x.T - m)", "one axis, nothing to transpose"),
+        (ROW, "m = tl.max(x, axis=0)", "for m in x:\n        m += 1", "cannot iterate over a tile"),
         (ROW, "tl.max(x, axis=0)", "tl.exp(row)", "`tl.exp(row.to(tl.float32))`"),
         (ROW, "tl.exp(x - m)", "tl.expo(x - m)", "Did you mean `tl.exp`?"),
         (ROW, "tl.exp(x - m)", "tl.tanh(x - m)", "`2 * tl.sigmoid(2 * (x - m)) - 1`"),
@@ -186,7 +186,7 @@ def test_what_belongs_to_torch_numpy_and_python_is_said_in_triton_s_words(base, 
 @pytest.mark.parametrize(
     ("base", "old", "new", "words"),
     [
-        (VECTOR, "tl.arange(0, BLOCK)", "tl.arange(0, n)", "take tl.arange(0, BLOCK) with a block size"),
+        (VECTOR, "tl.arange(0, BLOCK)", "tl.arange(0, n)", "use tl.arange(0, BLOCK) with a block size"),
         (VECTOR, "BLOCK: tl.constexpr", "BLOCK", "write `BLOCK: tl.constexpr`"),
         (VECTOR, "BLOCK: tl.constexpr", "BLOCK: int", "write `BLOCK: tl.constexpr`"),
         (VECTOR, "tl.arange(0, BLOCK)", "tl.arange(pid, pid + BLOCK)", "`start + tl.arange(0, BLOCK)`"),
@@ -196,7 +196,7 @@ def test_what_belongs_to_torch_numpy_and_python_is_said_in_triton_s_words(base, 
         (VECTOR, "tl.arange(0, BLOCK)", "tl.arange(0, BLOCK, 2)", "`2 * tl.arange(0, COUNT)`"),
         (PRODUCT, "tl.zeros([BM, BN],", "tl.zeros([M, N],", "a tile's size when it is compiled"),
         (PRODUCT, "tl.zeros([BM, BN], dtype=tl.float32)", "tl.zeros(BM, BN)", "`tl.zeros([BM, BN],"),
-        (PRODUCT, ", dtype=tl.float32)", ")", "tl.zeros wants a dtype"),
+        (PRODUCT, ", dtype=tl.float32)", ")", "tl.zeros needs a dtype"),
         (PRODUCT, DOT, "tl.dot(tl.sum(a, 0), tl.sum(b, 1))", "these are vectors, [16] and [16]"),
         (PRODUCT, DOT, "tl.dot(b, a)", "here `b` is [16, 32] and `a` [64, 16]"),
         (PRODUCT, DOT, "tl.dot(a, b.to(tl.float16))", "`a` is fp32 and `b.to(tl.float16)` fp16"),
@@ -227,7 +227,7 @@ def test_sizes_axes_and_arguments_are_asked_for_by_name(base, old, new, words):
     [
         (LAUNCH, "(torch.tensor(a), x, y, z, n, x.stride(0)", "a is an address in this kernel"),
         (LAUNCH, "(a, x, y, z, torch.tensor(n), x.stride(0)", "n is an address in this kernel"),
-        (LAUNCH, "(x, a, y, z, n, x.stride(0)", "where the kernel wants a tensor"),
+        (LAUNCH, "(x, a, y, z, n, x.stride(0)", "where the kernel needs a tensor"),
         (LAUNCH, "(a, x, y, z, x, x.stride(0)", "tensor of shape [1000] for it"),
         ("add_kernel[grid](", "add_kernel(", "`add_kernel[grid](…)`"),
         (LAUNCH, "(a, x, y, z, x.shape, x.stride(0)", "a tuple for n, (1000,)"),
@@ -244,9 +244,9 @@ def test_sizes_axes_and_arguments_are_asked_for_by_name(base, old, new, words):
         ("grid = (triton.cdiv(n, BLOCK),)", "grid = n", "kernel[(1000,)](…)"),
         ("(triton.cdiv(n, BLOCK),)", "lambda meta: (meta['SIZE'],)", "no argument of the launch is called"),
         ("@triton.jit\n", "", "is @triton.jit missing above its def?"),
-        ("torch.empty_like(y)", "tl.zeros(y.shape, tl.float32)", "Here one writes `torch.zeros`"),
-        ("triton.cdiv(n", "tl.cdiv(n", "Here one writes `triton.cdiv`"),
-        ("torch.empty_like(y)", "tl.load(y)", "Does it belong into the kernel?"),
+        ("torch.empty_like(y)", "tl.zeros(y.shape, tl.float32)", "Write `torch.zeros` here"),
+        ("triton.cdiv(n", "tl.cdiv(n", "Write `triton.cdiv` here"),
+        ("torch.empty_like(y)", "tl.load(y)", "Does it belong in the kernel?"),
     ],
 )  # fmt: skip
 def test_a_launch_that_does_not_fit_is_told_what_it_hands_over(old, new, words):
@@ -263,7 +263,7 @@ HELPER = (
 
 
 def test_a_helper_without_return_is_found_by_what_it_gave():
-    assert "m is None: `largest(x)` gave nothing back" in said(ROW, *HELPER)
+    assert "m is None: `largest(x)` returned nothing" in said(ROW, *HELPER)
 
 
 @pytest.mark.parametrize(
@@ -282,10 +282,10 @@ def test_a_helper_without_return_is_found_by_what_it_gave():
         # an axis that comes as an argument, where nobody wants the larger of two
         (ROW, "tl.max(x, axis=0)", "tl.max(x, stride)", "tl.maximum"),
         # a launch may hand over None for what is optional, and something else may be wrong
-        (VECTOR, "tl.constexpr):", "tl.constexpr, other=None):\n    y = n[n, other]", "hands over None"),
-        # an AttributeError of a number of Python's
+        (VECTOR, "tl.constexpr):", "tl.constexpr, other=None):\n    y = n[n, other]", "passes None"),
+        # an AttributeError of a number of Python
         (ROW, "tl.max(x, axis=0)", "BLOCK.float()", "tile"),
-        # a helper of the learner's own that is called like one of Python's
+        # a helper of the learner's own that is called like one of Python
         (VECTOR, "n = x.numel()", "n = sum(x.shape, '')", "tl."),
     ],
 )  # fmt: skip

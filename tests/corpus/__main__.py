@@ -151,7 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures; nothing is asserted here, that is what tests/corpus/test_corpus.py does."""
     options = parsed(arguments)
     if options.show:
-        print(shown(options.show), end="")
+        try:
+            print(shown(options.show), end="")
+        except LookupError as error:
+            sys.exit(str(error))
         return
     console = Console(width=None if sys.stdout.isatty() else 200)
     if options.compare and len(options.compare) == 2:
@@ -181,7 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _compare(console: Console, before: comparison.Run, after: comparison.Run) -> None:
-    console.print(comparison.differences(before, after))
+    table = comparison.differences(before, after)
+    if table.row_count:
+        console.print(table)
     console.print(comparison.totals(before, after))
 
 

@@ -16,15 +16,15 @@ from tests.corpus.measure import CheckResult
 
 WRONG, RIGHT = wrong_entries(), right_entries()
 
-WHOLE = os.environ.get("CORPUS") == "all"
-"""With CORPUS=all every entry is checked here; else a part, so that `make test` stays short. `make bench`
+CHECK_ALL = os.environ.get("CORPUS") == "all"
+"""With CORPUS=all every entry is checked here, otherwise a part, to keep `make test` short. `make bench`
 measures all of them, with their diagnosis.
 """
-TWICE = {e for e in (*WRONG, *RIGHT) if find(e.exercise).lesson == test_two_processes.LESSON}
-"""Judged in full there, here and in a child process."""
-REJECTED = WRONG if WHOLE else [e for e in WRONG if e not in TWICE][::6]
-PASSING = RIGHT if WHOLE else [e for e in RIGHT if e not in TWICE][::6]
-NAMED = WRONG[::9] if WHOLE else WRONG[::48]
+COVERED_ELSEWHERE = {e for e in (*WRONG, *RIGHT) if find(e.exercise).lesson == test_two_processes.LESSON}
+"""Answers that test_two_processes.py judges in full, in this process and in a child process."""
+REJECTED = WRONG if CHECK_ALL else [e for e in WRONG if e not in COVERED_ELSEWHERE][::6]
+PASSING = RIGHT if CHECK_ALL else [e for e in RIGHT if e not in COVERED_ELSEWHERE][::6]
+NAMED = WRONG[::9] if CHECK_ALL else WRONG[::48]
 
 
 @pytest.mark.parametrize("entry", REJECTED, ids=str)

@@ -70,7 +70,7 @@ bench: setup ## attention on a GPU, elsewhere verdict latency; answers with know
 	@$(PYTHON_IN_VENV) -m tests.corpus
 	@$(PYTHON_IN_VENV) -m tests.classroom --students $(CLASS)
 
-format: setup ## let ruff mend what it can
+format: setup ## let ruff fix what it can
 	$(PYTHON_IN_VENV) -m ruff check --fix .
 	$(PYTHON_IN_VENV) -m ruff format .
 

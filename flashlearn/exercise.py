@@ -93,7 +93,7 @@ class Mistake:
     also: tuple[Callable[..., Any], ...] = ()
 
 
-def joined(one: Callable[..., Any], other: Callable[..., Any]) -> functools.partial | None:
+def combine_faults(one: Callable[..., Any], other: Callable[..., Any]) -> functools.partial | None:
     """Two formulas of mistakes as one that makes both, where both are faults by name of the same."""
     if not (isinstance(one, functools.partial) and isinstance(other, functools.partial)):
         return None
@@ -242,7 +242,7 @@ class Exercise:
         return self.judged.reference
 
     @property
-    def known(self) -> Mapping[str, Mistake]:
+    def all_mistakes(self) -> Mapping[str, Mistake]:
         """Every mistake by name: those of the catalogue, and the exercise's own."""
         return {**self.explained.catalogue, **self.explained.mistakes}
 
@@ -251,21 +251,21 @@ class Exercise:
         inside = self.signature[self.signature.index("(") + 1 : self.signature.index(")")]
         return tuple(p.split(":")[0].split("=")[0].strip() for p in inside.split(",") if p.strip())
 
-    def within(self, seconds: float) -> Exercise:
+    def with_time_limit(self, seconds: float) -> Exercise:
         """The same exercise with another time limit."""
         return replace(self, judged=replace(self.judged, time_limit=seconds))
 
 
-def declared(**given: Any) -> Exercise:
+def make_exercise(**values: Any) -> Exercise:
     """An exercise from the fields of all its groups at once, for families that differ in a few of them.
 
     The case of `HowTimed` is called `timing_case` here. Raises TypeError for a field that there is not.
     """
-    if "timing_case" in given:
-        given["case"] = given.pop("timing_case")
+    if "timing_case" in values:
+        values["case"] = values.pop("timing_case")
     groups = {"judged": HowJudged, "explained": HowExplained, "timed": HowTimed}
     parts = {
-        group: kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
+        group: kind(**{f.name: values.pop(f.name) for f in fields(kind) if f.name in values})
         for group, kind in groups.items()
     }
-    return Exercise(**given, **parts)
+    return Exercise(**values, **parts)

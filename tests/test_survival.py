@@ -21,7 +21,7 @@ from tests import bad_kernels
 import flashlearn
 from flashlearn.course import check as checking
 from flashlearn.lessons import find
-quick = find("scaled_add").within(4.0)
+quick = find("scaled_add").with_time_limit(4.0)
 checking.find = lambda name: quick
 """
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.exercise import Mistake, joined
+from flashlearn.exercise import Mistake, combine_faults
 from flashlearn.explaining.comparability import work
 from flashlearn.explaining.matching import fit
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
@@ -119,7 +119,7 @@ def _differing(two: Outputs, one: Outputs, outcome: Outcome) -> int:
 def _pair(predictions: Predictions, one: Candidate, other: Candidate) -> Iterator[list[Candidate]]:
     """Ways in which two mistakes meet, each with the learner's tiles."""
     names = (*one.names, *other.names)
-    both = joined(one.compute, other.compute)
+    both = combine_faults(one.compute, other.compute)
     if both is not None:
         yield [Candidate(names, formula, parts=(one, other)) for formula in predictions.at_tiles(both)]
     else:

@@ -122,4 +122,4 @@ def finding(
 
 def declared(exercise: Exercise, name: str, scope: Scope | None = None, **more: Any) -> Finding:
     """The finding that a mistake of the exercise, or of its catalogue, was made."""
-    return Finding(Declared.of(name, exercise.known[name], scope), **more)
+    return Finding(Declared.of(name, exercise.all_mistakes[name], scope), **more)

@@ -88,14 +88,16 @@ def other_nan_origin(search: Search) -> Finding | None:
     if found is None or not isinstance(found.kind, NanOrigin):
         return None
     case = next(o.case for o in search.wrong if o.case.name == found.kind.case)
-    mistake = search.exercise.known[search.finding.mistake]  # its formula has just given these numbers
+    mistake = search.exercise.all_mistakes[search.finding.mistake]  # its formula has just given these numbers
     theirs = first_in_formula(mistake.wrong, search.exercise.inputs(case, case.generator()))
     return found if theirs and differ(theirs, found.kind.operation, found.kind.everywhere) else None
 
 
 def _by_nan_alone(search: Search) -> bool:
     """Whether no number speaks for a declared mistake of a kernel: many end in the same NaN."""
-    declared = search.exercise.known.get(search.finding.mistake) if search.finding is not None else None
+    declared = (
+        search.exercise.all_mistakes.get(search.finding.mistake) if search.finding is not None else None
+    )
     if declared is None or declared.wrong is None or search.exercise.kind is not Kind.KERNEL:
         return False
     return not any(_has_wrong_numbers(check) for o in search.wrong for check in o.outputs)

@@ -142,7 +142,7 @@ def test_a_wild_pointer_is_out_of_bounds_with_its_line():
 
 def test_an_endless_loop_runs_out_of_time_and_names_the_line(monkeypatch):
 
-    found = verdict(endless, SCALED_ADD.within(0.5))
+    found = verdict(endless, SCALED_ADD.with_time_limit(0.5))
     assert found.status is Status.TIMEOUT
     assert "Still running after" in found.message and found.place.function == "endless_kernel"
 

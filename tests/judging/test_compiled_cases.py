@@ -81,7 +81,7 @@ def test_an_answer_that_changes_from_run_to_run_is_a_race():
 
 @pytest.mark.parametrize("function", bad_kernels.BAD, ids=lambda f: f.__name__)
 def test_no_bad_kernel_is_launched_for_real(function, monkeypatch):
-    quick = SCALED_ADD.within(1.0)
+    quick = SCALED_ADD.with_time_limit(1.0)
     monkeypatch.setattr("flashlearn.course.check.find", lambda name: quick)
     report = flashlearn.check("scaled_add", function, demo=True)
     assert report.status.name == bad_kernels.BAD[function][0]

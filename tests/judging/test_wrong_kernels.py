@@ -20,7 +20,7 @@ from flashlearn.judging.cases import run
 from flashlearn.lessons import find
 from flashlearn.outcome import Outcome, Status
 
-ADD = find("scaled_add").within(0.5)
+ADD = find("scaled_add").with_time_limit(0.5)
 IDS = find("program_ids")
 SOFTMAX = find("softmax_forward")
 
@@ -279,7 +279,7 @@ def loops_in_twenty_five_frames(a, x, y, depth=25):
     ],
 )
 def test_nothing_outlives_its_time_limit(function, limit):
-    quick = ADD.within(limit)
+    quick = ADD.with_time_limit(limit)
     assert _first(quick, function).status is Status.TIMEOUT
 
 
@@ -334,7 +334,9 @@ def checks_itself(a, x, y):
     ],
 )
 def test_what_cannot_run_crashes_with_a_sentence(function, words):
-    found = _first(ADD.within(10), function)  # collecting a long session's garbage may take half a second
+    found = _first(
+        ADD.with_time_limit(10), function
+    )  # collecting a long session's garbage may take half a second
     assert found.status is Status.CRASHED
     assert words in found.message
 

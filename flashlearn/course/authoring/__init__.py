@@ -1,7 +1,7 @@
 """One source per lesson, two notebooks built from it.
 
 >>> build(["02"])                               # notebooks/02_softmax.ipynb and solutions/02_softmax.ipynb
->>> check()                                     # what is stale, why, and what mends it
+>>> check()                                     # what is stale, why, and what fixes it
 >>> load_exercise("notebooks/02_softmax.ipynb", "softmax_forward")
 """
 

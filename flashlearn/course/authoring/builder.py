@@ -73,7 +73,7 @@ def _build_solved(
     path, solved = files.solved_notebook(lesson), notebook.generate(lesson, solved=True)
     try:
         old = notebook.read(path)
-    except ValueError:  # a damaged file, a merge's conflict: `build` mends it
+    except ValueError:  # a damaged file, a merge's conflict: `build` writes a new one
         old = None
     device = device or execute.this_device()
     executed, outputs = False, _reason_to_keep(old, solved, may_execute, force, device)

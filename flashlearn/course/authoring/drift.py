@@ -20,14 +20,14 @@ SHOWN = 4  # differences named per file
 
 @dataclass(frozen=True)
 class Stale:
-    """One thing that is not as it should be: where, why, and the command or the change that mends it."""
+    """One thing that is not as it should be: where, why, and the command or the change that fixes it."""
 
     file: str
     why: str
-    mend: str
+    fix: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.why}\n    mend: {self.mend}"
+        return f"{self.file}: {self.why}\n    fix: {self.fix}"
 
 
 def check(root: Path | str | None = None, exercises: Mapping[str, str] | None = None) -> list[Stale]:
@@ -49,7 +49,7 @@ def _check_lesson(lesson: LessonSource) -> Iterator[Stale]:
     """Problems of the source; if there are none, what the two notebooks say."""
     if lesson.problems:
         yield from (
-            Stale(f"{p.file}:{p.line}", p.message, f"mend the source, then {BUILD}") for p in lesson.problems
+            Stale(f"{p.file}:{p.line}", p.message, f"fix the source, then {BUILD}") for p in lesson.problems
         )
         return
     for path, solved in ((files.learner_notebook(lesson), False), (files.solved_notebook(lesson), True)):
@@ -117,16 +117,16 @@ def _place(cell: Cell) -> str:
 def _outputs(file: str, found: NotebookNode, lesson: LessonSource) -> Iterator[Stale]:
     """A solved notebook shows what its source, as it is now, computed, and no errors."""
     record = found.metadata.get("flashlearn", {})
-    mend = BUILD
+    fix = BUILD
     if is_gpu(device := record.get("device", "")):
-        mend = f"{BUILD} where there is a GPU: the outputs come from {device}; build --force replaces them"
+        fix = f"{BUILD} where there is a GPU: the outputs come from {device}; build --force replaces them"
     if errors := notebook.failed(found):
         places = {cell.id: _place(cell) for cell in lesson.cells}
-        yield Stale(file, f"shows an error at {', '.join(places[c.id] for c in errors)}", mend)
+        yield Stale(file, f"shows an error at {', '.join(places[c.id] for c in errors)}", fix)
     if never := stale_cells(lesson, found):
-        yield Stale(file, f"has code cells that were never executed: {', '.join(never)}", mend)
+        yield Stale(file, f"has code cells that were never executed: {', '.join(never)}", fix)
     elif record.get("source") != notebook.code_fingerprint(found.cells):
-        yield Stale(file, "has outputs of an older source", mend)
+        yield Stale(file, "has outputs of an older source", fix)
 
 
 def _exercises(lessons: list[LessonSource], declared: Mapping[str, str]) -> Iterator[Stale]:
@@ -142,8 +142,8 @@ def _exercises(lessons: list[LessonSource], declared: Mapping[str, str]) -> Iter
                     place, f"a second cell for {name}: the first is {first.file}:{first.number}", "keep one"
                 )
             elif name not in declared:
-                mend = f"declare it in {_folder(number)}/{name}.py, or correct the name"
-                yield Stale(place, f"{name} is no declared exercise", mend)
+                fix = f"declare it in {_folder(number)}/{name}.py, or correct the name"
+                yield Stale(place, f"{name} is no declared exercise", fix)
             elif declared[name] != number:
                 yield Stale(
                     place,
@@ -153,8 +153,8 @@ def _exercises(lessons: list[LessonSource], declared: Mapping[str, str]) -> Iter
             cells.setdefault(name, cell)
     for name, number in declared.items():
         if name not in cells:
-            mend = f'add a cell `# %% exercise="{name}"` to {_folder(number)}/{SOURCE}'
-            yield Stale(f"{_folder(number)}/{name}.py", f"{name} is declared but has no cell", mend)
+            fix = f'add a cell `# %% exercise="{name}"` to {_folder(number)}/{SOURCE}'
+            yield Stale(f"{_folder(number)}/{name}.py", f"{name} is declared but has no cell", fix)
 
 
 def _folder(number: str) -> str:

@@ -23,7 +23,7 @@ HEADING = re.compile(r"(#{2,4} Exercise)( \d+)?(:.*)$")
 
 @dataclass(frozen=True)
 class Problem:
-    """Something an author has to mend, with its place. `file` is relative to the course's root."""
+    """Something that an author has to fix, with its place. `file` is relative to the course's root."""
 
     file: str
     line: int

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from flashlearn.exercise import Exercise, joined
+from flashlearn.exercise import Exercise, combine_faults
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.judging.symbolic.cases import by_name, copies
@@ -147,7 +147,9 @@ def _in_one_formula(fits: Fits) -> set[tuple[str, str]]:
     """Pairs of faults by name of one formula, which with both gives the learner's answer."""
     found = set()
     for one, other in combinations(fits.names, 2):
-        both = (joined(fits.formula(a), fits.formula(b)) for a in fits.ways(one) for b in fits.ways(other))
+        both = (
+            combine_faults(fits.formula(a), fits.formula(b)) for a in fits.ways(one) for b in fits.ways(other)
+        )
         if any(formula is not None and fits.explains(formula) for formula in both):
             found.add((one, other))
     return found

@@ -115,7 +115,7 @@ MISTAKES = {
         status=Status.RACE,
     ),
     "uninitialised memory": Mistake(
-        "The programs add onto memory that nobody set to zero: db starts with whatever was there.",
+        "The programs add to memory that was never set to zero: db starts with whatever was there.",
         "Atomic additions need torch.zeros (and fp32, as half precision would round every one of them).",
         launcher=_with(
             *A_PROGRAM_PER_TILE,

@@ -1,4 +1,4 @@
-"""For exercises that ask for formulas in plain torch: autograd is off, and an answer that uses it is told so.
+"""For exercises that ask for formulas in plain torch: autograd is off, and an answer that uses it is refused.
 
 >>> Exercise(…, kind=Kind.TORCH, call=call, review=review_on(lambda: inputs(case, case.generator())))
 """

@@ -49,8 +49,8 @@ def shares(s: Sequence[float], temperature: float = 1.0, shift: float = 0.0) -> 
         _beside(right, k, float(value), digits=3)
     right.set_ylim(0, 1.15)
     right.set_title("p = softmax(s / T + c)", color=GREY, fontsize=12)
-    told = ", ".join(number(float(v), 3) for v in p)
-    return Picture(figure, f"T = {number(temperature, 2)}, c = {number(shift, 0)}: the shares are {told}.")
+    shares = ", ".join(number(float(v), 3) for v in p)
+    return Picture(figure, f"T = {number(temperature, 2)}, c = {number(shift, 0)}: the shares are {shares}.")
 
 
 def sliding_softmax(s: Sequence[float]) -> Slider:

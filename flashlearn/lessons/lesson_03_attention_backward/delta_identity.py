@@ -111,7 +111,7 @@ MISTAKES = {
 
 
 def sized(S_k: int, D: int) -> Case:
-    """Sums of so many terms."""
+    """Sums of S_k and of D terms."""
     keys = "1 key" if S_k == 1 else f"{S_k} keys"
     return build_case(f"{keys}, D = {D}", {"S_k": S_k, "D": D})
 

@@ -78,7 +78,7 @@ MISTAKES = {
     ),
     "alpha applied twice": Mistake(
         "dQ carries alpha twice.",
-        "alpha belongs into s (to rebuild P) and once into dq.",
+        "alpha belongs in s (to rebuild P) and once in dq.",
         **formula("alpha twice"),
     ),
     "sums in half precision": Mistake(

@@ -21,7 +21,7 @@ from flashlearn.exercise import (
     Kind,
     Mistake,
     Work,
-    declared,
+    make_exercise,
 )
 from flashlearn.lessons.lesson_10_clinic import catalogue, mutants, suites
 from flashlearn.lessons.lesson_10_clinic import mistakes as mistakes_10
@@ -183,7 +183,7 @@ def _patient(
         "solution": f"flashlearn.lessons.lesson_10_clinic.{file}:{name}",
     }
     asked = {"name": name, "title": title, "outputs": outputs, "cases": cases}
-    return declared(**{**ordinary, **asked, "mistakes": mistakes, **more})
+    return make_exercise(**{**ordinary, **asked, "mistakes": mistakes, **more})
 
 
 def _backward(number: int, title: str, wanted: tuple[int, ...], products: int, **more: Any) -> Exercise:

@@ -44,7 +44,7 @@ MANY_KEYS = (
     attention_case(16, 1030, 16, dtype=FP16, seed=53),
     attention_case(530, 16, 16, dtype=BF16, seed=54),
 )
-"""For a kernel that scans keys: 1030 of them, more than anybody has in one block."""
+"""For a kernel that scans keys: 1030 of them, more than fit in any usual block."""
 MANY_QUERIES = (
     *_COMMON,
     attention_case(16, 530, 16, dtype=FP16, seed=53),
@@ -109,7 +109,7 @@ def twins(only: Callable[[Gradients, bool], Callable], causal: bool) -> tuple[Ca
     return tuple(only(spelling, causal) for spelling in spellings)
 
 
-# ---------------------------------------------------------------- whom to compare with
+# ---------------------------------------------------------------- what timing compares with
 
 
 def sdpa_backward(
@@ -117,14 +117,14 @@ def sdpa_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dQ, dK and dV at once from torch's FlashAttention: what autograd calls for SDPA's flash backend.
 
-    There is no part of it to be had: whoever computes only dQ, or only dK and dV, has less to do. Causal
+    It computes all three: a kernel for dQ alone, or for dK and dV alone, has less to do. Causal
     masks are top-left here, which is the same for S_q = S_k.
     """
     if not q.is_cuda:
         backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
         return backward(do, q, k, v, o, lse, 0.0, causal, scale=alpha)
     backward = torch.ops.aten._scaled_dot_product_flash_attention_backward
-    no_seed = torch.zeros((), dtype=torch.int64, device=q.device)  # without dropout nobody looks at it
+    no_seed = torch.zeros((), dtype=torch.int64, device=q.device)  # unused without dropout
     S_q, S_k = q.shape[2], k.shape[2]
     return backward(
         do, q, k, v, o, lse, None, None, S_q, S_k, 0.0, causal, no_seed, no_seed, scale=alpha

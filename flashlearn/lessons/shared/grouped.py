@@ -14,13 +14,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas import forward as forward_faults
 from flashlearn.lessons.shared.faulty_formulas.backward_tile import TILED
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan, dq_scan
-
-LOG2E = math.log2(math.e)
 
 
 def for_heads(t: Tensor, H: int, dealt_round: bool = False) -> Tensor:
@@ -79,7 +78,7 @@ def faulty_forward(
         faults = faults - PADDING
     if "q scaled in its dtype" in faults:
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
-        o, lse = scan((q * (alpha * LOG2E)).to(wide), *many, math.log(2), causal, faults, tile)
+        o, lse = scan((q * (alpha * reference.LOG2E)).to(wide), *many, math.log(2), causal, faults, tile)
         return o.to(q.dtype), lse
     o, lse = scan(q, *many, alpha, causal, faults, tile)
     if "stored where the program's number says" in faults:
@@ -111,7 +110,7 @@ def faulty_backward(
     given = (q, *many, o, do, lse, alpha, causal, faults, tile)
     dq, (dk, dv) = dq_scan(*given), dkv_scan(*given)
     if "log2 e left in dQ and dK" in faults:
-        dq, dk = (dq * LOG2E).to(q.dtype), dk * LOG2E
+        dq, dk = (dq * reference.LOG2E).to(q.dtype), dk * reference.LOG2E
     if plain:
         return dq, dk.to(k.dtype), dv
     if HEADS in faults:  # the sum over the group as it was dealt

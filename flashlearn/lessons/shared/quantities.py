@@ -155,7 +155,7 @@ def probabilities(inputs: Inputs) -> Quantities:
 
 def softmax_backward(inputs: Inputs) -> Quantities:
     """The inner product of each row, and dS, of p and dp [M, N]."""
-    p, dp = (heads_of(inputs[name], 2) for name in ("p", "dp"))
+    p, dp = (heads_of(inputs[name]) for name in ("p", "dp"))
     inner = (p * dp).sum(-1)
     known = (
         given_pair("p", "P", p),
@@ -170,7 +170,7 @@ def softmax_backward(inputs: Inputs) -> Quantities:
 
 def delta(inputs: Inputs) -> Quantities:
     """dO ∘ O and its sums over d, of o and do [B, H, S, D]."""
-    o, do = (heads_of(inputs[name], 2) for name in ("o", "do"))
+    o, do = (heads_of(inputs[name]) for name in ("o", "do"))
     product = Quantity("dO ∘ O", "dO ∘ O", ("q", "d"), lambda w: (o * do)[w.head, w.at["q"]])
     known = (
         *(
@@ -185,7 +185,7 @@ def delta(inputs: Inputs) -> Quantities:
 
 def matmul(inputs: Inputs) -> Quantities:
     """The sums so far of C = A B: a [M, K], b [K, N]; axes q (rows), i (inner), k (columns)."""
-    a, b = (heads_of(inputs[name], 2) for name in ("a", "b"))
+    a, b = (heads_of(inputs[name]) for name in ("a", "b"))
 
     def total(seen: Callable[[Window], Array]) -> Callable[[Window], Array]:
         return lambda w: a[w.head, w.at["q"]][:, seen(w)] @ b[w.head][seen(w)][:, w.at["k"]]

@@ -1,6 +1,7 @@
 """The quantities of attention from which those of an exercise are put together, in fp64.
 
-`Parts` are whole matrices by head; the functions make of them what a program's tiles hold in a window.
+`Parts` are whole matrices by head; the functions here make `Quantity` values of them: what a program's tiles
+hold in a `Window`, which names a head, the rows and columns of a tile, and what the scan has seen.
 """
 
 from __future__ import annotations
@@ -20,24 +21,28 @@ from flashlearn.quantity import Array, Quantity, Window
 
 @dataclass
 class Parts:
-    """Whole matrices by head, fp64; s and p carry the mask, raw does not."""
+    """Whole matrices of N = B·H heads, fp64; s and p carry the mask, raw does not.
+
+    `sizes` are S_q, S_k and D by the axes' names "q", "k" and "d".
+    """
 
     sizes: dict[str, int]
-    s: Array
-    visible: Array
-    lse: Array
-    p: Array
+    s: Array  # (N, S_q, S_k), −inf where hidden
+    visible: Array  # (S_q, S_k), bool
+    lse: Array  # (N, S_q), −inf for a query that sees no key
+    p: Array  # (N, S_q, S_k), 0 where hidden
     alpha: float = 1.0
-    raw: Array | None = None
-    q: Array | None = None
-    k: Array | None = None
-    v: Array | None = None
-    o: Array | None = None
-    do: Array | None = None
+    raw: Array | None = None  # (N, S_q, S_k), Q Kᵀ without alpha and without the mask
+    q: Array | None = None  # (N, S_q, D)
+    k: Array | None = None  # (N, S_k, D)
+    v: Array | None = None  # (N, S_k, D)
+    o: Array | None = None  # (N, S_q, D)
+    do: Array | None = None  # (N, S_q, D)
 
 
 def parts_of(inputs: Inputs, causal: bool) -> Parts:
-    q, k, v = (heads_of(inputs[name], 2) for name in ("q", "k", "v"))
+    """The parts of q [B, H, S_q, D], k and v [B, H, S_k, D] and alpha; o and do [B, H, S_q, D] if given."""
+    q, k, v = (heads_of(inputs[name]) for name in ("q", "k", "v"))
     S_q, S_k = q.shape[1], k.shape[1]
     visible = np.tri(S_q, S_k, S_k - S_q, dtype=bool) if causal else np.ones((S_q, S_k), bool)
     raw = q @ k.swapaxes(-1, -2)
@@ -45,16 +50,18 @@ def parts_of(inputs: Inputs, causal: bool) -> Parts:
     x = _with_scores(np.where(visible, alpha * raw, -math.inf), visible)
     x.sizes["d"] = q.shape[2]
     x.raw, x.q, x.k, x.v, x.alpha = raw, q, k, v, alpha
-    x.o, x.do = (heads_of(inputs[name], 2) if name in inputs else None for name in ("o", "do"))
+    x.o, x.do = (heads_of(inputs[name]) if name in inputs else None for name in ("o", "do"))
     return x
 
 
 def from_scores(s: Tensor) -> Parts:
-    s = heads_of(s, 2)
-    return _with_scores(s, np.ones(s.shape[1:], bool))
+    """The parts of scores [..., S_q, S_k] alone, with every key visible."""
+    by_head = heads_of(s)
+    return _with_scores(by_head, np.ones(by_head.shape[1:], bool))
 
 
 def _with_scores(s: Array, visible: Array) -> Parts:
+    """Sizes, LSE and P of masked scores (N, S_q, S_k)."""
     with np.errstate(all="ignore"):
         top = s.max(-1, keepdims=True)
         top = np.where(np.isfinite(top), top, 0.0)
@@ -63,9 +70,9 @@ def _with_scores(s: Array, visible: Array) -> Parts:
     return Parts({"q": s.shape[1], "k": s.shape[2]}, s, visible, lse, np.nan_to_num(p))
 
 
-def heads_of(x: Tensor, last: int) -> Array:
-    """[…, a, b] → [heads, a, b] in fp64."""
-    return x.detach().to(torch.float64).reshape(-1, *x.shape[x.ndim - last :]).numpy()
+def heads_of(x: Tensor) -> Array:
+    """[…, a, b] → (N, a, b) in fp64."""
+    return x.detach().to(torch.float64).reshape(-1, *x.shape[-2:]).numpy()
 
 
 def finite(x: Array) -> Array:
@@ -74,30 +81,37 @@ def finite(x: Array) -> Array:
 
 
 def rows_of(x: Array) -> Callable[[Window], Array]:
+    """Reads the tile's queries off x (N, S_q) or (N, S_q, D): (tile,) or (tile, D)."""
     return lambda w: x[w.head, w.at["q"]]
 
 
 def in_tile(window: Window, axis: str) -> Array:
+    """The positions of the axis that are in the present tile: (S,), bool."""
     mask = np.zeros(len(window.seen[axis]), bool)
     mask[window.at[axis]] = True
     return mask
 
 
 def pair(name: str, words: str, x: Array, kind: str = "step", **more) -> Quantity:
+    """A number for each pair of query and key: a tile (queries, keys) of x (N, S_q, S_k)."""
     return Quantity(name, words, ("q", "k"), lambda w: x[w.head, w.at["q"], w.at["k"]], kind, **more)
 
 
 def given_pair(name: str, words: str, x: Array) -> Quantity:
+    """The same for a matrix that the kernel loads, with what belongs in its padding."""
     return pair(name, words, x, "input", padding=-math.inf if name in "sx" else 0.0, whole=x)
 
 
 def lse_of(x: Parts) -> Quantity:
+    """LSE as the kernel loads it: the tile's queries of (N, S_q), in base e or base 2."""
     return Quantity(
         "lse", "LSE", ("q",), rows_of(finite(x.lse)), "input", factors=(1.0, LOG2E), whole=x.lse
     )  # fmt: skip
 
 
 def output(name: str, words: str, axes: tuple[str, ...], x: Array) -> Quantity:
+    """A finished output: the tile of x (N, *axes); "d" is never cut."""
+
     def value(w: Window) -> Array:
         return x[(w.head, *(w.at[a] for a in axes if a != "d"))]
 
@@ -105,6 +119,7 @@ def output(name: str, words: str, axes: tuple[str, ...], x: Array) -> Quantity:
 
 
 def loaded(x: Parts, *names: str) -> list[Quantity]:
+    """Tiles (rows, D) of the inputs called "q", "k", "v", "o" or "do"."""
     words = {"q": "Q", "k": "K", "v": "V", "o": "O", "do": "dO"}
     found = []
     for name in names:
@@ -123,6 +138,7 @@ def loaded(x: Parts, *names: str) -> list[Quantity]:
 
 
 def scores(x: Parts) -> list[Quantity]:
+    """Tiles (queries, keys) of S and Q Kᵀ, with and without alpha and the mask, and of the mask itself."""
     scaled = x.alpha * x.raw
     hidden = np.broadcast_to(np.where(x.visible, 0.0, -math.inf), x.raw.shape)
     visible = np.broadcast_to(x.visible, x.raw.shape)
@@ -141,7 +157,7 @@ def scores(x: Parts) -> list[Quantity]:
 
 
 def online(x: Parts, rows: bool = False) -> list[Quantity]:
-    """What a scan over keys carries: m, the factor for what is old, P, l, and, with `rows`, acc."""
+    """What a scan over keys carries, by query: m, the factor for old sums, P, l; with `rows` acc (q, D)."""
 
     def top(w: Window, seen: Array) -> Array:
         s = x.s[w.head, w.at["q"]][:, seen]
@@ -225,7 +241,10 @@ def online(x: Parts, rows: bool = False) -> list[Quantity]:
 def sums(
     name: str, words: str, axes: tuple[str, str], left: Array, right: Array, factors: tuple = (1.0,)
 ) -> list[Quantity]:
-    """Sums of left @ right over axis `axes[1]`: so far, with and without the present tile, and its share."""
+    """Sums of left @ right over axis `axes[1]`: so far, with and without the present tile, and its share.
+
+    `left` is (N, S_own, S_over), `right` (N, S_over, D); a tile of the sum is (own, D).
+    """
     own, over = axes
 
     def total(seen: Callable[[Window], Array]) -> Callable[[Window], Array]:
@@ -243,4 +262,5 @@ def sums(
 
 
 def outputs_forward(x: Parts) -> tuple[Array, Array]:
+    """O (N, S_q, D) and LSE (N, S_q)."""
     return x.p @ x.v, x.lse

@@ -1,4 +1,4 @@
-"""A picture with sliders: drawn once for every value, turned over by a few lines of script, frozen without.
+"""A picture with sliders: drawn once for every value, switched by a few lines of script; still without it.
 
     >>> slider(lambda n: programs_over_vector(n, block=4), n=(4, 8, 10, 13))
 

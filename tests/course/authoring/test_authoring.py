@@ -345,7 +345,7 @@ def test_a_cpu_build_keeps_outputs_measured_on_a_gpu(course):
     assert course.cells(course.solved)[-1].outputs[0].text == "from NVIDIA H200: 4\n"
     stale = course.check()
     assert [s.file for s in stale] == ["solutions/00_tour.ipynb"]
-    assert "lesson_00_tour/notebook.py:30" in stale[0].why and "NVIDIA H200" in stale[0].mend
+    assert "lesson_00_tour/notebook.py:30" in stale[0].why and "NVIDIA H200" in stale[0].fix
 
 
 def test_a_removed_cell_makes_the_remaining_outputs_old(built):
@@ -445,7 +445,7 @@ def test_check_finds_a_source_that_was_changed_without_a_build(built):
         "older than flashlearn/lessons/lesson_00_tour/notebook.py: " in s.why and "line 30" in s.why
         for s in stale
     )
-    assert {s.mend for s in stale} == {"make build"}
+    assert {s.fix for s in stale} == {"make build"}
 
 
 def test_check_finds_a_changed_kernel_behind_an_include(built):
@@ -460,7 +460,7 @@ def test_check_finds_a_notebook_edited_by_hand_and_says_where_to_take_the_change
     assert stale.file == "notebooks/00_tour.ipynb"
     assert stale.why == "was edited by hand: the source of line 7 differs"
     assert (
-        stale.mend
+        stale.fix
         == "take what is worth keeping into flashlearn/lessons/lesson_00_tour/notebook.py, then make build"
     )
 
@@ -690,7 +690,7 @@ def test_a_learner_s_cell_that_renames_the_function_is_told_so(course):
 # the command line
 
 
-def test_check_on_the_command_line_exits_with_1_and_the_command_that_mends(built, monkeypatch):
+def test_check_on_the_command_line_exits_with_1_and_the_command_that_fixes(built, monkeypatch):
     monkeypatch.setattr(command_line.authoring, "check", lambda root: authoring.drift.check(root, DECLARED))
     runner = CliRunner()
     result = runner.invoke(command_line.app, ["check", "--root", str(built.root)])
@@ -698,7 +698,7 @@ def test_check_on_the_command_line_exits_with_1_and_the_command_that_mends(built
     built.learner.unlink()
     result = runner.invoke(command_line.app, ["check", "--root", str(built.root)])
     assert result.exit_code == 1
-    assert result.stderr == "notebooks/00_tour.ipynb: is missing\n    mend: make build\n"
+    assert result.stderr == "notebooks/00_tour.ipynb: is missing\n    fix: make build\n"
 
 
 def test_build_on_the_command_line_says_what_it_wrote_and_what_is_stale(course):

@@ -25,7 +25,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice: once in dS and once at the end, perhaps.",
-            "alpha belongs into s (to rebuild P) and once into dk; dS has none.",
+            "alpha belongs in s (to rebuild P) and once in dk; dS has none.",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(

@@ -17,7 +17,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha applied twice": Mistake(
             "dQ carries alpha twice: once in dS and once at the end, perhaps.",
-            "alpha belongs into s (to rebuild P) and once into dq; dS has none.",
+            "alpha belongs in s (to rebuild P) and once in dq; dS has none.",
             **formula("alpha twice on dQ"),
         ),
         "alpha in every step": Mistake(
@@ -33,7 +33,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("delta of one tile"),
         ),
         "delta not divided by l": Mistake(
-            "delta was summed from exponentials that nobody divided by l: it is l times too large.",
+            "delta was summed from exponentials that were not divided by l: it is l times too large.",
             "Σ_j P_ij dP_ij wants P, not exp(S − m): divide by l, or take delta from O and dO.",
             **formula("delta times l"),
         ),

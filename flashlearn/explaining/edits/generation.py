@@ -48,11 +48,12 @@ def edits_of(text: str) -> tuple[Edit, ...]:
     """
     source, changes = SourceText(text), {}
     for function in source.functions():
-        changes |= _marked(_function_edits(source, function), function)
+        heads = head_names(function)
+        changes |= _marked(_function_edits(source, function, heads), function, heads)
     return tuple(changes.values())
 
 
-def _function_edits(text: SourceText, function: ast.FunctionDef) -> Changes:
+def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozenset[str]) -> Changes:
     """The edits of one function, in the order in which the generators propose them."""
     known, kernel, changes = name_families(function), is_kernel(function), Changes()
     _add(changes, _expression_edits(text, function, known, kernel))
@@ -69,8 +70,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef) -> Changes:
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
-        names = head_names(function) - {*known.parameters}
-        _add(changes, exchanged_name_edits(text, function, names))
+        _add(changes, exchanged_name_edits(text, function, heads - {*known.parameters}))
     _add(changes, list(repeated_edits(text, changes.values())))
     return changes
 
@@ -83,10 +83,9 @@ def _add(changes: Changes, edits: Iterable[Edit], override: bool = False) -> Non
             changes[at] = edit
 
 
-def _marked(changes: Changes, function: ast.FunctionDef) -> Changes:
+def _marked(changes: Changes, function: ast.FunctionDef, heads: frozenset[str]) -> Changes:
     """The edits, marked where they are in a causal branch or concern names of a batch or head."""
-    heads, branch = head_names(function), _causal_lines(function)
-    marked: Changes = {}
+    marked, branch = Changes(), _causal_lines(function)
     for at, edit in changes.items():
         changed = identifiers(edit.old) ^ identifiers(edit.new)
         whole = not changed or edit.kind.whole_expression

@@ -65,7 +65,7 @@ class EditKind:
     """Learners make this mistake in several lines as readily as in one."""
 
     inserts_statement: bool = False
-    """It adds a statement, so the line beside which it stands says nothing about it."""
+    """It adds a statement, so the line of the edit itself says nothing about it."""
 
     in_gluon: bool = True
     """It applies to Gluon kernels too, whose loads have no masks and which convert no types implicitly."""

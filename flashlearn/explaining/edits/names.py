@@ -15,7 +15,7 @@ OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")
 
 OTHER_NAME = edit_kind(
     "name",
-    question="Say aloud what each of the two names stands for.",
+    question="Say aloud what each of the two names means.",
     moves_access=True,
     by_chance_in_integers=True,
     mixes_names=True,

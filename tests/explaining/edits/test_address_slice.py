@@ -1,4 +1,4 @@
-"""Which lines bear on an access: its own, what its index is computed from, and the launch."""
+"""The lines that decide an access: its own, those that compute its index, and the launch."""
 
 from flashlearn.explaining.edits.address_slice import READS, WRITES, address_slice
 from flashlearn.running.answer_source import Section
@@ -34,5 +34,5 @@ def test_the_lines_of_a_store_leave_out_the_value_that_is_stored():
     assert address_slice(FOUND, WRITES, None)[0] == {3, 9}
 
 
-def test_a_learner_s_line_says_which_access_is_meant():
+def test_a_learner_s_line_selects_the_access():
     assert address_slice(FOUND, (*READS, *WRITES), 19)[0] == {3, 9}

@@ -1,4 +1,4 @@
-"""Edits by comparison: with the lines beside, with the grid's other axes, with what an exponent lacks."""
+"""Edits by analogy: with lines for other tensors, the grid's other axes, the form of a softmax."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def kernel(q_ptr, k_ptr, q_batch, q_head, k_batch, k_head, BLOCK: tl.constexpr):
         ("missing exponential", "tl.exp(s - m_new[:, None])"),
     ],
 )
-def test_what_a_comparison_proposes(kind, new):
+def test_an_analogy_proposes_an_edit(kind, new):
     assert new in [edit.new for edit in edits_of(KERNEL) if edit.kind.name == kind]
 
 
-SLIPS = {
+MISTAKES = {
     "another axis of the grid": (
         flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "With `tl.program_id(2)`",
     ),
@@ -65,14 +65,14 @@ SLIPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SLIPS)
-def test_a_slip_is_told_by_comparison(name):
-    solution, old, new, told = SLIPS[name]
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_found_by_analogy(name):
+    solution, old, new, words = MISTAKES[name]
     report = flashlearn.check(solution.__name__, function_with_edits(solution, (old, new)), demo=True)
-    assert told in report.sentence
+    assert words in report.sentence
 
 
-def test_a_launcher_that_launches_nothing_is_told_so():
+def test_a_launcher_that_launches_nothing_is_named():
     def flash_forward(q, k, v, alpha):
         return q.new_empty(q.shape), q.new_empty(q.shape[:3])
 

@@ -1,4 +1,4 @@
-"""Edits of masks and of where programs begin, and what is said where two mistakes meet in NaN."""
+"""Edits of bounds and of the index at which a program begins."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def made(text: str, kind: str) -> set[str]:
     return {edit.new for edit in edits_of(text.strip()) if edit.kind.name == kind}
 
 
-def test_a_bound_is_moved_by_the_loop_that_it_stands_in():
+def test_a_bound_advances_with_its_loop():
     assert "tl.arange(0, BLOCK_K) < K - step * BLOCK_K" in made(KERNEL, "bound not advanced")
 
 
-def test_a_bound_is_moved_by_tiles_where_the_loop_counts_tiles_and_by_elements_where_it_counts_those():
+def test_a_bound_advances_by_tiles_or_elements_as_the_loop_counts_them():
     inside = "tl.arange(0, BLOCK_K) < K - step"
     elements = KERNEL.replace("range(tl.cdiv(K, BLOCK_K))", "range(0, K, BLOCK_K)")
     unknown = KERNEL.replace("range(tl.cdiv(K, BLOCK_K))", "range(M)")
@@ -37,7 +37,7 @@ def test_a_bound_is_moved_by_tiles_where_the_loop_counts_tiles_and_by_elements_w
     assert {inside, f"{inside} * BLOCK_K"} <= made(unknown, "bound not advanced")
 
 
-def test_the_bounds_of_two_masks_are_exchanged_in_their_places():
+def test_the_bounds_of_two_masks_are_exchanged():
     (edit,) = (e for e in edits_of(KERNEL.strip()) if e.kind.name == "bounds exchanged")
     after = edit.applied(KERNEL.strip())
     assert "tl.arange(0, BLOCK_K) < M\n" in after and after.endswith("here = rows < K")
@@ -48,10 +48,10 @@ def test_a_program_s_number_is_multiplied_by_a_block_or_a_size():
     assert {"(program * BLOCK_M)", "(program * K)"} <= made(KERNEL, "index not scaled")
 
 
-def test_two_other_indices_of_a_formula_are_compared():
+def test_another_pair_of_indices_is_compared_in_a_formula():
     assert {"a == i", "a == j"} <= made(FORMULA, "name")
 
 
-def test_a_transposed_batch_is_flattened_first():
+def test_a_batch_is_flattened_before_it_is_transposed():
     text = "def dw(x, dy):\n    return x.mT.reshape(x.shape[-1], -1) @ dy"
     assert "x.reshape(-1, x.shape[-1]).T" in made(text, "transpose")

@@ -1,4 +1,4 @@
-"""Which edits there are of a text, and what each is told as."""
+"""The edits of a text, and the kind of each."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def made(text: str) -> set[tuple[str, str, str]]:
         ("constant", "0", "1"),
     ],
 )  # fmt: skip
-def test_a_kernel_has_the_edits_of_common_slips(edit):
+def test_common_mistakes_in_a_kernel_have_their_edits(edit):
     assert edit in made(KERNEL)
 
 
@@ -60,11 +60,11 @@ def test_a_kernel_has_the_edits_of_common_slips(edit):
         ("function", "torch.empty((x.shape[0], 2))", "torch.zeros((x.shape[0], 2))"),
     ],
 )
-def test_a_launcher_has_the_edits_of_common_slips(edit):
+def test_common_mistakes_in_a_launcher_have_their_edits(edit):
     assert edit in made(LAUNCHER)
 
 
-def test_every_edit_changes_the_text_where_it_says_so():
+def test_every_edit_changes_the_text_in_its_span():
     for text in (KERNEL, LAUNCHER):
         for edit in edits_of(text):
             after = edit.applied(text)
@@ -73,8 +73,8 @@ def test_every_edit_changes_the_text_where_it_says_so():
             assert text.encode()[: edit.start].count(b"\n") + 1 in (edit.line, edit.line + 1)
 
 
-def test_every_edit_is_a_program():
-    """An edit may make nonsense, but it is nonsense that Python can read."""
+def test_every_edited_text_compiles():
+    """It may be nonsense, but Python can read it."""
     for text in (KERNEL, LAUNCHER):
         for edit in edits_of(text):
             code = compile(edit.applied(text), "<edited>", "exec")

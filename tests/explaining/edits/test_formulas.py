@@ -1,4 +1,4 @@
-"""Slips in formulas, and the same slip made twice: the edits that take them back."""
+"""Edits of formulas, and of the same mistake in several lines."""
 
 import pytest
 
@@ -36,16 +36,16 @@ FORMULA = """def f(p, dp, alpha):
         ("ds.multiply_elementwise(p)", "ds"),
     ],
 )
-def test_a_formula_has_the_edits_of_slips_in_algebra(edit):
+def test_mistakes_in_algebra_have_their_edits(edit):
     assert edit in made(FORMULA)
 
 
-def test_a_launcher_is_no_formula():
+def test_a_launcher_is_not_a_formula():
     text = "def f(x, y):\n    z = x + y\n    kernel[(1,)](x, z)\n    return z\n"
     assert ("z", "y") not in made(text)
 
 
-def test_what_is_written_for_m_and_for_n_is_changed_in_both_lines():
+def test_the_same_mistake_for_m_and_n_is_changed_in_both_lines():
     text = "def f(M, N, B, C):\n    down = M // B + 1\n    across = N // C + 1\n    return down * across\n"
     (edit,) = (e for e in edits_of(text) if e.kind.name == "extra block" and e.also)
     changed = edit.applied(text)
@@ -53,11 +53,11 @@ def test_what_is_written_for_m_and_for_n_is_changed_in_both_lines():
     assert (edit.line, edit.also) == (2, (3,))
 
 
-def test_slips_that_differ_are_not_taken_for_twins():
+def test_different_mistakes_are_not_changed_together():
     text = "def f(M, N, B):\n    return M // B + 1, N // 2 + 1\n"
     assert not any(e.also for e in edits_of(text) if e.kind.name == "extra block")
 
 
-def test_a_count_is_one_off_in_whole_numbers_and_not_in_tensors():
+def test_off_by_one_is_tried_of_integers_and_not_of_tensors():
     assert ("a + b", "(a + b - 1)") in made("def f(a, b):\n    return a + b\n")
     assert ("a + b", "(a + b - 1)") not in made("def f(a, b):\n    return torch.exp(a + b)\n")

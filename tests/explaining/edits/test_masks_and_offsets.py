@@ -1,4 +1,4 @@
-"""Edits of masks, offsets and lengths by what moves an address, and of the operands of Gluon's products."""
+"""Edits of masks, offsets and lengths in an address, and of the operands of Gluon's products."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def made(text: str, kind: str) -> set[tuple[str, str]]:
     return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind.name == kind}
 
 
-def test_the_mask_that_knows_what_moves_an_address_is_tried_first():
+def test_the_mask_that_bounds_an_address_is_tried_first():
     lines = KERNEL.strip().splitlines()
     alone = [e for e in edits_of(KERNEL.strip()) if e.kind.name == "wrong mask" and not e.also]
     added = {e.new: e.variant for e in alone if "atomic_add" in lines[e.line - 1]}
@@ -62,27 +62,27 @@ def test_a_length_in_whole_blocks_becomes_the_length():
     assert ("(h + 1) * tl.num_programs(0) * BLOCK", "(h + 1) * S") in made(KERNEL, "padded length")
 
 
-def test_a_bound_is_moved_in_both_tiles_whichever_axis_it_lies_along():
+def test_a_bound_advances_in_both_tiles_along_either_axis():
     both = [e for e in edits_of(KERNEL.strip()) if e.kind.name == "bound not advanced" and e.also]
     assert any(e.applied(KERNEL.strip()).count(":] < S - start)") == 1 for e in both)
     assert any("(keys[:, None] < S - start)" in e.applied(KERNEL.strip()) for e in both)
 
 
-def test_the_factor_of_a_sum_goes_to_its_old_value_alone():
+def test_the_factor_of_a_sum_is_applied_to_its_old_value_alone():
     old = "tl.dot(k, v, acc) * factor[:, None]"
     assert (old, "tl.dot(k, v, acc * factor[:, None])") in made(KERNEL, "brackets")
 
 
-def test_a_call_around_a_value_is_taken_off():
+def test_a_call_around_a_value_is_removed():
     assert ("tl.abs(q)", "q") in made(KERNEL, "redundant call")
 
 
-def test_another_size_of_the_launcher_s_is_cut_into_blocks():
+def test_another_size_of_the_launcher_is_divided_into_blocks():
     assert ("S_q", "S_k") in made(LAUNCHER, "wrong size")
     assert not any("BLOCK, S_q" in new for _, new in made(LAUNCHER, "argument order"))
 
 
-def test_an_operand_of_a_gluon_product_is_turned_round_or_back():
+def test_an_operand_of_a_gluon_product_is_transposed_or_not():
     assert made(GLUON, "operand transposed") == {
         ("a_tile", "a_tile.permute([1, 0])"),
         ("b_tile.permute([1, 0])", "b_tile"),
@@ -90,7 +90,7 @@ def test_an_operand_of_a_gluon_product_is_turned_round_or_back():
     assert ("False", "True") in made(GLUON, "constant")
 
 
-def test_edits_of_a_gluon_kernel_speak_gluon_s_language():
+def test_edits_of_a_gluon_kernel_use_gluon_s_names():
     edits = edits_of(GLUON.strip())
     assert all("tl." not in edit.new for edit in edits)
     assert all(edit.kind.in_gluon for edit in edits)

@@ -1,4 +1,4 @@
-"""Which lines bear on which outputs, and which names say the batch and the head."""
+"""The lines on which an output depends, and the names that select a batch and a head."""
 
 import ast
 
@@ -45,27 +45,27 @@ def test_the_lines_of_an_output_are_those_of_its_stores_and_of_what_is_stored():
     assert {4, 5, 6, 7} <= slices["y"][0] & slices["z"][0]
 
 
-def test_an_output_that_is_right_clears_the_lines_that_it_shares():
+def test_a_right_output_clears_the_lines_that_it_depends_on():
     kernel, launcher = suspect_lines(FOUND, ("y", "z"), [outcome(y=True, z=False)])
     assert kernel == {9, 11} and not launcher
 
 
-def test_what_is_wrong_in_every_output_is_sought_where_all_come_from():
+def test_if_every_output_is_wrong_the_lines_that_all_depend_on_are_suspect():
     kernel, _ = suspect_lines(FOUND, ("y", "z"), [outcome(y=False, z=False)])
     assert {4, 5, 6, 7} <= kernel and not {8, 9, 10, 11} & kernel
 
 
-def test_outputs_that_no_store_tells_apart_clear_nothing():
+def test_outputs_without_stores_of_their_own_clear_nothing():
     assert suspect_lines(FOUND, ("y", "w", "z"), [outcome(y=True, w=True, z=False)]) == [set(), set()]
 
 
-def test_a_formula_s_outputs_have_their_lines_too():
+def test_outputs_of_a_formula_have_slices():
     formula = "def f(a, b):\n    c = a * b\n    d = a - b\n    return (\n        c,\n        d,\n    )\n"
     kernel = suspect_lines([Section("f", "file", 1, formula)], ("c", "d"), [outcome(c=True, d=False)])
     assert kernel == [{3, 6}]
 
 
-def test_names_of_batch_and_head_are_those_made_of_a_program_and_no_lane():
+def test_names_of_batch_and_head_are_computed_from_a_program_and_no_lane():
     assert head_names(TREE) == {"pair", "b", "h", "H", "x_batch", "x_head"}
 
 
@@ -74,19 +74,19 @@ def test_edits_of_batch_and_head_are_marked():
     assert marked["h", "b"] and not marked["twice", "root"]
 
 
-def test_two_names_of_a_head_s_place_change_places_throughout_an_expression():
+def test_two_names_of_batch_and_head_are_exchanged_throughout_an_expression():
     found = {(edit.old, edit.new) for edit in edits_of(KERNEL) if edit.kind.name == "exchanged names"}
     assert ("h * H + b", "b * H + h") in found
     assert ("b, h = pair // H, pair % H", "h, b = pair // H, pair % H") in found
 
 
-def test_a_pointer_is_moved_as_its_neighbour_is_where_its_strides_have_no_use():
+def test_a_pointer_whose_strides_are_unused_is_moved_as_its_neighbour_is():
     edit = next(edit for edit in edits_of(KERNEL) if edit.kind.name == "missing statement")
     assert edit.put == "x_ptr += b * x_batch + h * x_head; y_ptr += b * y_batch + h * y_head"
     assert edit.line == 5 and edit.applied(KERNEL).count("\n") == KERNEL.count("\n")
 
 
-def test_an_exponential_and_a_summand_that_were_left_out_are_tried():
+def test_a_missing_exponential_and_a_missing_term_are_tried():
     kernel = "@triton.jit\ndef k(s_ptr, m):\n    s = tl.load(s_ptr)\n    p = s - m\n    tl.store(s_ptr, p)\n"
     assert any(edit.new == "tl.exp(s - m)" for edit in edits_of(kernel))
     formula = "def f(d, q, total):\n    return [q * total for d, q in zip(d, q)]\n"

@@ -1,4 +1,4 @@
-"""What a tile is reduced to, what nothing takes, what a guard leaves behind: the edits that mend it."""
+"""Edits of reductions, of discarded results and of guards that overwrite a value."""
 
 import pytest
 
@@ -42,25 +42,25 @@ def test_a_kernel_has_the_edit(kind, new):
     assert new in put_by(kind)
 
 
-def test_a_guard_gets_a_name_of_its_own_in_exponents_alone():
+def test_a_guard_gets_a_separate_name_in_exponents_alone():
     edit = next(edit for edit in edits_of(KERNEL) if edit.kind.name == "overwriting guard")
-    mended = edit.applied(KERNEL)
-    assert 'm_for_exp = tl.where(m == -float("inf"), 0.0, m)' in mended
-    assert "tl.exp(old - m_for_exp) + tl.exp(x - m_for_exp) + m\n" in mended
-    assert mended.count("\n") == KERNEL.count("\n")
+    text = edit.applied(KERNEL)
+    assert 'm_for_exp = tl.where(m == -float("inf"), 0.0, m)' in text
+    assert "tl.exp(old - m_for_exp) + tl.exp(x - m_for_exp) + m\n" in text
+    assert text.count("\n") == KERNEL.count("\n")
 
 
-def test_what_counts_elements_is_not_taken_for_a_number_of_tiles():
+def test_a_count_of_elements_is_not_multiplied_by_a_tile_s_size():
     assert not any("start * BLOCK" in new for new in put_by("tiles to elements"))
     tiles = KERNEL.replace("range(0, n, 16)", "range(n)")
     assert "(start * BLOCK)" in put_by("tiles to elements", tiles)
 
 
-def test_a_call_with_an_effect_is_no_result_thrown_away():
+def test_a_call_with_an_effect_is_not_a_discarded_result():
     assert not any("store" in new for new in put_by("discarded result"))
 
 
-def test_the_pitch_of_heads_is_exchanged_on_all_lines_alike():
+def test_the_pitch_of_heads_is_exchanged_in_all_lines():
     kernel = """@triton.jit
 def g_kernel(lse_ptr, delta_ptr, H, S_q, S_k, BLOCK: tl.constexpr):
     h = tl.program_id(1)

@@ -1,4 +1,4 @@
-"""One edit that mends everything: found, proved, told; and not where there is none."""
+"""One edit that repairs every case: it is found, verified and reported, and not where there is none."""
 
 import torch
 
@@ -31,19 +31,19 @@ def row_sum(x):
 """
 
 
-def looked_for(text: str):
+def found_in(text: str):
     function = function_from_text(text)
     answer = Here(function, ROW_SUM)
     return find_edit(ROW_SUM, answer, run(ROW_SUM, answer)), function
 
 
-def slipped(old: str, new: str) -> str:
+def with_mistake(old: str, new: str) -> str:
     assert RIGHT.count(old) == 1
     return RIGHT.replace(old, new)
 
 
-def test_the_edit_that_takes_a_slip_back_is_found_with_its_line():
-    finding, function = looked_for(slipped("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
+def test_the_edit_that_corrects_a_mistake_is_found_with_its_line():
+    finding, function = found_in(with_mistake("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
     assert finding.facts["old"] == "BLOCK" and finding.facts["new"] == "0"
     assert finding.place.text.strip() == "for start in range(BLOCK, columns, BLOCK):"
     assert finding.place.line == finding.facts["line"] and finding.place.file == function.__code__.co_filename
@@ -51,26 +51,28 @@ def test_the_edit_that_takes_a_slip_back_is_found_with_its_line():
 
 
 def test_a_read_out_of_bounds_is_traced_to_the_edit_that_prevents_it():
-    finding, _ = looked_for(slipped("cols < columns", "cols <= columns"))
+    finding, _ = found_in(with_mistake("cols < columns", "cols <= columns"))
     assert finding.facts["new"] == "cols < columns"
     assert "compares `cols <= columns`" in finding.sentence
 
 
-def test_a_launcher_s_slip_is_found_too():
-    finding, _ = looked_for(slipped("x.stride(0), x.stride(1)", "x.stride(1), x.stride(0)"))
+def test_a_mistake_in_the_launcher_is_found():
+    finding, _ = found_in(with_mistake("x.stride(0), x.stride(1)", "x.stride(1), x.stride(0)"))
     assert finding.place.function == "row_sum"
 
 
-def test_nothing_is_said_where_no_single_edit_mends_it():
-    text = slipped("total += tl.sum(x.to(tl.float32), axis=0)", "total += tl.sum(x * x + 3.0 * x, axis=0)")
-    assert looked_for(text)[0] is None
+def test_no_edit_is_reported_where_none_repairs_the_answer():
+    text = with_mistake(
+        "total += tl.sum(x.to(tl.float32), axis=0)", "total += tl.sum(x * x + 3.0 * x, axis=0)"
+    )
+    assert found_in(text)[0] is None
 
 
-def test_nothing_is_tried_of_a_right_answer():
-    assert looked_for(RIGHT)[0] is None
+def test_no_edit_of_a_right_answer_is_tried():
+    assert found_in(RIGHT)[0] is None
 
 
-def test_a_function_that_holds_on_to_variables_of_another_is_left_alone():
+def test_a_closure_is_not_edited():
     offset = torch.tensor(1.0)
 
     def row_sum(x):
@@ -81,14 +83,14 @@ def test_a_function_that_holds_on_to_variables_of_another_is_left_alone():
 
 
 def test_the_learner_s_namespace_stays_as_it_was():
-    function = function_from_text(slipped("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
+    function = function_from_text(with_mistake("range(0, columns, BLOCK)", "range(BLOCK, columns, BLOCK)"))
     before = dict(function.__globals__)
     flashlearn.check("row_sum", function, demo=True)
     assert function.__globals__ == before
 
 
-def test_a_check_tells_of_it():
-    function = function_from_text(slipped("s_ptr + row", "s_ptr + row * stride_row"))
+def test_a_check_reports_the_edit():
+    function = function_from_text(with_mistake("s_ptr + row", "s_ptr + row * stride_row"))
     report = flashlearn.check("row_sum", function, demo=True)
     assert report.finding.kind.name == "and one edit"
     assert "row * stride_row" in report.sentence and "come out right" in report.sentence
@@ -105,7 +107,7 @@ def softmax_jacobian(p):
     assert report.finding.fits == report.finding.of == len(report.outcomes)
 
 
-def test_an_edit_that_makes_a_loop_endless_ends_after_so_many_accesses():
+def test_an_edit_that_makes_a_loop_endless_is_stopped_by_its_accesses():
     endless = RIGHT.replace("for start in range(0, columns, BLOCK):", "start = 0\n    while start < columns:")
     function = function_from_text(endless)  # without the line that moves start on
     answer = Here(function, ROW_SUM)
@@ -135,7 +137,7 @@ def bias_gradient(dy):
 """
 
 
-def test_two_slips_are_told_with_the_edits_that_mend_both():
+def test_two_mistakes_are_reported_with_the_edits_that_repair_both():
     """The rounding shows in short columns by itself, the lost tiles in long ones alone."""
     exercise, function = find("bias_gradient"), function_from_text(COLUMN_SUMS)
     answer = Here(function, exercise)
@@ -146,7 +148,7 @@ def test_two_slips_are_told_with_the_edits_that_mend_both():
 
 
 def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
-    text = slipped("cols * stride_column", "cols").replace("other=0.0", "other=1.0")
+    text = with_mistake("cols * stride_column", "cols").replace("other=0.0", "other=1.0")
     report = flashlearn.check("row_sum", function_from_text(text), demo=True)
     assert (
         report.finding.kind.name == "and one edit" and report.finding.parts[1].kind.name == "edit and mistake"
@@ -154,9 +156,9 @@ def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
     assert "`cols * stride_column`" in report.sentence and "second mistake" in report.sentence
 
 
-def test_an_address_alone_is_no_second_mistake():
+def test_a_wrong_address_alone_is_not_two_mistakes():
     report = flashlearn.check(
-        "row_sum", function_from_text(slipped("cols * stride_column", "cols")), demo=True
+        "row_sum", function_from_text(with_mistake("cols * stride_column", "cols")), demo=True
     )
     assert "second mistake" not in report.sentence and "`cols * stride_column`" in report.sentence
 
@@ -178,7 +180,7 @@ def scaled_add(a, x, y):
 """
 
 
-def test_two_slips_may_lie_in_two_functions():
+def test_two_mistakes_may_be_in_two_functions():
     report = flashlearn.check("scaled_add", function_from_text(IN_TWO_FUNCTIONS), demo=True)
     (_, two) = report.finding.parts
     assert two.kind.name == "two edits" and {part.place.function for part in two.parts} == {

@@ -1,4 +1,4 @@
-"""Edits of types, guards, offsets and strides: each is made where it belongs, and nowhere else."""
+"""Edits of types, guards, offsets and strides: each is proposed where it applies, and nowhere else."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ def made(text: str, kind: str) -> set[tuple[str, str]]:
     return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind.name == kind}
 
 
-def test_lanes_that_are_dealt_round_become_neighbours():
-    dealt = "me + tl.arange(0, BLOCK) * tl.num_programs(0)"
-    assert (dealt, "me * BLOCK + tl.arange(0, BLOCK)") in made(KERNEL, "index not scaled")
-    right = KERNEL.replace(dealt, "me * BLOCK + tl.arange(0, BLOCK)")
+def test_interleaved_lanes_become_contiguous():
+    interleaved = "me + tl.arange(0, BLOCK) * tl.num_programs(0)"
+    assert (interleaved, "me * BLOCK + tl.arange(0, BLOCK)") in made(KERNEL, "index not scaled")
+    right = KERNEL.replace(interleaved, "me * BLOCK + tl.arange(0, BLOCK)")
     assert not any("arange" in new for _, new in made(right, "index not scaled"))
 
 
-def test_a_half_accumulator_and_what_is_added_to_it_become_full_together():
+def test_an_accumulator_in_half_precision_and_what_is_added_to_it_are_widened_together():
     (edit,) = (e for e in edits_of(KERNEL.strip()) if e.new == "tl.float32" and e.also)
     assert "float16" not in edit.applied(KERNEL.strip()) and len(edit.also) == 1
 
 
-def test_whole_numbers_and_infinities_are_no_types_to_be_widened():
+def test_integers_and_infinities_are_not_widened():
     text = '@triton.jit\ndef k(x_ptr, n):\n    i = n.to(tl.int64)\n    m = tl.full([4], -float("inf"), i)\n'
     assert not made(text, "narrow cast") and not made(text, "dtype")
 
 
-def test_an_index_without_its_stride_gets_one_that_is_not_used_yet():
+def test_an_index_without_a_stride_gets_one_that_is_not_used_yet():
     found = made(KERNEL, "strides")
     assert ("cols", "cols * stride_column") in found and ("cols", "cols * stride_row") not in {
         (old, new) for old, new in found if "x_ptr" in old
@@ -59,15 +59,15 @@ def test_an_index_without_its_stride_gets_one_that_is_not_used_yet():
     )
 
 
-def test_one_more_block_is_a_bracket():
+def test_one_more_block_is_an_edit_of_brackets():
     assert ("me * BLOCK + 1", "(me + 1) * BLOCK") in made(KERNEL, "brackets")
 
 
-def test_a_mask_that_is_written_out_in_one_access_is_tried_in_another():
+def test_a_mask_written_out_in_one_access_is_tried_in_another():
     assert any("mask=(cols < columns)" in new for _, new in made(KERNEL, "missing mask"))
 
 
-def test_a_mask_of_one_dimension_gets_the_other_one_s_condition_along_either_axis():
+def test_a_mask_of_one_dimension_gets_the_condition_of_the_other_along_either_axis():
     text = """@triton.jit
 def k(a_ptr, b_ptr, i, j, am, ak, M, K):
     a = tl.load(a_ptr + i[:, None] * am, mask=(i < M)[:, None])
@@ -78,7 +78,7 @@ def k(a_ptr, b_ptr, i, j, am, ak, M, K):
     assert not any("(j < K)[None, :] & (j < K)[None, :]" in new for _, new in made(whole, "partial mask"))
 
 
-def test_names_that_indices_are_multiplied_by_are_strides_unless_they_bound_something():
+def test_factors_of_indices_are_strides_unless_they_bound_something():
     text = """@triton.jit
 def k(a_ptr, b_ptr, i, j, am, bm, M):
     a = tl.load(a_ptr + i[:, None] * am + j[None, :], mask=i[:, None] < M)
@@ -96,11 +96,11 @@ def test_an_exponential_and_a_quotient_are_guarded():
     assert not any(old == "2" for old, _ in made(TORCH, "missing guard"))
 
 
-def test_a_function_of_sympy_is_taken_away_from_its_argument():
+def test_a_function_of_sympy_is_removed_from_its_argument():
     assert ("sp.log(m)", "m") in made("def f(m, l):\n    return sp.log(m) + sp.log(l)", "redundant call")
 
 
-def test_axes_of_a_block_pointer_change_places():
+def test_axes_of_a_block_pointer_are_exchanged():
     text = "@triton.jit\ndef k(p, B: tl.constexpr):\n    p = tl.advance(p, (0, B))\n    x = tl.load(p)\n"
     assert ("0, B", "B, 0") in made(text, "argument order")
     assert not any("boundary_check" in new for _, new in made(text, "missing mask"))
@@ -133,7 +133,7 @@ def test_a_guard_is_tried_where_there_is_nan_and_an_atomic_addition_where_progra
     assert kind in kinds(with_it) and kind not in kinds(without)
 
 
-def test_where_only_causal_cases_are_wrong_the_causal_branch_comes_sooner():
+def test_if_only_causal_cases_are_wrong_the_causal_branch_is_tried_sooner():
     plain = kinds(outcome(Status.WRONG), outcome(Status.WRONG, name="S 8, causal")).index("brackets")
     masked = kinds(outcome(Status.WRONG), outcome(Status.PASS, name="S 4")).index("brackets")
     assert masked < plain

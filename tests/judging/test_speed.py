@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from flashlearn.course.answers import solution
-from flashlearn.exercise import Case, Exercise, Grade, Kind, Prepared, Work, declared
+from flashlearn.exercise import Case, Exercise, Grade, Kind, Prepared, Work, make_exercise
 from flashlearn.interpreter.observation import Observation, Traffic
 from flashlearn.judging import draws, speed
 from flashlearn.lessons import find
@@ -42,7 +42,7 @@ def doubled(**changes) -> Exercise:
         "peer_name": "torch_double",
         "timing_case": LARGE,
     }
-    return declared(**{**fields, **changes})
+    return make_exercise(**{**fields, **changes})
 
 
 def torch_double(x: torch.Tensor) -> torch.Tensor:

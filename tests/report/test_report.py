@@ -18,7 +18,7 @@ import torch
 
 from flashlearn.compiler import Budget
 from flashlearn.course.check import next_exercise_sentence
-from flashlearn.exercise import Case, Exercise, Grade, Kind, declared
+from flashlearn.exercise import Case, Exercise, Grade, Kind, make_exercise
 from flashlearn.explaining.findings.case_status import OutOfBounds
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
 from flashlearn.explaining.findings.shape import Shape
@@ -70,7 +70,7 @@ def exercise(**changes) -> Exercise:
         "reference": lambda: None,
         "cases": (),
     }
-    return declared(**fields | changes)
+    return make_exercise(**fields | changes)
 
 
 def wrong(

@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 import torch
 
-from flashlearn.exercise import Case, Kind, Mistake, declared
+from flashlearn.exercise import Case, Kind, Mistake, make_exercise
 from flashlearn.explaining.symbolic import name_mistake
 from flashlearn.judging.symbolic import judge, proofs, run_symbolic
 from flashlearn.outcome import Status
@@ -577,7 +577,7 @@ def exercise(**changes):
         },
         time_limit=20.0,
     )
-    return declared(**fields | changes)
+    return make_exercise(**fields | changes)
 
 
 def test_a_right_function_passes_every_case_and_says_how_it_was_decided():

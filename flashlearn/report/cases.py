@@ -1,4 +1,4 @@
-"""The table of cases: which rows there are, and which of them are worth a look."""
+"""The table of cases: its rows, and which of them are shown at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class CaseTable:
-    """A dot for each case; rows to show, rows to fold away, and which columns say anything."""
+    """A dot for each case; rows to show and rows to fold; which columns have any content."""
 
     strip: tuple[Dot, ...]
     summary: str
@@ -64,19 +64,19 @@ def case_table(result: CheckResult) -> CaseTable | None:
     """The rows of the report's table; None while nothing has run."""
     if result.status is Status.TODO or not result.outcomes:
         return None
-    said = _said_above(result)
+    mentioned = _mentioned_above(result)
     outcomes = result.case_outcomes
     several = any(len(outcome.outputs) > 1 for outcome in outcomes)
     shown, folded = _sift(outcomes)
     if not shown and not folded:
         return None
     figures = result.exercise.judged.says is None  # else a case says what it found, and errors mean nothing
-    rows = [tuple(row for o in group for row in _rows(result, o, said)) for group in (shown, folded)]
+    rows = [tuple(row for o in group for row in _rows(result, o, mentioned)) for group in (shown, folded)]
     if not figures:
         rows = [tuple(replace(row, error="", allowed="", fill=None, ratio="") for row in g) for g in rows]
     every = rows[0] + rows[1]
     if len(every) == 1 and not every[0].error and not every[0].note:
-        return None  # one case without figures: the headline has said it
+        return None  # a single case without figures: the headline is enough
     return CaseTable(
         strip=tuple(dot_of(outcome) for outcome in outcomes),
         summary=summary_of(outcomes),
@@ -99,7 +99,7 @@ def ratio_of(check: OutputCheck) -> float:
 
 
 def _sift(outcomes: tuple[Outcome, ...]) -> tuple[list[Outcome], list[Outcome]]:
-    """Failing cases first; of many passing ones only those with the least room."""
+    """Failing cases first; of many passing ones only those closest to what is allowed."""
     if len(outcomes) <= MAX_UNFOLDED:
         return list(outcomes), []
     failing = [o for o in outcomes if o.status not in (Status.PASS, Status.NEEDS_GPU)]
@@ -126,16 +126,16 @@ def _fold_title(folded: list[Outcome]) -> str:
     return ", ".join(parts)
 
 
-def _rows(result: CheckResult, outcome: Outcome, said: set[tuple]) -> list[CaseRow]:
+def _rows(result: CheckResult, outcome: Outcome, mentioned: set[tuple]) -> list[CaseRow]:
     checks = list(outcome.outputs)
     compiled = result.mode == "compiled" and outcome.mode == "compiled"  # the same case ran observed before
     name = f"{outcome.case.name}, compiled" if compiled else outcome.case.name
     if not checks:
-        return [_row(outcome, None, said, name)]
+        return [_row(outcome, None, mentioned, name)]
     measured = any(_measured(check) for check in checks)
     if outcome.status is Status.PASS and measured:
         checks = [max(checks, key=ratio_of)]
-    rows = [_row(outcome, c, said, name if i == 0 else "") for i, c in enumerate(checks)]
+    rows = [_row(outcome, c, mentioned, name if i == 0 else "") for i, c in enumerate(checks)]
     if measured or len(checks) == 1:
         return rows
     marks = [f"{'✓' if c.ok else '✗'}\N{NO-BREAK SPACE}{c.name}" for c in checks]
@@ -143,7 +143,7 @@ def _rows(result: CheckResult, outcome: Outcome, said: set[tuple]) -> list[CaseR
     return [replace(rows[0], output="  ".join(marks), note=notes)]
 
 
-def _row(outcome: Outcome, check: OutputCheck | None, said: set[tuple], name: str) -> CaseRow:
+def _row(outcome: Outcome, check: OutputCheck | None, mentioned: set[tuple], name: str) -> CaseRow:
     """The row of a case, or with an empty name one more row of the same case."""
     status, first = outcome.status, bool(name)
     comparable = check is not None and _measured(check)
@@ -160,7 +160,7 @@ def _row(outcome: Outcome, check: OutputCheck | None, said: set[tuple], name: st
         allowed=number(check.allowed) if comparable else "",
         fill=None if ratio is None else _fill(ratio),
         ratio="" if ratio is None else "" if math.isinf(ratio) else number(ratio),
-        note=_note(outcome, check, said),
+        note=_note(outcome, check, mentioned),
     )
 
 
@@ -172,44 +172,44 @@ def _size(error: float) -> str:
     return number(error) if math.isfinite(error) else "not finite"
 
 
-def _note(outcome: Outcome, check: OutputCheck | None, said: set[tuple]) -> str:
+def _note(outcome: Outcome, check: OutputCheck | None, mentioned: set[tuple]) -> str:
     if check is not None and check.problem:
-        return _unsaid(check.problem, check.like or (check.name, check.problem), said)
+        return _first_mention(check.problem, check.like or (check.name, check.problem), mentioned)
     if check is not None and not check.ok and check.error <= check.allowed and check.rms_ratio > 1:
         return (
             f"its root mean square error is {number(check.rms_ratio)} times the limit for sums kept in fp32"
         )
-    return _unsaid(outcome.message, _about(outcome), said) if check is None else ""
+    return _first_mention(outcome.message, _topic(outcome), mentioned) if check is None else ""
 
 
-def _unsaid(sentence: str, about: tuple, said: set[tuple]) -> str:
-    """The sentence if none of its like was said above; from now on it is said."""
-    if about in said:
+def _first_mention(sentence: str, topic: tuple, mentioned: set[tuple]) -> str:
+    """The sentence where its topic is mentioned for the first time, else nothing."""
+    if topic in mentioned:
         return ""
-    said.add(about)
+    mentioned.add(topic)
     return sentence
 
 
-def _said_above(result: CheckResult) -> set[tuple]:
-    """What the cases that the headline is about have said themselves."""
+def _mentioned_above(result: CheckResult) -> set[tuple]:
+    """The topics of the cases that the headline is about, and of those that it quotes."""
     quoted = result.finding.wording.quotes if result.finding is not None else ""
     candidates = [o for o in (result.principal, *result.outcomes) if o is not None]
     chosen = [o for i, o in enumerate(candidates) if i == 0 or o.case.name == quoted]
-    return {about for outcome in chosen for about in _says(result, outcome)}
+    return {topic for outcome in chosen for topic in _mentions(result, outcome)}
 
 
-def _says(result: CheckResult, outcome: Outcome) -> list[tuple]:
-    """What an outcome's own sentence is about, as far as rows may say it again."""
+def _mentions(result: CheckResult, outcome: Outcome) -> list[tuple]:
+    """The topics of an outcome's own sentence that a row might repeat."""
     if not outcome.outputs:
-        return [_about(outcome)]
-    if result.exercise.kind is Kind.SYMBOLIC:  # of several outputs it names one, and rows do not
+        return [_topic(outcome)]
+    if result.exercise.kind is Kind.SYMBOLIC:  # with several outputs it names one, and rows do not
         return [check.like for check in outcome.outputs if check.problem and len(outcome.outputs) == 1]
     wrong = next((check for check in outcome.outputs if not check.ok), None)
-    of_form = wrong is not None and wrong.problem and not outcome.fault and outcome.mode == "observed"
-    return [wrong.like] if of_form and result.exercise.judged.says is None else []
+    unusable = wrong is not None and wrong.problem and not outcome.fault and outcome.mode == "observed"
+    return [wrong.like] if unusable and result.exercise.judged.says is None else []
 
 
-def _about(outcome: Outcome) -> tuple:
+def _topic(outcome: Outcome) -> tuple:
     """Equal for outcomes whose sentences differ in figures alone."""
     return outcome.like or (outcome.status, outcome.case.name)
 

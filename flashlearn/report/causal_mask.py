@@ -12,7 +12,7 @@ from flashlearn.report.panels import KEYS, PAIRS, QUERIES, Split
 class CausalMask:
     """What a causal mask, aligned bottom-right, says: query i sees key j where j ≤ i + S_k − S_q.
 
-    `axis` of the map holds what `about` says: "queries" or "keys"; "pairs" has queries down, keys across.
+    `about` is what the map's `axis` counts: "queries" or "keys"; "pairs" has queries down, keys across.
     """
 
     S_q: int
@@ -26,7 +26,7 @@ class CausalMask:
 
     @property
     def blind(self) -> int:
-        """How many queries, the first ones, see no key."""
+        """How many of the first queries see no key."""
         return max(-self.offset, 0)
 
     @property
@@ -59,7 +59,7 @@ class CausalMask:
 
 
 def causal_mask_of(exercise: Exercise, case: Case, output: str, parts: Split) -> CausalMask | None:
-    """The mask's boundary on this output; None without a mask, or where an axis is not known for sure."""
+    """The mask's boundary on this output; None without a mask, or where an axis cannot be identified."""
     sizes = case.sizes
     if not {"S_q", "S_k"} <= set(sizes) or not _is_causal(exercise, case):
         return None

@@ -25,7 +25,7 @@ LEVELS = (
 )
 BEYOND, NAN, HOLE = ("█", "more"), ("N", NOT_FINITE), ("?", UNWRITTEN)
 LEGEND = (*((sign, words) for _, sign, words in LEVELS), BEYOND, NAN, HOLE)
-ROWS, COLUMNS = 16, 64  # about so many lines and characters for one head
+ROWS, COLUMNS = 16, 64  # approximate size of one head's map
 WIDE = 82  # characters for all heads together
 
 
@@ -48,7 +48,7 @@ def characters(tiles: TileMap) -> list[str]:
 def _block(
     tiles: TileMap, panel: Panel, limit: int
 ) -> tuple[list[str], tuple[list[tuple[int, int]], list[tuple[int, int]]], bool]:
-    """One head's lines, the spans of rows and of columns in them, and whether blocks are told apart."""
+    """One head's lines, the spans of rows and of columns in them, and whether blocks are separated."""
     causal = tiles.causal
     marks = [causal.marked if causal and causal.axis == axis else 0 for axis in (0, 1)]
     rows, row_edges = groups(panel, 0, ROWS, marks[0])
@@ -85,16 +85,16 @@ def _sign(tiles: TileMap, panel: Panel, rows: slice, columns: slice) -> str:
 
 
 def _legend(tiles: TileMap, used: str) -> list[str]:
-    said = [f"{sign} {words}" for sign, words in LEGEND if sign in used]
-    if len(said) > (LEVELS[0][1] in used):
-        said[-1] += " what is allowed" if said[-1].endswith("×") else ""
+    entries = [f"{sign} {words}" for sign, words in LEGEND if sign in used]
+    if len(entries) > (LEVELS[0][1] in used):
+        entries[-1] += " what is allowed" if entries[-1].endswith("×") else ""
     if tiles.causal is not None:
         if tiles.causal.marked:
             where = "left of ┊" if tiles.causal.axis else "┊"
-            said.append(f"{where} queries that see no key")
+            entries.append(f"{where} queries that see no key")
         if tiles.causal.about == "pairs":
-            said.append("blank: hidden by the causal mask, and right")
-    return said
+            entries.append("blank: hidden by the causal mask, and right")
+    return entries
 
 
 def _ruler(tiles: TileMap, spans: tuple[list[tuple[int, int]], list[tuple[int, int]]], cut: bool) -> str:

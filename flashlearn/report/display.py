@@ -72,7 +72,7 @@ def _update(handle: Any, report: Displayable) -> None:
     """Replace the card, from the thread that finished the compilation.
 
     By now the session may be shutting down or its sockets closed: then the card is no longer visible, and an
-    error would have no reader. A cell that ran again has a card of its own; this one is gone.
+    error would have no reader. A cell that ran again has a new card.
     """
     if sys.is_finalizing():
         return

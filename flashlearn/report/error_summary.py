@@ -1,4 +1,4 @@
-"""An output's error in one or two sentences: how many elements, how far, where, whose."""
+"""An output's error in one or two sentences: how many elements, how far off, where, from which program."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def _owners(wrong: np.ndarray, writers: np.ndarray | None, names: tuple[str, ...
 
 
 def _owned(index: tuple[np.ndarray, ...], shape: tuple[int, ...], names: tuple[str, ...]) -> str:
-    """«rows 32 to 63 of batch 0, head 1»; nothing where they are no block, or have no names.
+    """«rows 32 to 63 of batch 0, head 1»; nothing where they form no block, or have no names.
 
-    Dimensions of which the program owns everything are left out.
+    Dimensions that the program owns in full are left out.
     """
     ends = [(int(i.min()), int(i.max()) + 1) for i in index]
     if len(names) != len(shape) or len(index[0]) != np.prod([stop - first for first, stop in ends]):

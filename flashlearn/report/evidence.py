@@ -32,13 +32,13 @@ class Evidence:
 
 
 def evidence_of(result: CheckResult, failing: bool) -> Evidence:
-    """The evidence for the sentence of a verdict; `failing` if it is about something that went wrong."""
+    """The evidence for the sentence of a verdict; `failing` if something is wrong."""
     outcome, finding = result.principal, result.finding if failing else None
     observation = explanation_and_observation(finding, outcome)[1] if finding is not None else ""
     if finding is not None and (
         result.exercise.judged.says is not None or finding.names[0] == "never written"
     ):
-        observation = ""  # the finding has said it: the case in other words, or what torch.empty held
+        observation = ""  # the finding says it already: the case in other words, or the values of torch.empty
     message = outcome.message if outcome and failing else ""
     in_full = message.strip() if len(message) > LONGEST_SENTENCE else ""
     return Evidence(
@@ -99,7 +99,7 @@ def skipped_cases(result: CheckResult) -> int:
 
 
 def _fit(result: CheckResult) -> str:
-    """How many wrong cases the explanation fits, unless its sentence has said so."""
+    """How many wrong cases the explanation fits, unless its sentence says so."""
     finding = result.finding
     if finding is None or finding.of < 2 or _says_share(finding):
         return ""

@@ -1,4 +1,4 @@
-"""Where the panels of a map lie in its picture, in inches from the top left: for drawing and for hovering."""
+"""Positions of a map's panels in its picture, in inches from the top left: for drawing and for tooltips."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Layout:
 
 
 def layout(tiles: TileMap) -> Layout:
-    """Square elements where that gives a reasonable picture; panels side by side as keeps them largest."""
+    """Square elements where that is reasonable, and as many panels in a row as make them largest."""
     rows, columns = tiles.panels[0].ratio.shape
     count = len(tiles.panels)
     if tiles.strip:
@@ -57,6 +57,6 @@ def layout(tiles: TileMap) -> Layout:
 
 
 def _side(rows: int, columns: int, across: int, down: int) -> float:
-    """The side of an element in inches with so many panels across and down."""
+    """The side of an element in inches, with this number of panels across and down."""
     height = MAP_HEIGHT if down == 1 else 1.4 * MAP_HEIGHT / down
     return min(SIDE, (MAP_WIDTH - (across - 1) * ACROSS) / across / columns, height / rows)

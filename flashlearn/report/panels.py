@@ -23,7 +23,7 @@ PAIRS = ("s", "p", "dp", "ds")  # queries down, keys across
 class Split:
     """`count` panels of rows × columns; each is one stretch of the output in memory order.
 
-    `lead` are the dimensions that number the panels, `noun` what one of them is; `down` are the heads'
+    `lead` are the dimensions that number the panels, `noun` is the name of one; `down` are the heads'
     dimensions where the rows of the one panel are heads (LSE, delta).
     """
 
@@ -36,7 +36,7 @@ class Split:
     down: tuple[int, ...] = ()
 
     def title(self, number: int) -> str:
-        """What panel `number` is called: «batch 1, head 2», «slice [1, 0]», nothing if it is the only one."""
+        """The name of panel `number`: «batch 1, head 2», «slice [1, 0]», nothing if it is the only one."""
         if self.count == 1:
             return ""
         return lead_name(self.lead, number, self.noun)

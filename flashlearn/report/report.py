@@ -47,7 +47,7 @@ class Report(CheckResult):
 
     @cached_property
     def tiles(self) -> TileMap | None:
-        """Where the error lies in the first wrong case."""
+        """Where the error is in the first wrong case."""
         return first_wrong(self.exercise, self.outcomes)
 
     def show(self, output: str | None = None, case: str | int | None = None) -> ShownMap:

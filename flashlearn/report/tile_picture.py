@@ -1,4 +1,4 @@
-"""The tile map as a picture: a PNG on a light ground of its own, so that darker is worse in every theme.
+"""The tile map as a picture: a PNG with its own light background, so that darker is worse in every theme.
 
 Drawn with matplotlib's objects, not with pyplot, under default settings: the learner's own figures and
 settings stay as they are. Matplotlib is imported when the first picture is drawn.
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GROUND, GREY = "#fafafa", "#555555"
-# ever darker: within what is allowed, quiet blues; beyond it, yellow to dark red, with a jump in hue between
+# darker is worse: pale blues within what is allowed; beyond it yellow to dark red, with a jump in hue between
 # (colour-blind-safe)
 WITHIN, OVER = ("#e6eef5", "#c9dae8", "#a9c4da"), ("#f0b43a", "#e5822a", "#c23f1d", "#6d0f19")
 PURPLE, ASH, INK = "#5b2a86", "#a9a9a9", "#1c1c1c"
 LOW, HIGH = -2.0, 3.0  # decades of |error| / allowed on the colour scale
-MOST_ROWS, MOST_COLUMNS = 128, 160  # of all panels: more is smaller than a pixel, and weighs
-LEAST_GAP = 4.0  # block boundaries closer than so many pixels of 1/96 inch are left out
-COLOURS = 160  # of the saved picture's palette: half the bytes, and no difference to the eye
+MOST_ROWS, MOST_COLUMNS = 128, 160  # of all panels: more would be smaller than a pixel, and costs bytes
+LEAST_GAP = 4.0  # pixels of 1/96 inch: closer block boundaries are left out
+COLOURS = 160  # of the saved picture's palette: half the bytes, with no visible difference
 
 
 def png(tiles: TileMap) -> bytes:
@@ -136,7 +136,7 @@ def _rectangles(mask: np.ndarray) -> list[tuple[int, int, int, int]]:
 def _boundaries(axes: Axes, panel: Panel, wide: float, high: float) -> bool:
     """Lines where the program that stored an element changes, dark with a light rim: seen on every colour.
 
-    False if there are none, or so many that they would hide the map.
+    False if there are none, or too many to draw without hiding the map.
     """
     if panel.writers is None:
         return False

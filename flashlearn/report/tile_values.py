@@ -35,7 +35,7 @@ class ValueRow:
 
 @dataclass(frozen=True)
 class Chunk:
-    """As many columns as fit side by side three times; `marked` if numbers leave room for a mark."""
+    """As many columns as fit three times side by side; `marked` if numbers have room for a mark."""
 
     columns: tuple[str, ...]
     rows: tuple[ValueRow, ...]

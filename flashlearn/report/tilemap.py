@@ -1,4 +1,4 @@
-"""Where the error lies in an output: |error| over allowed, a panel per head, with the values for hovering.
+"""Where the error is in an output: |error| over allowed, a panel per head, with the values for tooltips.
 
     >>> tiles = tile_map(exercise, outcome.case, check)
     >>> tiles.summary
@@ -24,7 +24,7 @@ from flashlearn.report.causal_mask import CausalMask, causal_mask_of
 from flashlearn.report.error_summary import summary_of, unwritten_of
 from flashlearn.report.panels import axes_of, dimension_names, rest_sentence, split
 
-PANELS = 4  # small multiples at most
+PANELS = 4  # at most
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class TileMap:
 
     @property
     def caption(self) -> str:
-        """Everything the map says in words."""
+        """Everything that the map says in words."""
         note = self.causal.note if self.causal else ""
         return " ".join(part for part in (self.summary, self.rest, note) if part)
 
@@ -114,7 +114,7 @@ def comparable(check: OutputCheck) -> bool:
 
 
 def tile_map(exercise: Exercise, case: Case, check: OutputCheck, head: int | None = None) -> TileMap:
-    """The map of a comparable output: its worst heads, or the one that is asked for by number."""
+    """The map of a comparable output: its worst heads, or the one with this number."""
     shape = tuple(check.got.shape)
     got, expected = (t.detach().to(torch.float64).numpy().reshape(shape) for t in (check.got, check.expected))
     ratio = _ratio(got, expected, check.allowed)
@@ -166,7 +166,7 @@ def _ratio(got: np.ndarray, expected: np.ndarray, allowed: float) -> np.ndarray:
 
 
 def edges(panel: Panel, axis: int) -> np.ndarray:
-    """Positions along `axis` at which another program's elements begin, anywhere across."""
+    """Positions along `axis` at which the program changes, anywhere across."""
     if panel.writers is None:
         return np.zeros(0, int)
     changes = np.diff(panel.writers, axis=axis) != 0
@@ -176,7 +176,7 @@ def edges(panel: Panel, axis: int) -> np.ndarray:
 def groups(
     panel: Panel, axis: int, limit: int, cut: int = 0, least: int = 3
 ) -> tuple[list[tuple[int, int]], set[int]]:
-    """About `limit` spans of elements along `axis`, cut at `cut` and, where those are few, between blocks.
+    """About `limit` spans of elements along `axis`, cut at `cut` and, where blocks are large, between them.
 
     Also the boundaries between blocks, if spans were cut there: if a block has `least` spans on average.
     """

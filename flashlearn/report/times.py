@@ -40,7 +40,7 @@ class Times:
 
 
 def times_of(result: CheckResult) -> Times | None:
-    """A measured comparison with the baseline, or the roofline's prediction, clearly told apart."""
+    """A measured comparison with the baseline, or the roofline's prediction, and which of them it is."""
     timing = result.timing
     if timing is None:
         return None
@@ -98,7 +98,7 @@ def _measured(timing: Timing, own: Measurement, title: str) -> Times:
 
 
 def _share(timing: Timing, rate: float, what: str) -> str:
-    """Which part it is of what the same GPU reaches with a large copy, or a large product in bf16."""
+    """The share of what the same GPU reaches with a large copy, or a large product in bf16."""
     if timing.reached is None or (what == "product" and not timing.half):
         return ""
     share = 100 * rate / getattr(timing.reached, what)
@@ -115,9 +115,9 @@ def _grade(mark: Mark) -> str:
 
 
 def _peak_memory(timing: Timing, own: int) -> str:
-    held = f"Peak memory beyond the inputs: yours {byte_size(own)}"
+    peaks = f"Peak memory beyond the inputs: yours {byte_size(own)}"
     others = (f"{name} {byte_size(one.peak)}" for name, one in timing.peers.items() if one.peak is not None)
-    return f"{', '.join((held, *others))}."
+    return f"{', '.join((peaks, *others))}."
 
 
 def _counted(timing: Timing) -> list[str]:

@@ -1,8 +1,8 @@
-"""The numbers under the mouse: a transparent `<span title>` over each group of elements of the picture.
+"""The picture's tooltips: a transparent `<span title>` over each group of elements.
 
-This needs no script. JupyterLab keeps titles and inline positions in notebooks that it does not trust (it
-takes away the names that `<map>` would need). Where a renderer drops the positions (GitHub), the empty spans
-take no room, and the picture is still there.
+This needs no script. JupyterLab keeps titles and inline positions in untrusted notebooks (it removes the
+names that `<map>` would need). Where a renderer drops the positions (GitHub), the empty spans take no room,
+and the picture is still there.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from flashlearn.report.tilemap import Panel, TileMap, groups
 from flashlearn.report.units import number, times
 
 MARKUP = 95  # bytes of a span without its title
-MOST_BYTES = 16_000  # of all areas together: a saved notebook has many cards
-CELLS = (900, 500, 280, 150, 80, 40, 20, 8)  # over all panels; the first number that fits is taken
+MAX_BYTES = 16_000  # of all areas together: a saved notebook has many cards
+CELLS = (900, 500, 280, 150, 80, 40, 20, 8)  # over all panels; the first number that fits is used
 
 
 @dataclass(frozen=True)
 class Area:
-    """A rectangle of the picture (left, top, width, height in CSS pixels) and what it says."""
+    """A rectangle of the picture (left, top, width, height in CSS pixels) and its tooltip."""
 
     box: tuple[int, int, int, int]
     title: str
@@ -32,7 +32,7 @@ def areas(tiles: TileMap) -> tuple[Area, ...]:
     """Groups of elements, each with its range and its worst element; right neighbours joined."""
     for cells in CELLS:
         found = _areas(tiles, cells)
-        if sum(len(area.title.encode()) + MARKUP for area in found) <= MOST_BYTES:
+        if sum(len(area.title.encode()) + MARKUP for area in found) <= MAX_BYTES:
             return found
     return found
 
@@ -46,7 +46,7 @@ def _areas(tiles: TileMap, cells: int) -> tuple[Area, ...]:
 
 
 def _cells(tiles: TileMap, panel: Panel, box: PanelBox, most: int) -> list[tuple[slice, slice]]:
-    """Groups of elements that look about square; neighbours in a row that are all right are one."""
+    """Roughly square groups of elements; right neighbours in a row are one group."""
     high, wide = panel.ratio.shape
     down = min(high, max(1, round((most * box.height / box.width) ** 0.5)))
     across = min(wide, max(1, most // down))

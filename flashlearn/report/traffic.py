@@ -60,7 +60,7 @@ def traffic_of(result: CheckResult) -> TrafficTable | None:
 
 
 def _traffic_columns(moved: list[Traffic]) -> dict[str, Callable[[Traffic], int]]:
-    """The columns that say something: unique bytes only where some move twice, atomics only if any."""
+    """The columns with content: unique bytes only where some move twice, atomics only if there are any."""
     columns: dict[str, Callable[[Traffic], int]] = {}
     for verb, requested, unique in (("loaded", _LOADED, _UNIQUE_LOADED), ("stored", _STORED, _UNIQUE_STORED)):
         if all(requested(t) == unique(t) for t in moved):

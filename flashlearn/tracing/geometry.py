@@ -34,7 +34,7 @@ class Tile:
 def tile(
     view: View, addresses: np.ndarray, lanes: np.ndarray | None, index: np.ndarray, itemsize: int
 ) -> Tile | None:
-    """The tile of one access; None if all of its lanes are masked out, or lie outside the view.
+    """The tile of one access; None if all of its lanes are masked out or outside the view.
 
     `addresses` are in bytes, of the lanes' shape; `lanes` says which take part (None: all), `index`
     which items of the storage those are.

@@ -102,7 +102,11 @@ def _data(trace: ProgramTrace, steps: tuple[Step, ...]) -> dict[str, Any]:
         )
         for step in steps
     ]
-    return {"steps": rows, "said": list(sentences), "sources": [_source(source) for source in trace.sources]}
+    return {
+        "steps": rows,
+        "sentences": list(sentences),
+        "sources": [_source(source) for source in trace.sources],
+    }
 
 
 def _source(source: Source) -> dict[str, Any]:

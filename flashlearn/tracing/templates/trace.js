@@ -53,8 +53,8 @@ function start(card) {
   const show = () => {
     const now = +slider.value, [source, line, verb, elements, words] = data.steps[now - 1];
     count.textContent = `step ${now} of ${total}`;
-    said.replaceChildren(`${data.said[verb]} `, make("b", "", elements), make("br"), data.said[words]);
-    slider.setAttribute("aria-valuetext", `${count.textContent}: ${data.said[verb]} ${elements}`);
+    said.replaceChildren(`${data.sentences[verb]} `, make("b", "", elements), make("br"), data.sentences[words]);
+    slider.setAttribute("aria-valuetext", `${count.textContent}: ${data.sentences[verb]} ${elements}`);
     back.disabled = now === 1;
     forth.disabled = now === total;
     for (const {place, steps, width, text} of tiles) {

@@ -13,6 +13,7 @@ from flashlearn.explaining.findings.launcher import NothingLaunched
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.undefined_memory import MaskedLoadWithoutOther, UninitialisedMemory
 from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
+from flashlearn.interpreter.observers.assigned_values import ValueRecorder
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, Place, Status
 from flashlearn.running.answer import Answer
@@ -78,7 +79,7 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     seen: list[Outcome] = []
     wrong = sorted(wrong, key=size)
     for outcome in wrong:
-        again = run_observed(exercise, answer, outcome.case, unrounded=True)
+        again = run_observed(exercise, answer, outcome.case, full_precision=True)
         if again.status is not Status.PASS:
             return None
         seen.append(again)
@@ -101,7 +102,7 @@ def _rounding_line(
     noted = {c.place.line: c.place for o in seen for c in o.warnings if c.kind == COMPUTED and c.place}
 
     def alone(outcome: Outcome, line: int) -> bool:
-        again = run_observed(exercise, answer, outcome.case, unrounded=(line,))
+        again = run_observed(exercise, answer, outcome.case, full_precision=(line,))
         return again.status is Status.PASS
 
     enough = [line for line in list(noted)[:MOST_LINES] if all(alone(o, line) for o in wrong)]
@@ -110,8 +111,8 @@ def _rounding_line(
 
 def _sum_name(exercise: Exercise, case: Case, line: int, answer: Answer) -> str:
     """The half-precision name that a line repeatedly updates from itself and something more; "" if none."""
-    how = Observed(case.seed, values=True, limit=exercise.judged.time_limit)
-    events = answer.run(exercise.inputs(case, case.generator()), how).events
-    there = [e for e in events if e.site.line == line and e.site.name in e.site.reads]
+    how = Observed(case.seed, observers=(ValueRecorder(),), limit=exercise.judged.time_limit)
+    seen = answer.run(exercise.inputs(case, case.generator()), how).observations.get(ValueRecorder)
+    there = [e for e in (seen.events if seen else ()) if e.site.line == line and e.site.name in e.site.reads]
     again = len(there) > len({e.program for e in there})
     return next((e.site.name for e in there if again and e.array.dtype in HALF), "")

@@ -25,7 +25,7 @@ from flashlearn.explaining.findings.undefined_memory import (
     UndefinedNumbers,
     UninitialisedMemory,
 )
-from flashlearn.interpreter.observers.nan_origin import Birth, Births
+from flashlearn.interpreter.observers.nan_origin import NanTracker, NonFiniteOrigin, NonFiniteOrigins
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.outcome import Finding, FindingKind, Outcome, OutputCheck
 from flashlearn.running.answer import Answer
@@ -73,7 +73,7 @@ def differ(one: str, other: str, everywhere: bool) -> bool:
 
 
 def _in_kernel(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Finding | None:
-    found: list[tuple[Birth, OutputCheck, Outcome, Births]] = []
+    found: list[tuple[NonFiniteOrigin, OutputCheck, Outcome, NonFiniteOrigins]] = []
     for outcome in sorted(suspects, key=size)[:MOST_CASES]:
         origin = _read_off(exercise, outcome, answer)
         if origin is None:
@@ -91,14 +91,14 @@ def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Fi
         return None
     seen = []
     for outcome in sorted(suspects, key=size)[:MOST_CASES]:
-        how = PlainCall(exercise.judged.time_limit, births=True)
+        how = PlainCall(exercise.judged.time_limit, torch_nan=True)
         evidence = answer.run(exercise.inputs(outcome.case, outcome.case.generator()), how)
-        seen.append((*evidence.born, outcome))
+        seen.append((*evidence.observations.get(TorchNanOrigin, ("", None)), outcome))
     kind, place, outcome = seen[0]
     if not kind or place is None or len({(k, p and p.line) for k, p, _ in seen}) > 1:
         return None
     check = next(c for c in outcome.outputs if _comparable(c) and _stray(c).any())
-    return _finding(Birth(0, kind, place), check, outcome, Births(), len(suspects))
+    return _finding(NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), len(suspects))
 
 
 def _comparable(check: OutputCheck) -> bool:
@@ -111,35 +111,37 @@ def _stray(check: OutputCheck) -> torch.Tensor:
 
 def _read_off(
     exercise: Exercise, outcome: Outcome, answer: Answer
-) -> tuple[Birth, OutputCheck, Outcome, Births] | None:
+) -> tuple[NonFiniteOrigin, OutputCheck, Outcome, NonFiniteOrigins] | None:
     """Run one case with the closer observer, and read the origin off the first bad output."""
     case = outcome.case
-    how = Observed(case.seed, births=True, limit=exercise.judged.time_limit)
+    how = Observed(case.seed, observers=(NanTracker(),), limit=exercise.judged.time_limit)
     evidence = answer.run(exercise.inputs(case, case.generator()), how)
-    births = evidence.births
-    if births is None or len(evidence.outputs) != len(outcome.outputs):
+    seen = evidence.observations.get(NanTracker)
+    if seen is None or len(evidence.outputs) != len(outcome.outputs):
         return None  # it ran a moment ago; if something stops it now, that says nothing about the NaN
     for check, out in zip(outcome.outputs, evidence.values, strict=True):
         if not _comparable(check) or not _stray(check).any():
             continue
         bad = out[_stray(check)] if out.shape == check.got.shape else out
-        origins = births.of(bad)
-        if not origins and bool(torch.isnan(bad).any()) and len(births.known) == 1:
-            origins = list(births.known.values())
-        if not origins and bool(torch.isinf(bad).any()) and len(births.infinite) == 1:
-            origins = [next(iter(births.infinite.values()))[0]]
-        return (origins[0], check, outcome, births) if len(origins) == 1 else None
+        origins = seen.of(bad)
+        if not origins and bool(torch.isnan(bad).any()) and len(seen.known) == 1:
+            origins = list(seen.known.values())
+        if not origins and bool(torch.isinf(bad).any()) and len(seen.infinite) == 1:
+            origins = [next(iter(seen.infinite.values()))[0]]
+        return (origins[0], check, outcome, seen) if len(origins) == 1 else None
     return None
 
 
-def _finding(origin: Birth, check: OutputCheck, outcome: Outcome, births: Births, cases: int) -> Finding:
+def _finding(
+    origin: NonFiniteOrigin, check: OutputCheck, outcome: Outcome, seen: NonFiniteOrigins, cases: int
+) -> Finding:
     reached = (outcome.case.name, check.name, int(_stray(check).sum()), check.got.numel())
     kind: FindingKind
     if origin.kind in UNDEFINED:
         kind = UndefinedNumbers(origin.kind, origin.tensor, *reached)
         return Finding(kind, origin.place, cases, cases)
     grown = None
-    overflows = [b for b, _ in births.infinite.values() if b.kind == "overflow"]
+    overflows = [b for b, _ in seen.infinite.values() if b.kind == "overflow"]
     if origin.kind in ("inf over inf", "zero times inf", "inf minus inf") and len(overflows) == 1:
         first = overflows[0]
         elsewhere = first.place and origin.place and first.place.line != origin.place.line

@@ -101,7 +101,7 @@ class CaseReading:
         self.outcome, self.answer, self.readout = outcome, answer, readout
         self.inputs = exercise.inputs(outcome.case, outcome.case.generator())
         limit = exercise.judged.time_limit
-        self.how = Observed(outcome.case.seed, direct=True, unrounded=True, limit=limit)
+        self.how = Observed(outcome.case.seed, direct=True, full_precision=True, limit=limit)
         self.head = 0
 
     def launcher(self, **values: Any) -> Any:

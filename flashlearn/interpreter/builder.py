@@ -78,11 +78,11 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
         self.memory.store(ptrs.data, value.data, _mask(mask))
 
     def create_tensor_pointer_load(self, ptr, boundary_check, *rest):
-        with self.memory.following(checked=tuple(boundary_check)):
+        with self.memory.following(boundary_check=tuple(boundary_check)):
             return super().create_tensor_pointer_load(ptr, boundary_check, *rest)
 
     def create_tensor_pointer_store(self, ptr, value, boundary_check, *rest):
-        with self.memory.following(checked=tuple(boundary_check)):
+        with self.memory.following(boundary_check=tuple(boundary_check)):
             return super().create_tensor_pointer_store(ptr, value, boundary_check, *rest)
 
     def _load(self, ptrs, mask, other):
@@ -158,6 +158,8 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
 
     def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
         left, right = a.data, b.data
+        for publish in self.memory.events.before_dot:
+            publish(left, right)
         if input_precision == _ir.INPUT_PRECISION.TF32 and left.dtype == right.dtype == np.float32:
             self.memory.cautions.add(TF32, TF32_SENTENCE, self.memory.place())
         if left.dtype in FLOATS:
@@ -180,7 +182,7 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
 
     def create_int_to_ptr(self, src, dst_type):
         addresses = src.data.astype(np.int64).view(np.uint64)
-        return TensorHandle(self.memory.kept.virtual(addresses, self._base), dst_type.scalar)
+        return TensorHandle(self.memory.raw_pointers.virtual(addresses, self._base), dst_type.scalar)
 
     def _base(self, tensor):
         return self.memory.region_of(tensor).base
@@ -208,8 +210,9 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
         )
 
     def create_barrier(self, *_rest, **_options):
-        """A program's lanes run as one here; what they stored before is everyone's from now on."""
-        self.memory.scratch.forget()
+        """A program's lanes run as one here: a barrier only matters to observers."""
+        for publish in self.memory.events.on_barrier:
+            publish()
 
 
 def _mask(handle) -> np.ndarray | None:

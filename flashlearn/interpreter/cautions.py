@@ -9,7 +9,7 @@ from flashlearn.outcome import Caution, Place
 TF32 = "TF32"
 UNINITIALISED = "uninitialised memory"
 SAME_VALUE = "same value written twice"
-SCRATCH = "memory shared without a barrier"
+MISSING_BARRIER = "memory shared without a barrier"
 NO_OTHER = "masked load without other"
 OVERFLOW = "32-bit offset"
 NO_ALLOCATOR = "descriptors without an allocator"

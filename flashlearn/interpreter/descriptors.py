@@ -147,18 +147,18 @@ class DescriptorOperations:
     def create_descriptor_load(self, described, offsets, *_rest):
         pointers, inside = self._block(described, offsets)
         other = np.nan if described.padding == _ir.PADDING_OPTION.PAD_NAN else 0
-        with self.memory.following(described=described):
+        with self.memory.following(descriptor=described):
             return self._load(pointers, inside, other)
 
     def create_descriptor_store(self, described, value, offsets):
         pointers, inside = self._block(described, offsets)
-        with self.memory.following(described=described):
+        with self.memory.following(descriptor=described):
             self.create_masked_store(pointers, value, inside, None, None)
 
     def create_descriptor_reduce(self, kind, described, value, offsets):
         pointers, inside = self._block(described, offsets)
         operation = getattr(_ir.ATOMIC_OP, kind.name)
-        with self.memory.following(described=described):
+        with self.memory.following(descriptor=described):
             self.create_atomic_rmw(operation, pointers, value, inside, _ir.MEM_SEMANTIC.RELAXED, None)
 
     def _block(self, described: DescriptorHandle, offsets: Sequence[TensorHandle]) -> tuple:

@@ -37,7 +37,7 @@ def _held_in_full(half: tl.dtype) -> tl.dtype:
 WIDE = {half: _held_in_full(half) for half in (tl.float16, tl.bfloat16)}
 
 
-class UnroundedBuilder(ObservedBuilder):
+class FullPrecisionBuilder(ObservedBuilder):
     """Values of half precision are held in fp32.
 
     With lines in `only` what is computed in these keeps all digits, and everything else is rounded as ever.
@@ -112,9 +112,11 @@ class UnroundedBuilder(ObservedBuilder):
         return handle
 
 
-def unrounded(lines: Sequence[int] | None) -> type[UnroundedBuilder]:
+def full_precision(lines: Sequence[int] | None) -> type[FullPrecisionBuilder]:
     """A builder whose values of half precision keep all digits: everywhere, or in these lines."""
-    return type("UnroundedIn", (UnroundedBuilder,), {"only": None if lines is None else frozenset(lines)})
+    return type(
+        "FullPrecisionIn", (FullPrecisionBuilder,), {"only": None if lines is None else frozenset(lines)}
+    )
 
 
 def _is_half(dtype: np.dtype) -> bool:

@@ -16,7 +16,7 @@ from flashlearn.interpreter.shadow import View
 Index = tuple[int, ...]
 
 
-def meant_index(bytes_in: np.ndarray, lane: Index, view: View) -> Index | None:
+def intended_index(bytes_in: np.ndarray, lane: Index, view: View) -> Index | None:
     """The index that `lane` of a tile of byte offsets stands for; None where that is not sure.
 
     Along an axis that moves by a stride of the view, the lane is followed back to the axis's beginning; what

@@ -19,19 +19,18 @@ import torch
 import triton.language as tl
 
 from flashlearn.interpreter.access import Access
-from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.language import scalar
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
+from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.shadow import MIDDLE, REGION_BITS, View
 from flashlearn.outcome import Place
 
 SECONDS = 5.0
-WRAPPING = (np.add, np.subtract, np.multiply)
 
 
 def spread(inputs: dict[str, Any], sizes: dict[str, int]) -> dict[str, Any]:
@@ -61,49 +60,16 @@ def attempt(
 
     `launch` calls the launcher with tensors on the device "meta". With `wide` integer arguments have 64 bits.
     """
-    session = _WideSession() if wide else _FarSession()
+    session, found = _WideSession() if wide else _FarSession(), Int32Overflows()
+    session.memory.subscribe(found)
     try:
         with apart(session=session), deadline(limit):
             launch()
     except KeyboardInterrupt:
         raise
     except (Exception, TimeLimit, SystemExit) as error:
-        return error, session.overflows
-    return None, session.overflows
-
-
-class _FarSession(Session):
-    devices = ("meta", "cpu")
-    specialises = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.memory = _FarMemory(place=self.place)
-        self.builder = _Wrapping
-
-    @property
-    def overflows(self) -> list[tuple[int, Place | None]]:
-        return self.memory.overflows
-
-    def _programs(self, count: int) -> Iterable[int]:
-        return sorted({0, count - 1}) if count else ()
-
-
-class _Tolerant(Carries):
-    """Integers of another width make other types of what is carried through a loop: no matter here."""
-
-    def refuse(self, sentence: str, line: int) -> None:
-        pass
-
-
-class _WideSession(_FarSession):
-    """The same with every integer argument 64 bits wide, and so what is computed with strides."""
-
-    comparisons = _Tolerant
-
-    @staticmethod
-    def integer(value: int) -> tl.tensor:
-        return scalar(value, tl.int64)
+        return error, found.found
+    return None, found.found
 
 
 @dataclass
@@ -132,9 +98,8 @@ class _Far:
         """Nothing is remembered."""
 
 
-@dataclass
 class _FarMemory(Memory):
-    overflows: list[tuple[int, Place | None]] = field(default_factory=list)
+    """Memory that checks bounds and holds nothing."""
 
     def region_of(self, tensor: torch.Tensor) -> Any:
         storage = tensor.untyped_storage()
@@ -150,22 +115,36 @@ class _FarMemory(Memory):
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         self._look(Access("store", addresses, mask, values.dtype))
 
-    def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, sync: bool):
+    def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, orders: bool):
         self._look(Access("atomic", addresses, mask, dtype))
         return np.zeros(addresses.shape, dtype)
 
     def _look(self, access: Access) -> None:
-        if not self._several(access):
+        if not self._points_into_several(access):
             self._resolve(access)
 
 
-class _Wrapping(ObservedBuilder):
-    """Notes where a sum or product of 32-bit integers wraps round."""
+class _FarSession(Session):
+    devices = ("meta", "cpu")
+    memory_type = _FarMemory
+    specializes = False
 
-    def binary_op(self, lhs, rhs, op):
-        out = super().binary_op(lhs, rhs, op)
-        if op in WRAPPING and lhs.dtype.scalar == tl.int32 and out.data.dtype == np.int32:
-            exact = op(lhs.data.astype(np.int64), rhs.data.astype(np.int64))
-            if (exact != out.data).any():
-                self.memory.overflows.append((int(exact[exact != out.data].flat[-1]), self.memory.place()))
-        return out
+    def _programs(self, count: int) -> Iterable[int]:
+        return sorted({0, count - 1}) if count else ()
+
+
+class _Tolerant(Carries):
+    """Integers of another width make other types of what is carried through a loop: no matter here."""
+
+    def refuse(self, sentence: str, line: int) -> None:
+        pass
+
+
+class _WideSession(_FarSession):
+    """The same with every integer argument 64 bits wide, and so what is computed with strides."""
+
+    comparisons = _Tolerant
+
+    @staticmethod
+    def integer(value: int) -> tl.tensor:
+        return scalar(value, tl.int64)

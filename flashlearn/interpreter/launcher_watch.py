@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from flashlearn.interpreter.access import place_of
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
+from flashlearn.interpreter.learner_code import place_of
 from flashlearn.interpreter.memory import Memory
 from flashlearn.outcome import Place
 
@@ -96,8 +96,8 @@ class LauncherWatch(LightDispatchMode):
             return
         fill_poison(out) if math.isnan(self.fresh) else out.fill_(self.fresh)
         if self.memory is not None and out.device.type == "cpu":
-            region = self.memory.region_of(out)
-            region.unwritten = torch.ones(len(region.stored), dtype=torch.bool).numpy()
+            for publish in self.memory.events.on_allocation:
+                publish(out)
 
     def _follow(self, func: Any, name: str, args: tuple, kwargs: dict, out: Any) -> None:
         if name in FORBIDDEN and not _row_by_row(name, out):
@@ -106,6 +106,9 @@ class LauncherWatch(LightDispatchMode):
         outputs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         targets = written_in_place(name, args, kwargs)
         from_kernel = any(self.from_kernel(t) for t in inputs if not any(t is x for x in targets))
+        if self.memory is not None:
+            for publish in self.memory.events.on_torch_operation:
+                publish(name, inputs, outputs, targets)
         for tensor in targets:
             self._changed("out" if kwargs.get("out") is not None else name, tensor, from_kernel)
         aliases = {_key(t) for t in inputs}
@@ -131,7 +134,6 @@ class LauncherWatch(LightDispatchMode):
         region = self.memory.by_storage.get(key) if self.memory is not None else None
         if region is None:
             return
-        region.unwritten = None
         if name in REPLACES and not from_kernel and bool(region.stored.any()):
             self.overwritten.add(key)
         elif name in REPLACES and from_kernel:

@@ -17,8 +17,8 @@ from typing import Any
 
 import triton.language as tl
 
-from flashlearn.interpreter.access import place_of
 from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.learner_code import place_of
 
 ENTER, LEAVE, BRANCH, LOCALS = "__fl_enter", "__fl_leave", "__fl_branch", "__fl_locals"
 

@@ -13,16 +13,14 @@ import textwrap
 import types
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triton.runtime.interpreter import ASTTransformer
 
 from flashlearn.interpreter import elementwise, libdevice, loop_types
-from flashlearn.interpreter.access import LEARNER_CODE
 from flashlearn.interpreter.gluon import list_tuples
-
-if TYPE_CHECKING:
-    from flashlearn.interpreter.observers.assigned_values import Values
+from flashlearn.interpreter.instrumentation import Instrumentation
+from flashlearn.interpreter.learner_code import LEARNER_CODE
 
 _compiled: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
 
@@ -44,18 +42,21 @@ def python_function(kernel: Any) -> Callable:
 
 
 def rewrite(
-    function: Callable, extra: dict[str, Any], values: Values | None = None, gluon: bool = False
+    function: Callable,
+    extra: dict[str, Any],
+    instrumentation: Instrumentation | None = None,
+    gluon: bool = False,
 ) -> Callable:
     """A runnable copy of `function` whose globals are a copy of its own, closures and `extra` added.
 
-    With `values`, the copy reports what it assigns; `gluon` says that it is a Gluon kernel's.
+    With `instrumentation` the copy reports what it assigns to hooks among `extra`; `gluon` says that it is a
+    Gluon kernel's.
     """
     code = function.__code__
-    if values is not None and not _tritons(function):
-        if code not in values.compiled:
-            values.compiled[code] = _transformed(function, values, gluon) or code
-        run = values.compiled[code]
-        extra = {**extra, **values.hooks()}
+    if instrumentation is not None and not _tritons(function):
+        if code not in instrumentation.compiled:
+            instrumentation.compiled[code] = _transformed(function, instrumentation, gluon) or code
+        run = instrumentation.compiled[code]
     else:
         if code not in _compiled:
             _compiled[code] = _transformed(function, gluon=gluon) or code
@@ -81,7 +82,7 @@ def _tritons(function: Callable) -> bool:
 
 
 def _transformed(
-    function: Callable, values: Values | None = None, gluon: bool = False
+    function: Callable, instrumentation: Instrumentation | None = None, gluon: bool = False
 ) -> types.CodeType | None:
     try:
         lines, first = _read.get(function.__code__) or inspect.getsourcelines(function)
@@ -100,9 +101,9 @@ def _transformed(
     definition.args.defaults = [ast.Constant(None) for _ in definition.args.defaults]
     definition.args.kw_defaults = [d and ast.Constant(None) for d in definition.args.kw_defaults]
     tree = ASTTransformer().visit(tree)
-    if values is not None:
-        values.annotate(definition)
-    if values is None and not _tritons(function):
+    if instrumentation is not None:
+        instrumentation.annotate(definition)
+    if instrumentation is None and not _tritons(function):
         annotations = function.__annotations__.items()
         loop_types.instrument(definition, [name for name, kind in annotations if "constexpr" in str(kind)])
     if not _tritons(function) and elementwise.WORDS.search(text):

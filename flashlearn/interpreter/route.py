@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from triton.runtime.autotuner import Autotuner
@@ -19,6 +19,7 @@ from triton.runtime.jit import JITFunction
 from flashlearn.interpreter.errors import LaunchError
 from flashlearn.interpreter.launch_result import LaunchResult
 from flashlearn.interpreter.launcher_watch import LauncherWatch
+from flashlearn.interpreter.observer import Observer
 from flashlearn.interpreter.raw_pointers import noted
 from flashlearn.interpreter.session import Session
 
@@ -110,21 +111,25 @@ def apart(seed: int | None = None, session: Session | None = None) -> Iterator[S
 
 @contextlib.contextmanager
 def observing(
-    seed: int | None = None, undefined: float = math.nan, fresh: float = math.nan
+    seed: int | None = None,
+    undefined: float = math.nan,
+    fresh: float = math.nan,
+    observers: Sequence[Observer] = (),
 ) -> Iterator[tuple[Session, LauncherWatch]]:
     """Observe the launches made inside the block; also watch what torch does there.
 
     With a `seed`, programs run in shuffled order. `undefined` fills the lanes that a mask hides from a
-    load without `other=`, `fresh` the memory that torch.empty gives out.
+    load without `other=`, `fresh` the memory that torch.empty gives out. `observers` watch too.
     """
     if _current:
         raise RuntimeError("a check is running already: a function that is being checked cannot call check")
     session = Session(seed, undefined)
+    session.memory.subscribe(*observers)
     was_installed = installed()
     install()
     _current.append(session)
     try:
-        kept = noted(session.memory.kept, lambda: bool(_running))
+        kept = noted(session.memory.raw_pointers, lambda: bool(_running))
         with kept, LauncherWatch(session.memory, fresh) as watch:
             yield session, watch
     finally:

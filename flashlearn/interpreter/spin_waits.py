@@ -1,59 +1,77 @@
 """Programs that wait for one another, though here they run one after another.
 
 A program that asks the same element again and again with an atomic that changes nothing waits for another
-one to change it. If it has written nothing so far, it stands back: the others run first, and it starts anew.
-If it has, it cannot be begun again, and only a GPU tells how it ends.
+program to change it. If it has written nothing so far, it is postponed: the others run first, and it starts
+anew. If it has, it cannot be restarted, and only a GPU shows how it ends.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
-SPINS = 64
-"""So many times in a row an element is asked before that counts as waiting."""
+from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.errors import NeedsGpu
+from flashlearn.interpreter.observer import Observer
+
+SPIN_LIMIT = 64
+"""Atomics in a row that leave the same element as it was: from then on the program counts as waiting."""
 
 
 class RunLater(Exception):
-    """Raised in a program that waits and has written nothing: it is to be begun again later."""
+    """Raised in a program that waits and has written nothing: it is to be restarted later."""
 
 
-@dataclass
-class SpinWaits:
-    """Whose turn it is. `acted` says that the running program has written something."""
+class SpinWaits(Observer):
+    """The queue of the programs. `has_written` says that the running program has changed memory."""
 
-    queue: deque[int] = field(default_factory=deque)
-    acted: bool = False
-    _idle: int = 0
-    _asked: tuple[int, int] = (0, 0)
-    _spins: int = 0
+    def __init__(self) -> None:
+        self.queue: deque[int] = deque()
+        self.has_written = False
+        self._postponed_in_a_row = 0
+        self._element: tuple[int, int] = (0, 0)
+        self._spins = 0
 
     def take(self, programs: Iterable[int]) -> Iterator[int]:
-        """The numbers of the programs, in order; those that stood back come again behind the others."""
-        self.queue, self._idle = deque(programs), 0
+        """The numbers of the programs, in order; those that were postponed come again after the others."""
+        self.queue, self._postponed_in_a_row = deque(programs), 0
         while self.queue:
-            self.acted, self._spins = False, 0
+            self.has_written, self._spins = False, 0
             yield self.queue.popleft()
 
-    def ended(self) -> None:
-        """The running program has come to its end: others may go on by what it did."""
-        self._idle = 0
+    def program_ended(self) -> None:
+        """The running program is complete: what it did may release others."""
+        self._postponed_in_a_row = 0
 
-    def stood_back(self, number: int) -> None:
+    def postpone(self, number: int) -> None:
         """The running program is to come again."""
         self.queue.append(number)
-        self._idle += 1
+        self._postponed_in_a_row += 1
 
-    def waits(self, element: tuple[int, int]) -> bool:
-        """An atomic left an element as it was: True if the program waits, and cannot be begun again.
+    def after_write(self, access: Access) -> None:
+        """Look for an atomic that changed nothing. Raises RunLater, or NeedsGpu where that is too late."""
+        index = access.index
+        alone = access.kind == "atomic" and index.size == 1
+        if not alone or access.items[index].tobytes() != access.values.tobytes():
+            self.has_written = True
+        elif self._is_waiting((access.region.index, int(index[0]))):
+            if not self.has_written:
+                raise RunLater
+            raise self._needs_gpu(access)
 
-        Raises StandsBack if it can. Where all others have ended, or wait themselves, nobody is waited for.
-        """
-        self._spins = self._spins + 1 if self._asked == element else 1
-        self._asked = element
-        if self._spins < SPINS or self._idle >= len(self.queue):
-            return False
-        if not self.acted:
-            raise RunLater
-        return True
+    def _is_waiting(self, element: tuple[int, int]) -> bool:
+        """An atomic left this element as it was. If all others ended, or wait too, none can change it."""
+        self._spins = self._spins + 1 if self._element == element else 1
+        self._element = element
+        return self._spins >= SPIN_LIMIT and self._postponed_in_a_row < len(self.queue)
+
+    def _needs_gpu(self, access: Access) -> NeedsGpu:
+        view = access.region.views[0]
+        at = ", ".join(str(i) for i in view.coordinates(int(access.index[0]) * access.itemsize))
+        return NeedsGpu(
+            f"Program ({', '.join(str(i) for i in self.space.program)}) waits until another one changes "
+            f"{view.name}[{at}]. Here programs run one after another, and one that has written something "
+            "cannot be postponed until the others have run; on a GPU they run side by side. This kernel "
+            "needs a GPU to be judged.",
+            self.space.place(),
+        )

@@ -22,8 +22,8 @@ QUOTIENTS = {"div", "div_"}
 class TorchNanOrigin(LightDispatchMode):
     """How the first NaN came about: `kind` is None until there is one, `place` is a line of the `file`.
 
-    The kinds are those of `nan_origin.Birth`, or "" for another. None is told where numbers outgrew the
-    format before: what becomes of ∞ depends on the order of the operations.
+    The kinds are those of `NonFiniteOrigin` in flashlearn.interpreter.observers.nan_origin, or "" for another, also
+    where numbers overflowed before: what becomes of ∞ depends on the order of the operations.
     """
 
     def __init__(self, file: str = "") -> None:
@@ -43,6 +43,10 @@ class TorchNanOrigin(LightDispatchMode):
         elif func.overloadpacket.__name__ in GROWING and _has_inf(out):
             self.outgrown |= not any(map(_has_inf, _floats(args)))
         return out
+
+    def observation(self) -> tuple[str, Place | None]:
+        """The kind of the first NaN, "" if there is none, and its line."""
+        return self.kind or "", self.place
 
 
 def _place_in(file: str) -> Place | None:

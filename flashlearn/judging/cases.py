@@ -159,19 +159,19 @@ def run_observed(
     case: Case,
     undefined: float = math.nan,
     fresh: float = math.nan,
-    unrounded: bool | tuple[int, ...] = False,
+    full_precision: bool | tuple[int, ...] = False,
     drawn: Draw | None = None,
 ) -> Outcome:
     """One case in the observed interpreter, on the CPU.
 
-    `undefined` fills lanes without `other=`, `fresh` the memory of torch.empty. With `unrounded`, half
+    `undefined` fills lanes without `other=`, `fresh` the memory of torch.empty. With `full_precision`, half
     precision is not rounded inside kernels. `drawn` is the case's draw, if it was made already.
     """
     started = time.perf_counter()
     drawn = drawn or Draws(exercise).of(case)
     inputs, truth = drawn.inputs, drawn.truth
     limit = exercise.judged.time_limit
-    how = Observed(case.seed, undefined, fresh, unrounded=unrounded, limit=limit)
+    how = Observed(case.seed, undefined, fresh, full_precision=full_precision, limit=limit)
     evidence = answering(exercise, answer).run(inputs, how)
     outcome = _outcome(exercise, case, truth, inputs, evidence)
     return dataclasses.replace(outcome, seconds=time.perf_counter() - started)

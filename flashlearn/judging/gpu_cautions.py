@@ -12,6 +12,7 @@ from collections.abc import Callable
 from flashlearn.exercise import Case, Exercise
 from flashlearn.interpreter.cautions import NO_OTHER, OVERFLOW
 from flashlearn.interpreter.index_overflow import spread
+from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Int32OverflowProbe
@@ -75,11 +76,12 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
     case = exercise.cases[0]
     inputs = spread(exercise.inputs(case, case.generator()), dict(exercise.judged.real_sizes))
     wrapped = answer.run(inputs, Int32OverflowProbe())
-    if wrapped.raised is None or wrapped.raised.status is not Status.OUT_OF_BOUNDS or not wrapped.overflows:
+    overflows = wrapped.observations.get(Int32Overflows)
+    if wrapped.raised is None or wrapped.raised.status is not Status.OUT_OF_BOUNDS or not overflows:
         return None
     if answer.run(inputs, Int32OverflowProbe(wide=True)).raised is not None:
         return None
-    value, place = wrapped.overflows[0]
+    value, place = overflows[0]
     words = ", ".join(f"{name} {size}" for name, size in exercise.judged.real_sizes.items())
     sentence = (
         f"At real sizes ({words}) this line computes {value} in 32 bits, which hold at most 2³¹ − 1: the "

@@ -15,7 +15,6 @@ import functools
 import json
 import math
 import struct
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -76,7 +75,7 @@ def decode(message: bytes) -> Any:
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
     """The types of a record's fields; names that only type checkers import are those of records."""
-    return typing.get_type_hints(kind, vars(sys.modules[kind.__module__]), RECORDS)
+    return typing.get_type_hints(kind, localns=RECORDS)
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -123,6 +122,8 @@ class _Writer:
             return value if math.isfinite(value) else {"f": repr(value)}
         if RECORDS.get(kind.__name__) is kind:
             return {"r": self._record(value)}
+        if kind is type or isinstance(value, type):
+            return {"k": self._class(value)}
         for tag, kinds, write in self._KINDS:
             if isinstance(value, kinds):
                 return {tag: write(self, value)}
@@ -146,11 +147,16 @@ class _Writer:
     def _record(self, value: Any) -> list:
         if isinstance(value, enum.Enum):
             return [type(value).__name__, value.name]
-        if dataclasses.is_dataclass(value):
-            parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        if dataclasses.is_dataclass(value):  # what its own __init__ does not take, the reader's makes anew
+            parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
         else:
             parts = value._asdict()
         return [type(value).__name__, {name: self.node(part) for name, part in parts.items()}]
+
+    def _class(self, value: type) -> str:
+        if RECORDS.get(value.__name__) is not value:
+            raise TypeError(f"the class {value.__name__} cannot be sent")
+        return value.__name__
 
     def _tensor(self, value: torch.Tensor) -> list:
         dtype = str(value.dtype).removeprefix("torch.")
@@ -222,11 +228,14 @@ class _Reader:
             made[self.value(key)] = self.value(part)
         return made
 
+    def _class(self, name: str) -> type:
+        if name not in RECORDS:
+            raise Malformed(f"an unknown record {name!r}")
+        return RECORDS[name]
+
     def _record(self, part: list) -> Any:
         name, parts = part
-        kind = RECORDS.get(name)
-        if kind is None:
-            raise Malformed(f"an unknown record {name!r}")
+        kind = self._class(name)
         if issubclass(kind, enum.Enum):
             return kind[parts]
         values = {field: self.value(one) for field, one in parts.items()}
@@ -269,6 +278,7 @@ class _Reader:
         "S": _set,
         "d": _dict,
         "r": _record,
+        "k": _class,
         "T": _tensor,
         "A": _array,
         "s": lambda self, p: expressions.put_together(p, self.value),

@@ -150,7 +150,7 @@ class Here(Answer):
         if isinstance(how, Edited):
             return self._edited(inputs, how)
         if isinstance(how, Int32OverflowProbe):
-            return observed_run.far(self._caller(), inputs, how)
+            return observed_run.probe_int32_overflow(self._caller(), inputs, how)
         if isinstance(how, DryRun):
             return dry_run.plan(self._caller(), inputs, how)
         if isinstance(how, Traced):
@@ -214,9 +214,9 @@ class Here(Answer):
     def _called(self, inputs: Inputs, how: PlainCall) -> Evidence:
         kept: list[int] = []
         hooks = saved_tensors_hooks(_keeps(kept), _as_it_is) if how.saved else contextlib.nullcontext()
-        births = TorchNanOrigin(getattr(getattr(self.function, "__code__", None), "co_filename", ""))
+        nan = TorchNanOrigin(getattr(getattr(self.function, "__code__", None), "co_filename", ""))
         try:
-            watched = births if how.births else contextlib.nullcontext()
+            watched = nan if how.torch_nan else contextlib.nullcontext()
             with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks(), watched:
                 returned = self.function(*copies(inputs).values())
         except BaseException as error:  # TimeLimit, SystemExit and anything else that a learner may raise
@@ -224,8 +224,8 @@ class Here(Answer):
                 raise
             return Evidence(raised=describe_exception(error, how.limit, self.function), saved=bool(kept))
         value = plain(returned)
-        born = (births.kind or "", births.place)
-        return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept), born=born)
+        seen = {TorchNanOrigin: nan.observation()} if how.torch_nan else {}
+        return Evidence(value, tuple(map(Output, as_tuple(value))), saved=bool(kept), observations=seen)
 
 
 def answering(exercise: Exercise, function: Answer | Callable[..., Any]) -> Answer:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from flashlearn.interpreter.access import LEARNER_CODE, place_of
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import (
     KernelCrash,
@@ -23,6 +22,7 @@ from flashlearn.interpreter.errors import (
     todo_message,
 )
 from flashlearn.interpreter.gluon.sync_faults import SyncError
+from flashlearn.interpreter.learner_code import LEARNER_CODE, place_of
 from flashlearn.outcome import Place, Status
 from flashlearn.running.advice import kernel_words, launcher_words
 from flashlearn.running.error_advice import advice_sentence

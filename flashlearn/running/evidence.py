@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from flashlearn.interpreter.observation import Observation
-from flashlearn.interpreter.observers.dot_operands import Product
 from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
     from flashlearn.compiler.lowering import FrontEndRefusal
-    from flashlearn.interpreter.observers.access_recorder import Recording
-    from flashlearn.interpreter.observers.assigned_values import Event
-    from flashlearn.interpreter.observers.nan_origin import Births
 
 
 @dataclass(frozen=True)
@@ -100,12 +96,11 @@ class Evidence:
     """One run. `returned` is what came back, as plain data; `outputs` the same with what is known of each.
 
     Of an observed run: `observation`, `race`, `changed` (names of inputs that are not as they were),
-    `forbidden` and `arithmetic` (what torch computed in the launcher); `births`, `events` and `full`,
-    `products`, `overflows` (values that passed 2³¹) and `recording` where they were asked for. `refusals` are
-    what triton's front end does not take of the launches so far, where that was asked. `saved` says that
-    something was kept for a backward pass, and `born` of which kind torch's first NaN was, and where. Of a
-    compiled run: `observation` has the launches, `trespass` is a
-    sentence on guard zones. Of a timed one: `own` are the function's figures, `peers` those of its peers that
+    `forbidden` and `arithmetic` (what torch computed in the launcher). `observations` has what each observer
+    saw, by its class: an entry for every one that the run mode asked for. `refusals` are what triton's front
+    end does not take of the launches so far, where that was asked. `saved` says that something was kept for a
+    backward pass. Of a compiled run: `observation` has the launches, `trespass` is a sentence on guard zones.
+    Of a timed one: `own` are the function's figures, `peers` those of its peers that
     there are here. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
     which it neither worked nor stood in line for a processor, as far as that is known. `accesses` is the
     work of an edited run, which is not observed otherwise, also where it ended early.
@@ -119,15 +114,9 @@ class Evidence:
     changed: tuple[str, ...] = ()
     forbidden: tuple[Action, ...] = ()
     arithmetic: tuple[Action, ...] = ()
-    births: Births | None = None
-    events: tuple[Event, ...] = ()
-    full: bool = False
-    products: tuple[Product, ...] = ()
-    overflows: tuple[tuple[int, Place | None], ...] = ()
-    recording: Recording | None = None
+    observations: Mapping[type, Any] = field(default_factory=dict)
     refusals: tuple[FrontEndRefusal, ...] = ()
     saved: bool = False
-    born: tuple[str, Place | None] = ("", None)
     trespass: str = ""
     own: Measurement | None = None
     peers: Mapping[str, Measurement] = field(default_factory=dict)

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import CodeType
 from typing import Any
 
 import torch
 
 from flashlearn.compiler import packing
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
+from flashlearn.interpreter.instrumentation import Instrumentation
 from flashlearn.interpreter.observation import Launch
-from flashlearn.interpreter.observers.assigned_values import Site
 from flashlearn.interpreter.specialization import Specialization
 
 
 @dataclass
 class RunCache:
-    """What one run of an answer leaves for the next: sites of values, rewritten code, packed kernels.
+    """What one run of an answer leaves for the next: instrumented code, packed kernels.
 
     `variants` are the launches that compile to different kernels, in the order in which they were seen, and
     `lowering` is the front end at work on them, made by `lowers`. `returned` holds the memory of what was
     returned, so that it is known when it comes again.
     """
 
-    sites: list[Site] = field(default_factory=list)
-    compiled: dict[CodeType, CodeType] = field(default_factory=dict)
+    instrumentation: Instrumentation = field(default_factory=Instrumentation)
     jobs: dict[tuple, tuple[dict[str, Any] | None, str]] = field(default_factory=dict)
     kernels: list[Any] = field(default_factory=list)
     variants: dict[tuple, Specialization] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +13,12 @@ from flashlearn.exercise import Inputs
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.full_precision import unrounded
+from flashlearn.interpreter.full_precision import full_precision
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.launcher_watch import LauncherWatch
+from flashlearn.interpreter.observer import Observer
 from flashlearn.interpreter.observers.access_recorder import AccessRecorder, Recording
-from flashlearn.interpreter.observers.assigned_values import Values
-from flashlearn.interpreter.observers.dot_operands import ProductBuilder
-from flashlearn.interpreter.observers.nan_origin import NanBuilder
+from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
 from flashlearn.running import provenance
@@ -31,7 +30,7 @@ from flashlearn.running.launches import RunCache, plain_launch
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import Edited, Int32OverflowProbe, Observed, Traced
 
-EVENTS = 40_000
+MAX_EVENTS = 40_000
 """Events of Gluon kernels that a trace keeps: one program's, so more than a session does."""
 
 
@@ -46,21 +45,24 @@ class Caller:
 def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> Evidence:
     """One call in the observed interpreter."""
     given = copies(inputs)
+    observers = tuple(replace(observer) for observer in how.observers)  # each run has copies of its own
     session = watch = error = returned = None
     try:
         with (
-            observing(how.seed, how.undefined, how.fresh) as (session, watch),
+            observing(how.seed, how.undefined, how.fresh, observers) as (session, watch),
             deadline(how.limit),
             no_forks(),
         ):
             watch.given.update(storages(given))
-            _prepare(session, how, cache)
+            session.instrumentation = cache.instrumentation
+            if how.full_precision:
+                session.builder = full_precision(None if how.full_precision is True else how.full_precision)
             returned = caller.call(given)
     except BaseException as caught:  # TimeLimit, SystemExit and whatever else a learner may raise
         if is_user_interrupt(caught):
             raise
         error = caught
-    seen = _seen(session, cache) | _asked_for(session, how) if session is not None else {}
+    seen = _seen(session, observers, cache) if session is not None else {}
     if error is not None:
         return Evidence(raised=describe_exception(error, how.limit, caller.function), **seen)
     outputs = tuple(_output(out, given, session, watch, cache) for out in as_tuple(returned))
@@ -86,39 +88,20 @@ def outputs(caller: Caller, inputs: Inputs, how: Edited, sessions: list[Session]
     given = copies(inputs)
     with observing(how.seed) as (session, _), deadline(how.limit), no_forks():
         sessions.append(session)
-        session.memory.most = how.most
+        session.memory.budget = how.most
         returned = caller.call(given)
-        if session.memory.races.found:
+        if session.races.found:
             raise KernelCrash("Programs race.")
     return Evidence(returned=(value := plain(returned)), outputs=tuple(map(Output, as_tuple(value))))
 
 
-def _prepare(session: Session, how: Observed, cache: RunCache) -> None:
-    if how.births:
-        session.builder = NanBuilder
-    if how.unrounded:
-        session.builder = unrounded(None if how.unrounded is True else how.unrounded)
-    if how.products:
-        session.builder = ProductBuilder
-    if how.values:
-        session.values = Values(session, how.instead, sites=cache.sites, compiled=cache.compiled)
-
-
-def _asked_for(session: Session, how: Observed) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if how.births:
-        found["births"] = getattr(session.memory, "births", None)
-    if how.products:
-        found["products"] = tuple(getattr(session.memory, "products", ()))
-    if how.values and session.values is not None:
-        found |= {"events": tuple(session.values.events), "full": session.values.full}
-    return found
-
-
-def _seen(session: Session, cache: RunCache) -> dict[str, Any]:
+def _seen(session: Session, observers: Sequence[Observer], cache: RunCache) -> dict[str, Any]:
     observation = session.observation()
     launches = [plain_launch(launch, cache) for launch in observation.launches]
-    return {"observation": replace(observation, launches=launches)}
+    return {
+        "observation": replace(observation, launches=launches),
+        "observations": {type(observer): observer.observation() for observer in observers},
+    }
 
 
 def _output(out: Any, given: Inputs, session: Session, watch: LauncherWatch, cache: RunCache) -> Output:
@@ -152,19 +135,19 @@ def _like(returned: Any, values: tuple) -> Any:
 
 def _race(session: Session, returned: Any, given: Inputs) -> ObservedRace | None:
     """The first race, and whose memory it is: an output's, by number, an input's, by name, or "scratch"."""
-    if not session.memory.races.found:
+    if not session.races.found:
         return None
-    race = session.memory.races.found[0]
+    race = session.races.found[0]
     results = {storage_of(out): number for number, out in enumerate(as_tuple(returned))}
     owner = {**results, **storages(given)}.get(race.storage, "scratch")
     return ObservedRace(race.sentence, race.place, race.fault, owner)
 
 
-def far(caller: Caller, inputs: Inputs, how: Int32OverflowProbe) -> Evidence:
+def probe_int32_overflow(caller: Caller, inputs: Inputs, how: Int32OverflowProbe) -> Evidence:
     """A call with tensors that have no memory: does it leave them, and where did 32 bits not suffice?"""
     error, overflows = index_overflow.attempt(lambda: caller.call(dict(inputs)), how.wide, how.limit)
     ended = describe_exception(error, how.limit, caller.function) if error is not None else None
-    return Evidence(raised=ended, overflows=tuple(overflows))
+    return Evidence(raised=ended, observations={Int32Overflows: tuple(overflows)})
 
 
 def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
@@ -175,9 +158,9 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
     crashed, line = False, Timeline()
     try:
         with observing() as (session, _), deadline(how.limit):
-            session.memory.recorder = recorder
+            session.memory.subscribe(recorder)
             line = session.timeline
-            line.most, line.chosen = EVENTS, recorder.wants
+            line.most, line.chosen = MAX_EVENTS, recorder.wants
             try:
                 caller.call(given)
             finally:
@@ -189,8 +172,9 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
         sentence = ended.sentence or "not started: the stub is still there"
         events = tuple(line.events)
         recording = Recording(recorder.launches, sentence, ended.place, crashed, events, line.dropped)
-        return Evidence(raised=ended, recording=recording)
-    return Evidence(recording=Recording(recorder.launches, timeline=tuple(line.events), dropped=line.dropped))
+        return Evidence(raised=ended, observations={AccessRecorder: recording})
+    recording = Recording(recorder.launches, timeline=tuple(line.events), dropped=line.dropped)
+    return Evidence(observations={AccessRecorder: recording})
 
 
 def _on_cpu(value: Any, kept: dict[int, torch.UntypedStorage]) -> Any:

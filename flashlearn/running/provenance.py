@@ -105,7 +105,7 @@ def writers(out: object, session: Session, fresh: bool = True) -> torch.Tensor |
     last = torch.maximum(window(region.writer, out, region.unit), window(region.atomic, out, region.unit))
     if fresh and not bool(last.any()) and _differ(out):
         return None
-    return torch.tensor(session.memory.races.numbers)[last]
+    return torch.tensor(session.races.numbers)[last]
 
 
 def _differ(out: torch.Tensor) -> bool:

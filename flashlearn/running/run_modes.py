@@ -1,4 +1,4 @@
-"""How a learner's function is to be run: plain data, and all the questions that are ever asked of it.
+"""The modes in which a learner's function is run: plain data, and every question that is asked of it.
 
     >>> answer.run(inputs, Observed(seed=3, undefined=0.0))     # what if hidden lanes held zeros?
 
@@ -8,10 +8,10 @@ Every kind is frozen and can be sent to another process.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
+from flashlearn.interpreter.observer import Observer
 
 LIMIT = 20.0
 """Seconds that a call may take where nobody says otherwise."""
@@ -22,13 +22,13 @@ class PlainCall:
     """As it is: nothing is observed. `autograd` says whether it is on, or is left as it is with None.
 
     "inference" is torch's inference mode, in which it cannot be switched on again. With `saved` it is noted
-    whether anything was kept for a backward pass, with `births` where torch made the first NaN.
+    whether anything was kept for a backward pass, with `torch_nan` where torch made the first NaN.
     """
 
     limit: float = LIMIT
     autograd: bool | str | None = None
     saved: bool = False
-    births: bool = False
+    torch_nan: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,18 @@ class Observed:
     """In the observed interpreter, on the CPU.
 
     `seed` shuffles the order of the programs (None: the grid's order). `undefined` fills the lanes that a
-    mask hides from a load without `other=`, `fresh` the memory of torch.empty. With `births` every NaN is
-    traced to its origin. With `unrounded` values of half precision keep fp32's digits until they are stored,
-    all of them or those that its lines compute, and the lines that would round are among the observation's
-    warnings. With `values` every value that the kernels' names hold is kept, and `instead` are arrays to go
-    on with in place of some of them, by number.
-    With `products` the operands of every `tl.dot` are kept. `autograd` is as for `PlainCall`. With `direct`
-    the function is called plainly, whatever way of calling it its exercise has.
+    mask hides from a load without `other=`, `fresh` the memory of torch.empty. Each of `observers` watches by
+    a copy of its own, and what it saw is in the evidence's `observations`. With `full_precision` values of
+    half precision keep fp32's digits until they are stored, all of them or those that its lines compute, and
+    the lines that would round are among the observation's warnings. `autograd` is as for `PlainCall`. With
+    `direct` the function is called plainly, whatever way of calling it its exercise has.
     """
 
     seed: int | None = None
     undefined: float = math.nan
     fresh: float = math.nan
-    births: bool = False
-    unrounded: bool | tuple[int, ...] = False
-    values: bool = False
-    products: bool = False
-    instead: Mapping[int, np.ndarray] = field(default_factory=dict)
+    observers: tuple[Observer, ...] = ()
+    full_precision: bool | tuple[int, ...] = False
     direct: bool = False
     limit: float = LIMIT
     autograd: bool | None = None

@@ -11,6 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from flashlearn.interpreter.observers.access_recorder import (
+    AccessRecorder,
     LaunchRecord,
     Program,
     ProgramRecord,
@@ -64,7 +65,7 @@ def trace(
     launched, if there is no such launch or program, and for arrays or lists in place of tensors.
     """
     _refuse(function, inputs, named, program)
-    recording = Here(function).run((inputs, named), Traced(program)).recording
+    recording = Here(function).run((inputs, named), Traced(program)).observations[AccessRecorder]
     if not recording.launches:
         ended = f" It stopped: {recording.sentence}" if recording.sentence else ""
         raise TraceError(f"{_name(function)} launched no kernel, so there is nothing to trace.{ended}")

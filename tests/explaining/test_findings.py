@@ -23,7 +23,7 @@ from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.sign import Sign
 from flashlearn.explaining.findings.transposed import Transposed
 from flashlearn.explaining.findings.two_mistakes import Besides
-from flashlearn.interpreter.observers.nan_origin import Birth
+from flashlearn.interpreter.observers.nan_origin import NonFiniteOrigin
 from flashlearn.judging.cases import run
 from flashlearn.judging.symbolic.clauses import CLAUSES
 from flashlearn.kernels import softmax
@@ -97,8 +97,8 @@ def test_every_table_of_words_is_complete():
     assert symbolic.PATTERN_STEPS.keys() == CLAUSES.keys()
     assert set(scope.KINDS) == declared.TAGS.keys()
     told = nan_origin.OPERATIONS.keys() | undefined_memory.SENTENCES.keys()
-    assert all(f'"{kind}"' in " ".join(Birth.__doc__.split()) for kind in told)
-    assert Birth.__doc__.count('"') == 2 * len(told)
+    assert all(f'"{kind}"' in " ".join(NonFiniteOrigin.__doc__.split()) for kind in told)
+    assert NonFiniteOrigin.__doc__.count('"') == 2 * len(told)
 
 
 def is_prose(text: str) -> bool:

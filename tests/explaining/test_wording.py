@@ -20,7 +20,7 @@ from flashlearn.explaining.findings.never_read import (
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.scope import scope_of
-from flashlearn.interpreter.access import _where
+from flashlearn.interpreter.bounds import _where
 from flashlearn.interpreter.shadow import View
 from flashlearn.judging.return_values import mismatch_sentence
 from flashlearn.lessons import find

@@ -15,7 +15,7 @@ from flashlearn.compiler.lowering import Lowering
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.cautions import NO_ALLOCATOR
 from flashlearn.interpreter.errors import KernelCrash, OutOfBounds
-from flashlearn.interpreter.observers.nan_origin import NanBuilder
+from flashlearn.interpreter.observers.nan_origin import NanTracker
 from flashlearn.interpreter.route import observing
 from flashlearn.running.crashes import describe_exception
 
@@ -131,7 +131,7 @@ def test_blocks_of_heads_are_copied_up_to_the_last_row_and_rounded_once(S, dtype
     assert torch.equal(y, (x.float() * torch.tensor(1.1)).to(dtype))
     traffic = session.observation().traffic
     assert traffic["x"].loaded == traffic["y"].stored == x.nbytes
-    assert not session.memory.races.found and not session.memory.kept.tensors
+    assert not session.memory.races.found and not session.memory.raw_pointers.tensors
 
 
 def test_a_view_that_swaps_heads_and_rows_is_described_by_its_strides():
@@ -272,10 +272,10 @@ def test_a_kernel_that_makes_descriptors_wants_an_allocator_on_a_gpu():
 
 def test_an_observer_of_nan_sees_what_a_descriptor_loads():
     x, y = torch.full((1, 1, 16, D), math.nan), torch.zeros(1, 1, 16, D)
-    with observing() as (session, _):
-        session.builder = NanBuilder
+    tracker = NanTracker()
+    with observing(observers=(tracker,)):
         scale_heads[(1, 1)](of(x, 1, 1, 16, D), of(y, 1, 1, 16, D), 1, 1.0, BLOCK=16, D=D)
-    assert session.memory.births.of(y)
+    assert tracker.observation().of(y)
 
 
 def test_a_descriptors_offsets_do_not_overflow_at_any_size():

@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 import torch
 
+from flashlearn.interpreter.observers.assigned_values import ValueRecorder
 from flashlearn.outcome import Place, Status
 from flashlearn.processes.encoding import HEAD, MAGIC, Malformed, decode, encode, register
 from flashlearn.running import records  # noqa: F401  registers what may travel
@@ -121,8 +122,8 @@ def test_evidence_arrives_whole_and_pickles():
 
 
 def test_a_run_mode_arrives_with_the_arrays_that_replace_values():
-    how = there_and_back(Observed(seed=3, values=True, instead={7: np.ones((2, 2))}))
-    assert how.seed == 3 and np.array_equal(how.instead[7], np.ones((2, 2)))
+    how = there_and_back(Observed(seed=3, observers=(ValueRecorder({7: np.ones((2, 2))}),)))
+    assert how.seed == 3 and np.array_equal(how.observers[0].instead[7], np.ones((2, 2)))
 
 
 def test_what_is_no_data_is_refused_by_name():

@@ -17,6 +17,9 @@ import triton
 import triton.language as tl
 
 import flashlearn
+from flashlearn.interpreter.observers.access_recorder import AccessRecorder
+from flashlearn.interpreter.observers.assigned_values import ValueRecorder
+from flashlearn.interpreter.observers.nan_origin import NanTracker
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
 from flashlearn.processes.encoding import decode, encode
@@ -161,18 +164,18 @@ def test_expressions_are_returned_as_they_are(answer):
 
 def test_values_of_a_kernel_s_names_can_be_watched_and_replaced(answer):
     one = answer("twice")
-    events = one.run(X, Observed(values=True)).events
+    events = one.run(X, Observed(observers=(ValueRecorder(),))).observations[ValueRecorder].events
     assert [event.site.name for event in events if event.program == (1, 0, 0)] == ["offsets", "x", "y", "y"]
     target = next(event for event in events if event.site.name == "y")
     assert target.place.text.strip() == "y = x + x"
-    again = one.run(X, Observed(values=True, instead={target.number: np.zeros(16)}))
+    again = one.run(X, Observed(observers=(ValueRecorder({target.number: np.zeros(16)}),)))
     assert torch.equal(again.values[0][:16], torch.zeros(16))
 
 
 def test_a_trace_is_kept_access_by_access(answer):
     one = answer("twice")
     inputs = ((X["x"],), {})
-    launch = one.run(inputs, Traced(program=1)).recording.launches[0]
+    launch = one.run(inputs, Traced(program=1)).observations[AccessRecorder].launches[0]
     assert launch.kernel == "twice_kernel" and len(launch.chosen.events) == 2
 
 
@@ -184,7 +187,7 @@ def test_facts_and_source_are_known_without_a_call(answer):
 
 
 def test_evidence_and_its_launches_pickle():
-    evidence = Here(twice).run(X, Observed(seed=1, births=True, values=True))
+    evidence = Here(twice).run(X, Observed(seed=1, observers=(NanTracker(), ValueRecorder())))
     back = pickle.loads(pickle.dumps(evidence))
     (launch,) = back.observation.launches
     assert launch.kernel is None and launch.job["functions"][0]["name"] == "twice_kernel"

@@ -13,6 +13,7 @@ import triton.language as tl
 
 import flashlearn
 from flashlearn import TraceError
+from flashlearn.interpreter.observers.access_recorder import AccessRecorder
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.kernels.flash_forward import flash_forward, flash_forward_causal
@@ -360,7 +361,7 @@ def test_a_check_afterwards_records_nothing_and_counts_the_same():
     def traffic():
         with flashlearn.observing() as (session, _):
             copy(x)
-        assert session.memory.recorder is None
+        assert not any(isinstance(o, AccessRecorder) for o in session.memory.events.observers)
         return session.observation().traffic["x_ptr"]
 
     before = traffic()
@@ -411,7 +412,7 @@ def test_a_long_trace_stays_small_and_says_what_it_leaves_out(monkeypatch):
 
 
 def test_more_accesses_than_are_kept_are_counted_all_the_same(monkeypatch):
-    monkeypatch.setattr("flashlearn.interpreter.observers.access_recorder.KEPT", 3)
+    monkeypatch.setattr("flashlearn.interpreter.observers.access_recorder.MAX_ACCESSES", 3)
     seen = flashlearn.trace(tiled_matmul, torch.ones(16, 64), torch.ones(64, 16))
     assert len(seen.steps) == 3 and seen.left_out == 6
     assert seen["a_ptr"].accesses == 4 and "continues for 6 steps" in str(seen)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.interpreter.observers.assigned_values import Event
+from flashlearn.interpreter.observers.assigned_values import Event, ValueRecorder
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome
 from flashlearn.running.answer import Answer
@@ -42,10 +42,13 @@ class Replay:
         """
         if self.spent:
             return None
-        how = Observed(values=True, instead=instead or {}, limit=self.exercise.judged.time_limit)
+        how = Observed(observers=(ValueRecorder(instead or {}),), limit=self.exercise.judged.time_limit)
         evidence = self.answer.run(self.inputs, how)
-        if evidence.raised is not None or evidence.full or len(evidence.outputs) != len(self.outcome.outputs):
+        if evidence.raised is not None or len(evidence.outputs) != len(self.outcome.outputs):
+            return None
+        values = evidence.observations[ValueRecorder]
+        if values.full:
             return None
         pairs = zip(self.outcome.outputs, evidence.values, strict=True)
         right = all(agrees(check, out) for check, out in pairs)
-        return evidence.events, right
+        return values.events, right

@@ -25,7 +25,7 @@ from flashlearn.interpreter.low_precision import numpy_dtype
 class PendingHandle(TensorHandle):
     """The accumulator of a product that nobody has waited for: it has no values yet."""
 
-    unfinished = True
+    pending = True
 
     def __init__(self, value: np.ndarray, dtype: tl.dtype, number: int, misuse: Callable[[], Exception]):
         self.value, self.dtype, self.attr = value, dtype, {}
@@ -55,12 +55,13 @@ class GluonOperations:
         place, counters = self.memory.place, self.operations
         self.timeline.begin(*whose)
         self.block = GluonProgram(self.kernel, self.warps, self.order, place, counters, self.timeline, whose)
-        self.races = self.memory.races.partitions = PartitionRaces(self.block, self.memory.races)
+        self.races = PartitionRaces(self.block, self.memory.races)
+        self.memory.subscribe(self.races, first=True)
         try:
             program(**arguments)
             self.block.close()
         finally:
-            self.memory.races.partitions = None
+            self.memory.events.remove(self.races)
             self.block.baton.abandon()
 
     # types: a layout stays what it is in Python

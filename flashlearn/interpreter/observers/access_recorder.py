@@ -1,4 +1,4 @@
-"""What the programs of a launch touch, access by access: who is told of each, and keeps it as plain data.
+"""What the programs of a launch touch, access by access, as plain data.
 
 The totals of a launch and of each program are counted as they run. The accesses themselves are kept
 only of the program that was asked for, and of the one that runs at the moment: should it crash, it is
@@ -8,16 +8,17 @@ the one that a learner wants to see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from flashlearn.interpreter import raw_pointers
-from flashlearn.interpreter.access import Access, find_place
-from flashlearn.interpreter.memory import Memory
+from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.learner_code import Program, find_place
+from flashlearn.interpreter.observer import LaunchStart, Observer
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
 from flashlearn.outcome import Place
 
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
     from flashlearn.interpreter.gluon.timeline import TimelineEvent
 
 VERBS = {"load": "read", "store": "write", "atomic": "update"}
-KEPT = 4096  # accesses of one program; more are counted, and said to be left out
-
-Program = tuple[int, int, int]
+MAX_ACCESSES = 4096  # accesses of one program; more are counted, and said to be left out
 
 
 @dataclass
@@ -149,48 +148,40 @@ class Recording:
     dropped: int = 0  # events that were too many to keep
 
 
-class AccessRecorder:
-    """What `Memory` tells of every access; `program` as the caller gave it: number, indices or None."""
+class AccessRecorder(Observer):
+    """Records every launch; `program` as the caller gave it: number, indices or None."""
 
     def __init__(self, program: int | Sequence[int] | None):
         self.program = program
         self.launches: list[LaunchRecord] = []
-        self._parts = 0
-        self._masked = 0
 
-    def begin_launch(self, function: Callable, grid: Program, arguments: dict[str, Any]) -> None:
-        bases = {name: getattr(value, "base", value) for name, value in arguments.items()}
+    def before_launch(self, launch: LaunchStart) -> None:
+        bases = {name: getattr(value, "base", value) for name, value in launch.arguments.items()}
         dtypes = {name: value.dtype for name, value in bases.items() if isinstance(value, torch.Tensor)}
-        code = function.__code__
-        wanted = find_program(self.program, grid)
-        place = (function.__name__, code.co_filename, code.co_firstlineno)
-        self.launches.append(LaunchRecord(*place, grid, dtypes, wanted))
+        code = launch.function.__code__
+        wanted = find_program(self.program, launch.grid)
+        place = (launch.function.__name__, code.co_filename, code.co_firstlineno)
+        self.launches.append(LaunchRecord(*place, launch.grid, dtypes, wanted))
 
     def wants(self, launch: int, program: Program) -> bool:
         """True if this is the program of that launch that was asked for."""
         return launch < len(self.launches) and self.launches[launch].wanted == program
 
-    def split(self, access: Access) -> None:
-        lanes = access.flat >> np.uint64(REGION_BITS)
-        self._parts, self._masked = np.unique(lanes).size, access.addresses.size - access.flat.size
-
-    def note(self, access: Access, region: Region | None, index: np.ndarray, memory: Memory) -> None:
-        launch, masked = self.launches[-1], access.addresses.size - index.size
-        if self._parts:  # lanes of other tensors are not masked out; those that are, count once
-            masked, self._masked = self._masked, 0
-            self._parts -= 1
-        run = self._run(launch, memory.program)
-        views = region.views if region is not None else _pointed_at(access, memory)
+    def on_access(self, access: Access) -> None:
+        launch, region, index, masked = self.launches[-1], access.region, access.index, access.masked_out
+        program = self.space.program
+        run = self._run(launch, program)
+        views = region.views if region is not None else self._views_pointed_at(access)
         if not views:
             return
         names, view = _names(views, index, access.itemsize)
         verb = VERBS[access.kind]
         launch.tallies.of(names, verb).add(region, index, access.itemsize, masked)
         new = run.tallies.of(names, verb).add(region, index, access.itemsize, masked)
-        if len(run.events) >= KEPT:
+        if len(run.events) >= MAX_ACCESSES:
             run.left_out += 1
             return
-        place = find_place(memory.program)
+        place = find_place(program)
         run.events.append(
             AccessRecord(
                 names, verb, view, access.addresses, access.lanes, index, access.itemsize, masked, new, place
@@ -204,6 +195,13 @@ class AccessRecorder:
                 launch.chosen = launch.last
         return launch.last
 
+    def _views_pointed_at(self, access: Access) -> list[View]:
+        """The tensors that the first lane points to, for an access with all lanes masked out."""
+        if not access.addresses.size:
+            return []
+        region = self.space.regions.get(int(access.addresses.flat[0]) >> REGION_BITS)
+        return region.views if region is not None else []
+
 
 def find_program(program: int | Sequence[int] | None, grid: Program) -> Program | None:
     """The indices of the program that is meant; by default the middle one. None if it does not exist."""
@@ -215,14 +213,6 @@ def find_program(program: int | Sequence[int] | None, grid: Program) -> Program 
     else:
         index = (*program, 0, 0, 0)[:3] if len(program) <= 3 else (-1, -1, -1)
     return index if all(0 <= i < size for i, size in zip(index, grid, strict=True)) else None
-
-
-def _pointed_at(access: Access, memory: Memory) -> list[View]:
-    """The tensor that an access with all lanes masked out points to, as far as its first lane tells."""
-    region = (
-        memory.regions.get(int(access.addresses.flat[0]) >> REGION_BITS) if access.addresses.size else None
-    )
-    return region.views if region is not None else []
 
 
 def _names(views: list[View], index: np.ndarray, itemsize: int) -> tuple[tuple[str, ...], View]:
@@ -257,3 +247,6 @@ def real_dimensions(view: View) -> list[int]:
     """Dimensions along which an address moves, the largest stride first."""
     moving = [d for d, size in enumerate(view.shape) if size > 1 and view.strides[d] > 0]
     return sorted(moving, key=lambda d: -view.strides[d])
+
+
+RECORDS = (AccessRecorder, Recording, LaunchRecord, ProgramRecord, AccessRecord, Tally)

@@ -1,37 +1,45 @@
-"""What a kernel multiplies: an observer that keeps the operands of every `tl.dot`.
+"""The operands of every `tl.dot`.
 
-with observing() as (session, watch):
-    session.builder = ProductBuilder
+recorder = DotOperands()
+with observing(observers=(recorder,)):
     launcher(*inputs)
-left, right = session.memory.products[0]
+left, right = recorder.observation()[0]
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from flashlearn.interpreter.builder import ObservedBuilder
+from flashlearn.interpreter.observer import Observer
 
-MOST = 1 << 24
-"""Elements that are kept at most; products that come later are left out."""
+MAX_ELEMENTS = 1 << 24
+"""Elements that are kept at most; later products are left out."""
 
 Product = tuple[np.ndarray, np.ndarray]
 """The operands of one matrix product in fp32, [M, K] and [K, N]."""
 
 
-class ProductBuilder(ObservedBuilder):
-    """Keeps operands in `memory.products`, one entry for each matrix of a batch."""
+@dataclass
+class DotOperands(Observer):
+    """Keeps operands in `products`, one entry for each matrix of a batch."""
 
-    def __init__(self, memory):
-        super().__init__(memory)
-        self.kept = 0
-        if not hasattr(memory, "products"):
-            memory.products = []
+    products: list[Product] = field(default_factory=list, init=False)
 
-    def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
-        if self.kept < MOST:
-            left, right = (x.data.astype(np.float32) for x in (a, b))
-            self.kept += left.size + right.size
-            matrices = (x.reshape(-1, *x.shape[-2:]) for x in (left, right))
-            self.memory.products += zip(*matrices, strict=True)
-        return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
+    def __post_init__(self) -> None:
+        self._elements = 0
+
+    def observation(self) -> tuple[Product, ...]:
+        return tuple(self.products)
+
+    def before_dot(self, left: np.ndarray, right: np.ndarray) -> None:
+        if self._elements >= MAX_ELEMENTS:
+            return
+        left, right = (x.astype(np.float32) for x in (left, right))
+        self._elements += left.size + right.size
+        matrices = (x.reshape(-1, *x.shape[-2:]) for x in (left, right))
+        self.products += zip(*matrices, strict=True)
+
+
+RECORDS = (DotOperands,)

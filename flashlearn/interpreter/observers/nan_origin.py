@@ -1,28 +1,32 @@
-"""Where a NaN is born: an observer that gives each birth a certificate.
+"""Where a NaN comes from: an observer that labels each NaN with the operation that made it.
 
-A NaN has bits to spare, and arithmetic passes them on. When an operation makes a NaN out of numbers,
-the observer writes the birth's number into those bits; the number is then read off the NaN that ends up
-in the output, however far it travelled. Infinities carry nothing, so their births are listed by program.
+A NaN has bits to spare, and arithmetic passes them on. When an operation makes a NaN out of numbers, the
+observer writes the origin's number into those bits; the number is then read off the NaN that ends up in the
+output, however far it travelled. Infinities carry nothing, so their origins are listed by program.
 
-    with observing(seed=3) as (session, watch):
-        session.builder = NanBuilder
+    tracker = NanTracker()
+    with observing(seed=3, observers=(tracker,)):
         out = launcher(*inputs)
-    births = session.births.of(out)
+    origins = tracker.observation().of(out)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 
-from flashlearn.interpreter.builder import ObservedBuilder
+from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.learner_code import Program
+from flashlearn.interpreter.observer import Observer
+from flashlearn.interpreter.shadow import REGION_BITS
 from flashlearn.outcome import Place
 
-MOST = 63
-"""Births that can be told apart: six bits survive in every floating-point format."""
+MAX_ORIGINS = 63
+"""Origins that can be distinguished: six bits survive in every floating-point format."""
 
 LAYOUT = {
     2: (np.uint16, 0x7E00, 3, 0x3F),
@@ -33,8 +37,8 @@ LAYOUT = {
 
 
 @dataclass(frozen=True)
-class Birth:
-    """An operation that made a NaN (or an infinity) out of numbers that were none.
+class NonFiniteOrigin:
+    """An operation that made a NaN (or an infinity) out of operands that were none.
 
     `kind` is one of "inf minus inf", "zero over zero", "inf over inf", "zero times inf", "outside the
     domain" (log or sqrt of a negative number), "masked load without other", "uninitialised memory";
@@ -48,29 +52,29 @@ class Birth:
 
 
 @dataclass
-class Births:
-    """All births of a session, each line and kind once; `programs` are those in which it happened."""
+class NonFiniteOrigins:
+    """All origins of a run, each line and kind once; of the infinite ones the programs where it happened."""
 
-    known: dict[tuple, Birth] = field(default_factory=dict)
-    infinite: dict[tuple, tuple[Birth, set]] = field(default_factory=dict)
+    known: dict[tuple, NonFiniteOrigin] = field(default_factory=dict)
+    infinite: dict[tuple, tuple[NonFiniteOrigin, set]] = field(default_factory=dict)
 
     def note(self, kind: str, place: Place | None, tensor: str = "") -> int:
-        """The number of a NaN's birth; 0 when there are too many to tell apart."""
+        """The number of a NaN's origin; 0 when there are too many to distinguish."""
         key = (kind, place.line if place is not None else 0, tensor)
         if key not in self.known:
-            if len(self.known) >= MOST:
+            if len(self.known) >= MAX_ORIGINS:
                 return 0
-            self.known[key] = Birth(len(self.known) + 1, kind, place, tensor)
+            self.known[key] = NonFiniteOrigin(len(self.known) + 1, kind, place, tensor)
         return self.known[key].number
 
-    def note_infinite(self, kind: str, place: Place | None, program: tuple[int, int, int]) -> None:
-        """Remember the birth of an infinity."""
+    def note_infinite(self, kind: str, place: Place | None, program: Program) -> None:
+        """Remember the origin of an infinity."""
         key = (kind, place.line if place is not None else 0)
-        _, programs = self.infinite.setdefault(key, (Birth(0, kind, place), set()))
+        _, programs = self.infinite.setdefault(key, (NonFiniteOrigin(0, kind, place), set()))
         programs.add(program)
 
-    def of(self, output: torch.Tensor) -> list[Birth]:
-        """The births whose NaN are in an output, those with most descendants first."""
+    def of(self, output: torch.Tensor) -> list[NonFiniteOrigin]:
+        """The origins of the NaN in an output, the most frequent first."""
         values = output.detach().contiguous()
         if values.dtype not in (torch.float16, torch.float32, torch.float64):
             return []
@@ -78,65 +82,46 @@ class Births:
         kind, _, shift, mask = LAYOUT[bits.dtype.itemsize]
         numbers = (bits.view(kind)[np.isnan(bits)] >> kind(shift)) & kind(mask)
         found, counts = np.unique(numbers, return_counts=True)
-        by_number = {birth.number: birth for birth in self.known.values()}
+        by_number = {origin.number: origin for origin in self.known.values()}
         order = np.argsort(-counts)
         return [by_number[int(found[i])] for i in order if int(found[i]) in by_number]
 
 
-class NanBuilder(ObservedBuilder):
+@dataclass
+class NanTracker(Observer):
     """Looks at every result for NaN and infinities that its operands did not hold."""
 
-    def __init__(self, memory):
-        super().__init__(memory)
-        if not hasattr(memory, "births"):
-            memory.births = Births()
-        self.births: Births = memory.births
+    origins: NonFiniteOrigins = field(default_factory=NonFiniteOrigins, init=False)
 
-    def binary_op(self, lhs, rhs, op):
-        with np.errstate(all="ignore"):
-            out = super().binary_op(lhs, rhs, op)
-        self._inspect(out.data, (lhs.data, rhs.data), lambda: _binary_kind(op, lhs.data, rhs.data))
-        return out
+    def observation(self) -> NonFiniteOrigins:
+        return self.origins
 
-    def unary_op(self, arg, op):
-        with np.errstate(all="ignore"):
-            out = super().unary_op(arg, op)
-        _inherit(out.data, arg.data)  # NumPy's exp and log forget whose NaN it was
-        infinite = "log of zero" if op in (np.log, np.log2) else "overflow"
-        self._inspect(out.data, (arg.data,), lambda: "outside the domain", infinite)
-        return out
+    def on_result(self, kind: str, operation: Any, operands: tuple, result: Any) -> None:
+        out, data = result.data, tuple(operand.data for operand in operands)
+        if kind == "binary":
+            self._inspect(out, data, lambda: _binary_kind(operation, *data))
+        elif kind == "unary":
+            _inherit(out, data[0])  # NumPy's exp and log forget whose NaN it was
+            infinite = "log of zero" if operation in (np.log, np.log2) else "overflow"
+            self._inspect(out, data, lambda: "outside the domain", infinite)
+        elif kind == "fma":
+            self._inspect(out, data, lambda: "inf minus inf")
+        elif kind == "cast":
+            self._inspect(out, data, lambda: "outside the domain")
+        elif _floats(out) and not (np.isnan(data[0]).any() or np.isnan(data[1]).any()):
+            self._inspect(out, data[2:], lambda: _product_kind(data[0], data[1]))
 
-    def create_fma(self, x, y, z):
-        out = super().create_fma(x, y, z)
-        self._inspect(out.data, (x.data, y.data, z.data), lambda: "inf minus inf")
-        return out
-
-    def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
-        with np.errstate(all="ignore"):
-            out = super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
-        if _floats(out.data) and not (np.isnan(a.data).any() or np.isnan(b.data).any()):
-            self._inspect(out.data, (d.data,), lambda: _product_kind(a.data, b.data))
-        return out
-
-    def cast_impl(self, src, dst_type):
-        out = super().cast_impl(src, dst_type)
-        self._inspect(out.data, (src.data,), lambda: "outside the domain")
-        return out
-
-    def _load(self, ptrs, mask, other):
-        out = super()._load(ptrs, mask, other)
-        if not _floats(out.data):
-            return out
-        data = np.asarray(out.data)
-        hidden = None if mask is None else ~np.broadcast_to(mask, data.shape)
-        if hidden is not None and other is None and hidden.any():
-            self._mark(data, hidden & np.isnan(data), "masked load without other", self._tensor(ptrs))
-        fresh = np.isnan(data) & (_payload(data) == 0)
+    def after_load(self, access: Access, values: np.ndarray) -> None:
+        if not _floats(values):
+            return
+        hidden = ~access.lanes if access.partial else None
+        if hidden is not None and not access.has_other:
+            self._mark(values, hidden & np.isnan(values), "masked load without other", self._tensor(access))
+        fresh = np.isnan(values) & (_payload(values) == 0)
         if hidden is not None:
             fresh &= ~hidden
         if fresh.any():
-            self._mark(data, fresh, "uninitialised memory", self._tensor(ptrs))
-        return out
+            self._mark(values, fresh, "uninitialised memory", self._tensor(access))
 
     def _inspect(
         self, out: np.ndarray, operands: tuple, kind: Callable[[], str], infinite: str = "overflow"
@@ -146,28 +131,28 @@ class NanBuilder(ObservedBuilder):
         finite = np.isfinite(out)
         if finite.all():
             return
-        born = np.isnan(out)
-        tame = ~finite & ~born
+        new_nan = np.isnan(out)
+        new_inf = ~finite & ~new_nan
         for operand in operands:
             if _floats(operand):
-                born = born & ~np.isnan(operand)
-                tame = tame & np.isfinite(operand)
-        if born.any():
-            self._mark(out, np.broadcast_to(born, out.shape), kind(), "")
-        if tame.any():
-            reason = "division by zero" if _divides_by_zero(operands, tame) else infinite
-            self.births.note_infinite(reason, self.memory.place(), self.memory.program)
+                new_nan = new_nan & ~np.isnan(operand)
+                new_inf = new_inf & np.isfinite(operand)
+        if new_nan.any():
+            self._mark(out, np.broadcast_to(new_nan, out.shape), kind(), "")
+        if new_inf.any():
+            reason = "division by zero" if _divides_by_zero(operands, new_inf) else infinite
+            self.origins.note_infinite(reason, self.space.place(), self.space.program)
 
     def _mark(self, data: np.ndarray, where: np.ndarray, kind: str, tensor: str) -> None:
-        number = self.births.note(kind, self.memory.place(), tensor)
+        number = self.origins.note(kind, self.space.place(), tensor)
         if number and data.dtype.itemsize in LAYOUT and data.dtype.kind == "f" and data.flags.writeable:
             whole, nan, shift, _ = LAYOUT[data.dtype.itemsize]
             if data.flags.c_contiguous:
                 data.view(whole)[where] = whole(nan | (number << shift))
 
-    def _tensor(self, ptrs) -> str:
-        flat = np.ravel(ptrs.data)
-        region = self.memory.regions.get(int(flat[0]) >> 48) if flat.size else None
+    def _tensor(self, access: Access) -> str:
+        flat = access.addresses.ravel()
+        region = self.space.regions.get(int(flat[0]) >> REGION_BITS) if flat.size else None
         return region.views[0].name if region is not None and region.views else ""
 
 
@@ -209,3 +194,6 @@ def _product_kind(left: np.ndarray, right: np.ndarray) -> str:
 
 def _divides_by_zero(operands: tuple, where: np.ndarray) -> bool:
     return len(operands) == 2 and bool((np.broadcast_to(operands[1], where.shape)[where] == 0).all())
+
+
+RECORDS = (NanTracker, NonFiniteOrigins, NonFiniteOrigin)

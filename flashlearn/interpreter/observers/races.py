@@ -9,21 +9,18 @@ Lamport, "Time, clocks, and the ordering of events", 1978). Writing the value th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
+from flashlearn.interpreter.access import Access
 from flashlearn.interpreter.cautions import SAME_VALUE
+from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.low_precision import FLOATS
+from flashlearn.interpreter.observer import LaunchStart, Observer
+from flashlearn.interpreter.shadow import Region
 from flashlearn.outcome import Place
-
-if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.partition_races import PartitionRaces
-    from flashlearn.interpreter.memory import Memory
-    from flashlearn.interpreter.shadow import Region
-
 
 ROUNDING = 16 * 2.0**-23  # of a store's largest value: what fp32 sums of its tile may differ by
 
@@ -39,41 +36,48 @@ class Race:
 
     sentence: str
     place: Place | None
-    programs: tuple[tuple[int, int, int], ...]
+    programs: tuple[Program, ...]
     fault: tuple = ()
     storage: int = 0
 
 
-@dataclass
-class RaceDetector:
+class RaceDetector(Observer):
     """Numbers the segments and keeps what was found; one `Race` per line is enough.
 
-    `owners[s]` is the program of segment s, `numbers[s]` its place in the grid; segment 0 is nobody's.
+    `owners[s]` is the program of segment s, `numbers[s]` its place in the grid; segment 0 has no program. The
+    shadows `writer`, `atomic` and `reader` of a region hold the segments that touched its elements last.
+    `visible` are the segments of other programs that happened before the running one's.
     """
 
-    next_segment: int = 1
-    segment: int = 0
-    program_start: int = 0
-    launch_start: int = 1
-    program: tuple[int, int, int] = (0, 0, 0)
-    owners: list[tuple[int, int, int]] = field(default_factory=lambda: [(-1, -1, -1)])
-    numbers: list[int] = field(default_factory=lambda: [-1])
-    number: int = -1
-    released: dict[tuple[int, int], set[int]] = field(default_factory=dict)
-    visible: set[int] = field(default_factory=set)
-    found: list[Race] = field(default_factory=list)
-    partitions: PartitionRaces | None = None  # while a program of a Gluon kernel runs
+    def __init__(self) -> None:
+        self.next_segment = 1
+        self.segment = 0
+        self.program_start = 0
+        self.launch_start = 1
+        self.owners: list[Program] = [(-1, -1, -1)]
+        self.numbers: list[int] = [-1]
+        self.program: Program = (0, 0, 0)
+        self.number = -1
+        self.released: dict[tuple[int, int], set[int]] = {}
+        self.visible: set[int] = set()
+        self.postponed: dict[int, set[int]] = {}
+        self.found: list[Race] = []
 
-    def begin_launch(self) -> None:
+    # segments
+
+    def before_launch(self, launch: LaunchStart) -> None:
         """Launches on one stream are ordered: what came before cannot race with what comes."""
         self.launch_start = self.next_segment
+        for region in self.space.active:
+            region.launch_start = self.next_segment
         self.released.clear()
+        self.postponed.clear()
 
-    def begin_program(self, program: tuple[int, int, int], number: int) -> None:
-        """Open the first segment of `program`, the `number`-th of its grid."""
+    def before_program(self, program: Program, number: int) -> None:
+        """Open the first segment of a program; one that was postponed knows what it did before."""
         self.program = program
         self.number = number
-        self.visible = set()
+        self.visible = set(self.postponed.get(number, ()))
         self.program_start = self.next_segment
         self.new_segment()
 
@@ -84,72 +88,81 @@ class RaceDetector:
         self.owners.append(self.program)
         self.numbers.append(self.number)
 
-    def own(self) -> set[int]:
-        """The segments of the running program so far."""
-        return set(range(self.program_start, self.next_segment))
+    def postpone(self) -> None:
+        """The running program will start anew: what it has done so far is its own, and no race."""
+        own = range(self.program_start, self.next_segment)
+        self.postponed.setdefault(self.number, set()).update(own)
 
-    def synchronise(self, region: int, index: int) -> None:
+    def on_synchronization(self, access: Access) -> None:
         """A scalar atomic: acquire what was released here, release everything so far, start anew."""
-        if self.partitions is not None:
-            self.partitions.synchronise(region, index)
-        closed = self.released.setdefault((region, index), set())
+        if access.index.size != 1:
+            return
+        closed = self.released.setdefault((access.region.index, int(access.index[0])), set())
         self.visible |= closed
         closed |= self.visible | set(range(self.program_start, self.segment + 1))
         self.new_segment()
 
+    # accesses
+
+    def before_load(self, access: Access) -> None:
+        """A plain read of what another program wrote."""
+        region = access.region
+        if region.written_in_launch:
+            for shadow in (region.writer, region.atomic):
+                conflict = self._unordered(shadow[access.units])
+                if conflict.any():
+                    text = "reads {at}, which program {other} writes in the same launch"
+                    self._report(access, text, shadow, conflict)
+        region.note_read(access.units, self.segment, self.program_start)
+
+    def before_store(self, access: Access) -> None:
+        """A plain write over another program's write or under its read; or two lanes, one address."""
+        self._check_lanes(access)
+        region, units = access.region, access.units
+        for shadow in (region.writer, region.atomic, region.reader):
+            conflict = self._unordered(np.abs(shadow[units])) | self._by_several(shadow[units])
+            if not conflict.any():
+                continue
+            changed = changed_units(access)
+            if shadow is region.writer and not changed.all():
+                self._note_same(access, shadow, conflict & ~changed)
+            conflict &= changed
+            if conflict.any():
+                verb = "reads" if shadow is region.reader else "writes"
+                text = "writes {at}, which program {other} " + verb + " in the same launch"
+                self._report(access, text, shadow, conflict)
+
+    def before_atomic(self, access: Access) -> None:
+        """An atomic is ordered with atomics, not with plain accesses of others."""
+        region, units = access.region, access.units
+        for shadow, verb in ((region.writer, "writes"), (region.reader, "reads")):
+            conflict = self._unordered(np.abs(shadow[units])) | self._by_several(shadow[units])
+            if conflict.any():
+                text = "updates {at} atomically, which program {other} " + verb + " without an atomic"
+                self._report(access, text, shadow, conflict)
+
+    def after_write(self, access: Access) -> None:
+        """Leave the segment in the shadow."""
+        shadow = access.region.writer if access.kind == "store" else access.region.atomic
+        shadow[access.units] = self.segment
+
+    # conflicts
+
     def _unordered(self, segments: np.ndarray) -> np.ndarray:
+        """Which of these segments belong to other programs of the launch and are not known to be over."""
         conflict = (segments >= self.launch_start) & (segments < self.program_start)
         if self.visible and conflict.any():
             conflict &= ~np.isin(segments, list(self.visible))
         return conflict
 
-    def check_load(self, region: Region, units: np.ndarray, memory: Memory) -> None:
-        """A plain read of what another program wrote."""
-        if self.partitions is not None:
-            self.partitions.load(region, units)
-        if not region.written_in_launch:
-            return
-        for shadow in (region.writer, region.atomic):
-            conflict = self._unordered(shadow[units])
-            if conflict.any():
-                self._report("load", "reads {at}, which program {other} writes in the same launch", region,
-                             units, shadow, conflict, memory)  # fmt: skip
-
-    def check_store(self, region, units, items, index, values, memory: Memory) -> None:
-        """A plain write over another program's write or under its read; or two lanes, one address."""
-        self._check_lanes(region, index, values, memory)
-        ratio = units.size // max(index.size, 1)
-        if self.partitions is not None:
-            self.partitions.store(region, units, lambda: np.repeat(~_agree(items[index], values), ratio))
-        for shadow in (region.writer, region.atomic, region.reader):
-            conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
-            if not conflict.any():
-                continue
-            changed = ~_agree(items[index], values)
-            if shadow is region.writer and not changed.all():
-                self._note_same(region, units, shadow, conflict & ~np.repeat(changed, ratio), memory)
-            conflict &= np.repeat(changed, ratio)
-            if conflict.any():
-                verb = "reads" if shadow is region.reader else "writes"
-                text = "writes {at}, which program {other} " + verb + " in the same launch"
-                self._report("store", text, region, units, shadow, conflict, memory)
-
-    def check_atomic(self, region: Region, units: np.ndarray, memory: Memory) -> None:
-        """An atomic is ordered with atomics, not with plain accesses of others."""
-        if self.partitions is not None:
-            self.partitions.atomic(region, units)
-        for shadow, verb in ((region.writer, "writes"), (region.reader, "reads")):
-            conflict = self._unordered(np.abs(shadow[units])) | self._many(shadow[units])
-            if conflict.any():
-                text = "updates {at} atomically, which program {other} " + verb + " without an atomic"
-                self._report("atomic", text, region, units, shadow, conflict, memory)
-
-    def _many(self, segments: np.ndarray) -> np.ndarray:
+    def _by_several(self, segments: np.ndarray) -> np.ndarray:
+        """Which of these, of the shadow `reader`, mean that several programs have read."""
         if self.visible:
             return np.zeros(segments.shape, bool)
         return segments <= -self.launch_start
 
-    def _check_lanes(self, region: Region, index: np.ndarray, values: np.ndarray, memory: Memory) -> None:
+    def _check_lanes(self, access: Access) -> None:
+        index, values = access.index, access.values
         if index.size < 2 or (np.diff(index) > 0).all():
             return
         order = np.argsort(index, kind="stable")
@@ -157,32 +170,40 @@ class RaceDetector:
         sorted_values = values[order]
         clash = same & ~_agree(sorted_values[1:], sorted_values[:-1])
         if clash.any():
-            at = element(region, int(index[order][1:][clash][0]) * values.dtype.itemsize)
+            at = element(access.region, int(index[order][1:][clash][0]) * values.dtype.itemsize)
             sentence = f"Two lanes of program {self.program} write {at} with different values in one store."
             fault = ("store", "lanes", False, False)
-            self._add(Race(sentence, memory.place(), (self.program,), fault, region.storage._cdata))
+            self._add(
+                Race(sentence, self.space.place(), (self.program,), fault, access.region.storage._cdata)
+            )
 
-    def _report(self, kind: str, text, region, units, shadow, conflict, memory: Memory) -> None:
-        unit = int(units[conflict][0])
-        other = self.owners[abs(int(shadow[unit]))]
+    def _report(self, access: Access, text: str, shadow: np.ndarray, conflict: np.ndarray) -> None:
+        region = access.region
+        unit, other = self._first(access, shadow, conflict)
         at = element(region, unit * region.unit)
         who = f"Program {self.program} " + text.format(at=at, other=_other(other, self.program))
         sentence = f"{who}: on a GPU they run at the same time, and which comes first is left to chance."
-        read_by = {self.owners[abs(int(s))] for s in region.reader[units[conflict]]}
-        fault = (kind, _kind_of(shadow, region), self.program in read_by, other in read_by)
-        self._add(Race(sentence, memory.place(), (self.program, other), fault, region.storage._cdata))
+        read_by = {self.owners[abs(int(s))] for s in region.reader[access.units[conflict]]}
+        fault = (access.kind, _kind_of(shadow, region), self.program in read_by, other in read_by)
+        programs = self.program, other
+        self._add(Race(sentence, self.space.place(), programs, fault, region.storage._cdata))
 
-    def _note_same(self, region, units, shadow, conflict, memory: Memory) -> None:
+    def _note_same(self, access: Access, shadow: np.ndarray, conflict: np.ndarray) -> None:
         if not conflict.any():
             return
-        unit = int(units[conflict][0])
-        other = self.owners[abs(int(shadow[unit]))]
+        unit, other = self._first(access, shadow, conflict)
+        at = element(access.region, unit * access.region.unit)
         sentence = (
-            f"Program {self.program} writes {element(region, unit * region.unit)}, which program "
-            f"{_other(other, self.program)} writes too, with the same value. That is harmless as long as the "
-            "values are equal, but the work is done twice: one program should own each element."
+            f"Program {self.program} writes {at}, which program {_other(other, self.program)} writes too, "
+            "with the same value. That is harmless as long as the values are equal, but the work is done "
+            "twice: one program should own each element."
         )
-        memory.cautions.add(SAME_VALUE, sentence, memory.place())
+        self.space.cautions.add(SAME_VALUE, sentence, self.space.place())
+
+    def _first(self, access: Access, shadow: np.ndarray, conflict: np.ndarray) -> tuple[int, Program]:
+        """The first unit in conflict, and the other program."""
+        unit = int(access.units[conflict][0])
+        return unit, self.owners[abs(int(shadow[unit]))]
 
     def _add(self, race: Race) -> None:
         lines = {(r.place.file, r.place.line) if r.place else None for r in self.found}
@@ -190,11 +211,17 @@ class RaceDetector:
             self.found.append(race)
 
 
+def changed_units(access: Access) -> np.ndarray:
+    """For each unit of a store whether it will hold another value than now."""
+    ratio = access.units.size // max(access.index.size, 1)
+    return np.repeat(~_agree(access.items[access.index], access.values), ratio)
+
+
 def _kind_of(shadow: np.ndarray, region: Region) -> str:
     return "load" if shadow is region.reader else "store" if shadow is region.writer else "atomic"
 
 
-def _other(other: tuple[int, int, int], me: tuple[int, int, int]) -> str:
+def _other(other: Program, me: Program) -> str:
     return str(other) if other != me else "another"
 
 

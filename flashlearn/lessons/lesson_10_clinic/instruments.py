@@ -26,7 +26,7 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.exercise import Inputs
-from flashlearn.interpreter.access import LEARNER_CODE
+from flashlearn.interpreter.learner_code import LEARNER_CODE
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
 from flashlearn.lessons.lesson_10_clinic.exercises import BY_NAME, with_sizes

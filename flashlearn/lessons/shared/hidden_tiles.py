@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from flashlearn.exercise import Inputs
+from flashlearn.interpreter.observers.dot_operands import DotOperands, Product
 from flashlearn.lessons.shared import reference
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
@@ -24,7 +25,7 @@ def hidden_tiles(answer: Answer, inputs: Inputs) -> int:
 
     `inputs` have one head, with q and k of random rows.
     """
-    products = answer.run(inputs, Observed(seed=0, products=True)).completed().products
+    products = _products(answer, inputs)
     q, k = (_directions(inputs[name][0, 0].float().numpy()) for name in "qk")
     visible = reference.visible(len(q), len(k), causal=True).numpy()
     visited, tiles = np.zeros_like(visible), set()
@@ -42,7 +43,7 @@ def meetings(answer: Answer, inputs: Inputs) -> np.ndarray:
 
     `inputs` have one head, with q and k of random rows.
     """
-    products = answer.run(inputs, Observed(seed=0, products=True)).completed().products
+    products = _products(answer, inputs)
     q, k = (_directions(inputs[name][0, 0].float().numpy()) for name in "qk")
     counts = np.zeros((len(q), len(k)), int)
     for left, right in products:
@@ -50,6 +51,11 @@ def meetings(answer: Answer, inputs: Inputs) -> np.ndarray:
         if met is not None:
             counts[np.ix_(*met)] += 1
     return counts
+
+
+def _products(answer: Answer, inputs: Inputs) -> tuple[Product, ...]:
+    evidence = answer.run(inputs, Observed(seed=0, observers=(DotOperands(),)))
+    return evidence.completed().observations[DotOperands]
 
 
 def _met(

@@ -19,7 +19,7 @@ from typing import Any
 
 import triton.language as tl
 
-from flashlearn.interpreter.access import LEARNER_CODE
+from flashlearn.interpreter.learner_code import LEARNER_CODE
 
 UNKNOWN = object()
 """The value of an expression that was not recorded."""

@@ -15,7 +15,7 @@ import triton.language as tl
 from flashlearn.exercise import Exercise
 from flashlearn.explaining import divergence
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.interpreter.observers.assigned_values import Values
+from flashlearn.interpreter.observers.assigned_values import ValueRecorder
 from flashlearn.interpreter.route import observing
 from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import find
@@ -447,15 +447,14 @@ def test_values_know_line_loop_and_program_and_can_be_replaced():
     function = made(FORWARD)
     case = attention_case(17, 40, 16, seed=1)
     inputs = exercise.inputs(case, case.generator())
-    with observing() as (session, _):
-        session.values = values = Values(session)
+    values = ValueRecorder()
+    with observing(observers=(values,)):
         o, _ = function(*inputs.values())
     scores = [e for e in values.events if e.site.name == "e" and e.program == (0, 0, 0)]
     assert [e.scope[-1][1] for e in scores] == [0, 1]
     assert scores[0].place.text.strip().startswith("e = tl.exp(")
     instead = {e.number: 2 * e.array for e in values.events if e.site.name == "total" and not e.scope}
     instead |= {e.number: 2 * e.array for e in values.events if e.site.name == "out"}
-    with observing() as (session, _):
-        session.values = Values(session, instead)
+    with observing(observers=(ValueRecorder(instead),)):
         doubled, _ = function(*inputs.values())
     assert not torch.allclose(o, doubled)

@@ -1,0 +1,162 @@
+"""The bounds of every access: its tensor and its elements, or the sentence for one that is out of bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import AddressSpace
+from flashlearn.interpreter.errors import OutOfBounds
+from flashlearn.interpreter.index_intent import intended_index
+from flashlearn.interpreter.learner_code import Program
+from flashlearn.interpreter.shadow import REGION_BITS, Region, View
+from flashlearn.interpreter.stride_mismatch import Reason, reason
+
+VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
+
+
+def resolve(access: Access, space: AddressSpace) -> None:
+    """Find the region and the elements of an access. Raises OutOfBounds."""
+    flat = access.flat
+    if flat.size == 0:
+        access.region, access.index = None, flat
+        return
+    region = space.regions.get(int(flat[0]) >> REGION_BITS)
+    if region is None or not region.views:
+        raise out_of_bounds(access, None, flat, space)
+    offset = (flat - np.uint64(region.base)).view(np.int64)
+    low, high = int(offset.min()), int(offset.max()) + access.itemsize
+    inside = low >= region.low and high <= region.high
+    if not inside or (region.valid is not None and not region.valid[offset].all()):
+        raise out_of_bounds(access, region, offset, space)
+    if access.itemsize > 1 and (offset & (access.itemsize - 1)).any():
+        raise out_of_bounds(access, region, offset, space, misaligned=True)
+    access.region, access.index = region, offset // access.itemsize
+
+
+def out_of_bounds(
+    access: Access, region: Region | None, offset: np.ndarray, space: AddressSpace, misaligned: bool = False
+) -> OutOfBounds:
+    """The error for an access out of bounds: tensor, first offending index, lanes, and the mask, if any."""
+    program = _program(space.program)
+    verb = VERBS[access.kind]
+    fault = (access.kind, access.masked, "misaligned" if misaligned else None)
+    if region is None:
+        sentence = (
+            f"{program} {verb} an address that belongs to no tensor of this launch. "
+            "A pointer must come from a tensor argument plus an offset; was a number used as a pointer?"
+        )
+    elif misaligned:
+        sentence = (
+            f"{program} {verb} {region.views[0].name} at a byte offset that is no multiple of "
+            f"{access.itemsize}: the pointer's element type and the tensor's do not fit."
+        )
+    else:
+        bad = (offset < region.low) | (offset + access.itemsize > region.high)
+        if region.valid is not None:
+            inside = ~bad
+            bad[inside] = ~region.valid[offset[inside]]
+        number = int(np.argmax(bad))
+        first = int(offset[number])
+        view = _nearest(region, first)
+        index = _index(access, region, view, number, first)
+        fault = (access.kind, access.masked, index)
+        if _between(view, index):
+            fault = (*fault, "gaps")
+        if space.boundary_check is not None:
+            fault = (*fault, "block pointer")
+        if space.descriptor is not None:
+            fault = (*fault, "descriptor")
+        why = _reason(access, region, view, index, space)
+        fault = (*fault, *why[0]) if why else fault
+        lanes = _lanes(int(bad.sum()), access.addresses.size)
+        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space)}"
+        sentence += f" {why[1]}" if why else ""
+    return OutOfBounds(sentence, space.place(), fault)
+
+
+def _program(program: Program) -> str:
+    return f"Program ({', '.join(str(i) for i in program)})"
+
+
+def _nearest(region: Region, byte: int) -> View:
+    def distance(view: View) -> int:
+        low, high = view.interval()
+        return 0 if low <= byte < high else min(abs(byte - low), abs(byte - high + 1))
+
+    return min(region.views, key=distance)
+
+
+def _outside(view: View, index: tuple[int, ...]) -> list[int]:
+    """Dimensions along which an index lies outside."""
+    return [d for d, (i, n) in enumerate(zip(index, view.shape, strict=True)) if not 0 <= i < n]
+
+
+def _between(view: View, index: tuple[int, ...]) -> bool:
+    """True for an index inside the shape whose memory belongs to no element: the strides leave gaps."""
+    return bool(view.shape) and not _outside(view, index)
+
+
+def _index(access: Access, region: Region, view: View, number: int, byte: int) -> tuple[int, ...]:
+    """The index that the `number`-th lane was meant to have, if sure and outside; else the one it hits."""
+    numbers = np.flatnonzero(access.lanes) if access.partial else None
+    lane = np.unravel_index(int(numbers[number]) if numbers is not None else number, access.addresses.shape)
+    meant = intended_index(access.addresses.astype(np.int64) - region.base, tuple(map(int, lane)), view)
+    return meant if meant is not None and _outside(view, meant) else view.coordinates(byte)
+
+
+def _reason(
+    access: Access, region: Region, view: View, index: tuple[int, ...], space: AddressSpace
+) -> Reason | None:
+    """Why it went astray, where that is sure; a block pointer or descriptor has told its strides."""
+    if space.boundary_check is not None or space.descriptor is not None:
+        return None
+    lanes = None
+    if access.masked:
+        lanes = access.lanes if access.partial else np.ones(access.addresses.shape, bool)
+    others = [v for other in space.active for v in other.views]
+    bytes_in = access.addresses.astype(np.int64) - region.base
+    return reason(bytes_in, lanes, view, index, space.program, others)
+
+
+def _where(view: View, index: tuple[int, ...], byte: int) -> str:
+    at = f"{view.name}[{', '.join(str(i) for i in index)}]" if index else f"{view.name} at byte {byte}"
+    if not view.shape:
+        return f"{at}, but {view.name} is a single number"
+    if 0 in view.shape:
+        return f"{at}, but {view.name} is empty (shape {view.shape})"
+    if _between(view, index):
+        return (
+            f"memory between the elements of {view.name}, next to {at}: its strides {view.strides} leave gaps"
+        )
+    if len(view.shape) == 1:
+        n = view.shape[0]
+        size = f"{n} elements (0 to {n - 1})" if n > 1 else "a single element"
+        return f"{at}, but {view.name} has {size}"
+    d = _outside(view, index)[0]
+    bound = "begins at 0" if index[d] < 0 else f"ends at {view.shape[d] - 1}"
+    return f"{at}, but {view.name} has shape {view.shape}: index {d} {bound}"
+
+
+def _lanes(bad: int, total: int) -> str:
+    if total == 1:
+        return ""
+    if bad == total:
+        return f"All {total} lanes are outside. "
+    return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
+
+
+def _mask(access: Access, space: AddressSpace) -> str:
+    """What should have kept the lanes out: a mask, a block pointer's boundary_check, a descriptor's shape."""
+    checked, described = space.boundary_check, space.descriptor
+    if described is not None:
+        said = f"shape {described.shape} and strides {described.strides}"
+        return f"Its descriptor says {said}, which is more than there is."
+    if checked is not None and not checked:
+        return f"The {access.kind} has no boundary_check."
+    if checked is not None:
+        which = f"dimension {checked[0]} alone" if len(checked) == 1 else f"dimensions {checked}"
+        return f"The {access.kind}'s boundary_check names {which}."
+    if access.masked:
+        return f"The {access.kind} has a mask, but it lets them through."
+    return f"The {access.kind} has no mask."

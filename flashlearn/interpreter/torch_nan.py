@@ -22,8 +22,8 @@ QUOTIENTS = {"div", "div_"}
 class TorchNanOrigin(LightDispatchMode):
     """How the first NaN came about: `kind` is None until there is one, `place` is a line of the `file`.
 
-    The kinds are those of `NonFiniteOrigin` in flashlearn.interpreter.observers.nan_origin, or "" for another, also
-    where numbers overflowed before: what becomes of ∞ depends on the order of the operations.
+    The kinds are those of `NonFiniteOrigin` in interpreter.observers.nan_origin, or "" for another kind,
+    also where numbers overflowed before: what becomes of ∞ depends on the order of the operations.
     """
 
     def __init__(self, file: str = "") -> None:

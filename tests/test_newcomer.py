@@ -14,7 +14,7 @@ from flashlearn.cli import status
 from flashlearn.course.overview import survey
 from flashlearn.course.progress import Progress
 from flashlearn.lessons.lesson_05_execution_model import block_budget
-from flashlearn.lessons.lesson_10_clinic import exercises
+from flashlearn.lessons.lesson_10_clinic import tests_on_trial
 from flashlearn.lessons.lesson_10_clinic.instruments import Trial, draw
 from flashlearn.outcome import Status
 from flashlearn.running.crashes import failure
@@ -47,8 +47,8 @@ def test_a_budget_whose_registers_are_not_rounded_to_eights_is_wrong():
     ],
 )
 def test_a_wrong_verdict_says_who_lives_and_who_was_condemned(number, words):
-    case = exercises.tests_on_trial.cases[number]
-    assert exercises.verdict_on(case) == words
+    case = tests_on_trial.tests_on_trial.cases[number]
+    assert tests_on_trial.verdict_on(case) == words
 
 
 def test_a_survivor_is_no_number_that_is_off():

@@ -25,12 +25,13 @@ import torch
 import triton.language as tl
 from torch import Tensor
 
+from flashlearn import lessons
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.learner_code import LEARNER_CODE
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
-from flashlearn.lessons.lesson_10_clinic.exercises import BY_NAME, with_sizes
 from flashlearn.lessons.lesson_10_clinic.mutants import BAR, DEFENDANTS, Trial, draw, kills
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import with_sizes
 from flashlearn.lessons.lesson_10_clinic.patients import DEPENDS, sick, sick_source
 from flashlearn.lessons.shared import example as small
 from flashlearn.lessons.shared import reference
@@ -57,8 +58,9 @@ def source(name: str) -> str:
 
 def inputs(name: str, **sizes: Any) -> Inputs:
     """Inputs for a patient, drawn for other sizes: S_q, S_k, D, and magnitude, dtype, data, seed."""
-    case = with_sizes(name, **sizes)
-    return BY_NAME[name].inputs(case, case.generator())
+    exercise = lessons.find(name)
+    case = with_sizes(exercise, **sizes)
+    return exercise.inputs(case, case.generator())
 
 
 def example(forward: bool = False) -> Inputs:
@@ -75,7 +77,7 @@ def errors(name: str, function: Callable, given: Inputs) -> dict[str, float]:
 
     Raises flashlearn.LaunchError where the kernel leaves its tensors.
     """
-    exercise = BY_NAME[name]
+    exercise = lessons.find(name)
     wide = {n: x.double() if isinstance(x, Tensor) else x for n, x in given.items()}
     right = exercise.reference(**wide)
     with apart(seed=0):

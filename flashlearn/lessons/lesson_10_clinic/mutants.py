@@ -3,14 +3,15 @@
     >>> verdicts([Trial(q, k, v, do, alpha=0.25)], 0)          # does this suite kill mutant 0?
     True
 
-One kernel, right but for what `FAULT` names. Each mutant is right on most inputs, and its `nature` says
-where it is not. A kernel is killed by a trial if one of its gradients is further from the fp64 reference
-than `BAR` times that gradient's largest entry, or is not finite, or if it leaves its tensors.
+One correct kernel, and edits that make the mutants of it. Each mutant is right on most inputs, and its
+`nature` says where it is not. A kernel is killed by a trial if one of its gradients is further from the fp64
+reference than `BAR` times that gradient's largest entry, or is not finite, or if it leaves its tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from torch import Tensor
 from flashlearn.interpreter.errors import LaunchError
 from flashlearn.interpreter.route import apart
 from flashlearn.lessons.shared import reference
+from flashlearn.lessons.shared.variants import Edits, variant
 from flashlearn.processes import encoding
 
 _verdicts: dict[int, bool] = {}
@@ -77,78 +79,111 @@ DEFENDANTS = (
 
 
 @triton.jit
-def defendant_kernel(
+def backward_kernel(
     q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
     q_row, q_col, k_row, k_col, v_row, v_col, do_row, do_col,
-    CAUSAL: tl.constexpr, BLOCK: tl.constexpr, BLOCK_D: tl.constexpr, FAULT: tl.constexpr,
+    CAUSAL: tl.constexpr, BLOCK: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    log2e: tl.constexpr = 1.4426950408889634
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, BLOCK_D)
     in_keys = columns < S_k
     in_d = d < D
-    if FAULT == "keys end at S_q":
-        in_keys = columns < tl.minimum(S_q, S_k)
-    if FAULT == "D not masked":
-        in_d = d < BLOCK_D
-    if FAULT == "strides of q":
-        k_row, k_col = q_row, q_col
-    if FAULT == "alpha fixed":
-        alpha = 1 / tl.sqrt(D.to(tl.float32))
     in_block = in_keys[:, None] & in_d[None, :]
     k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
     v = tl.load(v_ptr + columns[:, None] * v_row + d[None, :] * v_col, mask=in_block, other=0.0)
     dk = tl.zeros((BLOCK, BLOCK_D), tl.float32)
     dv = tl.zeros((BLOCK, BLOCK_D), tl.float32)
-    end = S_q
-    if FAULT == "queries end at S_k":
-        end = tl.minimum(S_q, S_k)
-    for start in range(0, end, BLOCK):
+    for start in range(0, S_q, BLOCK):
         rows = start + tl.arange(0, BLOCK)
         in_queries = rows < S_q
-        own = in_queries[:, None] & (d < D)[None, :]
-        if FAULT == "clamped rows":
-            rows = tl.minimum(rows, S_q - 1)
-            in_queries = rows >= 0
         in_tile = in_queries[:, None] & in_d[None, :]
         q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
         do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
         lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
-        if FAULT != "no guard":
-            lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
+        lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
         delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
         s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
         last_seen = rows + S_k - S_q
-        if FAULT == "top-left mask":
-            last_seen = rows
-        seen = in_keys[None, :] & (columns[None, :] < S_k)
+        seen = in_keys[None, :]
         if CAUSAL:
             seen = seen & (columns[None, :] <= last_seen[:, None])
         s = tl.where(seen, s, -float("inf"))
-        if FAULT == "base 2":
-            p = tl.exp2(s * log2e - (lse_i * log2e)[:, None])
-        elif FAULT == "exp(s) / exp(lse)":
-            p = tl.exp(s) / tl.exp(lse_i)[:, None]
-        else:
-            p = tl.exp(s - lse_i[:, None])
+        p = tl.exp(s - lse_i[:, None])
         dp = tl.dot(do, tl.trans(v), input_precision="ieee")
-        if FAULT == "delta of the tile":
-            delta_i = tl.sum(p * dp, axis=1)
         ds = p * (dp - delta_i[:, None])
-        if FAULT == "bf16 products":
-            p = p.to(tl.bfloat16).to(tl.float32)
-            ds = ds.to(tl.bfloat16).to(tl.float32)
-        if FAULT == "dS in fp16":
-            ds = ds.to(tl.float16).to(tl.float32)
         dv += tl.dot(tl.trans(p), do, input_precision="ieee")
         dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
         dq = alpha * tl.dot(ds, k, input_precision="ieee")
-        tl.atomic_add(dq_ptr + rows[:, None] * D + d[None, :], dq, mask=own)
-    if FAULT != "no alpha in dK":
-        dk = alpha * dk
+        tl.atomic_add(dq_ptr + rows[:, None] * D + d[None, :], dq, mask=in_tile)
     key_tile = columns[:, None] * D + d[None, :]
-    tl.store(dk_ptr + key_tile, dk, mask=in_keys[:, None] & (d < D)[None, :])
-    tl.store(dv_ptr + key_tile, dv, mask=in_keys[:, None] & (d < D)[None, :])
+    tl.store(dk_ptr + key_tile, alpha * dk, mask=in_block)
+    tl.store(dv_ptr + key_tile, dv, mask=in_block)
+
+
+_IN_D = "    in_d = d < D\n"
+_P = "        p = tl.exp(s - lse_i[:, None])\n"
+_DS = "        ds = p * (dp - delta_i[:, None])\n"
+_GUARD = '        lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)\n'
+_BASE_2 = (
+    "        log2e: tl.constexpr = 1.4426950408889634\n"
+    "        p = tl.exp2(s * log2e - (lse_i * log2e)[:, None])\n"
+)
+_TO_BF16 = "        {0} = {0}.to(tl.bfloat16).to(tl.float32)\n"
+_IN_QUERIES = "        in_queries = rows < S_q\n"
+_ADD = "tl.atomic_add(dq_ptr + rows[:, None] * D + d[None, :], dq, mask={})"
+_STORE_DK, _STORE_DV = (
+    f"tl.store({name}_ptr + key_tile, {value}, mask={{}})"
+    for name, value in (("dk", "alpha * dk"), ("dv", "dv"))
+)
+_REAL = "in_keys[:, None] & (d < D)[None, :]"
+
+EDITS: dict[str, Edits] = {
+    "": (),
+    "no alpha in dK": (("alpha * dk, mask", "dk, mask"),),
+    "alpha fixed": ((_IN_D, f"{_IN_D}    alpha = 1 / tl.sqrt(D.to(tl.float32))\n"),),
+    "delta of the tile": ((_DS, f"        delta_i = tl.sum(p * dp, axis=1)\n{_DS}"),),
+    "queries end at S_k": (("range(0, S_q, BLOCK)", "range(0, tl.minimum(S_q, S_k), BLOCK)"),),
+    "keys end at S_q": (("in_keys = columns < S_k", "in_keys = columns < tl.minimum(S_q, S_k)"),),
+    "clamped rows": (
+        (
+            _IN_QUERIES,
+            f"{_IN_QUERIES}        own = in_queries[:, None] & in_d[None, :]\n"
+            "        rows = tl.minimum(rows, S_q - 1)\n        in_queries = rows >= 0\n",
+        ),
+        (_ADD.format("in_tile"), _ADD.format("own")),
+    ),
+    "D not masked": (
+        ("in_d = d < D\n", "in_d = d < BLOCK_D\n"),
+        (_ADD.format("in_tile"), _ADD.format("in_queries[:, None] & (d < D)[None, :]")),
+        (_STORE_DK.format("in_block"), _STORE_DK.format(_REAL)),
+        (_STORE_DV.format("in_block"), _STORE_DV.format(_REAL)),
+    ),
+    "top-left mask": (("last_seen = rows + S_k - S_q", "last_seen = rows"),),
+    "strides of q": ((_IN_D, f"{_IN_D}    k_row, k_col = q_row, q_col\n"),),
+    "exp(s) / exp(lse)": ((_P, "        p = tl.exp(s) / tl.exp(lse_i)[:, None]\n"),),
+    "no guard": ((_GUARD, ""),),
+    "dS in fp16": ((_DS, f"{_DS}        ds = ds.to(tl.float16).to(tl.float32)\n"),),
+    "base 2": ((_P, _BASE_2),),
+    "bf16 products": ((_DS, f"{_DS}{_TO_BF16.format('p')}{_TO_BF16.format('ds')}"),),
+}
+"""What is replaced by what, by the fault of a defendant; the last two are right."""
+
+
+def launch_backward(trial: Trial, lse: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """dQ, dK and dV of one trial; lse and delta [S_q] in fp32."""
+    q, k, v, do, alpha, causal = trial
+    (S_q, D), S_k = q.shape, k.shape[0]
+    dq, dk, dv = (torch.zeros(S, D) for S in (S_q, S_k, S_k))
+    sizes = {"BLOCK": BLOCK, "BLOCK_D": max(BLOCK, triton.next_power_of_2(D))}
+    strides = (*q.stride(), *k.stride(), *v.stride(), *do.stride())
+    arguments = (q, k, v, do, lse, delta, dq, dk, dv, alpha, S_q, S_k, D, *strides)
+    backward_kernel[(triton.cdiv(S_k, BLOCK),)](*arguments, **sizes, CAUSAL=causal)
+    return dq, dk, dv
+
+
+@functools.cache
+def _launcher(fault: str) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+    return variant(launch_backward, backward_kernel, edits=EDITS[fault])
 
 
 def draw(
@@ -166,23 +201,16 @@ def draw(
 
 
 def gradients(trial: Trial, fault: str) -> tuple[Tensor, Tensor, Tensor]:
-    """dQ, dK and dV of one trial by the kernel with this fault. Raises LaunchError if it strays."""
+    """dQ, dK and dV of one trial by the kernel with this fault. Raises LaunchError out of bounds."""
     q, k, v, do, alpha, causal = trial
-    (S_q, D), S_k = q.shape, k.shape[0]
     o, lse = reference.attention_forward(q, k, v, alpha, causal)
     delta = reference.attention_delta(o, do)
-    dq, dk, dv = (torch.zeros(S, D) for S in (S_q, S_k, S_k))
-    sizes = {"BLOCK": BLOCK, "BLOCK_D": max(BLOCK, triton.next_power_of_2(D))}
-    strides = (*q.stride(), *k.stride(), *v.stride(), *do.stride())
-    arguments = (q, k, v, do, lse, delta, dq, dk, dv, alpha, S_q, S_k, D, *strides)
-    grid = (triton.cdiv(S_k, BLOCK),)
     with apart():
-        defendant_kernel[grid](*arguments, **sizes, CAUSAL=causal, FAULT=fault)
-    return dq, dk, dv
+        return _launcher(fault)(trial, lse, delta)
 
 
 def kills(trial: Trial, fault: str) -> bool:
-    """True if this trial finds the kernel guilty. Raises ValueError for a trial that can judge nobody.
+    """True if this trial finds the kernel guilty. Raises ValueError for a trial that cannot judge.
 
     Verdicts are remembered: a suite that is tried again, with one trial more, answers at once.
     """
@@ -198,7 +226,7 @@ def _kills(trial: Trial, fault: str) -> bool:
     o, lse = reference.attention_forward(q, k, v, trial.alpha, trial.causal)
     right = reference.attention_gradients(q, k, v, o, do, lse, trial.alpha, trial.causal)
     if not all(bool(torch.isfinite(g).all()) for g in right):
-        raise ValueError("the right gradients of this trial are not finite, so it can judge nobody")
+        raise ValueError("the right gradients of this trial are not finite, so it cannot judge")
     try:
         got = gradients(trial, fault)
     except LaunchError:

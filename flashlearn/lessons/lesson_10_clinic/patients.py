@@ -1,7 +1,7 @@
-"""The clinic's patients, made of the kernels in health: one source, and the STUB lines are the disease.
+"""The clinic's patients, made from correct kernels: one source, in which the STUB lines are the disease.
 
     >>> dq, dk, dv = sick("clinic_1")(q, k, v, o, do, lse, alpha)           # as it was admitted
-    >>> worse = variant("clinic_1", ("dk, mask", "alpha * alpha * dk, mask"))   # a wrong cure
+    >>> worse = edited("clinic_1", ("dk, mask", "alpha * alpha * dk, mask"))    # a wrong cure
     >>> changed_lines(source_of(clinic_1), "clinic_1")                      # how far a cure went
     1
 
@@ -22,11 +22,11 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.exercise import Earlier
-from flashlearn.lessons.shared.variants import load
+from flashlearn.lessons.shared.variants import apply_edits, load
 from flashlearn.running.answer import Answer
 
 MOST_CHANGED = 4
-"""A cure may change so many lines; the longest that is needed changes two."""
+"""The number of lines that a cure may change; the longest that is needed changes two."""
 
 DEPENDS = {
     "s": ("q", "k", "alpha"),
@@ -59,17 +59,12 @@ def sick_source(name: str) -> str:
 @functools.cache
 def sick(name: str) -> Callable:
     """The launcher of the sick kernel."""
-    return _made(sick_source(name), name, "as admitted")
+    return load_patient(sick_source(name), name, "as admitted")
 
 
-def variant(name: str, *edits: tuple[str, str]) -> Callable:
+def edited(name: str, *edits: tuple[str, str]) -> Callable:
     """The patient's launcher with other lines: each edit replaces a text that occurs once."""
-    source = sick_source(name)
-    for old, new in edits:
-        if source.count(old) != 1:
-            raise ValueError(f"{name}: {old!r} occurs {source.count(old)} times, expected once")
-        source = source.replace(old, new)
-    return _made(source, name, f"variant {abs(hash(edits))}")
+    return load_patient(apply_edits(sick_source(name), edits, name), name, f"variant {abs(hash(edits))}")
 
 
 def changed_lines(text: str, name: str) -> int:
@@ -103,13 +98,13 @@ def too_much_changed(name: str) -> Callable[[Answer, Earlier], str]:
         count = lines_changed_by(answer, name)
         if count is None:
             return (
-                "The outputs are right, but the source of this function cannot be read, so nobody can tell a "
-                f"cure from a rewriting. Define {name} and its kernel in a cell of their own."
+                "The outputs are right, but the source of this function cannot be read, so a cure cannot be "
+                f"told from a rewriting. Define {name} and its kernel in a cell of their own."
             )
         if count <= MOST_CHANGED:
             return ""
         return (
-            f"The outputs are right, but {count} lines differ from the patient's. A cure mends the sick line "
+            f"The outputs are right, but {count} lines differ from the patient's. A cure fixes the sick line "
             f"and leaves the rest alone: {MOST_CHANGED} lines may change, and one or two are enough."
         )
 
@@ -117,7 +112,7 @@ def too_much_changed(name: str) -> Callable[[Answer, Earlier], str]:
 
 
 def as_admitted(name: str) -> Callable[[Answer], bool]:
-    """Whether an answer is patient `name` with nothing mended yet: its sick line is still to be found."""
+    """Whether an answer is patient `name` with nothing changed yet: its sick line is still to be found."""
 
     def unsolved(answer: Answer) -> bool:
         return lines_changed_by(answer, name) == 0
@@ -161,6 +156,6 @@ def _stubbed(text: str) -> str:
     return "\n".join(kept)
 
 
-def _made(source: str, name: str, title: str) -> Callable:
-    """The launcher of a patient's source."""
+def load_patient(source: str, name: str, title: str) -> Callable:
+    """The launcher that a patient's source defines."""
     return load(source, name, f"{name}, {title}", _NAMES)

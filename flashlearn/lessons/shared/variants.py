@@ -38,10 +38,7 @@ class Variant:
         name = self.launcher.__name__
         parts = [inspect.getsource(kernel.fn) for kernel in self.kernels]
         source = "\n\n\n".join([*parts, inspect.getsource(self.launcher)])
-        for old, new in self.edits:
-            if source.count(old) != 1:
-                raise ValueError(f"{name}: {old!r} occurs {source.count(old)} times, expected once")
-            source = source.replace(old, new)
+        source = apply_edits(source, self.edits, name)
         return load(source, name, f"{name} {abs(hash(self.edits))}", self.launcher.__globals__)
 
 
@@ -52,6 +49,15 @@ def variant(launcher: Callable, *kernels: Any, edits: Edits) -> Variant:
     kernels, one after another, followed by the text of the launcher.
     """
     return Variant(launcher, kernels, edits)
+
+
+def apply_edits(source: str, edits: Edits, name: str) -> str:
+    """The text after all edits, in order. ValueError with `name` in it where an `old` does not occur once."""
+    for old, new in edits:
+        if source.count(old) != 1:
+            raise ValueError(f"{name}: {old!r} occurs {source.count(old)} times, expected once")
+        source = source.replace(old, new)
+    return source
 
 
 def load(source: str, name: str, title: str, names: Mapping[str, Any]) -> Callable:

@@ -13,15 +13,26 @@ import torch
 import flashlearn
 from flashlearn.course.answers import mistake_function, solution
 from flashlearn.judging.cases import run, run_observed
-from flashlearn.lessons.lesson_10_clinic import exercises as lesson
-from flashlearn.lessons.lesson_10_clinic import instruments, mistakes, mutants, patients, pictures, suites
+from flashlearn.lessons import find
+from flashlearn.lessons.lesson_10_clinic import (
+    clinic_4,
+    clinic_5,
+    clinic_6,
+    clinic_7,
+    clinic_9,
+    clinic_10,
+    instruments,
+    mutants,
+    patients,
+    pictures,
+    suites,
+)
 from flashlearn.lessons.lesson_10_clinic.mutants import DEFENDANTS, Trial, draw
 from flashlearn.lessons.shared import example, reference
 from flashlearn.outcome import Status
 from flashlearn.running.answer_source import source_of
 
-PATIENTS = [e for e in lesson.EVERY if e.name.startswith("clinic_")]
-BY_NAME = lesson.BY_NAME
+PATIENTS = [find(f"clinic_{number}") for number in range(1, 11)]
 
 
 def check(name, function):
@@ -62,7 +73,7 @@ def test_the_check_does_not_point_at_the_sick_line_of_a_patient_as_admitted(exer
 
 @pytest.mark.parametrize("name", ["clinic_1", "clinic_4", "clinic_5", "clinic_7", "clinic_9"])
 def test_a_right_kernel_passes_whatever_the_draw(name):
-    exercise = BY_NAME[name]
+    exercise = find(name)
     for case in exercise.cases:
         if not case.gpu:
             outcome = run_observed(exercise, solution(exercise), dataclasses.replace(case, seed=500))
@@ -71,22 +82,22 @@ def test_a_right_kernel_passes_whatever_the_draw(name):
 
 def learner(name, *edits):
     """A cure as a learner would write it: edits of the sick source."""
-    return patients.variant(name, *edits)
+    return patients.edited(name, *edits)
 
 
 CURES = {
     "clinic_1": (("dk_ptr + key_tile, dk,", "dk_ptr + key_tile, dk * alpha,"),),
-    "clinic_4": ((mistakes.P_4, "p = tl.exp(s - tl.where(rows < S_q, lse_i, float('inf'))[:, None])"),),
+    "clinic_4": ((clinic_4.P_4, "p = tl.exp(s - tl.where(rows < S_q, lse_i, float('inf'))[:, None])"),),
     "clinic_5": (
-        (mistakes.MAX_S, f"        s = tl.where(seen, s, -1.0e30)\n{mistakes.MAX_S}"),
-        (mistakes.SUM_L, f"{mistakes.MASK_P}{mistakes.SUM_L}"),
-        (f"{mistakes.MASK_P}        acc", "        acc"),
+        (clinic_5.MAX_S, f"        s = tl.where(seen, s, -1.0e30)\n{clinic_5.MAX_S}"),
+        (clinic_5.SUM_L, f"{clinic_5.MASK_P}{clinic_5.SUM_L}"),
+        (f"{clinic_5.MASK_P}        acc", "        acc"),
     ),
-    "clinic_6": ((mistakes.LSE_6, "m_i * 0.6931471805599453 + tl.log(l_i), mask"),),
-    "clinic_7": ((mistakes.DS_7, "dp -= delta_i[:, None]\n        ds = p * dp"),),
-    "clinic_9": ((mistakes.SUM_9, "acc *= rescale[:, None]\n        acc += pv"),),
+    "clinic_6": ((clinic_6.LSE_6, "m_i * 0.6931471805599453 + tl.log(l_i), mask"),),
+    "clinic_7": ((clinic_7.DS_7, "dp -= delta_i[:, None]\n        ds = p * dp"),),
+    "clinic_9": ((clinic_9.SUM_9, "acc *= rescale[:, None]\n        acc += pv"),),
     "clinic_10": (
-        (mistakes.LAUNCH_10, "delta, dk, dv, alpha, S_q=S_q, S_k=S_k, D=D"),
+        (clinic_10.LAUNCH_10, "delta, dk, dv, alpha, S_q=S_q, S_k=S_k, D=D"),
     ),
 }  # fmt: skip
 
@@ -95,9 +106,9 @@ CURES = {
 def test_another_cure_than_ours_passes(name):
     if name == "clinic_5":  # edits may only name what occurs once: build it in two steps
         source = patients.sick_source(name)
-        source = source.replace(mistakes.MASK_P, "")
-        source = source.replace(mistakes.SUM_L, f"{mistakes.MASK_P}{mistakes.SUM_L}")
-        cured = patients._made(source, name, "another cure")
+        source = source.replace(clinic_5.MASK_P, "")
+        source = source.replace(clinic_5.SUM_L, f"{clinic_5.MASK_P}{clinic_5.SUM_L}")
+        cured = patients.load_patient(source, name, "another cure")
     else:
         cured = learner(name, *CURES[name])
     report = check(name, cured)
@@ -109,7 +120,7 @@ def test_a_right_kernel_that_is_no_cure_is_told_so():
         dq, dk, dv = other(q, k, v, o, do, lse, alpha)
         return dq, dk, dv
 
-    other = solution(BY_NAME["clinic_1"])
+    other = solution(find("clinic_1"))
     report = check("clinic_1", clinic_1)
     assert report.status is Status.WRONG and "lines differ" in report.sentence
 
@@ -269,7 +280,7 @@ def test_a_verdict_counts_the_dead_and_says_what_no_trial_tries():
         ([draw(65, 16)], "1 to 64"),
         ([draw(16, 16)._replace(q=torch.zeros(16, 16, dtype=torch.float16))], "float32"),
         ([draw(16, 16)._replace(do=torch.zeros(15, 16))], "shape of q"),
-        ([draw(16, 16)._replace(q=torch.full((16, 16), float("inf")))], "judge nobody"),
+        ([draw(16, 16)._replace(q=torch.full((16, 16), float("inf")))], "cannot judge"),
     ],
 )
 def test_what_is_no_suite_gets_a_sentence(suite, words):
@@ -309,7 +320,7 @@ def test_a_survivor_that_no_gap_accounts_for_is_not_explained_by_one():
 
 
 def test_blind_suites_are_known_by_their_names():
-    exercise = BY_NAME["tests_on_trial"]
+    exercise = find("tests_on_trial")
     report = check("tests_on_trial", mistake_function(exercise, "one ordinary test"))
     assert report.finding.mistake == "one ordinary test"
 

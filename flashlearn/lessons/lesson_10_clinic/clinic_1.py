@@ -1,0 +1,51 @@
+"""`clinic_1`: dK alone is wrong."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    backward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick
+
+DS = "ds = p * (dp - delta_i[:, None])"
+STORE_DK = "tl.store(dk_ptr + key_tile, dk, mask"
+
+MISTAKES = {
+    "alpha is missing from dK": Mistake(
+        "As admitted: dQ and dV are right, and dK is 1/alpha times too large, every element of it.",
+        "dQ comes from the same dS. Which lines does dK have for itself, and which factor has dQ that it "
+        "has not?",
+        launcher=sick("clinic_1"),
+    ),
+    "alpha applied twice to dK": wrong_cure(
+        "clinic_1",
+        "Now dK is too small by the factor alpha: it carries alpha twice.",
+        "dK = alpha dSᵀ Q. Once is enough.",
+        (STORE_DK, "tl.store(dk_ptr + key_tile, alpha * alpha * dk, mask"),
+    ),
+    "alpha put into dS": wrong_cure(
+        "clinic_1",
+        "dK is right now, and dQ has caught the disease: it was right before, and now it carries alpha "
+        "twice. dS is shared by both.",
+        "Mend a line that belongs to dK alone.",
+        (DS, "ds = alpha * p * (dp - delta_i[:, None])"),
+    ),
+    "alpha on dV as well": wrong_cure(
+        "clinic_1",
+        "dK is right, but dV, which was right, now carries alpha as well. O = P V has no alpha of its own.",
+        "Leave the store of dV as it was.",
+        (STORE_DK, "tl.store(dk_ptr + key_tile, alpha * dk, mask"),
+        ("tl.store(dv_ptr + key_tile, dv,", "tl.store(dv_ptr + key_tile, alpha * dv,"),
+    ),
+}
+
+clinic_1 = backward_patient(
+    1,
+    "dK alone is wrong",
+    (0, 1, 2),
+    products=5,
+    atomics=True,
+    mistakes=MISTAKES,
+)

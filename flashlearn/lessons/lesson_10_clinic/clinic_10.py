@@ -1,0 +1,69 @@
+"""`clinic_10`: works for self-attention, crashes for cross-attention."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    CASES,
+    backward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import edited, sick
+from flashlearn.lessons.shared.attention_cases import attention_case
+from flashlearn.outcome import Status
+
+LAUNCH_10 = "delta, dk, dv, alpha, S_k, S_q, D=D"
+
+MISTAKES = {
+    "S_q and S_k are swapped": Mistake(
+        "As admitted: every square test passes, and where S_q and S_k differ the kernel leaves its tensors "
+        "or forgets some queries.",
+        "The message names a tensor, an index and a bound. Which length does the kernel believe this tensor "
+        "to have?",
+        launcher=sick("clinic_10"),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "the smaller of both": wrong_cure(
+        "clinic_10",
+        "The smaller of the two lengths counts for both: queries are left out, or keys never written.",
+        "The kernel has two bounds because there are two lengths.",
+        (LAUNCH_10, "delta, dk, dv, alpha, min(S_q, S_k), min(S_q, S_k), D=D"),
+    ),
+    "the larger of both": Mistake(
+        "The larger length for both is too much for one of them.",
+        "The kernel has two bounds because there are two lengths.",
+        launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, max(S_q, S_k), max(S_q, S_k), D=D")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "the number of queries for both": Mistake(
+        "The kernel is told the number of queries twice: where there are fewer keys, it reads beyond them, "
+        "and where there are more, the last ones are never written.",
+        "The kernel has two bounds because there are two lengths.",
+        launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "the number of keys for both": Mistake(
+        "The kernel is told the number of keys twice: where there are fewer queries, it reads beyond them, "
+        "and where there are more, the last ones are left out.",
+        "The kernel has two bounds because there are two lengths.",
+        launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "the grid is swapped too": Mistake(
+        "Now the grid counts blocks of queries, though a program owns a block of keys.",
+        "The grid was right: S_k blocks of keys. Look at what the kernel is told.",
+        launcher=edited(
+            "clinic_10", ("grid = (triton.cdiv(S_k, BLOCK),)", "grid = (triton.cdiv(S_q, BLOCK),)")
+        ),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+}
+
+clinic_10 = backward_patient(
+    10,
+    "Works for self-attention, crashes for cross-attention",
+    (1, 2),
+    products=4,
+    cases=(*CASES, attention_case(48, 80, 16, seed=13), attention_case(80, 48, 16, seed=14)),
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,83 @@
+"""`clinic_2`: dK changes from run to run."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    backward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import edited, sick
+from flashlearn.outcome import Status
+
+LOAD_DK = "    so_far = tl.load(dk_ptr + key_tile, mask=in_keys[:, None], other=0.0)\n"
+ADD_DK = "tl.store(dk_ptr + key_tile, so_far + alpha * dk, mask=in_keys[:, None])"
+SUM_DK = "        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision=\"ieee\")\n"  # fmt: skip
+
+MISTAKES = {
+    "two programs add without atomics": Mistake(
+        "As admitted: between the load and the store of one, the other may have stored, and its share is "
+        "lost.",
+        "dV is shared by the same two programs, and never loses anything: what does its line do differently?",
+        launcher=sick("clinic_2"),
+        status=Status.RACE,
+    ),
+    "what was there is added again": Mistake(
+        "The addition is atomic now, and it adds too much: what was read is in memory already, and is added "
+        "once more, if the other program had stored by then.",
+        "An atomic addition reads by itself. Which line is no longer needed?",
+        launcher=edited(
+            "clinic_2",
+            (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_add")),
+        ),
+        status=Status.RACE,
+    ),
+    "exchanged, not added": wrong_cure(
+        "clinic_2",
+        "Atomic, but not a sum: each program replaces what the other one left, so that dK holds the share of "
+        "whoever came last.",
+        "An exchange, a maximum and a sum are different atomics: here the two shares are to be added.",
+        (LOAD_DK, ""),
+        (ADD_DK, "tl.atomic_xchg(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])"),
+    ),
+    "the larger share, not the sum": wrong_cure(
+        "clinic_2",
+        "Atomic, but a maximum: of the two shares dK holds the larger one, element by element, or the 0 that "
+        "was there before.",
+        "An exchange, a maximum and a sum are different atomics: here the two shares are to be added.",
+        (LOAD_DK, ""),
+        (ADD_DK, "tl.atomic_max(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])"),
+    ),
+    "added after every tile": wrong_cure(
+        "clinic_2",
+        "dk is a running sum. Added to memory after every tile, the first tiles count again and again; with "
+        "one tile per program it would be right.",
+        "Add once, after the loop.",
+        (LOAD_DK, ""),
+        (f"    {ADD_DK}\n", ""),
+        (SUM_DK, f"{SUM_DK}        tl.atomic_add(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])\n"),
+    ),
+    "one program left, with half of the work": wrong_cure(
+        "clinic_2",
+        "Nobody is left to race with, and nobody does the second half: the one program of a block still "
+        "scans half of the queries.",
+        "Two programs are as they should be. Let both of them add.",
+        ("grid = (triton.cdiv(S_k, BLOCK), 2)", "grid = (triton.cdiv(S_k, BLOCK), 1)"),
+    ),
+    "alpha lost in the cure": wrong_cure(
+        "clinic_2",
+        "The race is gone, and alpha with it: dK is 1/alpha times too large.",
+        "The sick lines did two things. Keep the other one.",
+        (LOAD_DK, ""),
+        (ADD_DK, "tl.atomic_add(dk_ptr + key_tile, dk, mask=in_keys[:, None])"),
+    ),
+}
+
+clinic_2 = backward_patient(
+    2,
+    "dK changes from run to run",
+    (1, 2),
+    products=4,
+    atomics=True,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,115 @@
+"""`clinic_3`: dK and dV are four times too large."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Earlier, Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    CASES,
+    LONG,
+    backward_inputs,
+    backward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick, too_much_changed
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
+
+SCAN = "for start in range(0, S_q, BLOCK):"
+
+MISTAKES = {
+    "several programs add the same tile": Mistake(
+        "As admitted: dK and dV are four times too large, in every element and every time.",
+        "A constant factor that is a number of programs: watch two programs of one block of keys. Which "
+        "queries does each of them scan?",
+        launcher=sick("clinic_3"),
+    ),
+    "the programs start apart and overlap": wrong_cure(
+        "clinic_3",
+        "Each program begins at a tile of its own, but goes on through those of the others: the first tile "
+        "counts once, the second twice, and from the fourth on all count four times.",
+        "A program that starts at its part's tile has to skip the tiles of the other parts: what is its "
+        "step?",
+        (SCAN, "for start in range(part * BLOCK, S_q, BLOCK):"),
+    ),
+    "each program scans one tile only": wrong_cure(
+        "clinic_3",
+        "Each program scans a single tile, so that everything beyond the fourth is left out. Up to S_q = 64 "
+        "it is right.",
+        "How many tiles are there for PARTS programs when S_q is 100?",
+        (SCAN, "for start in range(part * BLOCK, min(S_q, (part + 1) * BLOCK), BLOCK):"),
+    ),
+    "the parts scan the same tiles": wrong_cure(
+        "clinic_3",
+        "Each program goes on by PARTS tiles, but all of them begin with the first: every fourth tile counts "
+        "four times, and the others are left out.",
+        "The step is right. Where does program p begin?",
+        (SCAN, "for start in range(0, S_q, PARTS * BLOCK):"),
+    ),
+    "parts counted in queries": wrong_cure(
+        "clinic_3",
+        "The loop counts queries, `part` and PARTS count tiles: program p begins at query p and goes on by "
+        "PARTS queries, so that its tiles overlap and most queries count many times.",
+        "At which query does tile number p begin?",
+        (SCAN, "for start in range(part, S_q, PARTS):"),
+    ),
+    "parts begin a query apart": wrong_cure(
+        "clinic_3",
+        "Program p begins at query p, not at its tile, and goes on by PARTS tiles: the four programs scan "
+        "nearly the same queries, and others are left out.",
+        "At which query does tile number p begin?",
+        (SCAN, "for start in range(part, S_q, PARTS * BLOCK):"),
+    ),
+    "parts that are no whole tiles": wrong_cure(
+        "clinic_3",
+        "Each program has its quarter of the queries, but a whole tile reaches beyond it, and nothing in the "
+        "mask ends at the quarter; what S_q // PARTS leaves over belongs to nobody.",
+        "Share out tiles, not queries: tile p, p + PARTS, p + 2·PARTS, …",
+        (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
+    ),
+    "divided in dV alone": wrong_cure(
+        "clinic_3",
+        "dV is right because it is divided by the number of programs, dK is still four times too large. And "
+        "dividing treats the symptom: every program still does the work of all.",
+        "Let each program scan only its share of the tiles.",
+        ("tl.atomic_add(dv_ptr + key_tile, dv,", "tl.atomic_add(dv_ptr + key_tile, dv / PARTS,"),
+    ),
+    "divided in dK alone": wrong_cure(
+        "clinic_3",
+        "dK is right because it is divided by the number of programs, dV is still four times too large. And "
+        "dividing treats the symptom: every program still does the work of all.",
+        "Let each program scan only its share of the tiles.",
+        (
+            "tl.atomic_add(dk_ptr + key_tile, alpha * dk,",
+            "tl.atomic_add(dk_ptr + key_tile, alpha * dk / PARTS,",
+        ),
+    ),
+}
+
+
+def shares_the_work(answer: Answer, earlier: Earlier) -> str:
+    """Patient 3's review: a cure, not a rewriting, and no program that does the work of all."""
+    complaint = too_much_changed("clinic_3")(answer, earlier)
+    if complaint:
+        return complaint
+    case = CASES[1]
+    inputs = backward_inputs(case, case.generator())
+    done = answer.run(inputs, Observed()).completed().observation.operations.get("dot", 0)
+    blocks = -(-case.sizes["S_q"] // 16) * -(-case.sizes["S_k"] // 16)
+    if done < 2 * blocks * 4 * 2 * 16 * 16 * case.sizes["D"]:
+        return ""
+    return (
+        "The outputs are right now, but each of the programs that share a block still computes the whole "
+        "sum. That treats the symptom: let each of them scan only its share of the tiles."
+    )
+
+
+clinic_3 = backward_patient(
+    3,
+    "dK and dV are four times too large",
+    (1, 2),
+    products=4,
+    atomics=True,
+    cases=(*CASES, *LONG),
+    mistakes=MISTAKES,
+    review=shares_the_work,
+)

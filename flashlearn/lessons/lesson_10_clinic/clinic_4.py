@@ -1,0 +1,83 @@
+"""`clinic_4`: wrong unless S_q is a multiple of 16."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    CASES,
+    LONG,
+    backward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick
+
+DS = "ds = p * (dp - delta_i[:, None])"
+P_4 = "p = tl.where((columns < S_k)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"
+
+MISTAKES = {
+    "padded queries repeat the last one": Mistake(
+        "As admitted: dK and dV are right where S_q is a multiple of 16, and wrong everywhere else.",
+        "Dump p of the last tile of queries, and look at the rows that no query belongs to.",
+        launcher=sick("clinic_4"),
+    ),
+    "only dS is masked": wrong_cure(
+        "clinic_4",
+        "dK is right. dV still counts the last query too often: it is made of P, not of dS.",
+        "Both sums use p; zero it before the first of them.",
+        (P_4, "p = tl.exp(s - lse_i[:, None])"),
+        (DS, "ds = tl.where((rows < S_q)[:, None], p * (dp - delta_i[:, None]), 0.0)"),
+    ),
+    "only dO is masked": wrong_cure(
+        "clinic_4",
+        "dV is right, for P meets a dO of zeros. dK is not: with dO = 0, dS = P ∘ (0 − delta), and delta of "
+        "the last query is still there.",
+        "It is P that must be zero in a row without a query.",
+        (P_4, "p = tl.exp(s - lse_i[:, None])"),
+        (
+            "do = tl.load(do_ptr + query_tile)",
+            "do = tl.load(do_ptr + query_tile, mask=(rows < S_q)[:, None], other=0.0)",
+        ),
+    ),
+    "the last query is left out": wrong_cure(
+        "clinic_4",
+        "The rows without a query are gone, and with them the last query, which exists: the comparison is "
+        "off by one.",
+        "The last query has the number S_q − 1, so a row exists where rows < S_q.",
+        (P_4, "p = tl.where((rows < S_q - 1)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
+    "one row too many": wrong_cure(
+        "clinic_4",
+        "All rows without a query are gone but the first one of them, so that the last query counts twice.",
+        "The last query has the number S_q − 1, so a row exists where rows < S_q.",
+        (P_4, "p = tl.where((rows <= S_q)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
+    "rows compared with the number of keys": wrong_cure(
+        "clinic_4",
+        "The rows are masked, but by S_k, the number of keys: it is right only where both lengths agree.",
+        "A row belongs to a query. How many queries are there?",
+        (P_4, "p = tl.where((rows < S_k)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
+    "keys compared with the number of queries": wrong_cure(
+        "clinic_4",
+        "The mask still asks about keys, and now with the number of queries: the keys from S_q on are lost, "
+        "and the rows without a query still count.",
+        "Which of `rows` and `columns` numbers the queries, and along which axis of the tile does it lie?",
+        (P_4, "p = tl.where((columns < S_q)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"),
+    ),
+    "the last block is left out": wrong_cure(
+        "clinic_4",
+        "The rows without a query are gone, and with them the queries of the last block that do exist.",
+        "The loop was right. What do the surplus rows of its last block contribute?",
+        (P_4, "p = tl.exp(s - lse_i[:, None])"),
+        ("range(0, S_q, BLOCK)", "range(0, S_q // BLOCK * BLOCK, BLOCK)"),
+    ),
+}
+
+clinic_4 = backward_patient(
+    4,
+    "Wrong unless S_q is a multiple of 16",
+    (1, 2),
+    products=4,
+    cases=(*CASES, *LONG),
+    mistakes=MISTAKES,
+)

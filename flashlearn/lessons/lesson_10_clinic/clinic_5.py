@@ -1,0 +1,76 @@
+"""`clinic_5`: early queries come out too small."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic import catalogue
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    GENTLE,
+    SHARED,
+    causal_forward,
+    causal_forward_rounded,
+    forward_patient,
+    products_work,
+    sdpa_causal,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick
+from flashlearn.lessons.shared import quantities, readouts
+
+SUM_L = "        l_i = l_i * rescale + tl.sum(p, axis=1)\n"
+MASK_P = "        p = tl.where(seen, p, 0.0)\n"
+MAX_S = "        m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
+
+MISTAKES = {
+    "mask applied after l is summed": Mistake(
+        "As admitted: O is too small and LSE too large for the queries that see little. The last query sees "
+        "every key: where S_k is a multiple of 16, it is right.",
+        "O · exp(LSE) is acc · exp(m), and it is right. So what is wrong is what O is divided by.",
+        launcher=sick("clinic_5"),
+    ),
+    "hidden scores set to 0": wrong_cure(
+        "clinic_5",
+        "A hidden score of 0 is a score like any other: exp(0 − m) still goes into l.",
+        "What would s have to be for exp(s − m) to be 0? Or leave s alone and zero p in time.",
+        (MAX_S, f"        s = tl.where(seen, s, 0.0)\n{MAX_S}"),
+    ),
+    "only l is masked": wrong_cure(
+        "clinic_5",
+        "LSE is right now, and O is not: the hidden keys are gone from l, but their p still meets V.",
+        "l and acc need the same p, masked for both.",
+        (SUM_L, "        l_i = l_i * rescale + tl.sum(tl.where(seen, p, 0.0), axis=1)\n"),
+        (MASK_P, ""),
+    ),
+    "one key too few in l": wrong_cure(
+        "clinic_5",
+        "acc is right, and l lacks a key: the one with the query's own number, which it may see.",
+        "l and acc need the same p. What tells the mask of l from `seen`?",
+        (
+            SUM_L,
+            "        own = columns[None, :] < rows[:, None] + S_k - S_q\n"
+            "        l_i = l_i * rescale + tl.sum(tl.where(own, p, 0.0), axis=1)\n",
+        ),
+    ),
+    "only the padding is masked in time": wrong_cure(
+        "clinic_5",
+        "The keys that do not exist are out of l, but those that exist and are hidden from the query are "
+        "still in it.",
+        "`seen` knows both.",
+        (SUM_L, f"        p = tl.where(in_keys[None, :], p, 0.0)\n{SUM_L}"),
+    ),
+}
+
+clinic_5 = forward_patient(
+    5,
+    "Early queries come out too small",
+    reference=causal_forward,
+    twins=(causal_forward_rounded,),
+    peer=sdpa_causal,
+    peer_name="sdpa_causal",
+    work=products_work(1, "q"),
+    quantities=quantities.causal_forward,
+    weights=readouts.readout(readouts.forward_weights, causal=True),
+    catalogue=catalogue.forward(causal=True),
+    cases=(*SHARED, *GENTLE),
+    mistakes=MISTAKES,
+)

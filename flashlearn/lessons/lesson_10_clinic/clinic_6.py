@@ -1,0 +1,69 @@
+"""`clinic_6`: right forward, garbage backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    forward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick
+from flashlearn.lessons.shared import reference
+
+LSE_6 = "m_i + tl.log2(l_i), mask"
+
+
+def _with_constant(ln2: float) -> Callable[..., tuple[Tensor, Tensor]]:
+    """(O, LSE) where LSE was converted from base 2 by this number."""
+
+    def converted(q: Tensor, k: Tensor, v: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+        o, lse = reference.attention_forward(q, k, v, alpha)
+        return o, lse * reference.LOG2E * ln2
+
+    return converted
+
+
+MISTAKES = {
+    "LSE in base 2": Mistake(
+        "As admitted: O is right to the last digit, and LSE is 1.4427 times too large, everywhere.",
+        "1.4427 is log2 e. In which unit do m and l count here, and in which does the backward pass read "
+        "LSE?",
+        launcher=sick("clinic_6"),
+    ),
+    "multiplied by log2 e once more": wrong_cure(
+        "clinic_6",
+        "LSE is now too large by the square of log2 e, 2.08: the conversion goes the wrong way.",
+        "2^(x log2 e) = e^x. From the exponent of 2 back to that of e, is it a product or a quotient?",
+        (LSE_6, "(m_i + tl.log2(l_i)) * log2e, mask"),
+    ),
+    "only m is converted": wrong_cure(
+        "clinic_6",
+        "m is in natural units now, but log2 l is not: a sum of two units.",
+        "LSE is m + log l, both in the same base.",
+        (LSE_6, "m_i / log2e + tl.log2(l_i), mask"),
+    ),
+    "only l is converted": wrong_cure(
+        "clinic_6",
+        "The logarithm of l is natural now, but m still counts in powers of two: s was multiplied by log2 e "
+        "before the maximum was taken.",
+        "LSE is m + log l, both in the same base.",
+        (LSE_6, "m_i + tl.log(l_i), mask"),
+    ),
+    "a constant with too few digits": Mistake(
+        "The conversion is the right one, with a constant that has too few digits: LSE is off by the same "
+        "small part of itself everywhere.",
+        "fp32 has seven digits. `log2e` is in the kernel already, with all of them.",
+        wrong=_with_constant(0.6931),
+        also=tuple(_with_constant(c) for c in (0.693, 0.69315, 1 / 1.44, 1 / 1.443, 1 / 1.4427)),
+    ),
+}
+
+clinic_6 = forward_patient(
+    6,
+    "Right forward, garbage backward",
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,69 @@
+"""`clinic_7`: all tests pass, and the model trains worse."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    backward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick
+
+DS = "ds = p * (dp - delta_i[:, None])"
+DS_7 = "ds = p * dp"
+
+MISTAKES = {
+    "delta forgotten": Mistake(
+        "As admitted: dQ is wrong in every row, by far more than rounding. The rows of its dS do not sum to "
+        "zero.",
+        "Compare line by line with the twin: s, p and dp first, then ds.",
+        launcher=sick("clinic_7"),
+    ),
+    "delta of one tile": wrong_cure(
+        "clinic_7",
+        "You subtract the mean over the keys of the tile. delta is the mean over all keys of the row; the "
+        "two agree as long as a row fits into one tile.",
+        "delta of the whole row was loaded before the loop.",
+        (DS_7, "ds = p * (dp - tl.sum(p * dp, axis=1)[:, None])"),
+    ),
+    "delta subtracted after the product": wrong_cure(
+        "clinic_7",
+        "delta is subtracted from P ∘ dP as it is, not weighted with P.",
+        "dS = P ∘ (dP − delta): mind the parentheses.",
+        (DS_7, "ds = p * dp - delta_i[:, None]"),
+    ),
+    "delta divided by the number of keys": wrong_cure(
+        "clinic_7",
+        "delta is divided by S_k: it is a mean already, with the weights P, and not a sum.",
+        "delta_i is Σ_j P_ij dP_ij, and a row of P sums to 1. Subtract it as it is.",
+        (DS_7, "ds = p * (dp - delta_i[:, None] / S_k)"),
+    ),
+    "the plain mean of the tile": wrong_cure(
+        "clinic_7",
+        "You subtract the mean of dP over the keys of the tile, all keys alike. delta is the mean over all "
+        "keys of the row, each with its weight P.",
+        "delta of the whole row was loaded before the loop.",
+        (DS_7, "ds = p * (dp - (tl.sum(dp, axis=1) / BLOCK)[:, None])"),
+    ),
+    "LSE in the place of delta": wrong_cure(
+        "clinic_7",
+        "LSE is subtracted from dP. It belongs to the scores and has done its part in p; what dP is compared "
+        "with is its mean, delta.",
+        "Two numbers per query were loaded before the loop. Which one has not been used?",
+        (DS_7, "ds = p * (dp - lse_i[:, None])"),
+    ),
+    "delta added": wrong_cure(
+        "clinic_7",
+        "delta is there, with the wrong sign: the rows of dS sum to 2 delta.",
+        "dS = P ∘ (dP − delta), deviations from the mean.",
+        (DS_7, "ds = p * (dp + delta_i[:, None])"),
+    ),
+}
+
+clinic_7 = backward_patient(
+    7,
+    "All tests pass, and the model trains worse",
+    (0,),
+    products=3,
+    mistakes=MISTAKES,
+)

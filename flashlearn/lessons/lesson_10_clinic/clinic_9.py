@@ -1,0 +1,53 @@
+"""`clinic_9`: right for short sequences only."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Mistake
+from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    forward_patient,
+    wrong_cure,
+)
+from flashlearn.lessons.lesson_10_clinic.patients import sick
+
+SUM_9 = "acc = acc + pv"
+
+MISTAKES = {
+    "acc is not rescaled": Mistake(
+        "As admitted: LSE is right, O is not. With one tile of keys O is right as well.",
+        "LSE is right, so s, m, rescale, p and l are. O = acc / l: what is left?",
+        launcher=sick("clinic_9"),
+    ),
+    "the new product is rescaled": wrong_cure(
+        "clinic_9",
+        "The new tile's product is multiplied by rescale. It is the only part that is in units of the new "
+        "maximum already; the old sum is not.",
+        "rescale = exp(m_old − m_new) turns the old unit into the new one.",
+        (SUM_9, "acc = acc + pv * rescale[:, None]"),
+    ),
+    "old and new are rescaled": wrong_cure(
+        "clinic_9",
+        "The factor reaches both terms. For the first tile it is exp(−inf) = 0, and the tile is lost "
+        "altogether.",
+        "Only the old sum changes its unit.",
+        (SUM_9, "acc = (acc + pv) * rescale[:, None]"),
+    ),
+    "divided by rescale": wrong_cure(
+        "clinic_9",
+        "The old sum is divided by the factor that it is to be multiplied with. In front of the first tile "
+        "the factor is exp(−∞) = 0, and 0/0 is NaN.",
+        "rescale = exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
+        (SUM_9, "acc = acc / rescale[:, None] + pv"),
+    ),
+    "rescaled by the quotient of the sums": wrong_cure(
+        "clinic_9",
+        "acc is divided by l at the end, once. Inside the loop only its unit changes, and that is rescale.",
+        "l and acc are two sums over the same keys: they are treated alike.",
+        (SUM_9, "acc = acc * (rescale / l_i)[:, None] + pv"),
+    ),
+}
+
+clinic_9 = forward_patient(
+    9,
+    "Right for short sequences only",
+    mistakes=MISTAKES,
+)

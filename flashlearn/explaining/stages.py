@@ -12,11 +12,10 @@ from flashlearn.explaining.comparability import comparable
 from flashlearn.explaining.declared_mistakes import named
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.address_slice import READS, WRITES
-from flashlearn.explaining.edits.conclusive import beside
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
 from flashlearn.explaining.faults import from_status
-from flashlearn.explaining.findings.edits import OneEdit
+from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
 from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, StaleAnswer
 from flashlearn.explaining.findings.nan_origin import NanOrigin
@@ -145,7 +144,20 @@ def with_edit(search: Search) -> Finding | None:
     nan = finding is not None and isinstance(finding.kind, NanOrigin)
     line, misplaced = _line(finding), _misplaced(finding)
     edit = find_edit(search.exercise, search.answer, search.outcomes, line, misplaced, nan)
-    return beside(finding, edit) if edit is not None else None
+    return _combined(finding, edit) if edit is not None else None
+
+
+def _combined(finding: Finding | None, edit: Finding) -> Finding:
+    """The edit alone, or after a finding that says what came of the mistake."""
+    if finding is not None and isinstance(finding.kind, Besides):
+        return _combined(finding.parts[0], edit)
+    if finding is None or finding.partial or not edit.kind.follows:
+        return edit
+    if isinstance(finding.kind, WithItsLine):
+        return _combined(finding.parts[0], edit)
+    if finding.kind.locates or any(part.kind.locates for part in finding.parts):
+        return edit
+    return Finding(AndOneEdit((finding, edit)), edit.place, edit.fits, edit.of)
 
 
 def edit_for_nan_alone(search: Search) -> Finding | None:
@@ -203,4 +215,4 @@ def with_edit_and_mistake(search: Search) -> Finding | None:
         return None
     line, misplaced = _line(finding), _misplaced(finding)
     edit = find_edit_and_mistake(search.exercise, search.answer, search.outcomes, line, misplaced)
-    return beside(finding, edit) if edit is not None else None
+    return _combined(finding, edit) if edit is not None else None

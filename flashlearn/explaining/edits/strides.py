@@ -50,8 +50,8 @@ def shared_offset_edits(text: SourceText, function: ast.FunctionDef, known: Name
         names = [n for n in ast.walk(values[offset]) if isinstance(n, ast.Name) and n.id in known.strides]
         tensors = {_tensor_of(n.id) for n in names}
         own = re.sub(r"_?(ptrs?|pointer)$", "", pointer).lower()
-        if len(tensors) != 1 or own in tensors:
-            continue
+        if len(tensors) != 1 or tensors & {own, ""}:
+            continue  # `stride_x` names no tensor, so that no other stride can be derived from it
         new = {n.id: _of_tensor(n.id, next(iter(tensors)), own) for n in names}
         if set(new.values()) <= {*known.strides}:
             put = renamed(text, values[offset], names, new)

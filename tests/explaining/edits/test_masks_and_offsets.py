@@ -58,6 +58,15 @@ def test_a_shared_offset_is_written_out_with_the_other_tensor_s_strides():
     assert not any(old == "at" and "q_row" in new for old, new in made(KERNEL, "strides"))
 
 
+def test_a_shared_offset_whose_stride_names_no_tensor_is_left_alone():
+    text = """@triton.jit
+def k(y_ptr, stride_x):
+    at = tl.arange(0, 4) * stride_x
+    y = tl.load(y_ptr + at)
+"""
+    assert not any("arange" in new for _, new in made(text, "strides"))
+
+
 def test_a_length_in_whole_blocks_becomes_the_length():
     assert ("(h + 1) * tl.num_programs(0) * BLOCK", "(h + 1) * S") in made(KERNEL, "padded length")
 

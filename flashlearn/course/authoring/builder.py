@@ -13,12 +13,12 @@ from flashlearn.course.authoring.regions import SourceError
 from flashlearn.course.authoring.source import LessonSource
 
 Progress = Callable[[str, int, int], None]
-"""Told a lesson's name, how many of its cells are done, and how many it has."""
+"""Called with a lesson's name, how many of its cells are done, and how many it has."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What became of one lesson.
+    """The result of building one lesson.
 
     `written` are the files that changed. `outputs` says where the solved notebook's outputs come
     from; `stale` are places of code cells without outputs, or whose outputs are of an older source.
@@ -78,8 +78,8 @@ def _build_solved(
     device = device or execute.this_device()
     executed, outputs = False, _reason_to_keep(old, solved, may_execute, force, device)
     if outputs is None:
-        tell = (lambda done, of: progress(lesson.name, done, of)) if progress else None
-        execute.execute(solved, lesson, device, tell)
+        on_cell = (lambda done, of: progress(lesson.name, done, of)) if progress else None
+        execute.execute(solved, lesson, device, on_cell)
         executed, outputs = True, f"executed on {device}"
     else:
         notebook.carry_outputs(old, solved)

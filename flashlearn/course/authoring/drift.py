@@ -20,7 +20,7 @@ SHOWN = 4  # differences named per file
 
 @dataclass(frozen=True)
 class Stale:
-    """One thing that is not as it should be: where, why, and the command or the change that fixes it."""
+    """One difference from what `build` would write: where, why, and the command or change that fixes it."""
 
     file: str
     why: str
@@ -31,7 +31,7 @@ class Stale:
 
 
 def check(root: Path | str | None = None, exercises: Mapping[str, str] | None = None) -> list[Stale]:
-    """All that is stale, in reading order; nothing when the course is as built.
+    """Everything that is stale, in reading order; nothing if the course is as built.
 
     `exercises` maps every declared exercise to its lesson's number; by default the package's own.
     """
@@ -89,24 +89,24 @@ def _differences(expected: NotebookNode, found: NotebookNode, lesson: LessonSour
     places = {cell.id: _place(cell) for cell in lesson.cells}
     wanted = {cell.id: cell for cell in expected.cells}
     got: dict[str, NotebookNode] = {}
-    said = []
+    differences = []
     for number, cell in enumerate(found.cells, 1):
         identity = cell.get("id", f"cell {number}")
         if identity not in wanted or identity in got:
             first = cell.source.strip().splitlines()[:1]
-            said.append(f"cell {number} (`{first[0][:50] if first else ''}`) is not of this source")
+            differences.append(f"cell {number} (`{first[0][:50] if first else ''}`) is not of this source")
         else:
             got[identity] = cell
     for identity, cell in wanted.items():
         if identity not in got:
-            said.append(f"the cell of {places[identity]} is missing")
+            differences.append(f"the cell of {places[identity]} is missing")
             continue
         for what in ("cell_type", "source", "metadata"):
             if cell[what] != got[identity][what]:
-                said.append(f"the {what.replace('cell_', '')} of {places[identity]} differs")
-    if not said and list(got) != list(wanted):
-        said.append("the cells are in another order")
-    return said
+                differences.append(f"the {what.replace('cell_', '')} of {places[identity]} differs")
+    if not differences and list(got) != list(wanted):
+        differences.append("the cells are in another order")
+    return differences
 
 
 def _place(cell: Cell) -> str:

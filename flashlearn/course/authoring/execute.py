@@ -20,7 +20,7 @@ RECORDED = ("torch", "triton", "sympy")
 CELL_TIME_LIMIT = 600  # seconds; a lesson's slowest cell takes a few
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 OnCell = Callable[[int, int], None]
-"""Told how many cells are done, of how many."""
+"""Called with the number of cells that are done, and of all cells."""
 
 
 class ExecutionError(Exception):
@@ -32,18 +32,19 @@ class ExecutionError(Exception):
 
 
 def this_device() -> str:
-    """What outputs made here are measured on: the GPU's name, or CPU."""
+    """The device that outputs of this machine are measured on: the GPU's name, or CPU."""
     import torch
 
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"
 
 
 def is_gpu(device: str) -> bool:
+    """Whether a recorded device is a GPU."""
     return device.lower().startswith(("nvidia", "cuda"))
 
 
 def execute(solved: NotebookNode, lesson: LessonSource, device: str, on_cell: OnCell | None = None) -> None:
-    """Fill in the outputs and record where they come from. After an ExecutionError `solved` is no good."""
+    """Fill in the outputs and record their device. After an ExecutionError `solved` is incomplete."""
     from nbclient import NotebookClient
 
     running = {"index": 0}
@@ -64,7 +65,9 @@ def execute(solved: NotebookNode, lesson: LessonSource, device: str, on_cell: On
             record_timing=False,
             store_widget_state=False,
             coalesce_streams=True,
-            extra_arguments=["--log-level=50"],  # the kernel's own remarks are not the lesson's
+            extra_arguments=[
+                "--log-level=50"
+            ],  # log messages of the Jupyter kernel are not part of the lesson
             resources={"metadata": {"path": str(folder)}},
             on_cell_start=started,
         )
@@ -85,7 +88,7 @@ def execute(solved: NotebookNode, lesson: LessonSource, device: str, on_cell: On
 
 
 def _environment(home: Path, root: Path) -> dict[str, str]:
-    """The author's environment, with a learner's progress, plots and IPython profile out of reach."""
+    """The author's environment, with progress, plots and IPython profile in a temporary folder."""
     inherited = {k: v for k, v in os.environ.items() if k not in ("FLASHLEARN_VERDICTS", "MPLBACKEND")}
     package = str(packaged_lessons.ROOT)
     return inherited | {
@@ -100,7 +103,7 @@ def _environment(home: Path, root: Path) -> dict[str, str]:
 
 
 def _names(home: str, lesson: LessonSource) -> dict[str, str]:
-    """Words for the paths of this machine that outputs may show."""
+    """What replaces this machine's paths in outputs, by path."""
     names = {home: ".flashlearn", f"{lesson.root}/": "", str(lesson.root): ".", str(Path.home()): "~"}
     names |= {f"{sysconfig.get_path(kind)}/": "" for kind in ("purelib", "platlib", "stdlib")}
     return {path: word for path, word in names.items() if path.strip("/")}
@@ -114,7 +117,7 @@ def _place(lesson: LessonSource, index: int, line: int = 0) -> str:
 
 
 def _explain(error: Exception, lesson: LessonSource, index: int) -> Exception:
-    """What became of a cell, in a sentence with its place; an error that cannot be explained, as it is."""
+    """Why a cell failed, in a sentence with its place; an unknown error unchanged."""
     from jupyter_client.kernelspec import NoSuchKernel
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 

@@ -1,4 +1,4 @@
-"""Functions out of lessons: what tests, `flashlearn check` and the classroom run without a Jupyter kernel.
+"""Load functions from lessons without a Jupyter kernel, for tests, `flashlearn check` and the classroom.
 
 >>> load_exercise("flashlearn/lessons/lesson_00_tour/notebook.py", "row_sum")    # the solution
 >>> load_exercise("notebooks/00_tour.ipynb", "row_sum")         # the stub
@@ -36,7 +36,7 @@ def load_exercise(path: Path | str, name: str) -> Callable[..., Any]:
     """Run the first code cell and the exercise's own; return the function that is named as the exercise.
 
     Its source can be inspected, and a kernel among it compiled, as in Jupyter. Raises CourseError if
-    the file has no such cell or the cell defines no such function, and whatever the cells raise.
+    the file has no such cell or the cell defines no such function, and any exception of the cells.
     """
     path = Path(path)
     cells = _code_cells(path)

@@ -1,4 +1,4 @@
-"""Notebooks as values: generated, fingerprinted, given an older one's outputs, cleaned, written.
+"""Notebooks as values: generate, fingerprint, carry over older outputs, clean, write.
 
 Nothing here executes a cell. Two builds of one source give the same bytes.
 """
@@ -46,12 +46,12 @@ def generate(lesson: LessonSource, solved: bool) -> NotebookNode:
 
 
 def fingerprint(cells: list[NotebookNode]) -> str:
-    """A hash of what authors and readers see but outputs: a notebook that lost its own was edited by hand."""
+    """A hash of all that is generated, without outputs: one that no longer matches was edited by hand."""
     return _hash([[c.cell_type, c.get("id", ""), c.source, c.metadata] for c in cells])
 
 
 def code_fingerprint(cells: list[NotebookNode]) -> str:
-    """A hash of what outputs depend on: code cells in their order. Prose may change without running again."""
+    """A hash of what outputs depend on: the code cells in order. Prose may change without a new run."""
     return _hash([[c.source, c.metadata] for c in cells if c.cell_type == "code"])
 
 
@@ -88,19 +88,19 @@ def text(notebook: NotebookNode) -> str:
 
 
 def carry_outputs(old: NotebookNode | None, new: NotebookNode) -> None:
-    """Give `new` the outputs of cells whose source is that of `old`, and the record of their making."""
+    """Copy the outputs of cells with the same source from `old` to `new`, with their record."""
     if old is None:
         return
     before = {(cell.get("id"), cell.source): cell for cell in old.cells if cell.cell_type == "code"}
     for cell in new.cells:
         if cell.cell_type == "code" and (kept := before.get((cell.id, cell.source))) is not None:
             cell.outputs, cell.execution_count = kept.get("outputs", []), kept.get("execution_count")
-    made = {
+    record = {
         key: value
         for key, value in old.metadata.get("flashlearn", {}).items()
         if key not in ("lesson", "built")
     }
-    new.metadata["flashlearn"].update(made)
+    new.metadata["flashlearn"].update(record)
 
 
 def unexecuted(notebook: NotebookNode) -> list[NotebookNode]:
@@ -127,7 +127,7 @@ def failed(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def clean(notebook: NotebookNode, names: Mapping[str, str]) -> None:
-    """Outputs without what tells of the machine or differs in every run; `names` has words for its paths."""
+    """Remove from outputs what is specific to this machine or this run; `names` replaces paths."""
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -157,7 +157,7 @@ def clean_text(text: str, names: Mapping[str, str]) -> str:
     """One text without this machine's paths and without memory addresses."""
     for path in sorted(names, key=len, reverse=True):
         text = text.replace(path, names[path])
-    if "/ipykernel_" in text:  # a search through a picture's many characters would take minutes
+    if "/ipykernel_" in text:  # on a picture's data this search would take minutes
         text = re.sub(r"[^\s\"'<>():]{0,400}/ipykernel_\d+/\d+\.py", "<cell>", text)
     text = re.sub(re.escape(tempfile.gettempdir()) + r"/tmp\w{8}", "<folder>", text)
     return re.sub(r"(?<= at )0x[0-9a-fA-F]{6,}", "0x…", text)

@@ -143,28 +143,32 @@ def stub_of(lines: list[Line], problems: list[Problem]) -> tuple[list[str], list
     return learner, regions
 
 
-def judge_exercise(
+def check_exercise(
     place: Line, name: str, lines: list[Line], stub: str, regions: list[Line], problems: list[Problem]
 ) -> None:
-    """An exercise's cell defines its function, solved and as a stub, and the stub says TODO."""
-    say = place.problem
+    """Whether an exercise's cell defines its function, in solution and stub, and the stub says TODO."""
+    problem = place.problem
     if not (isinstance(name, str) and name.isidentifier() and name.isascii() and len(name) <= 60):
-        problems.append(say(f"{name!r} cannot name an exercise: use the function's name, at most 60 letters"))
+        problems.append(
+            problem(f"{name!r} cannot name an exercise: use the function's name, at most 60 letters")
+        )
         return
     if not regions:
-        problems.append(say(f"{name} has no solution region: the learner would be given the answer"))
+        problems.append(problem(f"{name} has no solution region: the learner would be given the answer"))
     elif "TODO" not in stub:
-        problems.append(say(f"the stub of {name} does not say TODO: the check could not tell that it is one"))
+        problems.append(
+            problem(f"the stub of {name} does not say TODO: the check could not tell that it is one")
+        )
     for kind, source in (("stub", stub), ("solution", text_of(lines))):
         try:
             defined = _names(source)
         except SyntaxError as error:
             problems.append(
-                say(f"the {kind} of {name} does not parse: {error.msg}, line {error.lineno} of the cell")
+                problem(f"the {kind} of {name} does not parse: {error.msg}, line {error.lineno} of the cell")
             )
         else:
             if name not in defined:
-                problems.append(say(f"the {kind} of {name} defines no function of that name"))
+                problems.append(problem(f"the {kind} of {name} defines no function of that name"))
 
 
 def _names(source: str) -> set[str]:
@@ -175,10 +179,12 @@ def _names(source: str) -> set[str]:
 
 
 def is_marking(text: str) -> bool:
+    """Whether a line is a marker of a solution region or a STUB line."""
     return bool(BEGIN.match(text) or END.match(text) or STUB.match(text))
 
 
 def text_of(lines: list[Line] | tuple[Line, ...]) -> str:
+    """The lines as one text."""
     return "\n".join(line.text for line in lines)
 
 

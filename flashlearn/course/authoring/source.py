@@ -10,7 +10,7 @@
         ### END SOLUTION
 
 The learner's notebook gets the STUB lines instead of the region; the solved one keeps the region
-with its markers. A line `# INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel` stands for that
+with its markers. A line `# INCLUDE: flashlearn/kernels/tour.py:row_sum_kernel` is replaced by that
 function's source, decorators included; outside an exercise's cell it is shown finished, without markers.
 HINT lines are in neither notebook: `flashlearn.hint` reads them from the source. The exercises' headings,
 `### Exercise: ...`, are numbered in the order of the source if there are several.
@@ -37,7 +37,7 @@ from flashlearn.course.authoring.regions import Line, Problem, text_of
 
 MARKER = re.compile(r"\s*#\s*%%%*(\s|$)")
 HEADER_FENCE = re.compile(r"#\s*---\s*$")
-FOR_TOOLS = re.compile(r"\s+# (fmt: skip|noqa(: [A-Z0-9, ]+)?)$")  # no business of a reader's
+FOR_TOOLS = re.compile(r"\s+# (fmt: skip|noqa(: [A-Z0-9, ]+)?)$")  # for tools, not for readers
 RECALL = "recall"
 NOT_OURS = ("id", "lines_to_next_cell", "title", "cell_depth")  # what jupytext adds for its own round trip
 
@@ -62,7 +62,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class LessonSource:
-    """A source read whole. With `problems` it must not be built."""
+    """A lesson's source after parsing. With `problems` it must not be built."""
 
     path: Path
     root: Path
@@ -150,14 +150,14 @@ def _split(path: Path, root: Path, problems: list[Problem]) -> list[_Raw]:
 
 
 def _after_header(text: list[str]) -> int:
-    """Index after jupytext's YAML header; the header is ours to decide, so an author's is not read."""
+    """Index after jupytext's YAML header; it is ignored, since build writes its own."""
     if not text or not HEADER_FENCE.match(text[0]):
         return 0
     return next((i + 1 for i, line in enumerate(text[1:], 1) if HEADER_FENCE.match(line)), 0)
 
 
 def _magic_or_as_written(parsed: str, written: str) -> str:
-    """jupytext takes the comment `# cat the rows` for a shell command; only % and ! are magics here."""
+    """jupytext reads the comment `# cat the rows` as a shell command; here only % and ! are magics."""
     return parsed if parsed == written or parsed.lstrip().startswith(("%", "!")) else written
 
 
@@ -178,7 +178,7 @@ def _number_exercises(cells: list[_Raw], problems: list[Problem]) -> None:
 
 
 def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) -> Cell:
-    """Expand, take the regions out, judge, and name one cell."""
+    """Expand INCLUDE lines, separate stub and solution, check, and name one cell."""
     exercise = raw.metadata.get("exercise", "")
     recalls = RECALL in raw.metadata.get("tags", ())
     lines, stub, hints = raw.lines, text_of(raw.lines), ()
@@ -192,7 +192,7 @@ def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) 
         stub_lines, begins = regions.stub_of(lines, problems)
         stub = "\n".join(stub_lines)
         if exercise and len(problems) == known:  # with a marker wrong, the stub is not what is meant
-            regions.judge_exercise(raw.place, exercise, lines, stub, begins, problems)
+            regions.check_exercise(raw.place, exercise, lines, stub, begins, problems)
         elif recalls:
             lines = [line for line in lines if not regions.is_marking(line.text)]
         elif not exercise:
@@ -218,7 +218,7 @@ def _linking(path: Path, where: str, place: Line) -> Cell:
 
 
 def _hash_id(kind: str, source: str, seen: Counter[str]) -> str:
-    """From the content alone, so that a cell inserted elsewhere changes no other cell's id."""
+    """An id from the content alone: a cell that is inserted elsewhere does not change it."""
     digest = hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
     seen[digest] += 1
     return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"

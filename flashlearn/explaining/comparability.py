@@ -19,7 +19,7 @@ def comparable(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def is_right(outcome: Outcome) -> bool:
-    """True where the numbers are right, whoever computed them: a mistake that would show was not made."""
+    """True where the numbers are right, whatever computed them: a mistake that would show was not made."""
     right = outcome.status in (Status.PASS, Status.NOT_YOURS)
     return right and bool(outcome.outputs) and all(check.ok for check in outcome.outputs)
 
@@ -30,21 +30,21 @@ def is_unfit(check: OutputCheck) -> bool:
     return not isinstance(check.got, torch.Tensor) or wrong_dtype
 
 
-HAIR = 4.0
-"""An error of so many times what is allowed is near the limit: rounding in another order may do that."""
+NEAR_LIMIT = 4.0
+"""An error up to this factor times what is allowed may come from rounding in another order."""
 
-AMPLIFIED = 256.0
-"""Where the right answer is zero up to rounding, a wrong factor makes so many times as much of that."""
+AMPLIFICATION = 256.0
+"""Where the right answer is zero up to rounding, a wrong factor may amplify the rounding this much."""
 
 
 def is_faint(check: OutputCheck) -> bool:
     """True for an error that rounding may have made: near the limit, or where rounding is all there is."""
     if check.ok or check.problem or not math.isfinite(check.error) or check.allowed == 0.0:
         return False
-    if check.error <= HAIR * check.allowed and not check.rms_ratio > HAIR:
+    if check.error <= NEAR_LIMIT * check.allowed and not check.rms_ratio > NEAR_LIMIT:
         return True
     nothing = float(check.expected.abs().max()) <= check.allowed
-    return nothing and check.error <= AMPLIFIED * check.allowed
+    return nothing and check.error <= AMPLIFICATION * check.allowed
 
 
 def size(outcome: Outcome) -> int:
@@ -52,10 +52,10 @@ def size(outcome: Outcome) -> int:
 
     A case of few numbers, or of zeros, proves little and comes last.
     """
-    told = _told(outcome)
-    numbers = sum(t.numel() for t in told)
+    targets = _wrong_targets(outcome)
+    numbers = sum(t.numel() for t in targets)
     lengths = [size for name, size in outcome.case.sizes.items() if name in ("S_q", "S_k", "rows", "columns")]
-    weak = numbers < 16 or min(lengths, default=2) < 2 or any(not bool(t.any()) for t in told)
+    weak = numbers < 16 or min(lengths, default=2) < 2 or any(not bool(t.any()) for t in targets)
     return work(outcome) + (1 << 40 if weak else 0)
 
 
@@ -64,10 +64,10 @@ def work(outcome: Outcome) -> int:
     if "S_q" in outcome.case.sizes:
         numbers = math.prod(outcome.case.sizes.values())
     else:
-        numbers = sum(t.numel() for t in _told(outcome))
+        numbers = sum(t.numel() for t in _wrong_targets(outcome))
     return numbers * (3 if outcome.case.dtype.itemsize == 2 else 1)
 
 
-def _told(outcome: Outcome) -> list[torch.Tensor]:
+def _wrong_targets(outcome: Outcome) -> list[torch.Tensor]:
     """The right answers of the outputs that are wrong."""
     return [c.expected for c in outcome.outputs if not c.ok and isinstance(c.expected, torch.Tensor)]

@@ -17,22 +17,28 @@ import torch
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.comparability import comparable, is_unfit, size
 from flashlearn.explaining.explanations import Explanation, Question, explanation_of
-from flashlearn.explaining.mistake_pairs import Patience, both_needed, combinations
+from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_candidates
 from flashlearn.explaining.predictions import Candidate, Predictions
-from flashlearn.explaining.selection import SPECIFIC, between_them, finding, mostly, whole
+from flashlearn.explaining.selection import (
+    MIN_PREDICTED,
+    finding_of,
+    full_explanation,
+    partial_explanation,
+    two_explanations,
+)
 from flashlearn.outcome import Finding, Outcome, Status
 
-FEW = 4
-"""With fewer numbers than this nearly every pair of mistakes could be told apart from no other."""
+MIN_NUMBERS = 4
+"""With fewer numbers than this nearly every pair of mistakes gives the same as some other pair."""
 
-PATIENCE = 10000.0
-"""Work (`combined.Patience`) that is spent on pairs with a mistake that shows, and again on all pairs."""
+PAIR_WORK = 10000.0
+"""Work (`WorkBudget`) that is spent on pairs with a mistake that shows, and again on all pairs."""
 
 
-def named(exercise: Exercise, outcomes: list[Outcome], at_once: bool = True) -> Finding | None:
+def find_declared(exercise: Exercise, outcomes: list[Outcome], pairs: bool = True) -> Finding | None:
     """The declared mistake, or pair of them, that explains what is wrong; None if nothing surely does.
 
-    Without `at_once` two mistakes in the same numbers are not looked for, which takes longest.
+    Without `pairs` two mistakes in the same numbers are not looked for, which takes longest.
     """
     judged = comparable(outcomes)
     failing = sorted((o for o in judged if o.status is Status.WRONG), key=size)
@@ -44,19 +50,19 @@ def named(exercise: Exercise, outcomes: list[Outcome], at_once: bool = True) -> 
     predictions = Predictions(exercise, outcomes)
     explanations = _explanations(predictions, predictions.candidates(), judged, failing)
     if exercise.explained.explain is not None:  # it says itself what some cases amount to: all fit, or none
-        best = whole([a for a in explanations if not a.denied], questions, judged)
-        return finding(exercise, [best], judged, questions) if best is not None else None
-    best = whole(explanations, questions, judged)
+        best = full_explanation([a for a in explanations if not a.denied], questions, judged)
+        return finding_of(exercise, [best], judged, questions) if best is not None else None
+    best = full_explanation(explanations, questions, judged)
     if best is None and exercise.explained.catalogue:
         explanations += _explanations(predictions, predictions.catalogue(), judged, failing)
-        best = whole(explanations, questions, judged)
+        best = full_explanation(explanations, questions, judged)
     if best is not None:
-        return finding(exercise, [best], judged, questions)
-    pair = between_them(explanations, questions)
+        return finding_of(exercise, [best], judged, questions)
+    pair = two_explanations(explanations, questions)
     if pair is not None:
-        return finding(exercise, list(pair), judged, questions)
-    two = _at_once(predictions, explanations, judged, failing, questions) if at_once else None
-    return two or mostly(exercise, explanations, judged, questions)
+        return finding_of(exercise, list(pair), judged, questions)
+    two = _at_once(predictions, explanations, judged, failing, questions) if pairs else None
+    return two or partial_explanation(exercise, explanations, judged, questions)
 
 
 def _explanations(
@@ -74,14 +80,14 @@ def _unexplained(failing: list[Outcome], explanations: list[Explanation]) -> Out
     return next(open_to, failing[0])
 
 
-def _telling(failing: list[Outcome]) -> Outcome:
+def _informative_case(failing: list[Outcome]) -> Outcome:
     """The first wrong case; where that has next to no numbers, the one with the most of them."""
 
     def numbers(outcome: Outcome) -> int:
         bad = (c.expected for c in outcome.outputs if not c.ok)
         return sum(x.numel() for x in bad if isinstance(x, torch.Tensor))
 
-    return failing[0] if numbers(failing[0]) >= FEW else max(failing, key=numbers)
+    return failing[0] if numbers(failing[0]) >= MIN_NUMBERS else max(failing, key=numbers)
 
 
 def _at_once(
@@ -95,17 +101,17 @@ def _at_once(
 
     A mistake that explains some cases by itself is likely one of the two, and the other shows elsewhere.
     """
-    half = sorted((a for a in explanations if a.numbers >= SPECIFIC), key=lambda a: -len(a.explained))
+    half = sorted((a for a in explanations if a.numbers >= MIN_PREDICTED), key=lambda a: -len(a.explained))
     anchors = list(dict.fromkeys(a.name for a in half))[:3]
-    known = combinations(predictions, _unexplained(failing, half), Patience(PATIENCE), anchors)
-    every = combinations(predictions, _telling(failing), Patience(PATIENCE))
+    known = pair_candidates(predictions, _unexplained(failing, half), WorkBudget(PAIR_WORK), anchors)
+    every = pair_candidates(predictions, _informative_case(failing), WorkBudget(PAIR_WORK))
     for candidate in chain(known if half else (), every):
         explanation = explanation_of(predictions, candidate, judged, failing, whole=True)
         fits = (
             explanation is not None
             and not explanation.denied
-            and whole([explanation], questions, judged) is not None
+            and full_explanation([explanation], questions, judged) is not None
         )
         if fits and both_needed(predictions, candidate, failing):
-            return finding(predictions.exercise, [explanation], judged, questions)
+            return finding_of(predictions.exercise, [explanation], judged, questions)
     return None

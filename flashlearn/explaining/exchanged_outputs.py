@@ -8,7 +8,7 @@ from itertools import combinations
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.outputs_exchanged import OutputsExchanged
@@ -17,35 +17,35 @@ from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 
-def named_where_exchanged(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
-    """What explains everything once two outputs are turned round: one mistake, or that they are exchanged."""
+def find_exchanged_outputs(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+    """What explains everything once two outputs are put back: one mistake, or nothing more."""
     found = []
     for pair in combinations(exercise.outputs, 2):
-        turned = [_turned(outcome, *pair) for outcome in outcomes]
-        if None in turned or any(map(_spoilt, outcomes, turned)):
+        restored = [_restored(outcome, *pair) for outcome in outcomes]
+        if None in restored or any(map(_spoilt, outcomes, restored)):
             continue
-        told = _besides_exchanged(exercise, pair, turned)
-        if told is not None:
-            found.append(told)
+        beside = _besides_exchanged(exercise, pair, restored)
+        if beside is not None:
+            found.append(beside)
     return found[0] if len(found) == 1 else None
 
 
-def _spoilt(outcome: Outcome, turned: Outcome) -> bool:
+def _spoilt(outcome: Outcome, restored: Outcome) -> bool:
     """True for a case whose numbers are right as they are, and would not be the other way round."""
-    return all(check.ok for check in outcome.outputs) and turned.status is not Status.PASS
+    return all(check.ok for check in outcome.outputs) and restored.status is not Status.PASS
 
 
-def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], turned: list[Outcome]) -> Finding | None:
+def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], restored: list[Outcome]) -> Finding | None:
     each = [Finding(OutputsExchanged(a, b, exercise.outputs)) for a, b in (pair, pair[::-1])]
-    if all(outcome.status is Status.PASS for outcome in turned):
+    if all(outcome.status is Status.PASS for outcome in restored):
         return Finding(Outputs(tuple(each)))
-    told = named(exercise, turned, at_once=False)
-    if told is None or not isinstance(told.kind, Declared) or told.kind.scope is not None:
+    beside = find_declared(exercise, restored, pairs=False)
+    if beside is None or not isinstance(beside.kind, Declared) or beside.kind.scope is not None:
         return None
-    return Finding(AtOnce(parts=(each[0], told)), fits=told.fits, of=told.of)
+    return Finding(AtOnce(parts=(each[0], beside)), fits=beside.fits, of=beside.of)
 
 
-def _turned(outcome: Outcome, one: str, other: str) -> Outcome | None:
+def _restored(outcome: Outcome, one: str, other: str) -> Outcome | None:
     """The outcome with two outputs in each other's place; None if they cannot be."""
     checks = {check.name: check for check in outcome.outputs}
     a, b = checks.get(one), checks.get(other)

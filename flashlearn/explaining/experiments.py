@@ -58,7 +58,7 @@ def undefined_lanes(exercise: Exercise, wrong: list[Outcome], answer: Answer) ->
     return None
 
 
-def fresh_memory(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+def uninitialised_memory(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
     """Memory from torch.empty that is used as if it were zeros, if zeros would make every wrong case
     right."""
     suspects = [o for o in wrong if o.observation is not None and o.warnings]

@@ -1,6 +1,6 @@
 """What keeps a failure of ours from taking a verdict with it: every stage of explaining may fail.
 
-    >>> attempted(exercise, "weights", weights_finding, exercise, wrong, answer)
+    >>> attempted(exercise, "weights", find_in_weights, exercise, wrong, answer)
 
 A stage that raises says nothing, as one that finds nothing; what it raised goes to the log `LOG`, with the
 exercise and the stage. Nobody reads that log unless asked: the course keeps its last entries in a file.
@@ -15,8 +15,8 @@ from typing import ParamSpec, TypeVar
 
 from flashlearn.exercise import Exercise
 
-Looked = ParamSpec("Looked")
-Told = TypeVar("Told")
+P = ParamSpec("P")
+Result = TypeVar("Result")
 
 LOG = logging.getLogger("flashlearn.explaining")
 LOG.addHandler(logging.NullHandler())
@@ -26,13 +26,13 @@ LOG.propagate = False  # a learner who configures logging asked for messages of 
 def attempted(
     exercise: Exercise,
     stage: str,
-    look: Callable[Looked, Told],
-    *arguments: Looked.args,
-    **named: Looked.kwargs,
-) -> Told | None:
+    look: Callable[P, Result],
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> Result | None:
     """What `look` returns, or None if it raises anything but what is meant to end a check.
 
-    It may run the learner's function again, edited or not: what is warned of there is not said to anybody.
+    It may run the learner's function again, edited or not: warnings there are suppressed.
     """
     try:
         with warnings.catch_warnings():

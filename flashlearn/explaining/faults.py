@@ -12,7 +12,7 @@ SYNCHRONISATION = "synchronisation"
 """What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
 
 
-def worst(outcomes: list[Outcome]) -> Status:
+def worst_status(outcomes: list[Outcome]) -> Status:
     """The first status that applies to any case."""
     order = list(Status)
     return min((o.status for o in outcomes), key=order.index)
@@ -20,7 +20,7 @@ def worst(outcomes: list[Outcome]) -> Status:
 
 def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
     """Bounds, races, crashes: the outcome's own sentence says it; a declared mistake has the next step."""
-    status = worst(outcomes)
+    status = worst_status(outcomes)
     outcome = next(o for o in outcomes if o.status is status)
     seen, case = outcome.message, outcome.case.name
     of_time = outcome.fault[:1] == (SYNCHRONISATION,)

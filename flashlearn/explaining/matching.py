@@ -22,7 +22,7 @@ class Fit:
     """How an output meets a prediction.
 
     `misfit` is the distance over what rounding allows, at most 1. `explains` says that the output is wrong
-    and far nearer to the prediction than to the truth, `numbers` how many wrong numbers were foretold: NaN
+    and far nearer to the prediction than to the truth, `numbers` how many wrong numbers were predicted: NaN
     and infinities are not counted, since many mistakes end in them. A `loose` fit agrees where both have
     numbers, and has its NaN elsewhere, or nothing at all was written: it proves nothing, and speaks
     against nothing.
@@ -60,7 +60,9 @@ def fit(predicted: torch.Tensor, check: OutputCheck) -> Fit | None:
         return _loosely(predicted, check, allowed)
     # where the truth has another shape, agreeing with the mistake's says enough
     explains = bool(check.problem) or (not check.ok and error <= CLOSER * check.error)
-    return Fit(error / allowed if allowed else 0.0, explains, _foretold(predicted, check) if explains else 0)
+    return Fit(
+        error / allowed if allowed else 0.0, explains, _predicted_wrong(predicted, check) if explains else 0
+    )
 
 
 def _loosely(predicted: torch.Tensor, check: OutputCheck, allowed: float) -> Fit | None:
@@ -114,7 +116,7 @@ def _most(check: OutputCheck) -> float:
     return max(2 * check.allowed if not check.problem else 0.0, wrong, 4 * eps * check.largest)
 
 
-def _foretold(predicted: torch.Tensor, check: OutputCheck) -> int:
+def _predicted_wrong(predicted: torch.Tensor, check: OutputCheck) -> int:
     if predicted.shape != check.expected.shape:
         return predicted.numel()
     wrong = (predicted - check.expected).abs() > 4 * check.allowed
@@ -122,7 +124,7 @@ def _foretold(predicted: torch.Tensor, check: OutputCheck) -> int:
 
 
 def _unwritten(check: OutputCheck) -> bool:
-    """True if no program wrote some of it: what torch.empty held is nobody's formula."""
+    """True if no program wrote some of it: what torch.empty held is no formula's result."""
     return check.writers is not None and bool((check.writers < 0).any())
 
 

@@ -19,20 +19,20 @@ from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, s
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Outcome, Status
 
-ENOUGH, NOT_A_NUMBER = 16, 4
+MIN_CHANGED, NAN_WEIGHT = 16, 4
 """Numbers that each of two mistakes must change, for the other alone not to be the explanation. What
 is no number for the pair alone counts four times: rounding does not make it."""
 
-AT_LEAST = 6
+FEWEST_CHANGED = 6
 """So many where the wrong cases have few numbers, and half of these."""
 
-STEPS, NUMBERS, TRIAL = 8.0, 1024.0, 10.0
+FORMULA_COST, NUMBERS_PER_UNIT, TRIAL_FACTOR = 8.0, 1024.0, 10.0
 """A formula costs so many units whatever its size, one more for so many numbers; a pair that fits in one case
 is tried on others, which costs so many times as much."""
 
 
 @dataclass
-class Patience:
+class WorkBudget:
     """Work that may still be spent, in units of some fifty microseconds on a common laptop.
 
     Work is counted and time is not: so a verdict is the same on every machine.
@@ -42,17 +42,17 @@ class Patience:
 
     def spend(self, candidate: Candidate, probe: Outcome, times: float = 1.0) -> None:
         """Count one evaluation of the candidate in the probe's case."""
-        self.left -= times * (1.0 if candidate.law else STEPS + work(probe) / NUMBERS)
+        self.left -= times * (1.0 if candidate.law else FORMULA_COST + work(probe) / NUMBERS_PER_UNIT)
 
 
-def combinations(
-    predictions: Predictions, probe: Outcome, patience: Patience, anchors: Sequence[tuple[str, ...]] = ()
+def pair_candidates(
+    predictions: Predictions, probe: Outcome, budget: WorkBudget, anchors: Sequence[tuple[str, ...]] = ()
 ) -> Iterator[Candidate]:
     """Candidates for two mistakes at once that give the learner's numbers in the `probe` case.
 
     Only torch formulas are combined: a pair of kernels would have to be written. Mistakes as they are
     declared come first, then each with the other ways to make another, and with those of the
-    catalogue. With `anchors` one of the two is among these. It ends when the `patience` does.
+    catalogue. With `anchors` one of the two is among these. It ends when the `budget` does.
     """
     own, more = predictions.exercise.explained.mistakes, predictions.exercise.explained.catalogue
     plain = list(_visible_formulas(predictions, probe, own, anchors, ways=False))
@@ -63,15 +63,13 @@ def combinations(
         for other in (*plain[i + 1 :], *others):
             if one.names == other.names or (anchors and not {one.names, other.names} & set(anchors)):
                 continue
-            if patience.left < 0:
+            if budget.left < 0:
                 return
             for candidates in _pair(predictions, one, other):
                 tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
-                fitting = (
-                    c for c in (tried.values() or candidates) if _fits(predictions, probe, c, patience)
-                )
+                fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c, budget))
                 if next(fitting, None) is not None:
-                    patience.spend(candidates[0], probe, TRIAL * len(candidates))
+                    budget.spend(candidates[0], probe, TRIAL_FACTOR * len(candidates))
                     yield from candidates
 
 
@@ -81,7 +79,7 @@ def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Out
     numbers = sum(
         c.expected.numel() for o in failing for c in o.outputs if isinstance(c.expected, torch.Tensor)
     )
-    enough = min(ENOUGH, max(AT_LEAST, numbers // 2))
+    enough = min(MIN_CHANGED, max(FEWEST_CHANGED, numbers // 2))
     for part in pair.parts:
         at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
         alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)
@@ -102,17 +100,17 @@ def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcom
     both = list(predictions.of(pair, outcome))
     two = next((p for p in both if all(map(fit, p, outcome.outputs))), next(iter(both), None))
     counts = (_differing(two, one, outcome) for one in predictions.of(alone, outcome))
-    return min(counts, default=ENOUGH) if two is not None else ENOUGH
+    return min(counts, default=MIN_CHANGED) if two is not None else MIN_CHANGED
 
 
 def _differing(two: Outputs, one: Outputs, outcome: Outcome) -> int:
     if [x.shape for x in two] != [x.shape for x in one]:
-        return ENOUGH
+        return MIN_CHANGED
     count = 0
     for a, b, check in zip(two, one, outcome.outputs, strict=True):
         gap = (a.double() - b.double()).abs()
         count += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
-        count += NOT_A_NUMBER * int((torch.isfinite(b) & ~torch.isfinite(a)).sum())
+        count += NAN_WEIGHT * int((torch.isfinite(b) & ~torch.isfinite(a)).sum())
     return count
 
 
@@ -166,10 +164,10 @@ def _wrong_there(predicted: Outputs, probe: Outcome) -> bool:
     )
 
 
-def _fits(predictions: Predictions, probe: Outcome, candidate: Candidate, patience: Patience) -> bool:
+def _fits(predictions: Predictions, probe: Outcome, candidate: Candidate, budget: WorkBudget) -> bool:
     """Whether the candidate gives the probe's numbers."""
     for predicted in predictions.of(candidate, probe):
-        patience.spend(candidate, probe)
+        budget.spend(candidate, probe)
         if len(predicted) == len(probe.outputs) and all(
             fit(p, c) is not None for p, c in zip(predicted, probe.outputs, strict=True)
         ):

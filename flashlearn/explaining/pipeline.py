@@ -14,28 +14,28 @@ from dataclasses import dataclass, replace
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining import stages
-from flashlearn.explaining.declared_mistakes import PATIENCE
+from flashlearn.explaining.declared_mistakes import PAIR_WORK
 from flashlearn.explaining.divergence import BUDGET
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import FIRST_EDIT_WORK, SECOND_EDIT_WORK
 from flashlearn.explaining.edits.verification import FORMULA_RUNS, SEARCH_WORK
-from flashlearn.explaining.exchanged_outputs import named_where_exchanged
+from flashlearn.explaining.exchanged_outputs import find_exchanged_outputs
 from flashlearn.explaining.experiments import (
-    fresh_memory,
     nothing_launched,
     rounded_inside,
     undefined_lanes,
+    uninitialised_memory,
 )
 from flashlearn.explaining.failures import attempted
-from flashlearn.explaining.faults import worst
+from flashlearn.explaining.faults import worst_status
 from flashlearn.explaining.findings import SURE, VAGUE
 from flashlearn.explaining.nan_origins import nan_origin
-from flashlearn.explaining.precision_split import by_precision
+from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rules import by_rules
 from flashlearn.explaining.stages import Search
 from flashlearn.explaining.symbolic import name_mistake
-from flashlearn.explaining.unwritten_elements import named_where_written
-from flashlearn.explaining.weights import weights_finding
+from flashlearn.explaining.unwritten_elements import find_declared_where_written
+from flashlearn.explaining.weights import find_in_weights
 from flashlearn.outcome import Finding, Outcome, Status
 
 
@@ -95,7 +95,7 @@ def _by_precision(search: Search) -> Finding | None:
     def edit(some: list[Outcome]) -> Finding | None:
         return attempted(search.exercise, "one edit", find_edit, search.exercise, search.answer, some)
 
-    return by_precision(search.outcomes, name, edit)
+    return split_by_precision(search.outcomes, name, edit)
 
 
 EDIT_BUDGET = f"{SEARCH_WORK:,} units of work, most of them accesses to memory"
@@ -124,7 +124,7 @@ PROOFS = (
     Stage(
         "uninitialised memory",
         "Memory is read that was never written: with zeros there every wrong case is right.",
-        lambda s: fresh_memory(s.exercise, s.wrong, s.answer),
+        lambda s: uninitialised_memory(s.exercise, s.wrong, s.answer),
         Role.PROOF,
     ),
 )
@@ -136,19 +136,19 @@ NAMING = (
         "A mistake that the exercise declares, or two at once, would give just these numbers.",
         stages.declared_mistake,
         reruns=False,
-        budget=f"{PATIENCE:,.0f} units of work for pairs, twice",
+        budget=f"{PAIR_WORK:,.0f} units of work for pairs, twice",
     ),
     Stage(
         "declared mistakes where written",
         "Some elements are never written, and a declared mistake explains the others.",
-        lambda s: named_where_written(s.exercise, s.outcomes),
+        lambda s: find_declared_where_written(s.exercise, s.outcomes),
         reruns=False,
     ),
     Stage(
         "exchanged outputs",
         "Two outputs are in each other's place; once they are put back, the rest is right or a declared "
         "mistake.",
-        lambda s: named_where_exchanged(s.exercise, s.outcomes),
+        lambda s: find_exchanged_outputs(s.exercise, s.outcomes),
         reruns=False,
     ),
     Stage(
@@ -173,7 +173,7 @@ NAMING = (
         "weights",
         "With inputs chosen for it, an attention kernel's outputs show P itself: pairs that leak from the "
         "future, pairs that are missing, factors.",
-        lambda s: weights_finding(s.exercise, s.wrong, s.answer),
+        lambda s: find_in_weights(s.exercise, s.wrong, s.answer),
     ),
     Stage(
         "rules that locate",
@@ -284,7 +284,7 @@ FORMULAS = (
     Stage(
         "one edit of a formula",
         "One edit of the formula makes every wrong case right.",
-        lambda s: find_edit(s.exercise, s.answer, s.outcomes) if worst(s.outcomes) is Status.WRONG else None,
+        stages.edit_of_formula,
         budget=f"{FORMULA_RUNS} runs",
     ),
 )
@@ -298,4 +298,4 @@ def stages_for(exercise: Exercise, outcomes: Sequence[Outcome]) -> tuple[Stage, 
     first = next((o.status for o in outcomes if o.status is not Status.PASS), None)
     if first in (None, Status.TODO, Status.NEEDS_GPU):
         return ()
-    return WRONG_NUMBERS if worst(list(outcomes)) is Status.WRONG else ENDED_EARLY
+    return WRONG_NUMBERS if worst_status(list(outcomes)) is Status.WRONG else ENDED_EARLY

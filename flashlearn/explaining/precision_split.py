@@ -1,7 +1,7 @@
 """What is wrong in the fp32 cases, and what besides in those of half precision.
 
 A mistake in the numbers and too much rounding are two mistakes: no one of them explains every wrong case,
-and an edit of either mends only its own.
+and an edit of either corrects only its own.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import torch
 from flashlearn.explaining.findings.two_mistakes import ByPrecision, InFp32
 from flashlearn.outcome import Finding, Outcome, Status
 
-SLIGHT = 0.1
+ROUNDING_SHARE = 0.1
 """Errors up to this share of the largest number may come of rounding to half precision."""
 
 Explain = Callable[[list[Outcome]], Finding | None]
 
 
-def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Finding | None:
+def split_by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Finding | None:
     """Two findings, each for its cases, or the one that is sure with how many it fits; None if neither is.
 
-    `explain` names what is wrong with the cases that it is given, `edit` looks for a change that mends them:
-    it takes longer, and is asked only where one half is known. Both see the right cases too.
+    `explain` names what is wrong with the cases that it is given. `edit` looks for an edit that makes them
+    right; it takes longer, and is asked only where one half is known. Both see the right cases too.
     """
     wrong = [o for o in outcomes if o.status is Status.WRONG]
     full = [o for o in wrong if o.case.dtype is torch.float32]
     half = [o for o in wrong if o.case.dtype is not torch.float32]
-    if all(map(_slight, full)) or not any(map(_slight, half)):
+    if all(map(_is_slight, full)) or not any(map(_is_slight, half)):
         return None  # nothing is wrong in fp32, or nothing speaks for rounding in half precision
     second = _sure(explain(_without(outcomes, full)))
     first = _sure(explain(_without(outcomes, half)))
@@ -43,14 +43,14 @@ def by_precision(outcomes: list[Outcome], explain: Explain, edit: Explain) -> Fi
     return Finding(ByPrecision((first, second)), first.place, len(wrong), len(wrong))
 
 
-def _slight(outcome: Outcome) -> bool:
+def _is_slight(outcome: Outcome) -> bool:
     """Whether every number is about right."""
     for check in outcome.outputs:
         if not isinstance(check.expected, torch.Tensor) or not check.expected.numel():
             return False
         finite = check.expected[torch.isfinite(check.expected)].abs()
         largest = float(finite.max()) if finite.numel() else 0.0
-        if not check.ok and not check.error <= SLIGHT * largest:
+        if not check.ok and not check.error <= ROUNDING_SHARE * largest:
             return False
     return bool(outcome.outputs)
 

@@ -1,4 +1,4 @@
-"""What each named mistake would have given in a case: computed once, on demand, and remembered.
+"""What each named mistake would have given in a case: computed once, on demand, and cached.
 
 Nothing of this depends on the learner's answer, so the second check of an exercise has most of it at hand.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from flashlearn.exercise import Exercise, Inputs, Mistake, Tiles
-from flashlearn.explaining.result_cache import Remembered, identity
+from flashlearn.explaining.result_cache import ResultCache, case_key
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import convert, widen
 from flashlearn.outcome import Outcome, Status
@@ -23,7 +23,7 @@ Outputs = tuple[torch.Tensor, ...]
 Tile = tuple[int, int]
 
 USUAL: Tile = (32, 32)
-"""The tile that declared formulas take unless they are told otherwise."""
+"""The tile that declared formulas take by default."""
 
 LIKELY: tuple[Tile, ...] = (USUAL, (64, 64), (16, 16), (128, 128), (64, 32), (32, 64), (128, 64), (64, 16))
 """Tiles that are tried where no launch was seen, and outputs are all there is."""
@@ -84,7 +84,7 @@ class Candidate:
         return (f.func, f.args, tuple(sorted(f.keywords.items(), key=lambda item: item[0])))
 
 
-_remembered = Remembered(most=128 << 20)
+_cache = ResultCache(max_bytes=128 << 20)
 
 
 @dataclass
@@ -106,11 +106,9 @@ class Predictions:
         else:
             precisions = (torch.float64, torch.float32)
         compute = self._run if candidate.costly else self._by_law if candidate.law else self._evaluate
-        where = (self.exercise.name, self.exercise.inputs, identity(outcome.case), candidate.key)
+        where = (self.exercise.name, self.exercise.inputs, case_key(outcome.case), candidate.key)
         for precision in precisions:
-            predicted = _remembered.get(
-                (*where, precision), lambda p=precision: compute(candidate, outcome, p)
-            )
+            predicted = _cache.get((*where, precision), lambda p=precision: compute(candidate, outcome, p))
             if predicted is not None:
                 yield predicted
 

@@ -12,39 +12,39 @@ import torch
 from flashlearn.exercise import Case
 
 
-class Remembered:
-    """Tuples of tensors (or None) by key, at most `most` bytes of them."""
+class ResultCache:
+    """Tuples of tensors (or None) by key, at most `max_bytes` bytes of them."""
 
-    def __init__(self, most: int):
-        self.most = most
-        self.held = 0
-        self._known: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, max_bytes: int):
+        self.max_bytes = max_bytes
+        self.bytes_held = 0
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What is known under the key; else what `make` gives, which is remembered."""
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        made = make()
+            if key in self._results:
+                self._results.move_to_end(key)
+                return self._results[key]
+        value = make()
         with self._lock:
-            if key not in self._known:
-                self._known[key] = made
-                self.held += _size(made)
-            while self.held > self.most and len(self._known) > 1:
-                _, oldest = self._known.popitem(last=False)
-                self.held -= _size(oldest)
-        return made
+            if key not in self._results:
+                self._results[key] = value
+                self.bytes_held += _size(value)
+            while self.bytes_held > self.max_bytes and len(self._results) > 1:
+                _, oldest = self._results.popitem(last=False)
+                self.bytes_held -= _size(oldest)
+        return value
 
 
-def identity(case: Case) -> Hashable:
+def case_key(case: Case) -> Hashable:
     """Equal for cases whose inputs are drawn alike."""
     return tuple(
         tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in vars(case).values()
     )
 
 
-def _size(made: Any) -> int:
-    tensors = made if isinstance(made, tuple) else (made,)
+def _size(value: Any) -> int:
+    tensors = value if isinstance(value, tuple) else (value,)
     return 256 + sum(t.untyped_storage().nbytes() for t in tensors if isinstance(t, torch.Tensor))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flashlearn.outcome import Outcome, Status
 
-KINDS = ("ragged", "half", "S_q ≠ S_k", "heads", "batch", "padded D", "large", "strided", "−inf")
+SCOPE_TAGS = ("ragged", "half", "S_q ≠ S_k", "heads", "batch", "padded D", "large", "strided", "−inf")
 """Tags of cases that a mistake may be made with, or without, alone."""
 
 
@@ -15,8 +15,8 @@ KINDS = ("ragged", "half", "S_q ≠ S_k", "heads", "batch", "padded D", "large",
 class Scope:
     """Where a mistake holds, if not everywhere it could show.
 
-    `kind` is "part" of the wrong cases, so many of so many (`share`), "outputs" (those in `shows` show it,
-    those in `spared` do not), or "only with" and "only without", cases that have a `tag`.
+    `kind` is "part" of the wrong cases (`share` is how many of how many), "outputs" (those in `shows` show
+    it, those in `spared` do not), or "only with" and "only without", cases that have a `tag`.
     """
 
     kind: str
@@ -49,7 +49,7 @@ def kind_of(failing: set[str], judged: Sequence[Outcome]) -> Scope | None:
     """What the failing cases have in common, and the passing ones have not; None if there is nothing."""
     wrong = [o.case for o in judged if o.case.name in failing]
     right = [o.case for o in judged if o.status is Status.PASS]
-    for tag in KINDS:
+    for tag in SCOPE_TAGS:
         if all(tag in c.tags for c in wrong) and not any(tag in c.tags for c in right):
             return Scope("only with", tag=tag)
         if right and all(tag in c.tags for c in right) and not any(tag in c.tags for c in wrong):

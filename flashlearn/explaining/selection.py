@@ -1,4 +1,4 @@
-"""Which explanation, or which two, the learner is told; precision comes before recall."""
+"""Which explanation, or which two, is reported; precision comes before recall."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.explaining.scope import Scope, kind_of, scope_of
 from flashlearn.outcome import Finding, Outcome, Status
 
-SPECIFIC = 16
-"""So many wrong numbers must be foretold before a mistake is named that does not show everywhere."""
+MIN_PREDICTED = 16
+"""A mistake that does not show everywhere must predict this number of wrong numbers to be named."""
 
-MOST = 0.5
+MIN_SHARE = 0.5
 """A mistake that explains less than this share of what is wrong is not named."""
 
 
-def whole(
+def full_explanation(
     explanations: list[Explanation], questions: set[Question], judged: list[Outcome]
 ) -> Explanation | None:
     """Of the mistakes that explain every question, the one that is contradicted least, and fits best."""
@@ -34,15 +34,15 @@ def _believable(explanation: Explanation, questions: set[Question], judged: list
     """Whether a mistake may be named although outputs are right in which it would show.
 
     The numbers must speak for it, and there must be a reason: it was made in one output of several, or in
-    one kind of case. NaN in other places than foretold must be the exception.
+    one kind of case. NaN in other places than predicted must be the exception.
     """
     if explanation.set_aside and (
-        explanation.numbers < SPECIFIC or len(explanation.set_aside) > len(explanation.explained)
+        explanation.numbers < MIN_PREDICTED or len(explanation.set_aside) > len(explanation.explained)
     ):
         return False
     if not explanation.denied:
         return True
-    if explanation.numbers < SPECIFIC:
+    if explanation.numbers < MIN_PREDICTED:
         return False
     outputs = {output for _, output in questions}
     others = {output for _, output in explanation.denied} - outputs
@@ -50,7 +50,7 @@ def _believable(explanation: Explanation, questions: set[Question], judged: list
     return (bool(others) and not same) or kind_of({case for case, _ in questions}, judged) is not None
 
 
-def between_them(
+def two_explanations(
     explanations: list[Explanation], questions: set[Question]
 ) -> tuple[Explanation, Explanation] | None:
     """Two explanations, each sure of its part: one output each, or cases of a kind each."""
@@ -78,24 +78,24 @@ def between_them(
     return (best[2], best[3]) if best is not None else None
 
 
-def mostly(
+def partial_explanation(
     exercise: Exercise, explanations: list[Explanation], judged: list[Outcome], questions: set[Question]
 ) -> Finding | None:
     """The one mistake that explains most of what is wrong, though not all of it."""
     ranked = sorted(explanations, key=lambda a: -len(a.explained))
-    if not ranked or len(ranked[0].explained) < max(2, MOST * len(questions)):
+    if not ranked or len(ranked[0].explained) < max(2, MIN_SHARE * len(questions)):
         return None
     best = ranked[0]
     right = {(o.case.name, c.name) for o in judged for c in o.outputs if c.ok}
     cases = {case for case, _ in questions if all(q in best.explained for q in questions if q[0] == case)}
-    if best.numbers < SPECIFIC or not cases or best.denied & right:
+    if best.numbers < MIN_PREDICTED or not cases or best.denied & right:
         return None
     if any(a.name != best.name and len(a.explained) == len(best.explained) for a in ranked[1:]):
         return None  # two fit equally well: neither is sure
-    return finding(exercise, [best], judged, questions)
+    return finding_of(exercise, [best], judged, questions)
 
 
-def finding(
+def finding_of(
     exercise: Exercise, explanations: list[Explanation], judged: list[Outcome], questions: set[Question]
 ) -> Finding:
     """The mistake, or the two, with where each shows and where it does not."""
@@ -114,10 +114,10 @@ def finding(
     cases = {o.case.name for o in judged if o.status is Status.WRONG}
     fits = sum(all(q in explained for q in questions if q[0] == case) for case in cases)
     partial = scope is not None and scope.kind == "part"
-    told = {"fits": fits, "of": len(cases), "partial": partial}
+    counts = {"fits": fits, "of": len(cases), "partial": partial}
     if len(names) == 1:
-        return declared(exercise, names[0], scope=scope, **told)
-    return Finding(AtOnce(scope, tuple(parts)), **told)
+        return declared(exercise, names[0], scope=scope, **counts)
+    return Finding(AtOnce(scope, tuple(parts)), **counts)
 
 
 def declared(exercise: Exercise, name: str, scope: Scope | None = None, **more: Any) -> Finding:

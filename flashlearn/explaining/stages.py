@@ -9,12 +9,12 @@ import torch
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.comparability import comparable
-from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
-from flashlearn.explaining.faults import from_status
+from flashlearn.explaining.faults import from_status, worst_status
 from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
 from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, StaleAnswer
@@ -76,7 +76,7 @@ def _is_unwritten(check: OutputCheck) -> bool:
 def declared_mistake(search: Search) -> Finding | None:
     """The declared mistake, or the two, that would give just these numbers."""
     pairs = search.pairs and not partly_written(search.outcomes)
-    return named(search.exercise, search.outcomes, pairs)
+    return find_declared(search.exercise, search.outcomes, pairs)
 
 
 def other_nan_origin(search: Search) -> Finding | None:
@@ -197,7 +197,7 @@ def with_declared_mistake(search: Search) -> Finding | None:
     finding, exercise, outcomes = search.finding, search.exercise, search.outcomes
     if finding is None or finding.mistake in exercise.explained.mistakes or not search.wrong:
         return None  # a declared kernel that fails just so in every case explains them all
-    also = named(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
+    also = find_declared(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
     if also is None or also.fits < MOSTLY * also.of:
         return None  # a wrong address may make cases wrong in which it happens to stay inside
     return Finding(Besides((finding, also)), finding.place, finding.fits, finding.of, partial=True)
@@ -216,3 +216,10 @@ def with_edit_and_mistake(search: Search) -> Finding | None:
     line, misplaced = _line(finding), _misplaced(finding)
     edit = find_edit_and_mistake(search.exercise, search.answer, search.outcomes, line, misplaced)
     return _combined(finding, edit) if edit is not None else None
+
+
+def edit_of_formula(search: Search) -> Finding | None:
+    """The edit that makes a formula right."""
+    if worst_status(search.outcomes) is not Status.WRONG:
+        return None
+    return find_edit(search.exercise, search.answer, search.outcomes)

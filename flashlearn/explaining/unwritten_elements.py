@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.findings.two_mistakes import PartlyWritten
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import largest_error
@@ -19,13 +19,13 @@ def partly_written(outcomes: list[Outcome]) -> bool:
     return any(_filled(outcome) is not outcome for outcome in outcomes if not _empty(outcome))
 
 
-def named_where_written(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+def find_declared_where_written(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
     """Elements that no program writes, and what is wrong with the others: two findings in one."""
     outcomes = [o for o in outcomes if not _empty(o)]
     filled = [_filled(outcome) for outcome in outcomes]
     if not outcomes or all(a is b for a, b in zip(filled, outcomes, strict=True)):
         return None
-    found = named(exercise, filled)
+    found = find_declared(exercise, filled)
     if found is None:
         return None
     bad = next(
@@ -55,7 +55,7 @@ def _empty(outcome: Outcome) -> bool:
 
 
 def _filled(outcome: Outcome) -> Outcome:
-    """The outcome as if what nobody wrote were right; itself if everything was written."""
+    """The outcome as if what was never written were right; itself if everything was written."""
     if outcome.status is not Status.WRONG:
         return outcome
     checks = []

@@ -1,4 +1,4 @@
-"""What weights P tell that are wrong: a pair that gets weight and must not, one that gets none and must.
+"""What wrong weights P show: a pair that gets weight and must not, one that gets none and must.
 
 Each look takes the weights of one head of one case and gives a finding, or None.
 """
@@ -29,10 +29,10 @@ from flashlearn.explaining.findings.weight_factors import (
 from flashlearn.explaining.findings.weight_leaks import BlindQueries, DiagonalTilesUnmasked, FutureHasWeight
 from flashlearn.outcome import Finding, Outcome
 
-LEAST = 1e-4
+MIN_WEIGHT = 1e-4
 """Smaller weights prove nothing in half precision."""
 
-WHOLE = (16, 32, 64, 128)
+USUAL_TILES = (16, 32, 64, 128)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Weights:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Sizes that tiles have, or may have where nothing is known."""
-        return self.blocks or WHOLE
+        return self.blocks or USUAL_TILES
 
     def tile_at(self, index: int) -> bool:
         """True if one of the learner's tiles may begin here."""
@@ -64,15 +64,15 @@ class Weights:
     @property
     def missing(self) -> Tensor:
         """Visible pairs that should have weight, and have none."""
-        return self.visible & (self.right > 20 * self.noise + LEAST) & (self.got.abs() < self.noise)
+        return self.visible & (self.right > 20 * self.noise + MIN_WEIGHT) & (self.got.abs() < self.noise)
 
     @property
     def leaking(self) -> Tensor:
         """Hidden pairs that have weight."""
-        return ~self.visible & (self.got.abs() > 20 * self.noise + LEAST)
+        return ~self.visible & (self.got.abs() > 20 * self.noise + MIN_WEIGHT)
 
 
-def leak(w: Weights, outcome: Outcome) -> Finding | None:
+def find_leak(w: Weights, outcome: Outcome) -> Finding | None:
     """Weight where there must be none: the future, or the diagonal's own tiles."""
     leaking = w.leaking
     if not bool(leaking.any()):
@@ -101,7 +101,7 @@ def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
                 tile = (slice(a, a + size), slice(b, b + size))
                 if bool(w.visible[tile].any()) and bool(hidden[tile].any()):
                     crossed[tile] = hidden[tile]
-        outside = hidden & ~crossed  # with no pair there, nothing tells these tiles from the rest
+        outside = hidden & ~crossed  # with no pair there, these tiles cannot be told from the rest
         if bool((leaking & ~crossed).any()) or not bool(crossed.any()) or not bool(outside.any()):
             continue
         if int(leaking.sum()) >= 0.5 * int(crossed.sum()):
@@ -109,24 +109,24 @@ def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
     return 0
 
 
-def missing(w: Weights, outcome: Outcome) -> Finding | None:
+def find_missing(w: Weights, outcome: Outcome) -> Finding | None:
     """No weight where there must be some: a tile that the loop leaves out."""
     missing = w.missing
     if not bool(missing.any()):
         return None
-    telling = w.visible & (w.right > 20 * w.noise + LEAST)
+    telling = w.visible & (w.right > 20 * w.noise + MIN_WEIGHT)
     if bool((missing == telling).all()):
-        return None  # nothing gets weight here: another case tells more
+        return None  # nothing gets weight here: another case shows more
     columns = missing.any(0)
     i, j = (int(x) for x in missing.nonzero()[0])
     case = outcome.case.name
     whole = bool((missing == (telling & columns[None, :])).all())
     first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
-    told = telling.any(0).nonzero().flatten()
+    informative = telling.any(0).nonzero().flatten()
     how = (case, w.scans == "keys", _counted(outcome))
-    if whole and first > 0 and w.tile_at(first) and bool(columns[told][told >= first].all()):
+    if whole and first > 0 and w.tile_at(first) and bool(columns[informative][informative >= first].all()):
         return Finding(LastKeysMissing(first, *how))
-    if whole and w.tile_at(last + 1) and bool(columns[told][told <= last].all()):
+    if whole and w.tile_at(last + 1) and bool(columns[informative][informative <= last].all()):
         return Finding(FirstKeysMissing(last, *how))
     rows = missing.any(1)
     if bool((missing == (telling & rows[:, None])).all()):
@@ -142,14 +142,14 @@ def _counted(outcome: Outcome) -> bool:
 
 
 def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Finding | None:
-    told = telling.any(1).nonzero().flatten()
+    informative = telling.any(1).nonzero().flatten()
     first, last = int(rows.nonzero()[0]), int(rows.nonzero()[-1])
-    if bool(rows[told].all()):
+    if bool(rows[informative].all()):
         return None
     loop = w.scans == "queries"
-    if w.tile_at(first) and bool(rows[told][told >= first].all()):
+    if w.tile_at(first) and bool(rows[informative][informative >= first].all()):
         return Finding(LastQueriesMissing(first, case, loop))
-    if w.tile_at(last + 1) and bool(rows[told][told <= last].all()):
+    if w.tile_at(last + 1) and bool(rows[informative][informative <= last].all()):
         return Finding(FirstQueriesMissing(last, case, loop))
     return None
 
@@ -166,11 +166,11 @@ def _only_last_keys(w: Weights, missing: Tensor, telling: Tensor) -> bool:
 
 def _ratios(w: Weights) -> tuple[Tensor, Tensor]:
     """log(got / right) where both are large enough to tell, and which pairs those are."""
-    telling = w.visible & (w.right > 50 * w.noise + 10 * LEAST) & (w.got > 50 * w.noise)
+    telling = w.visible & (w.right > 50 * w.noise + 10 * MIN_WEIGHT) & (w.got > 50 * w.noise)
     return torch.where(telling, w.got / w.right, 1.0).log(), telling
 
 
-def rows(w: Weights, outcome: Outcome) -> Finding | None:
+def find_row_factors(w: Weights, outcome: Outcome) -> Finding | None:
     """Right within each row, or within each tile of a row, up to a factor."""
     ratio, telling = _ratios(w)
     if int(telling.sum()) < 8 or bool((w.visible & (w.right > 0.1) & ~telling).any()):
@@ -243,7 +243,7 @@ def _grows_with_the_maximum(w: Weights, ratio: Tensor, telling: Tensor, size: in
     return moved > 0 and wrong >= 0.8 * moved
 
 
-def scaled(w: Weights, outcome: Outcome) -> Finding | None:
+def find_scaled(w: Weights, outcome: Outcome) -> Finding | None:
     """Scores times a number: log P is a straight line in S with another slope than 1."""
     got = torch.where(w.got > 50 * w.noise, w.got, 1.0).log()
     telling = w.visible & (w.got > 50 * w.noise) & w.scores.isfinite()

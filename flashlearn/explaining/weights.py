@@ -3,7 +3,7 @@
 The exercise says how to read them (`exercise.explained.weights`, a `Readout`, or several). A pair that gets
 weight and must not is a leak, a pair that gets none and must is missing, and weights that differ by a
 factor tell which number is wrong. Nothing is said before the reading has proved itself: what was read must
-foretell what the kernel returns for other inputs, and a hidden pair has weight only if moving what it hides
+predict what the kernel returns for other inputs, and a hidden pair has weight only if moving what it hides
 moves the result. Kernels are read without the roundings of half precision, which are no weights.
 """
 
@@ -18,15 +18,21 @@ from torch import Tensor
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.explaining.predictions import WIDTH
-from flashlearn.explaining.weight_faults import Weights, leak, missing, rows, scaled
+from flashlearn.explaining.weight_faults import (
+    Weights,
+    find_leak,
+    find_missing,
+    find_row_factors,
+    find_scaled,
+)
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
-LARGEST = 128 * 128
+MAX_PAIRS = 128 * 128
 """Pairs of the largest case that is read out."""
 
-CLOSE = 2e-4
+TOLERANCE = 2e-4
 """By so much of the largest number that they could give, weights may miss what a kernel returns."""
 
 
@@ -52,11 +58,11 @@ class Readout:
     shows: str = ""
 
 
-class Stopped(Exception):
-    """The learner's function did not come to its end."""
+class AnswerStopped(Exception):
+    """The learner's function was stopped."""
 
 
-def weights_finding(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
+def find_in_weights(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
     """What the weights of the smallest telling case show, if they are wrong in a way that has a name."""
     ways = exercise.explained.weights or ()
     several = isinstance(ways, tuple)
@@ -72,13 +78,13 @@ def weights_finding(exercise: Exercise, wrong: list[Outcome], answer: Answer) ->
 
 def _read(exercise: Exercise, readout: Readout, wrong: list[Outcome], answer: Answer) -> Finding | None:
     for outcome in sorted(wrong, key=_usefulness)[:4]:
-        if not 64 <= _pairs(outcome) <= LARGEST:
+        if not 64 <= _pairs(outcome) <= MAX_PAIRS:
             continue
         reading = CaseReading(exercise, readout, outcome, answer)
         found = reading.weights()
-        for look in (leak, missing, rows, scaled) if found is not None else ():
+        for look in (find_leak, find_missing, find_row_factors, find_scaled) if found is not None else ():
             finding = look(found, outcome)
-            if finding is not None and (look is not leak or reading.leaks(finding)):
+            if finding is not None and (look is not find_leak or reading.leaks(finding)):
                 return finding
     return None
 
@@ -105,28 +111,28 @@ class CaseReading:
         self.head = 0
 
     def launcher(self, **values: Any) -> Any:
-        """What the learner's function returns. Raises Stopped if it does not come to its end."""
+        """What the learner's function returns. Raises AnswerStopped if it is stopped."""
         evidence = self.answer.run(values, self.how)
         if evidence.raised is not None:
-            raise Stopped(evidence.raised.text)
+            raise AnswerStopped(evidence.raised.text)
         return evidence.returned
 
     def weights(self) -> Weights | None:
         """The weights of the head that is most wrong; None if they cannot be read, or are none."""
         try:
             got = self.readout.read(self.launcher, self.inputs)
-        except Stopped:
+        except AnswerStopped:
             return None  # other inputs may stop a kernel that ran on the case's own
         right, scores, visible = self.readout.right_of(self.inputs)
         if got.shape != right.shape:
             return None
-        told = torch.isfinite(got).all(-1, keepdim=True)  # a row of NaN tells nothing; the others may
-        if int(told.sum()) < 0.5 * told.numel():
+        finite = torch.isfinite(got).all(-1, keepdim=True)  # a row of NaN shows nothing; the others may
+        if int(finite.sum()) < 0.5 * finite.numel():
             return None
-        got = torch.where(told, got, right)
+        got = torch.where(finite, got, right)
         flat = [_heads(t) for t in (got, right, scores)]
         self.head = int((flat[0] - flat[1]).abs().amax((1, 2)).argmax())
-        if not self._foretells(got):
+        if not self._predicts(got):
             return None
         eps = torch.finfo(self.outcome.case.dtype).eps
         return Weights(
@@ -138,21 +144,21 @@ class CaseReading:
             blocks=blocks_of(self.outcome),
         )
 
-    def _foretells(self, weights: Tensor) -> bool:
+    def _predicts(self, weights: Tensor) -> bool:
         """True if the weights give what the kernel returns for inputs by which they were not read."""
         probe = self.readout.probe(self.inputs)
         returned = self._returned(probe)
         if returned is None:
             return False
-        foretold, largest = (
+        predicted, largest = (
             _heads(self.readout.made_of(*given))[self.head]
             for given in ((weights, probe), (weights.abs(), _sizes(probe)))
         )
-        if returned.shape != foretold.shape:
+        if returned.shape != predicted.shape:
             return False
-        told = torch.isfinite(returned)
-        miss = (returned - foretold)[told].abs()
-        slack = max(16 * torch.finfo(self.outcome.case.dtype).eps, CLOSE)
+        finite = torch.isfinite(returned)
+        miss = (returned - predicted)[finite].abs()
+        slack = max(16 * torch.finfo(self.outcome.case.dtype).eps, TOLERANCE)
         return miss.numel() > 0 and bool((miss <= slack * largest.max()).all())
 
     def leaks(self, finding: Finding) -> bool:
@@ -171,13 +177,13 @@ class CaseReading:
         """The output that shows the weights, of one head, in fp64."""
         try:
             returned = self.readout.output(self.launcher(**inputs))
-        except Stopped:
+        except AnswerStopped:
             return None
         return _heads(returned.double())[self.head]
 
 
 def blocks_of(outcome: Outcome) -> tuple[int, ...]:
-    """Block sizes of queries and keys, as far as the launches' constants tell."""
+    """Block sizes of queries and keys, as far as the launches' constants show them."""
     seen = {
         value
         for launch in outcome.launches

@@ -47,7 +47,7 @@ def generous_time_limits(monkeypatch):
     The number of edits is limited instead.
     """
     monkeypatch.setattr("flashlearn.judging.cases.ACCESS_BUDGET", 1e6)
-    monkeypatch.setattr(importlib.import_module("flashlearn.explaining.declared_mistakes"), "PATIENCE", 60.0)
+    monkeypatch.setattr(importlib.import_module("flashlearn.explaining.declared_mistakes"), "PAIR_WORK", 60.0)
     monkeypatch.setattr("flashlearn.explaining.divergence.BUDGET", 60.0)
     monkeypatch.setattr(
         "flashlearn.explaining.edits.verification.SEARCH_WORK", 80

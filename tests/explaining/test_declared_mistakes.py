@@ -11,11 +11,11 @@ import torch
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.comparability import comparable, is_faint
-from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.matching import distance, fit
-from flashlearn.explaining.mistake_pairs import Patience, combinations
+from flashlearn.explaining.mistake_pairs import WorkBudget, pair_candidates
 from flashlearn.explaining.predictions import Predictions, sizes_in
-from flashlearn.explaining.result_cache import Remembered, identity
+from flashlearn.explaining.result_cache import ResultCache, case_key
 from flashlearn.judging.cases import run
 from flashlearn.outcome import OutputCheck, Status
 
@@ -59,7 +59,7 @@ def found(*faults):
     def answer(x):
         return scores(x, frozenset(faults))
 
-    return named(EXERCISE, run(EXERCISE, answer))
+    return find_declared(EXERCISE, run(EXERCISE, answer))
 
 
 def test_a_mistake_that_shows_everywhere_is_named():
@@ -79,12 +79,12 @@ def test_a_second_mistake_that_changes_nothing_is_not_named():
     def answer(x):
         return scores(x, frozenset({"rows not added"}))
 
-    assert named(square_cases, run(square_cases, answer)).mistake == "rows not added"
+    assert find_declared(square_cases, run(square_cases, answer)).mistake == "rows not added"
 
 
 def test_right_answers_and_unknown_mistakes_get_no_name():
     assert found() is None
-    assert named(EXERCISE, run(EXERCISE, lambda x: scores(x) + x.sin())) is None
+    assert find_declared(EXERCISE, run(EXERCISE, lambda x: scores(x) + x.sin())) is None
 
 
 def test_a_mistake_is_named_beside_a_case_that_stops():
@@ -127,7 +127,7 @@ def test_the_telling_elements_hold_the_worst_one_and_survive_another_shape():
 
 
 def test_what_is_remembered_is_made_once_and_the_oldest_goes_first():
-    memory, made = Remembered(most=3000), []
+    memory, made = ResultCache(max_bytes=3000), []
 
     def make(name):
         made.append(name)
@@ -135,21 +135,21 @@ def test_what_is_remembered_is_made_once_and_the_oldest_goes_first():
 
     for name in ("a", "b", "a", "c", "b", "a"):
         memory.get(name, lambda n=name: make(n))
-    assert made == ["a", "b", "c", "b", "a"] and memory.held <= 3000
+    assert made == ["a", "b", "c", "b", "a"] and memory.bytes_held <= 3000
 
 
 def test_cases_that_draw_other_inputs_are_not_mixed_up():
     case = CASES[0]
-    assert identity(case) == identity(dataclasses.replace(case))
+    assert case_key(case) == case_key(dataclasses.replace(case))
     for other in ({"seed": 7}, {"sizes": {"m": 8, "n": 9}}, {"dtype": torch.float16}, {"layout": "strided"}):
-        assert identity(case) != identity(dataclasses.replace(case, **other))
+        assert case_key(case) != case_key(dataclasses.replace(case, **other))
 
 
 def test_a_case_that_is_right_counts_against_a_mistake_that_would_show_in_it():
     outcomes = run(EXERCISE, lambda x: scores(x, frozenset({"tall like all"})))
     statuses = [o.status for o in comparable(outcomes)]
     assert statuses.count(Status.PASS) == 2
-    assert named(EXERCISE, outcomes).mistake == "tall like all"
+    assert find_declared(EXERCISE, outcomes).mistake == "tall like all"
 
 
 def vanishing(x, faults=NONE):
@@ -179,7 +179,7 @@ def test_a_case_in_which_only_rounding_is_left_is_no_second_mistake():
 
     outcomes = run(exercise, answer)
     assert outcomes[0].status is Status.WRONG and is_faint(outcomes[0].outputs[0])
-    finding = named(exercise, outcomes)
+    finding = find_declared(exercise, outcomes)
     assert (finding.mistake, finding.partial) == ("no factor", False)
     assert (finding.fits, finding.of) == (2, 3) and "others" not in finding.sentence
 
@@ -206,11 +206,11 @@ def test_the_search_for_pairs_ends_by_work_done_and_not_by_the_clock():
     exercise = EXERCISE
     outcomes = run(exercise, lambda x: scores(x, frozenset({"rows not added", "tall like all"})))
     probe = next(o for o in outcomes if o.case.name == "tall")
-    patience = Patience(10_000.0)
-    pairs = [c.names for c in combinations(Predictions(exercise, outcomes), probe, patience)]
+    patience = WorkBudget(10_000.0)
+    pairs = [c.names for c in pair_candidates(Predictions(exercise, outcomes), probe, patience)]
     spent = 10_000.0 - patience.left
     assert ("rows not added", "tall like all") in pairs and spent > 0
-    again = Patience(10_000.0)
-    assert [c.names for c in combinations(Predictions(exercise, outcomes), probe, again)] == pairs
+    again = WorkBudget(10_000.0)
+    assert [c.names for c in pair_candidates(Predictions(exercise, outcomes), probe, again)] == pairs
     assert again.left == patience.left  # though everything was remembered
-    assert not list(combinations(Predictions(exercise, outcomes), probe, Patience(-1.0)))
+    assert not list(pair_candidates(Predictions(exercise, outcomes), probe, WorkBudget(-1.0)))

@@ -95,7 +95,7 @@ def test_every_status_that_ends_a_check_has_words(status):
 
 def test_every_table_of_words_is_complete():
     assert symbolic.PATTERN_STEPS.keys() == CLAUSES.keys()
-    assert set(scope.KINDS) == declared.TAGS.keys()
+    assert set(scope.SCOPE_TAGS) == declared.TAGS.keys()
     told = nan_origin.OPERATIONS.keys() | undefined_memory.SENTENCES.keys()
     assert all(f'"{kind}"' in " ".join(NonFiniteOrigin.__doc__.split()) for kind in told)
     assert NonFiniteOrigin.__doc__.count('"') == 2 * len(told)

@@ -6,7 +6,7 @@ from flashlearn.exercise import Case
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.sign import Sign
 from flashlearn.explaining.findings.some_programs import SomePrograms
-from flashlearn.explaining.precision_split import by_precision
+from flashlearn.explaining.precision_split import split_by_precision as split
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 
@@ -37,30 +37,33 @@ VAGUE = Finding(SomePrograms("o", "c", 2, (1,)), fits=1, of=1)
 
 
 def test_each_precision_may_have_a_mistake_of_its_own():
-    found = by_precision([RIGHT, FULL, HALF], knows(full=SIGN, half=ROUNDED), knows())
+    found = split([RIGHT, FULL, HALF], knows(full=SIGN, half=ROUNDED), knows())
     assert found.parts == (SIGN, ROUNDED) and (found.fits, found.of) == (2, 2) and not found.partial
 
 
 def test_what_explains_fp32_alone_is_told_with_how_many_cases_it_fits():
-    found = by_precision([RIGHT, FULL, HALF], knows(full=SIGN), knows())
+    found = split([RIGHT, FULL, HALF], knows(full=SIGN), knows())
     assert found.parts == (SIGN,) and (found.fits, found.of) == (1, 2) and found.partial
 
 
 def test_an_edit_is_sought_for_fp32_where_half_precision_is_explained():
     edit = Finding(Sign("lse"), fits=1, of=1)
-    assert by_precision([RIGHT, FULL, HALF], knows(half=ROUNDED), knows(full=edit)).parts == (edit, ROUNDED)
-    assert by_precision([RIGHT, FULL, HALF], knows(), knows(full=edit)) is None
+    assert split([RIGHT, FULL, HALF], knows(half=ROUNDED), knows(full=edit)).parts == (
+        edit,
+        ROUNDED,
+    )
+    assert split([RIGHT, FULL, HALF], knows(), knows(full=edit)) is None
 
 
 def test_what_leaves_the_mistake_open_is_not_told_as_one_of_two():
-    assert by_precision([RIGHT, FULL, HALF], knows(full=VAGUE, half=VAGUE), knows()) is None
+    assert split([RIGHT, FULL, HALF], knows(full=VAGUE, half=VAGUE), knows()) is None
 
 
 def test_one_precision_alone_is_nothing_to_take_apart():
-    assert by_precision([RIGHT, FULL], knows(full=SIGN), knows()) is None
-    assert by_precision([RIGHT, HALF], knows(half=ROUNDED), knows()) is None
+    assert split([RIGHT, FULL], knows(full=SIGN), knows()) is None
+    assert split([RIGHT, HALF], knows(half=ROUNDED), knows()) is None
 
 
 def test_errors_that_rounding_cannot_make_are_not_taken_apart():
     much = Outcome(Case("half", dtype=torch.float16), Status.WRONG, outputs=off_by(1.5))
-    assert by_precision([RIGHT, FULL, much], knows(full=SIGN, half=ROUNDED), knows()) is None
+    assert split([RIGHT, FULL, much], knows(full=SIGN, half=ROUNDED), knows()) is None

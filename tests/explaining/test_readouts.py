@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from flashlearn.explaining.experiments import rounded_inside
-from flashlearn.explaining.weights import weights_finding
+from flashlearn.explaining.weights import find_in_weights
 from flashlearn.judging.cases import run_observed
 from flashlearn.kernels import flash_backward_dkv, flash_backward_dq, flash_forward
 from flashlearn.lessons import find
@@ -37,7 +37,7 @@ def wrong_in(name: str, *changes: tuple[str, str]) -> tuple[Callable, list[Outco
 def read_out(name: str, *changes: tuple[str, str]) -> Finding | None:
     function, wrong = wrong_in(name, *changes)
     assert wrong, "nothing is wrong"
-    return weights_finding(find(name), wrong, Here(function, find(name)))
+    return find_in_weights(find(name), wrong, Here(function, find(name)))
 
 
 def rounded(half: str, *operands: str) -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def test_do_read_with_the_strides_of_q_leaves_out_no_tile():
     cases = [case for case in find(name).cases if "own way" in case.data]
     outcomes = [run_observed(find(name), function, case) for case in cases]
     wrong = [o for o in outcomes if o.status is Status.WRONG]
-    found = weights_finding(find(name), wrong, Here(function, find(name)))
+    found = find_in_weights(find(name), wrong, Here(function, find(name)))
     assert wrong and found is None
 
 

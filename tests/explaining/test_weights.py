@@ -12,7 +12,12 @@ from flashlearn.explaining import weight_faults
 from flashlearn.outcome import Outcome, Status
 
 OUTCOME = Outcome(Case("S 48"), Status.WRONG)
-LOOKS = (weight_faults.leak, weight_faults.missing, weight_faults.rows, weight_faults.scaled)
+LOOKS = (
+    weight_faults.find_leak,
+    weight_faults.find_missing,
+    weight_faults.find_row_factors,
+    weight_faults.find_scaled,
+)
 
 
 def weights(causal=False, S_q=48, S_k=48):

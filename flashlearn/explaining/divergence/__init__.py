@@ -51,7 +51,7 @@ def first_divergence(
 
 
 def _usable(outcome: Outcome) -> bool:
-    """Wrong numbers in fp32: in half precision rounding and mistakes are hard to tell apart."""
+    """Wrong numbers in fp32: in half precision rounding and mistakes are hard to distinguish."""
     return (
         outcome.status is Status.WRONG
         and outcome.mode == "observed"

@@ -18,7 +18,7 @@ VANISHED = 1e-5
 """Relative to what it was made of: a difference so small is rounding."""
 
 HIDDEN = -1e4
-"""A score so low stands for −inf."""
+"""A score this low counts as −inf."""
 
 WEAK = ("unscaled", "unmasked")
 Blocks = dict[str, int | None]
@@ -103,7 +103,7 @@ class Expected:
         self._kept: dict[tuple[int, int], Right | None] = {}
 
     def one(self, window: Window) -> Window:
-        """The window that stands for all equal ones."""
+        """The representative of all equal windows."""
         ranges = tuple((a, s.start, s.stop) for a, s in window.at.items())
         parts = (window.seen, window.before)
         visited = tuple((a, seen.tobytes()) for part in parts for a, seen in part.items())

@@ -34,7 +34,7 @@ FINISHED_BY = ("S", "P", "P of the whole row")
 """What may be made of scores or weights that still lack alpha or the mask."""
 
 MOST_STEPS = 3
-"""Statements that may be wrong one after the other, as l and acc are where nobody rescales."""
+"""Statements that may be wrong one after the other, as l and acc are without rescaling."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Candidate:
         beyond = f"running {goal.quantity.words}"
         for operand in self.operands:
             if operand.matches and not operand.firm and goal.quantity.name not in FINISHED_BY:
-                return False  # it lacks a mask, or alpha: whoever was to see to that is to blame
+                return False  # it lacks a mask, or alpha: the statement that should have applied it is wrong
             if goal.quantity.kind == "output" and any(m.quantity.name == beyond for m in operand.matches):
                 return False  # it is the goal already, and the statement may only undo an earlier one
             if goal.quantity.axes == ("q",) and self._holds(operand, goal):
@@ -87,7 +87,7 @@ class _Candidate:
         return True
 
     def _holds(self, operand: Reading, goal: Goal) -> bool:
-        """True if an operand has the goal's value, in the place where the statement stands."""
+        """True if an operand has the goal's value, where the statement is."""
         right = value_of(goal.quantity, self.reading.window)
         if right is None or operand.event.array.size < right.size or not np.isfinite(right).all():
             return False
@@ -147,7 +147,7 @@ def _departure(
         for source in _sources(operand, lost, readings):
             tried = replay.record({**instead, **_cleaned(source.event.site, lost, readings)})
             if tried is None:
-                return None  # whether the padding is to blame is not known
+                return None  # whether the padding is the cause is not known
             if tried[1]:
                 padded = source
     return Departure(reading, goal, operands, padded, readings)
@@ -161,7 +161,7 @@ def _unknown(operand: Reading) -> bool:
 
 
 def _by_chance(operand: Reading, goal: Goal) -> bool:
-    """True for one number that stands for nothing yet, and is right only as another sum's beginning."""
+    """True for one number that represents nothing yet, and is right only as another sum's beginning."""
     array = operand.event.array
     if array.size != 1 or array.dtype.kind != "f" or array.item() != 0.0 or not operand.firm:
         return False
@@ -177,7 +177,7 @@ def _other_than(reading: Reading, goal: Goal) -> bool:
 def _sources(reading: Reading, lost: set[str], readings: dict[int, Reading]) -> list[Reading]:
     """An operand whose padding would count, and before it the one that put it there: a load, or the scores.
 
-    The last of those that can be told is the one to blame.
+    The last of them that has a name is the cause.
     """
     found, at = [], reading
     while at is not None and at.unclean & lost:
@@ -201,11 +201,11 @@ def _candidates(
     carried: dict[Site, Goal] = {}
     overwritten = _overwritten(readings)
     done: set[Site] = {readings[n].event.site for n in replaced if n in readings}
-    strayed: set[tuple] = set()  # programs in which something before was not right
+    diverged: set[tuple] = set()  # programs in which something before was not right
     for reading in readings.values():
         event, site = reading.event, reading.event.site
         if not reading.right and site.kind != "store":
-            strayed.add((event.launch, event.program))
+            diverged.add((event.launch, event.program))
         if site in done or reading.window is None or not _speaks(reading):
             continue
         if reading.firm:
@@ -214,7 +214,7 @@ def _candidates(
                 carried.setdefault(site, Goal(match.quantity, match.factor, match.turned))
             continue
         operands = tuple(readings[n] for n in event.operands)
-        if site.kind == "store" and (event.launch, event.program) in strayed:
+        if site.kind == "store" and (event.launch, event.program) in diverged:
             continue
         if not all(_right_for(o, reading) for o in operands) or reading.near:
             continue
@@ -289,7 +289,7 @@ def _finished(reading: Reading) -> bool:
 
 
 def _speaks(reading: Reading) -> bool:
-    """True for a value of which something could be said: numbers, or a mask over pairs."""
+    """True for a value that can be compared: numbers, or a mask over pairs."""
     kind = reading.event.array.dtype.kind
     return kind not in "iu" and (kind != "b" or is_mask(reading) or bool(reading.matches))
 

@@ -1,6 +1,6 @@
 """Where each recorded value lies: which head, which queries, which keys; found by what was loaded.
 
-A tile that equals some rows of Q (or a multiple of them) tells where its program is on the axis of queries,
+A tile that equals some rows of Q (or a multiple of them) shows where its program is on the axis of queries,
 whatever its name and its block size. A round of a loop whose load was not recognised is placed by the other
 rounds, if their tiles follow each other in equal steps.
 """
@@ -19,7 +19,7 @@ from flashlearn.quantity import Quantities, Quantity, Window
 SAME = 2e-5
 """Relative to a tile's largest entry: fp32 rounding apart, the same."""
 
-LEAST = 4  # so many numbers must agree before a load is taken to be recognised
+LEAST = 4  # numbers that must agree before a load counts as recognised
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.declared_mistakes import named
+from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.edits.address_slice import address_slice
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.name_families import POINTER
@@ -63,7 +63,7 @@ def find_edit_and_mistake(
         if all(trial.completes(i, text, outcome) for outcome in trial.stopped()):
             compared += 1
             after = trial.judged(i, text, observed)
-            mistake = named(exercise, after)
+            mistake = find_declared(exercise, after)
             explains_all = mistake is not None and mistake.mistake in exercise.explained.mistakes
             if not explains_all or mistake.partial or mistake.fits < mistake.of:
                 mistake = _second_edit(exercise, answer, after, i, replace(sections[i], text=text))

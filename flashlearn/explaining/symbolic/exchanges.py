@@ -1,4 +1,4 @@
-"""Right values in a wrong place: outputs that are exchanged, or two arguments taken for each other."""
+"""Right values in a wrong place: outputs that are exchanged, or two arguments exchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def outputs_exchanged(fits: Fits) -> Finding | None:
 
 
 def arguments_exchanged(fits: Fits) -> Finding | None:
-    """Two arguments taken for each other, if it is one pair and no other."""
+    """Two arguments exchanged, if it is one pair and no other."""
     found = [pair for pair in combinations(fits.exercise.parameters(), 2) if _exchanged(fits, *pair)]
     if len(found) != 1:
         return None

@@ -1,4 +1,4 @@
-"""What a factor stands for: a number, an argument, or a size to one power in every case."""
+"""What a factor is: a number, an argument, or a size to one power in every case."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def common(fits: Fits, seen: Sequence[Seen]) -> Pattern | None:
     if len(found) != 1:
         return alike
     name, power = found[0]
-    told = next((p for p in patterns if p.name == SYMBOL), None)
+    known = next((p for p in patterns if p.name == SYMBOL), None)
     sized = {"subject": first.facts["subject"], "symbol": name, "power": power, "size": True}
-    return told if told is not None else Pattern(SYMBOL, sized)
+    return known if known is not None else Pattern(SYMBOL, sized)
 
 
 def _stands_for(pattern: Pattern) -> tuple:

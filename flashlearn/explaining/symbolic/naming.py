@@ -60,23 +60,23 @@ def _besides(table: Fits, outcomes: Sequence[Outcome]) -> Finding | None:
 def _by_output(table: Fits) -> Finding | None:
     """What holds of every wrong output by itself: a mistake that shows there alone, else a generic finding.
 
-    A declared mistake is told even if nothing is known of another output: that this one is right with it
+    A declared mistake is named even if nothing is known of another output: that this one is right with it
     has been tried.
     """
     wrong = table.wrong_outputs()
     cases = sum(any(not c.ok for c in o.outputs) for o in table.outcomes)
-    told: dict[str, Finding] = {}
+    by_output: dict[str, Finding] = {}
     for name in wrong:
         own = _own(table, name) or _finding(table, name)
         if own is not None:
             output = name if len(table.exercise.outputs) > 1 else None
             if isinstance(own.kind, ErrorPattern | NotCompared):
                 own = replace(own, kind=replace(own.kind, output=output))
-            told[name] = replace(own, fits=cases, of=cases)
-    if len(told) == len(wrong):
-        found = tuple(told.values())
+            by_output[name] = replace(own, fits=cases, of=cases)
+    if len(by_output) == len(wrong):
+        found = tuple(by_output.values())
         return found[0] if len(found) == 1 else Finding(EachOutput(found), None, cases, cases)
-    sure = {name: finding for name, finding in told.items() if isinstance(finding.kind, Declared)}
+    sure = {name: finding for name, finding in by_output.items() if isinstance(finding.kind, Declared)}
     silent = tuple(name for name in wrong if name not in sure)
     if len(sure) != 1:
         return None

@@ -139,7 +139,7 @@ def pair(fits: Fits) -> Finding | None:
 
 
 def declared(exercise: Exercise, name: str, count: int) -> Finding:
-    """The finding that a mistake of the exercise explains all of so many cases."""
+    """The finding that a mistake of the exercise explains all `count` cases."""
     return Finding(Declared.of(name, exercise.explained.mistakes[name]), None, count, count)
 
 
@@ -156,7 +156,7 @@ def _in_one_formula(fits: Fits) -> set[tuple[str, str]]:
 
 
 def _each_in_its_output(fits: Fits, wrong: Sequence[str]) -> set[tuple[str, str]]:
-    """Pairs of which one gives the first wrong output, the other the second; both leave the rest right."""
+    """Pairs: one gives the first wrong output, the other the second; both leave the rest right."""
     if len(wrong) != 2:
         return set()
     first, second = (fits.makers(output) for output in wrong)

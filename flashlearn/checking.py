@@ -16,12 +16,12 @@ from flashlearn.explaining.failures import attempted, log_failure
 from flashlearn.explaining.findings.case_status import Undecided
 from flashlearn.explaining.findings.review import Review
 from flashlearn.interpreter import printing
-from flashlearn.interpreter.observation import Launch
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
 from flashlearn.machine.garbage_collection import ignore_existing_objects
 from flashlearn.machine.threads import one_thread
+from flashlearn.observation import Launch
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report import Report
 from flashlearn.running.answer import Answer, answering

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from flashlearn.observation import Caution, Launch, Observation, Place
+
 if TYPE_CHECKING:
     import torch
 
     from flashlearn.exercise import Case
-    from flashlearn.interpreter.observation import Launch, Observation
 
 
 class Status(enum.Enum):
@@ -29,29 +30,6 @@ class Status(enum.Enum):
     UNDECIDED = "not decided"
     NEEDS_GPU = "needs a GPU"
     PASS = "passed"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of the learner's code, and the program that was running it if there was one."""
-
-    file: str
-    line: int
-    text: str
-    function: str = ""
-    program: tuple[int, int, int] | None = None
-
-
-@dataclass(frozen=True)
-class Caution:
-    """What would fail, or go less well, on a GPU though it passes here: its kind, a sentence, the line."""
-
-    kind: str
-    sentence: str
-    place: Place | None = None
-
-    def __str__(self) -> str:
-        return self.sentence
 
 
 @dataclass(frozen=True)

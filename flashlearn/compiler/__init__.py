@@ -26,8 +26,8 @@ from typing import Any
 from flashlearn.compiler import child, explain, heavy_tiles, packing
 from flashlearn.compiler.compile_queue import CompileQueue
 from flashlearn.compiler.sources import GLUON_ONLY
-from flashlearn.interpreter.observation import Launch
 from flashlearn.machine import device
+from flashlearn.observation import Launch
 
 __all__ = ["Budget", "compile_launch", "start"]
 

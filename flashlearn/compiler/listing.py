@@ -18,7 +18,7 @@ from pathlib import Path
 
 from flashlearn.compiler.packing import innermost
 from flashlearn.compiler.sources import source_of
-from flashlearn.interpreter.observation import Launch
+from flashlearn.observation import Launch
 
 INSTRUCTIONS = {
     "ld.global": r"\bld\.global",

@@ -25,7 +25,7 @@ from typing import Any
 from triton import language as tl
 
 from flashlearn.compiler.sources import is_gluon
-from flashlearn.interpreter.observation import Launch
+from flashlearn.observation import Launch
 
 GLUON = "triton.experimental.gluon."
 TUPLE = "tuple"

@@ -16,7 +16,7 @@ from flashlearn.interpreter.descriptors import DescriptorHandle
 from flashlearn.interpreter.learner_code import Program, find_place
 from flashlearn.interpreter.raw_pointers import NAME, RawPointers
 from flashlearn.interpreter.shadow import Region, View
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 
 @dataclass

@@ -11,8 +11,8 @@ import triton.language as tl
 
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.low_precision import TRITON_NAME
-from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.specialization import Specialization
+from flashlearn.observation import Launch
 
 OPTIONS = {
     "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid",

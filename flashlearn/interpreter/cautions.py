@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flashlearn.outcome import Caution, Place
+from flashlearn.observation import Caution, Place
 
 TF32 = "TF32"
 UNINITIALISED = "uninitialised memory"

@@ -19,11 +19,11 @@ from torch.overrides import TorchFunctionMode
 
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
-from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.rewrite import python_function
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.specialization import specialize
+from flashlearn.observation import Launch
 
 THERE = torch.device("cuda", 0)
 

@@ -6,7 +6,7 @@ speaks of, without the forty frames of the interpreter below it.
 
 from __future__ import annotations
 
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 LONGEST = 400  # characters of a learner's own message
 

@@ -28,7 +28,7 @@ from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.shadow import MIDDLE, REGION_BITS, View
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 SECONDS = 5.0
 

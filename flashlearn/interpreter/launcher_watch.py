@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.interpreter.learner_code import place_of
 from flashlearn.interpreter.memory import Memory
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
 FILLED = {

@@ -7,7 +7,7 @@ import sys
 import weakref
 from types import CodeType
 
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 LEARNER_CODE: weakref.WeakSet = weakref.WeakSet()
 """Code objects of the kernels and helpers that run interpreted."""

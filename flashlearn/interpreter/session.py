@@ -31,7 +31,6 @@ from flashlearn.interpreter.launch_result import LaunchResult
 from flashlearn.interpreter.learner_code import Program, find_place, place_of_error
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
-from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.interpreter.observer import LaunchStart
 from flashlearn.interpreter.observers.missing_barriers import MissingBarriers
 from flashlearn.interpreter.observers.races import RaceDetector
@@ -41,7 +40,7 @@ from flashlearn.interpreter.results import PublishedResults
 from flashlearn.interpreter.rewrite import python_function, rewrite
 from flashlearn.interpreter.specialization import declared, specialize
 from flashlearn.interpreter.spin_waits import RunLater, SpinWaits
-from flashlearn.outcome import Caution, Place
+from flashlearn.observation import Caution, Launch, Observation, Place
 
 LARGEST_SHUFFLED = 1 << 20
 LAUNCH_LOCK = threading.RLock()

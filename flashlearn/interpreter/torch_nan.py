@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 SUMS = {"add", "add_", "sub", "sub_", "rsub", "sum", "cumsum", "mean", "logsumexp"}
 SUMS |= {"softmax", "_softmax", "log_softmax", "_log_softmax"}

@@ -18,11 +18,11 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs, Kind
-from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.judging import draws
 from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings, ceilings
 from flashlearn.machine.timers import Measurement
+from flashlearn.observation import Launch, Observation
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.run_modes import DryRun, Timed
 

@@ -11,8 +11,8 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import dtype_name
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.observation import Observation, Traffic
     from flashlearn.judging.speed import Timing
+    from flashlearn.observation import Observation, Traffic
 
 
 @dataclass(frozen=True)

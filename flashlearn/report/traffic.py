@@ -12,7 +12,7 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import amount, byte_size, number
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.observation import Observation, Traffic
+    from flashlearn.observation import Observation, Traffic
 
 KINDS = {
     "dot": "in tl.dot",

@@ -14,7 +14,7 @@ from flashlearn.exercise import Inputs
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.observation import Launch, Observation
+from flashlearn.observation import Launch, Observation
 from flashlearn.running.copies import changed_inputs, storage_of, storages
 from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, Output

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
-from flashlearn.interpreter.observation import Launch, Observation
 from flashlearn.machine import device
+from flashlearn.observation import Launch, Observation
 from flashlearn.processes.forked import Forked
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.guard_zones import ZeroedWatch

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from flashlearn.interpreter.observation import Observation
 from flashlearn.machine.timers import Measurement
+from flashlearn.observation import Observation
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import torch
 from flashlearn.compiler import packing
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.interpreter.instrumentation import Instrumentation
-from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.specialization import Specialization
+from flashlearn.observation import Launch
 
 
 @dataclass

@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from flashlearn import observation
 from flashlearn.compiler.lowering import FrontEndRefusal
-from flashlearn.interpreter import observation, observers, shadow
-from flashlearn.interpreter.gluon.timeline import TimelineEvent
+from flashlearn.interpreter import observers, shadow
 from flashlearn.interpreter.instrumentation import Site
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine.device import GPU
@@ -26,7 +26,7 @@ register(
     *(run_modes.Compiled, run_modes.Timed, run_modes.FrontEndCheck, run_modes.DryRun),
     *(run_modes.Edited, answer_source.Section, FrontEndRefusal, Measurement),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.ObservedRace, evidence.Foreign),
-    *(observation.Launch, observation.Observation, observation.Traffic, TimelineEvent),
+    *(observation.Launch, observation.Observation, observation.Traffic, observation.TimelineEvent),
 )
 for module in pkgutil.iter_modules(observers.__path__, f"{observers.__name__}."):
     register(*getattr(importlib.import_module(module.name), "RECORDS", ()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 
-from flashlearn.interpreter.gluon.timeline import TimelineEvent
+from flashlearn.observation import TimelineEvent
 from flashlearn.tracing import timeline_svg
 from flashlearn.tracing.timeline_rows import Scene, scene
 from flashlearn.tracing.waits import WaitSummary, count, sentences, waits

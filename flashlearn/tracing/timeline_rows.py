@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from flashlearn.interpreter.gluon.timeline import TimelineEvent
+from flashlearn.observation import TimelineEvent
 
 COPIES, PRODUCTS = "copy engine", "tensor core"
 WAITS = ("wait", "wgmma wait", "store wait", "copy wait")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashlearn.interpreter.gluon.timeline import TimelineEvent
+from flashlearn.observation import TimelineEvent
 from flashlearn.tracing.timeline_rows import WAITS, partitions, ring_of
 
 AWAITED = {"wgmma wait": "its products", "store wait": "its copies out", "copy wait": "its cp.async copies"}

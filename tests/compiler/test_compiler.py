@@ -17,7 +17,7 @@ from triton.language.extra import libdevice
 
 from flashlearn import compiler
 from flashlearn.compiler import child, compile_launch, compile_queue, explain, packing, start
-from flashlearn.interpreter.observation import Launch
+from flashlearn.observation import Launch
 from flashlearn.processes import start as processes
 
 NOTHING = tl.constexpr(-float("inf"))

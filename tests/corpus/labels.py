@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flashlearn.interpreter.gluon import sync_sentences
+from flashlearn.interpreter.gluon import fault_kinds
 
 STATUS_NAMES = frozenset({"out_of_bounds", "race", "not_yours", "crashed", "timeout"})
 
@@ -30,7 +30,7 @@ GENERIC_NAMES = (
     STATUS_NAMES
     | VAGUE_NAMES
     | WANTED_NAMES
-    | frozenset(sync_sentences.KINDS)  # synchronisation faults of Gluon kernels
+    | frozenset(fault_kinds.KINDS)  # synchronisation faults of Gluon kernels
     | frozenset(
         {
             # of the launcher

@@ -21,7 +21,6 @@ from flashlearn.course.answers import solution
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.observation import Observation
 from flashlearn.interpreter.route import observing
 from flashlearn.judging import gpu_cautions
 from flashlearn.judging.cases import run, run_observed
@@ -29,6 +28,7 @@ from flashlearn.judging.tf32 import Tf32Products
 from flashlearn.judging.tolerance import Truth, as_tuple, largest
 from flashlearn.kernels import flash_forward as forward
 from flashlearn.lessons import all_exercises, find
+from flashlearn.observation import Observation
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.report import Report
 from flashlearn.running.answer import Here

@@ -10,11 +10,11 @@ import torch
 
 from flashlearn.course.answers import solution
 from flashlearn.exercise import Case, Exercise, Grade, Kind, Prepared, Work, make_exercise
-from flashlearn.interpreter.observation import Observation, Traffic
 from flashlearn.judging import draws, speed
 from flashlearn.lessons import find
 from flashlearn.machine import device, timers
 from flashlearn.machine.timers import Timer
+from flashlearn.observation import Observation, Traffic
 from flashlearn.running.answer import Here
 
 LARGE = Case("4096 × 1024", sizes={"rows": 4096, "columns": 1024}, dtype=torch.float16, gpu=True)

@@ -24,11 +24,11 @@ from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Exp
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.scope import Scope
-from flashlearn.interpreter.observation import Launch, Observation, Traffic
 from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.machine.ceilings import Ceilings
 from flashlearn.machine.timers import Measurement
+from flashlearn.observation import Launch, Observation, Traffic
 from flashlearn.outcome import Finding, FindingKind, Misfit, Outcome, OutputCheck, Place, Status, Wording
 from flashlearn.report import (
     Report,

@@ -9,7 +9,7 @@ from flashlearn.interpreter.gluon.barriers import Barrier
 from flashlearn.interpreter.gluon.shared_memory import SharedAccess, SharedView, leave
 from flashlearn.interpreter.gluon.shared_memory_ops import SharedMemoryOps
 from flashlearn.interpreter.gluon.vector_clock import Agent
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 
 class AsyncOps(SharedMemoryOps):

@@ -8,7 +8,7 @@ from flashlearn.interpreter.gluon.async_ops import AsyncOps
 from flashlearn.interpreter.gluon.barriers import Barrier
 from flashlearn.interpreter.gluon.partitions import BarrierWait, PassedWait
 from flashlearn.interpreter.gluon.shared_memory import SharedView
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 
 class BarrierOps(AsyncOps):

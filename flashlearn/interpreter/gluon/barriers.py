@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 
 @dataclass

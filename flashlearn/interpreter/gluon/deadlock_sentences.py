@@ -1,4 +1,4 @@
-"""What is said when all partitions wait for ever: who for what, and what would mend it."""
+"""The sentence for a deadlock: who waits for what, and what would fix it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 def sentence(waiting: Sequence[Mapping[str, Any]]) -> str:
     """Who waits in which line, what is missing there, and the likeliest reason."""
-    return f"All wait, for ever: {'; '.join(map(_held, waiting))}.{_hint(waiting)}"
+    return f"All partitions wait forever: {'; '.join(map(_held, waiting))}.{_hint(waiting)}"
 
 
 def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
@@ -19,17 +19,17 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
         w = partly[0]
         return (
             f" In this phase of `{w['barrier']}` {w['count'] - w['pending']} of {w['count']} have arrived: "
-            "somebody arrives too seldom, or `init` counts too many."
+            "one partition arrives too rarely, or `init` counts too many."
         )
     if again:
         return (
-            f" Nobody has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for it "
-            "again: who has used what it guards says so with `mbarrier.arrive`."
+            f" No partition has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for "
+            "it again: a partition that has used what it guards calls `mbarrier.arrive`."
         )
     if silent:
         return (
-            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: who "
-            "comes first asks for parity 1."
+            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: the "
+            "first wait asks for parity 1."
         )
     return ""
 

@@ -19,7 +19,7 @@ from flashlearn.interpreter.gluon.program import GluonProgram
 from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
 from flashlearn.interpreter.observer import Observer
 from flashlearn.interpreter.observers.races import RaceDetector, changed_units, element
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 SWITCHES = 0.2
 """How often a partition that could go on hands the baton over, where a seed draws the order."""

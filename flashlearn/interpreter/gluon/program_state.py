@@ -12,7 +12,7 @@ from flashlearn.interpreter.gluon.partitions import Partition, PartitionSchedule
 from flashlearn.interpreter.gluon.shared_memory import SharedAccess
 from flashlearn.interpreter.gluon.sync_faults import SyncError, SyncFault
 from flashlearn.interpreter.gluon.timeline import Timeline
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 
 class ProgramState:

@@ -17,7 +17,7 @@ import triton.language as tl
 
 from flashlearn.interpreter.gluon.vector_clock import Agent
 from flashlearn.interpreter.low_precision import numpy_dtype
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 Span = tuple[int, tuple[int, ...], tuple[int, ...], int]
 """Where a view lies in its allocation: offset in bytes, shape, strides in bytes, bytes of an element."""

@@ -10,7 +10,7 @@ from flashlearn.interpreter.gluon.partitions import Partition
 from flashlearn.interpreter.gluon.program_state import ProgramState
 from flashlearn.interpreter.gluon.shared_memory import Allocation, SharedAccess, SharedView, leave, meets
 from flashlearn.interpreter.gluon.sync_faults import SyncError
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 ASYNCHRONOUS = ("wgmma", "tma load", "tma store")
 """What reaches shared memory by the asynchronous proxy, and so past ordinary stores without a fence."""

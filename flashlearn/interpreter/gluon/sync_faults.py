@@ -1,36 +1,18 @@
-"""What a Gluon kernel can get wrong about time, as plain data, and the exception that carries it."""
+"""The exception for a synchronization fault of a Gluon kernel, and what two equal faults have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 from flashlearn.interpreter.errors import LaunchError
-from flashlearn.outcome import Place
-
-
-@dataclass(frozen=True)
-class SyncFault:
-    """A fault by its kind, its facts and the lines it is about: where it showed first, then the cause's.
-
-    The sentence is made by `sync_sentences.sentence` and nowhere else.
-    """
-
-    kind: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    places: tuple[Place | None, ...] = ()
+from flashlearn.interpreter.gluon.fault_kinds import SyncFault, sentence
 
 
 class SyncError(LaunchError):
-    """A Gluon kernel that would hang or read what is not there yet; `sync` is the fault as data.
+    """A Gluon kernel that would hang, or read what is not there yet; `sync` is the fault as data.
 
     `fault` is the same in the form that outcomes carry: ("synchronisation", its kind, the lines, its traits).
     """
 
     def __init__(self, fault: SyncFault):
-        from flashlearn.interpreter.gluon.sync_sentences import sentence
-
         super().__init__(sentence(fault), next((place for place in fault.places if place), None))
         self.sync = fault
         self.fault = (
@@ -46,9 +28,9 @@ TRAITS = ("what", "did", "own", "writes", "hangs", "parity", "completed", "phase
 
 
 def traits(fault: SyncFault) -> tuple:
-    """What of the facts depends neither on names nor on sizes: two kernels with the same fault agree in it.
+    """The facts that depend neither on names nor on sizes: two kernels with the same fault agree in them.
 
-    Of buffers and barriers the index is left; of bytes, which are more; of those who wait, what they lack.
+    Of a buffer or barrier that is its index; of bytes, which are more; of waiting partitions, what they lack.
     """
     facts = fault.facts
     kept = [(name, facts[name]) for name in TRAITS if name in facts]

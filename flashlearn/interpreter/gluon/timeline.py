@@ -18,42 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from flashlearn.outcome import Place
+from flashlearn.observation import TimelineEvent
 
 LANES, SPECIAL_LANES, SHARED_BYTES = 128, 16, 64
 TENSOR_OPERATIONS = 4096
 COPY_LATENCY, COPY_BYTES = 600, 64
 MOST = 4_000
 """So many events are kept of a session, unless more are asked for."""
-
-
-@dataclass(frozen=True)
-class TimelineEvent:
-    """Something that a partition did, or had done for it, from `begin` to `end` in cycles of the model.
-
-    `what` is one of WHATS. An asynchronous one ("tma load", "tma store", "wgmma", "cp.async") begins when
-    the hardware begins it and ends when it is done; `issued` is when the partition asked for it. `barrier`
-    and `buffer` are names as the kernel has them, with an index: "full[1]". `phase` counts a barrier's phases
-    from 0. `after` are the numbers of the events that it had to wait for: of a wait, the arrivals and copies
-    that completed the phase; of a wgmma's wait, the product. `launch` and `program` say whose it is.
-    `index` is the partition's number: 0 is the one that the kernel itself goes on as.
-    """
-
-    number: int
-    launch: int
-    program: tuple[int, int, int]
-    partition: str
-    what: str
-    begin: float
-    end: float
-    place: Place | None = None
-    issued: float = 0.0
-    barrier: str = ""
-    buffer: str = ""
-    phase: int = -1
-    bytes: int = 0
-    after: tuple[int, ...] = ()
-    index: int = 0
 
 
 WHATS = (

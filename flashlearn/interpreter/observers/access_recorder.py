@@ -20,10 +20,10 @@ from flashlearn.interpreter.access import Access
 from flashlearn.interpreter.learner_code import Program, find_place
 from flashlearn.interpreter.observer import LaunchStart, Observer
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.timeline import TimelineEvent
+    from flashlearn.observation import TimelineEvent
 
 VERBS = {"load": "read", "store": "write", "atomic": "update"}
 MAX_ACCESSES = 4096  # accesses of one program; more are counted, and said to be left out

@@ -24,7 +24,7 @@ from flashlearn.interpreter.instrumentation import Site
 from flashlearn.interpreter.learner_code import Program, place_of
 from flashlearn.interpreter.low_precision import cast
 from flashlearn.interpreter.observer import LaunchStart, Observer
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 MAX_EVENTS = 20_000
 MAX_ELEMENTS = 1 << 24  # of all tiles together: 64 MiB in fp32

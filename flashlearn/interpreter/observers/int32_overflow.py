@@ -9,7 +9,7 @@ import numpy as np
 import triton.language as tl
 
 from flashlearn.interpreter.observer import Observer
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 WRAPPING = (np.add, np.subtract, np.multiply)
 

@@ -23,7 +23,7 @@ from flashlearn.interpreter.access import Access
 from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.observer import Observer
 from flashlearn.interpreter.shadow import REGION_BITS
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 MAX_ORIGINS = 63
 """Origins that can be distinguished: six bits survive in every floating-point format."""

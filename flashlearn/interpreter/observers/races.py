@@ -20,7 +20,7 @@ from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.observer import LaunchStart, Observer
 from flashlearn.interpreter.shadow import Region
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 ROUNDING = 16 * 2.0**-23  # of a store's largest value: what fp32 sums of its tile may differ by
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flashlearn.interpreter.access import Access
-from flashlearn.interpreter.observation import Traffic
 from flashlearn.interpreter.observer import Observer
+from flashlearn.observation import Traffic
 
 COUNTED_AS = {"load": "loaded", "store": "stored", "atomic": "atomic"}
 

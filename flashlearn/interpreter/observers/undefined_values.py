@@ -8,7 +8,7 @@ from flashlearn.interpreter.access import Access
 from flashlearn.interpreter.cautions import UNINITIALISED
 from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.observer import Observer
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
 
 VERBS = {"load": "reads", "atomic": "updates atomically"}
 

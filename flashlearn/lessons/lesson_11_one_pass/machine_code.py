@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flashlearn.compiler import compile_launch
 from flashlearn.compiler.listing import listing
-from flashlearn.interpreter.observation import Launch
+from flashlearn.observation import Launch
 
 BLOCK_OF_A_PRODUCT = re.compile(
     r"nvidia_mma<\{versionMajor = \d+[^}]*warpsPerCTA = \[(\d+), (\d+)\], instrShape = \[(\d+)"

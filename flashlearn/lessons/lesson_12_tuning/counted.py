@@ -16,10 +16,10 @@ import torch
 
 from flashlearn import compiler
 from flashlearn.compiler.listing import listing
-from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.shapes import Shape, forward_shape
 from flashlearn.lessons.lesson_12_tuning.ladder import Rung, forward
+from flashlearn.observation import Launch
 
 KINDS = {
     "64-bit integers": r"\b(?:add|sub|mul|mad|shl)(?:\.\w+)*?\.[sub]64\b",

@@ -6,11 +6,11 @@ import dataclasses
 
 from flashlearn import compiler
 from flashlearn.exercise import Earlier, HowExplained, HowTimed
-from flashlearn.interpreter.observation import Launch
 from flashlearn.lessons.lesson_12_tuning import tuned_forward as tuned
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared.attention_cases import BF16, attention_case
 from flashlearn.lessons.shared.grouped_cases import flagged
+from flashlearn.observation import Launch
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 

@@ -17,7 +17,6 @@ from torch import Tensor
 from flashlearn import compiler
 from flashlearn.compiler import Budget
 from flashlearn.compiler.listing import listing
-from flashlearn.interpreter.observation import Launch
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels import fp8_forward as forward
 from flashlearn.kernels.fp8_forward import SCALED_ROWS, fp8_forward
@@ -25,6 +24,7 @@ from flashlearn.lessons.lesson_14_low_precision.eight_bits import KEPT_BITS, LAR
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 from flashlearn.lessons.shared.variants import variant
+from flashlearn.observation import Launch
 
 
 def scaled_blocks(x: Tensor, rows: int = SCALED_ROWS) -> tuple[Tensor, Tensor]:

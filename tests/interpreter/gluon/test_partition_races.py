@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from flashlearn.interpreter.gluon import sync_sentences
+from flashlearn.interpreter.gluon import fault_kinds
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
 from tests.interpreter.gluon.global_kernels import doubled, met
@@ -39,7 +39,7 @@ def test_what_nothing_orders_is_told_with_both_lines(how, order):
     assert {fault.facts["who"], fault.facts["other"]} == {"first", "second"} and fault.facts[
         "at"
     ] == "y_ptr[0]"
-    said = sync_sentences.sentence(fault)
+    said = fault_kinds.sentence(fault)
     assert all(f"line {place.line}" in said for place in fault.places) and len(set(fault.places)) == 2
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 import torch
 
-from flashlearn.interpreter.gluon import sync_sentences
+from flashlearn.interpreter.gluon import fault_kinds
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon import specialised_matmul, tma_ring
@@ -53,7 +53,7 @@ def fault_of(run, order):
     with pytest.raises(SyncError) as caught, observing(seed=order):
         run()
     fault = caught.value.sync
-    assert str(caught.value).startswith(sync_sentences.sentence(fault))
+    assert str(caught.value).startswith(fault_kinds.sentence(fault))
     return fault
 
 
@@ -123,7 +123,7 @@ def test_no_thread_is_left_behind_by_a_kernel_that_fails():
 
 
 def test_every_kind_of_fault_has_its_words():
-    assert {kind for kind, *_ in RING.values()} <= set(sync_sentences.KINDS)
+    assert {kind for kind, *_ in RING.values()} <= set(fault_kinds.KINDS)
 
 
 PIECES = ("mbarrier.wait(full.index(i % STAGES), i // STAGES % 2)", "ring.index(i % STAGES).load")
@@ -161,7 +161,7 @@ def test_an_arrival_that_counts_for_two_is_told_where_the_other_was_not_waited_f
     a, b = torch.randn(128, 320).half(), torch.randn(320, 64).half()
     fault = fault_of(lambda: matmul(a, b, block=(128, 64, 32)), None)
     assert fault.kind == "overwritten" and fault.facts["alone"]["count"] == 2
-    assert "with count=2" in sync_sentences.sentence(fault)
+    assert "with count=2" in fault_kinds.sentence(fault)
 
 
 def test_storing_a_product_as_it_is_asks_for_its_wait():

@@ -1,14 +1,29 @@
-"""What is said of a `SyncFault`: a sentence or two for each kind, with both lines where two are involved."""
+"""The kinds of synchronization fault, each with its sentence: both lines where two are involved.
+
+Each is detected where it shows: accesses of shared memory in shared_memory_ops.py, asynchronous operations in
+async_ops.py, barriers and their phases in barrier_ops.py, the end of a program and deadlocks in program.py,
+global memory in partition_races.py, and registers in semantic.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flashlearn.interpreter.gluon import deadlock_sentences
 from flashlearn.interpreter.gluon.registers import FEWEST, MOST, STEP
-from flashlearn.interpreter.gluon.sync_faults import SyncFault
-from flashlearn.outcome import Place
+from flashlearn.observation import Place
+
+
+@dataclass(frozen=True)
+class SyncFault:
+    """A fault by its kind, its facts and the lines it is about: where it showed first, then the cause's."""
+
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    places: tuple[Place | None, ...] = ()
+
 
 READS = {"load": "loads", "wgmma": "multiplies", "tma store": "copies out", "store": "stores into",
          "tma load": "copies into", "cp.async": "copies into"}  # fmt: skip
@@ -19,7 +34,7 @@ KINDS: dict[str, Callable[[SyncFault, Mapping[str, Any]], str]] = {}
 
 
 def sentence(fault: SyncFault) -> str:
-    """What happened, and what would mend it."""
+    """What happened, and what would fix it."""
     return KINDS[fault.kind](fault, fault.facts)
 
 
@@ -47,22 +62,19 @@ def _access(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _copy(fault: SyncFault, f: Mapping[str, Any]) -> str:
     does = "and the two write over each other" if f["writes"] else "so its values are not there yet"
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it, "
-        f"{does}: "
-        f"`{f['who']}` has not waited for phase {f['phase']} of `{f['barrier']}`, which that copy completes. "
-        f"Before it, `mbarrier.wait({f['barrier']}, {f['phase'] & 1})`."
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
+        f"it, {does}: `{f['who']}` has not waited for phase {f['phase']} of `{f['barrier']}`, which that "
+        f"copy completes. Before it, `mbarrier.wait({f['barrier']}, {f['phase'] & 1})`."
     )
 
 
 @_kind("phase is off")
 def _phase(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it: "
-        "that "
-        f"copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is {f['phase'] & 1}. The wait "
-        "in "
-        f"{_at(fault, 2)} asked for parity {f['parity']}, with {_phases(f['completed'])} over, and went "
-        f"on at once. {_parity(f['phase'])}"
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
+        f"it: that copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is "
+        f"{f['phase'] & 1}. The wait in {_at(fault, 2)} asked for parity {f['parity']}, with "
+        f"{_phases(f['completed'])} over, and went on at once. {_parity(f['phase'])}"
     )
 
 
@@ -75,15 +87,15 @@ def _parity(phase: int) -> str:
 @_kind("refilled before read")
 def _refilled(fault: SyncFault, f: Mapping[str, Any]) -> str:
     whose = "" if f["own"] else f" of `{f['other']}`"
-    mend = (
-        "Ask for a copy into a slot behind the line that reads its tile."
+    fix = (
+        "Ask for a copy into a slot after the line that reads its tile."
         if f["own"]
         else f"`{f['other']}` waits, before it fills a slot, for a barrier on which its readers arrive."
     )
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy{whose} of {_at(fault, 1)} may already be "
         f"filling it again: the wait in {_at(fault, 2)} was for the tile that was there before, and "
-        f"`{f['who']}` had not read that yet. {mend}"
+        f"`{f['who']}` had not read that yet. {fix}"
     )
 
 
@@ -107,17 +119,16 @@ def _store_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     who = "" if f["own"] else f" of `{f['other']}`"
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and the copy out{who} in {_at(fault, 1)} may still be "
-        "reading it: "
-        "wait with `tma.store_wait` until that copy has read the buffer, and write to it then."
+        "reading it: wait with `tma.store_wait` until that copy has read the buffer, and write to it "
+        "then."
     )
 
 
 @_kind("cp.async not waited for")
 def _group(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing it: "
-        "its group "
-        "is over only when `async_copy.wait_group` leaves fewer groups under way."
+        f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
+        "it: its group is over only when `async_copy.wait_group` leaves fewer groups under way."
     )
 
 
@@ -125,8 +136,8 @@ def _group(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _overwritten(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} before `{f['other']}`, which {DID[f['did']]} in "
-        f"{_at(fault, 1)}, has given it back: nothing that `{f['who']}` waited for says that this is done. "
-        f"{_given_back(f)}"
+        f"{_at(fault, 1)}, has given it back: nothing that `{f['who']}` waited for says that this is "
+        f"done. {_given_back(f)}"
     )
 
 
@@ -138,8 +149,8 @@ def _given_back(f: Mapping[str, Any]) -> str:
             f"`{alone['who']}` arrives in line {alone['line']} with count={alone['count']}."
         )
     return (
-        f"`{f['other']}` has to arrive on a barrier behind that line, its `init` to count that arrival, and "
-        f"`{f['who']}` to wait for it."
+        f"`{f['other']}` has to arrive on a barrier after that line, its `init` to count that arrival, "
+        f"and `{f['who']}` to wait for it."
     )
 
 
@@ -147,7 +158,7 @@ def _given_back(f: Mapping[str, Any]) -> str:
 def _writers(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and `{f['other']}` {DID[f['did']]} in {_at(fault, 1)}: "
-        "no barrier stands between the two, so which comes last is left to chance."
+        "no barrier orders the two, so which one comes last is left to chance."
     )
 
 
@@ -155,8 +166,8 @@ def _writers(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _unordered(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and `{f['other']}` {DID[f['did']]} in {_at(fault, 1)}: "
-        f"`{f['who']}` has waited for nothing that comes behind that store, so it may see the old values. "
-        f"`{f['other']}` arrives on a barrier behind the store, and `{f['who']}` waits for it."
+        f"`{f['who']}` has waited for nothing that comes after that store, so it may see the old values. "
+        f"`{f['other']}` must arrive on a barrier after the store, and `{f['who']}` must wait for it."
     )
 
 
@@ -164,7 +175,7 @@ def _unordered(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _fence(fault: SyncFault, f: Mapping[str, Any]) -> str:
     what = "product" if f["what"] == "wgmma" else "copy"
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)} without `fence_async_shared()` behind the store of "
+        f"{_access(fault, f)} in {_at(fault, 0)} without `fence_async_shared()` after the store of "
         f"{_at(fault, 1)}: an asynchronous {what} goes past ordinary stores, and may see what was there "
         "before."
     )
@@ -173,45 +184,43 @@ def _fence(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("never written")
 def _never(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)}, and nobody has written to all of it: what was allocated in "
-        f"{_at(fault, 1)} holds whatever was there before."
+        f"{_access(fault, f)} in {_at(fault, 0)}, and not all of it has been written: what was allocated "
+        f"in {_at(fault, 1)} holds whatever was there before."
     )
 
 
 @_kind("product not waited for")
 def _product(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_at(fault, 0).capitalize()} uses the result of the product in {_at(fault, 1)}, which may still be "
-        "under "
-        "way: an asynchronous `warpgroup_mma` has a value after "
-        "`acc = warpgroup_mma_wait(num_outstanding, deps=[acc])` has waited for it."
+        f"{_at(fault, 0).capitalize()} uses the result of the product in {_at(fault, 1)}, which may still "
+        "be under way: an asynchronous `warpgroup_mma` has a value after `acc = "
+        "warpgroup_mma_wait(num_outstanding, deps=[acc])` has waited for it."
     )
 
 
 @_kind("wgmma never waited for")
 def _product_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['who']}` ends, and nobody has waited for the product in {_at(fault, 0)}: "
-        "`warpgroup_mma_wait(0, deps=[acc])` belongs behind the last one."
+        f"`{f['who']}` ends without having waited for the product in {_at(fault, 0)}: "
+        "`warpgroup_mma_wait(0, deps=[acc])` belongs after the last one."
     )
 
 
 @_kind("tma store never waited for")
 def _store_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"`{f['who']}` ends, and nobody has waited for the copy out in {_at(fault, 0)}: shared memory is "
-        "given away "
-        "when the kernel ends, and the copy may still be reading it. `tma.store_wait(0)` belongs at the end."
+        f"`{f['who']}` ends without having waited for the copy out in {_at(fault, 0)}: shared memory is "
+        "given away when the kernel ends, and the copy may still be reading it. `tma.store_wait(0)` "
+        "belongs at the end."
     )
 
 
 @_kind("copy never waited for")
 def _load_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"The kernel ends, and nobody has waited for the copy of {_at(fault, 0)} into `{f['buffer']}` (phase "
-        f"{f['phase']} of `{f['barrier']}`): it may still be writing into shared memory that is somebody "
-        "else's by then. "
-        "Copy no more than is used, or wait for the last copies."
+        f"The kernel ends without having waited for the copy of {_at(fault, 0)} into `{f['buffer']}` "
+        f"(phase {f['phase']} of `{f['barrier']}`): it may still be writing into shared memory that "
+        "has been given to another program by then. Copy no more than is used, or wait for the last copies."
     )
 
 
@@ -221,8 +230,7 @@ def _no_init(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_at(fault, 0).capitalize()} {verb} `{f['barrier']}`, which is no barrier at that point: "
         f"`mbarrier.init({f['barrier']}, count=…)` comes first (allocated in {_at(fault, 1)}), and none "
-        "after it "
-        "invalidates it."
+        "after it invalidates it."
     )
 
 
@@ -230,19 +238,18 @@ def _no_init(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _unseen(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"`{f['who']}` uses `{f['barrier']}` in {_at(fault, 0)}, and `{f['other']}` initialises it in "
-        f"{_at(fault, 1)} "
-        "with nothing between the two: initialise barriers before `warp_specialize`, which all partitions "
-        "see."
+        f"{_at(fault, 1)} with nothing between the two: initialise barriers before `warp_specialize`, "
+        "which all partitions see."
     )
 
 
 @_kind("arrival too many")
 def _arrival(fault: SyncFault, f: Mapping[str, Any]) -> str:
     times = {1: "once", 2: "twice"}.get(f["count"], f"{f['count']} times")
-    left = f"lacks no more than {f['pending']}" if f["pending"] else "lacks none any more"
+    left = f"needs only {f['pending']} more" if f["pending"] else "already has all"
     return (
-        f"`{f['who']}` arrives {times} on `{f['barrier']}` in {_at(fault, 0)}, and its phase {left} of the "
-        f"arrivals that `init` in {_at(fault, 1)} gave it (count={f['of']})."
+        f"`{f['who']}` arrives {times} on `{f['barrier']}` in {_at(fault, 0)}, and its phase {left} of "
+        f"the arrivals that `init` in {_at(fault, 1)} asked for (count={f['of']})."
     )
 
 
@@ -250,51 +257,47 @@ def _arrival(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _again(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"`{f['who']}` calls `mbarrier.expect` on `{f['barrier']}` in {_at(fault, 0)} while its phase "
-        f"{f['phase']} still "
-        f"waits for {f['lacks']} bytes (expected in {_at(fault, 1)}): all have arrived in that phase "
-        f"already. {_too_early(f)}"
+        f"{f['phase']} still waits for {f['lacks']} bytes (expected in {_at(fault, 1)}): all have arrived "
+        f"in that phase already. {_too_early(f)}"
     )
 
 
 def _too_early(f: Mapping[str, Any]) -> str:
     if not f["asked"]:
         return (
-            "No copy into a buffer of that barrier was asked for in between: an expectation and its copies "
-            "name the same barrier."
+            "No copy into a buffer of that barrier was asked for in between: an expectation and its "
+            "copies name the same barrier."
         )
     return (
-        "So nobody can have waited for the tile that is on its way there. Before a slot is filled again, its "
-        "readers are waited for; or another slot is meant."
+        "So no partition can have waited for the tile that is on its way there. Before a slot is filled "
+        "again, wait for its readers; or use another slot."
     )
 
 
 @_kind("phase overrun")
 def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, which "
-        "waits in "
-        f"{_at(fault, 1)}, has seen the one before: a barrier remembers no more than the last phase. One "
-        "arrival is "
-        "too many, or one wait is missing."
+        f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, "
+        f"which waits in {_at(fault, 1)}, has seen the one before: a barrier remembers no more than the "
+        "last phase. One arrival is too many, or one wait is missing."
     )
 
 
 @_kind("bytes")
 def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
-    wanted = f"expects {f['expected']} bytes" if f["expected"] else "is told of no bytes (`mbarrier.expect`)"
+    untold = "is never told how many bytes to expect (`mbarrier.expect`)"
+    wanted = f"expects {f['expected']} bytes" if f["expected"] else untold
     counted = f"`{f['barrier']}` {wanted} in a phase, and copies bring it {f['copied']}"
     where = f" (expect in {_at(fault, 0)})" if f["hangs"] and f["expected"] else ""
     if f["hangs"]:
         return (
-            f"{counted}{where}: the phase never completes, and `{f['who']}` waits for ever. A copy brings "
-            "the bytes "
-            "of the descriptor's whole block, `desc.block_type.nbytes`, also where it reaches beyond the "
-            "tensor."
+            f"{counted}{where}: the phase never completes, and `{f['who']}` waits forever. A copy brings "
+            "the bytes of the descriptor's whole block, `desc.block_type.nbytes`, also where it reaches "
+            "beyond the tensor."
         )
     return (
-        f"{counted} with the copy of {_at(fault, 0)}: the phase is over before all of them are there. Expect "
-        "the "
-        "bytes of all the copies that complete it, `desc.block_type.nbytes` each."
+        f"{counted} with the copy of {_at(fault, 0)}: the phase is over before all of them are there. "
+        "Expect the bytes of all the copies that complete it, `desc.block_type.nbytes` each."
     )
 
 
@@ -302,8 +305,7 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _index(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"`{f['buffer']}.index({f['index']})` in {_at(fault, 0)}: there are {f['count']} (0 to "
-        f"{f['count'] - 1}), "
-        f"allocated in {_at(fault, 1)}."
+        f"{f['count'] - 1}), allocated in {_at(fault, 1)}."
     )
 
 
@@ -311,8 +313,8 @@ def _index(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _box(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"The descriptor's block is {f['element']} {list(f['box'])}, and `{f['buffer']}`, allocated in "
-        f"{_at(fault, 1)}, is {f['other']} {list(f['shape'])}: a copy moves a whole block, into a buffer of "
-        "its shape."
+        f"{_at(fault, 1)}, is {f['other']} {list(f['shape'])}: a copy moves a whole block, into a buffer "
+        "of its shape."
     )
 
 
@@ -321,11 +323,11 @@ def _crossing(fault: SyncFault, f: Mapping[str, Any]) -> str:
     verbs = {"load": "reads", "store": "writes", "atomic": "updates"}
     both = f["what"] == f["did"] == "store"
     chance = "which value is left there" if both else "which of the two comes first"
-    mend = "Give each partition elements of its own, or let" if both else "Let"
+    fix = "Give each partition elements of its own, or let" if both else "Let"
     return (
         f"`{f['who']}` {verbs[f['what']]} {f['at']} in {_at(fault, 0)}, and `{f['other']}` "
-        f"{verbs[f['did']]} it in {_at(fault, 1)}; no barrier orders the two, so {chance} is up to chance. "
-        f"{mend} one of them wait for an mbarrier on which the other arrives behind that line."
+        f"{verbs[f['did']]} it in {_at(fault, 1)}; no barrier orders the two, so {chance} is up to "
+        f"chance. {fix} one of them wait for an mbarrier on which the other arrives after that line."
     )
 
 
@@ -333,16 +335,13 @@ def _crossing(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _registers(fault: SyncFault, f: Mapping[str, Any]) -> str:
     if "share" in f:
         return (
-            f"`warp_specialize` in {_at(fault, 0)} asks for {f['share']} registers in worker {f['worker']}: "
-            "a share is "
-            f"a multiple of {STEP} from {FEWEST} to {MOST}."
+            f"`warp_specialize` in {_at(fault, 0)} asks for {f['share']} registers in worker "
+            f"{f['worker']}: a share is a multiple of {STEP} from {FEWEST} to {MOST}."
         )
     return (
         f"The workers of `warp_specialize` in {_at(fault, 0)} take {f['taken']} of the {f['total']} "
-        "registers, whole "
-        f"warpgroups counted, which leaves {max(f['left'], 0)} for each thread of the {f['warps']} warps of "
-        "the default "
-        f"partition: it needs at least {FEWEST}."
+        f"registers, whole warpgroups counted, which leaves {max(f['left'], 0)} for each thread of the "
+        f"{f['warps']} warps of the default partition: it needs at least {FEWEST}."
     )
 
 

@@ -1,13 +1,32 @@
-"""What the observer saw while a launcher ran: traffic, operations, launches. Plain data."""
+"""What the observer saw while a launcher ran: places, cautions, traffic, launches, a timeline. Plain data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from flashlearn.interpreter.gluon.timeline import TimelineEvent
-    from flashlearn.outcome import Caution, Place
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the learner's code, and the program that was running it if there was one."""
+
+    file: str
+    line: int
+    text: str
+    function: str = ""
+    program: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Caution:
+    """What would fail, or go less well, on a GPU though it passes here: its kind, a sentence, the line."""
+
+    kind: str
+    sentence: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 @dataclass
@@ -52,6 +71,36 @@ class Launch:
     def __getstate__(self) -> dict[str, Any]:
         """A kernel stays in its process: what is pickled says what was launched, and cannot launch it."""
         return {**self.__dict__, "kernel": None, "specialised": None}
+
+
+@dataclass(frozen=True)
+class TimelineEvent:
+    """Something that a partition did, or had done for it, from `begin` to `end` in cycles of the model.
+
+    `what` is one of `WHATS` in flashlearn.interpreter.gluon.timeline. An asynchronous one ("tma load",
+    "tma store", "wgmma", "cp.async") begins when the hardware begins it and ends when it is done; `issued` is
+    when the partition asked for it. `barrier` and `buffer` are names as the kernel has them, with an index:
+    "full[1]". `phase` counts a barrier's phases from 0. `after` are the numbers of the events that it had to
+    wait for: of a wait, the arrivals and copies that completed the phase; of a wgmma's wait, the product.
+    `launch` and `program` say whose it is.
+    `index` is the partition's number: 0 is the one that the kernel itself goes on as.
+    """
+
+    number: int
+    launch: int
+    program: tuple[int, int, int]
+    partition: str
+    what: str
+    begin: float
+    end: float
+    place: Place | None = None
+    issued: float = 0.0
+    barrier: str = ""
+    buffer: str = ""
+    phase: int = -1
+    bytes: int = 0
+    after: tuple[int, ...] = ()
+    index: int = 0
 
 
 @dataclass

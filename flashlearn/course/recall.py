@@ -13,39 +13,14 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flashlearn import lessons
 from flashlearn.course.lesson_reader import CourseError
-from flashlearn.course.pages import recall_page
+from flashlearn.course.pages.recall_page import RecallResult
 from flashlearn.lessons.shared.question import Question
 
 FORM = 'Answers look like {1: "b", 2: "a", 3: "c"}: a letter for the number of each question.'
-
-
-@dataclass(frozen=True)
-class RecallResult:
-    """Questions with the chosen letters, "" for none; shown as a page or as text."""
-
-    lesson: str
-    questions: tuple[Question, ...]
-    chosen: tuple[str, ...]
-
-    @property
-    def right(self) -> int:
-        """The number of right answers."""
-        return sum(
-            letter == question.right for question, letter in zip(self.questions, self.chosen, strict=True)
-        )
-
-    def __str__(self) -> str:
-        return recall_page.text(self)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return recall_page.html(self)
 
 
 def recall(lesson: str, answers: Mapping[int, str] | None = None) -> RecallResult:

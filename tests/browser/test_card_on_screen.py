@@ -23,7 +23,7 @@ CELLS = {
     "tall": ("code", TALL),
     "below": ("markdown", "A long text. " * 400),
 }
-AT_ONCE = "import flashlearn.report.progress_line as waiting\nwaiting.PATIENCE = 0.0"
+AT_ONCE = "import flashlearn.report.progress_line as line\nline.PATIENCE = 0.0"
 
 HEAD = """() => {
     const panel = document.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
@@ -85,7 +85,7 @@ def shift_enter(lab: Lab, cell: str) -> None:
 def attempt(lab: Lab, answer: str) -> dict[str, float]:
     """Write the answer, Shift+Enter, Shift+Enter; where the card's head is then, and how tall the card."""
     lab.type_into("exercise", answer)
-    shift_enter(lab, "exercise")  # Jupyter drops what waits in line behind a cell that raises
+    shift_enter(lab, "exercise")  # Jupyter drops queued cells after one that raises
     lab.page.wait_for_function(
         "() => jupyterapp.shell.currentWidget.content.activeCell.model.id === 'verdict'"
     )

@@ -1,4 +1,4 @@
-"""A slider and questions in JupyterLab: still in a notebook that somebody else ran, alive once you run it."""
+"""A slider and questions in JupyterLab: a picture in an untrusted notebook, interactive once you run it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CELLS = {
 ACTIVE = "() => jupyterapp.shell.currentWidget.content.activeCell.model.id"
 
 
-def ran_by_somebody_else() -> str:
+def untrusted_notebook() -> str:
     """A notebook's text: the slider's cell has its output, which this JupyterLab has no reason to trust."""
     data = sliding_programs()._repr_mimebundle_()[0]
     output = {"output_type": "execute_result", "execution_count": 77, "metadata": {}, "data": data}
@@ -42,7 +42,7 @@ def ran_by_somebody_else() -> str:
 def test_a_slider_stands_still_until_its_cell_is_run_and_keeps_the_arrow_keys_then(
     lab: Lab, tmp_path: Path, artefacts: Path
 ):
-    (tmp_path / "course" / "work" / "mine.ipynb").write_text(ran_by_somebody_else(), encoding="utf-8")
+    (tmp_path / "course" / "work" / "mine.ipynb").write_text(untrusted_notebook(), encoding="utf-8")
     lab.open("mine.ipynb")
     card = lab.show("slider").locator(".flashlearn-slider, .jp-OutputArea-output img").first
     card.wait_for()

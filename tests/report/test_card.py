@@ -132,8 +132,8 @@ def test_a_budget_and_a_time_name_the_types_and_sizes_they_are_for():
         assert "A100 (sm_80), k, in fp16" in said and "with BLOCK=64." in said
         assert "Compiled as launched for 4096 × 64, bf16." in said
         assert "2 times as fast as torch.softmax, on NVIDIA H200, 4096 × 64, bf16." in said
-    foretold = replace(report, timing=Timing("4096 × 64", False, bytes=1e6, predictions={"H100": 1e-5}))
-    assert "At best 10 µs on an H100 for 4096 × 64, bf16." in str(foretold)
+    predicted = replace(report, timing=Timing("4096 × 64", False, bytes=1e6, predictions={"H100": 1e-5}))
+    assert "At best 10 µs on an H100 for 4096 × 64, bf16." in str(predicted)
 
 
 def test_notes_are_folded_and_counted():

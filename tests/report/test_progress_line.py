@@ -16,14 +16,14 @@ EXERCISE = find("row_sum")
 
 
 class Terminal(io.StringIO):
-    """Somebody looks at it."""
+    """A terminal with a reader."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Cell:
-    """Stands in for IPython's display and its handle."""
+    """A replacement for IPython's display and its handle."""
 
     def __init__(self):
         self.shown: list[str] = []
@@ -88,7 +88,7 @@ def test_a_demonstration_leaves_its_cell_the_same_outputs_however_long_it_takes(
 def test_the_card_takes_the_place_of_the_line(cell):
     with ProgressLine(EXERCISE, patience=0.0) as line:
         until(lambda: cell.shown)
-    assert cell.shown[-1] == "", "a report that nobody shows leaves nothing"
+    assert cell.shown[-1] == "", "a report that is not shown leaves nothing"
     assert line.take_handle() is cell
     assert line.take_handle() is None, "once"
 

@@ -82,7 +82,7 @@ def wrong(
 
 
 def observation() -> Observation:
-    """What a small launch would leave behind."""
+    """The observation of a small launch."""
     launch = Launch(None, "softmax_forward_kernel", (7, 1, 1), {"x": "*fp32"}, {"BLOCK": 64}, {})
     traffic = {"x": Traffic(loaded=2072, unique_loaded=1036), "p": Traffic(stored=1036, unique_stored=1036)}
     return Observation(traffic, {"elementwise": 518, "reduce": 504, "special": 259}, [launch])
@@ -235,7 +235,7 @@ def test_the_source_line_is_marked_between_its_neighbours(tmp_path):
         str(file), 6, "s = tl.load(x + row * columns + offsets)", "softmax_forward_kernel", (6, 0, 0)
     )
     report = Report(exercise(), (Outcome(ROWS, Status.OUT_OF_BOUNDS, "Out.", place=seen),))
-    # the text that was seen does not stand in that line: only what was seen is shown
+    # the line has another text now: only the recorded one is shown
     assert [line.text for line in excerpt(seen).lines] == [seen.text]
     shown = excerpt(Place(str(file), 5, seen.text)).lines
     assert [(line.number, line.marked) for line in shown] == [(n, n == 5) for n in range(3, 8)]
@@ -349,7 +349,7 @@ def test_the_text_map_marks_the_wrong_tile():
     assert lines == [right] * 8 + [""] + ["│".join(["·" * 16, "·" * 16, "▒" * 16])] * 8
 
 
-def test_nan_and_never_written_are_told_apart_from_wrong():
+def test_nan_and_never_written_are_distinguished_from_wrong():
     expected, got = torch.zeros(40), torch.zeros(40)
     got[5], got[30:] = float("inf"), float("nan")
     writers = torch.arange(40) // 10
@@ -363,7 +363,7 @@ def test_nan_and_never_written_are_told_apart_from_wrong():
     assert character_map.characters(tiles)[1].strip() == "·····N····│··········│··········│??????????"
 
 
-def test_elements_that_nobody_wrote_but_are_right_are_not_accused():
+def test_elements_that_were_never_written_but_are_right_are_not_marked():
     expected, got = torch.zeros(8), torch.zeros(8)
     got[0] = 1
     writers = torch.tensor([0] + [-1] * 7)
@@ -570,7 +570,7 @@ def test_a_compilation_that_broke_is_a_sentence():
 
 
 class Screen:
-    """Stands in for IPython's display and its handle: keeps the cards that were shown."""
+    """A replacement for IPython's display and its handle, with the cards that were shown."""
 
     def __init__(self, broken: bool = False):
         self.shown: list[str] = []
@@ -616,7 +616,7 @@ def test_a_card_whose_budgets_are_there_is_shown_once(screen):
     assert "222" in screen.shown[0]
 
 
-def test_budgets_that_arrive_while_the_kernel_shuts_down_disturb_nobody(screen, caplog):
+def test_budgets_that_arrive_while_the_kernel_shuts_down_are_ignored(screen, caplog):
     future = Future()
     report_of(Status.PASS, budgets=future)._ipython_display_()
     screen.broken = True
@@ -667,7 +667,7 @@ def test_a_report_goes_through_json_and_back():
     assert report_of(Status.TODO, budgets=Future()).to_dict()["budgets"] is None
 
 
-def test_a_long_message_is_cut_and_told_in_full_below():
+def test_a_long_message_is_cut_and_shown_in_full_below():
     message = "word " * 200 + "end"
     report = Report(exercise(), (Outcome(ROWS, Status.CRASHED, message),))
     assert len(report.verdict.headline) <= LONGEST_SENTENCE
@@ -698,7 +698,7 @@ def test_bytes_and_times_have_the_unit_that_fits():
     ]
 
 
-def test_a_programs_block_is_told_by_head_rows_and_columns():
+def test_a_programs_block_is_described_by_head_rows_and_columns():
     expected, got = torch.zeros(1, 2, 64, 32), torch.zeros(1, 2, 64, 32)
     got[0, 1, 32:, :16] = 1
     tile = torch.arange(64)[:, None] // 32 * 2 + torch.arange(32)[None] // 16
@@ -708,7 +708,7 @@ def test_a_programs_block_is_told_by_head_rows_and_columns():
     assert "the one that owns rows 32 to 63 and columns 0 to 15 of head 1." in said
 
 
-def test_elements_that_are_no_block_are_not_told_as_one():
+def test_elements_that_form_no_block_are_not_described_as_one():
     expected, got = torch.zeros(40), torch.zeros(40)
     got[::2] = 1
     said = report_of_map(got, expected, Case("n", {"n": 40}), torch.arange(40) % 2).tiles.summary
@@ -749,7 +749,7 @@ def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
     assert "by hand" in report.verdict.next_step
 
 
-def test_a_share_that_the_sentence_tells_is_not_told_again():
+def test_a_share_in_the_sentence_is_not_repeated():
     declared = Declared("A mask is missing.", "", Scope("part", share=(2, 3)), ("m",))
     told = Finding(declared, fits=2, of=3, partial=True)
     assert "2 of the 3 wrong cases" in told.sentence

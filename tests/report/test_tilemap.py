@@ -117,7 +117,7 @@ class Titles(HTMLParser):
             self.found.append((given["style"], given["title"]))
 
 
-def test_the_card_tells_the_numbers_under_the_mouse_without_a_script():
+def test_the_card_shows_the_numbers_under_the_mouse_without_a_script():
     html = wrong_in((1, 2, slice(10, 20)))._repr_html_()
     reader = Titles()
     reader.feed(html)
@@ -141,7 +141,7 @@ def test_the_boxes_under_the_mouse_cover_each_panel_once_and_stay_in_the_picture
         assert canvas[y - 5 : y + 5, x - 5 : x + 5].min() == 1
 
 
-def test_a_box_tells_the_worst_element_of_its_range():
+def test_a_tooltip_shows_the_worst_element_of_its_range():
     expected, got = torch.zeros(64, 64), torch.full((64, 64), 0.01)
     got[37, 41] = 7.0
     tiles = report_on(judged("p", got, expected), sizes={"M": 64, "N": 64}).tiles
@@ -287,7 +287,7 @@ def test_dump_says_what_it_leaves_out_and_lists_the_worst_of_it():
     assert len(dumped.worst) == 5
 
 
-def test_dump_tells_nan_and_never_written_apart():
+def test_dump_distinguishes_nan_and_never_written():
     expected, got = torch.zeros(8), torch.zeros(8)
     got[2], got[5] = float("nan"), float("nan")
     writers = torch.zeros(8, dtype=torch.long)

@@ -70,9 +70,9 @@ def test_an_edge_leads_from_what_ended_a_wait_to_the_wait(specialised):
 def test_what_partitions_waited_for_adds_up(specialised):
     for name in ("produce", "consume 1", "consume 2"):
         own = [e for e in specialised.events if e.partition == name and e.what.endswith("wait")]
-        told = [w for w in specialised.waits if w.partition == name]
-        assert sum(w.cycles for w in told) == sum(e.end - e.begin for e in own)
-        assert sum(w.times for w in told) == len(own)
+        summaries = [w for w in specialised.waits if w.partition == name]
+        assert sum(w.cycles for w in summaries) == sum(e.end - e.begin for e in own)
+        assert sum(w.times for w in summaries) == len(own)
 
 
 def test_a_sentence_says_who_waited_how_long_and_where_for_what(specialised):

@@ -61,14 +61,14 @@ def count(x):
 
 
 @triton.jit
-def strays_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+def out_of_range_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y_ptr + at, tl.load(x_ptr + at))
 
 
-def strays(x):
+def out_of_range(x):
     y = torch.empty_like(x)
-    strays_kernel[(triton.cdiv(x.numel(), 16),)](x, y, BLOCK=16)
+    out_of_range_kernel[(triton.cdiv(x.numel(), 16),)](x, y, BLOCK=16)
     return y
 
 
@@ -203,12 +203,12 @@ def test_lanes_that_point_into_two_tensors_are_a_step_each_and_not_masked_out_of
     assert sum(s.masked for s in seen.steps) == 2
 
 
-def test_tensors_that_share_memory_are_told_apart_by_their_elements():
+def test_tensors_that_share_memory_are_distinguished_by_their_elements():
     packed = torch.ones(3, 1, 2, 32, 16)
     seen = flashlearn.trace(flash_forward, *packed, 0.25)
     assert [s.tensor for s in seen.steps] == ["q_ptr", "k_ptr", "v_ptr", "o_ptr", "lse_ptr"]
     same = flashlearn.trace(flash_forward, packed[0], packed[0], packed[0], 0.25)
-    assert same.steps[0].tensor == "q_ptr or k_ptr or v_ptr", "nobody can tell: it says so"
+    assert same.steps[0].tensor == "q_ptr or k_ptr or v_ptr", "any of them may be meant"
 
 
 def test_a_transposed_input_is_shown_in_its_own_indices():
@@ -253,7 +253,7 @@ def test_a_program_is_written_with_three_numbers_whatever_the_grid():
 
 
 @pytest.mark.parametrize("program", [5, -1, (0, 1), (1, 0, 0, 0)])
-def test_a_program_that_does_not_exist_is_told_how_many_there_are(program):
+def test_for_a_program_that_does_not_exist_the_error_says_how_many_there_are(program):
     with pytest.raises(TraceError, match="copy_kernel has 5 programs, 0 to 4, on a grid of 5"):
         flashlearn.trace(copy, torch.ones(80), program=program)
 
@@ -284,7 +284,7 @@ def test_a_crash_midway_shows_what_that_program_did_before_and_the_sentence():
 
 
 def test_where_the_crash_was_a_programs_first_access_the_one_before_it_is_shown():
-    seen = flashlearn.trace(strays, torch.ones(40))
+    seen = flashlearn.trace(out_of_range, torch.ones(40))
     assert seen.program == (1, 0, 0) and seen.place.program == (2, 0, 0) and "x_ptr[40]" in seen.sentence
     assert "Program (2, 0, 0) had not accessed memory until then; shown is (1, 0, 0)" in str(seen)
 
@@ -299,7 +299,7 @@ def test_a_stub_is_said_to_be_one():
 
 
 def test_a_program_that_had_run_before_the_crash_can_be_looked_at():
-    seen = flashlearn.trace(strays, torch.ones(40), program=0)
+    seen = flashlearn.trace(out_of_range, torch.ones(40), program=0)
     assert seen.program == (0, 0, 0) and len(seen.steps) == 2 and "x_ptr[40]" in seen.sentence
 
 
@@ -330,7 +330,7 @@ def test_inputs_that_are_no_tensors_and_kernels_without_launcher_are_refused():
         flashlearn.trace(copy, torch.ones(3), program="first")
 
 
-def test_a_grid_without_programs_is_told():
+def test_a_grid_without_programs_is_reported():
     def launcher(x):
         copy_kernel[(0,)](x, x, 0, BLOCK=16)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -14,7 +15,6 @@ from markupsafe import Markup
 from flashlearn.course.pages.overview_html import PASSED, TRIED, UNTOUCHED, prose
 
 if TYPE_CHECKING:
-    from flashlearn.course.recall import RecallResult
     from flashlearn.lessons.shared.question import Choice, Question
 
 WIDTH = 92
@@ -27,6 +27,30 @@ ALL_RIGHT = (
     "requested once, served at once.",
 )
 COUNTED = ("No question", "One question", "Two questions", "Three questions", "Four questions")
+
+
+@dataclass(frozen=True)
+class RecallResult:
+    """Questions with the chosen letters, "" for none; shown as a page or as text."""
+
+    lesson: str
+    questions: tuple[Question, ...]
+    chosen: tuple[str, ...]
+
+    @property
+    def right(self) -> int:
+        """The number of right answers."""
+        return sum(
+            letter == question.right for question, letter in zip(self.questions, self.chosen, strict=True)
+        )
+
+    def __str__(self) -> str:
+        return text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def text(recall: RecallResult) -> str:

@@ -11,7 +11,7 @@ from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import flash_backward_dkv as kernels
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dq import dq_kernel
-from flashlearn.lessons.lesson_08_dk_dv import exercises as lesson
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_08_dk_dv.faulty_kernels import faulty_dkv
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import backward_pictures as pictures
@@ -21,7 +21,7 @@ from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan
 from flashlearn.outcome import Status
 from tests.reviewing import reviewed
 
-EXERCISES = {e.name: e for e in (lesson.dkv_kernel, lesson.dkv_kernel_causal)}
+EXERCISES = {name: find(name) for name in ("dkv_kernel", "dkv_kernel_causal")}
 
 
 def statuses(exercise, function):
@@ -123,7 +123,7 @@ def test_a_right_kernel_with_keys_as_rows_and_base_2_passes():
         )  # fmt: skip
         return dk, dv
 
-    assert statuses(lesson.dkv_kernel, dkv) == {Status.PASS}
+    assert statuses(EXERCISES["dkv_kernel"], dkv) == {Status.PASS}
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -175,5 +175,5 @@ def test_scanning_twice_takes_seven_products():
 
 
 def test_a_causal_kernel_leaves_hidden_tiles_out():
-    assert reviewed(lesson.dkv_kernel_causal, kernels.dkv_kernel_causal) == ""
-    assert "28 tiles" in reviewed(lesson.dkv_kernel_causal, kernels.dkv_kernel)
+    assert reviewed(EXERCISES["dkv_kernel_causal"], kernels.dkv_kernel_causal) == ""
+    assert "28 tiles" in reviewed(EXERCISES["dkv_kernel_causal"], kernels.dkv_kernel)

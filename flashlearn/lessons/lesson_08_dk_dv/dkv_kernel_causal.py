@@ -1,0 +1,77 @@
+"""`dkv_kernel_causal`: dK and dV where later keys are hidden."""
+
+from __future__ import annotations
+
+from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
+from flashlearn.lessons.lesson_08_dk_dv.dk_dv_alone import SIGNATURE, only_dk_dv
+from flashlearn.lessons.lesson_08_dk_dv.faulty_kernels import kernel_mistakes
+from flashlearn.lessons.shared import backward_cases as backward
+from flashlearn.lessons.shared import quantities, readouts, reference
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan
+from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.named_mistakes.dkv import dkv
+
+formula = faulty_formula(dkv_scan, causal=True)
+
+MISTAKES = {
+    **dkv(formula),
+    **causal_only(formula, keys=True),
+    "loop starts one block late": Mistake(
+        "The loop begins after the tile that the diagonal crosses: every key misses its nearest queries.",
+        "The first query that sees key j is i = j − (S_k − S_q); begin with the block that holds it.",
+        **formula("starts one block late"),
+    ),
+    "the first block that sees the keys is left out": Mistake(
+        "The first block of queries that sees the program's keys is left out, unless its first query sees "
+        "them already: the loop's bound is rounded up, or the block's first query alone is asked.",
+        "A block counts as soon as its last query sees the first key; the mask hides what is too much.",
+        **formula("start rounded up"),
+    ),
+    "loop start without S_k − S_q": Mistake(
+        "The loop begins at the program's own block of keys, as if the diagonal began in the top-left "
+        "corner. With more keys than queries, visible tiles are left out.",
+        "Shift the start by S_k − S_q, as in the mask, and no further than to 0.",
+        **formula("starts at the top-left diagonal"),
+    ),
+    **kernel_mistakes(causal=True),
+}
+
+
+def dkv_causal_work(inputs: Inputs) -> Work:
+    """Four products, S, dV, dP and dK, over the visible pairs."""
+    return products_work(inputs, 4, ("k", "v"), causal=True)
+
+
+dkv_kernel_causal = Exercise(
+    name="dkv_kernel_causal",
+    lesson="08",
+    kind=Kind.KERNEL,
+    title="dK and dV where later keys are hidden",
+    signature=SIGNATURE,
+    outputs=("dk", "dv"),
+    inputs=backward.causal_backward_inputs,
+    cases=backward.MANY_QUERIES,
+    judged=HowJudged(
+        reference=only_dk_dv(reference.attention_gradients, causal=True),
+        twins=backward.twins(only_dk_dv, causal=True),
+        gradient=True,
+        work=dkv_causal_work,
+        real_sizes=REAL_SIZES,
+        causal=True,
+        review=backward.leaves_out_hidden_tiles,
+    ),
+    explained=HowExplained(
+        weights=readouts.readout(readouts.dv_weights, causal=True),
+        quantities=quantities.backward("dk", "dv", causal=True),
+        mistakes=MISTAKES,
+    ),
+    timed=HowTimed(
+        peer=backward.sdpa_backward_causal,
+        peer_name="sdpa_backward_causal",
+        case=TIMING,
+    ),
+    points=2,
+    solution="flashlearn.kernels.flash_backward_dkv:dkv_kernel_causal",
+)

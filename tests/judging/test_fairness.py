@@ -29,7 +29,7 @@ from flashlearn.lessons.shared.tiled_twins import (
     gradients_in_tiles,
     in_halves,
     in_order,
-    of_matrices_reversed,
+    matrix_product_reversed,
 )
 from flashlearn.outcome import Status
 from tests.corpus import right_entries
@@ -107,7 +107,7 @@ def test_a_first_pass_for_lse_is_as_right_as_the_online_scan(name, seed):
     assert found.status is Status.PASS, found.message
 
 
-@pytest.mark.parametrize("order", [in_order, in_halves, of_matrices_reversed], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", [in_order, in_halves, matrix_product_reversed], ids=lambda f: f.__name__)
 def test_an_order_of_products_is_the_formula_s(order):
     case = attention_case(20, 37, 24, B=2, H=3)
     given = convert(forward_inputs(case, case.generator()), torch.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Inputs
-from flashlearn.lessons.shared.quantities import MADE_OF
+from flashlearn.lessons.shared.quantities import DEPENDENCIES
 from flashlearn.lessons.shared.quantity_parts import (
     in_tile,
     loaded,
@@ -18,7 +18,7 @@ from flashlearn.quantity import Array, Quantities, Quantity, Window
 
 KEYS = ("k",)
 
-OF_THE_SUMS = {
+SUM_DEPENDENCIES = {
     "P ∘ dP": ("P", "dP"),
     "delta so far": ("delta so far", "P ∘ dP", "share of delta"),
     "share of delta": ("P ∘ dP",),
@@ -57,4 +57,4 @@ def without_delta(inputs: Inputs) -> Quantities:
         *sums("sum of P ∘ dP K", "(P ∘ dP) K", ("q", "k"), weighted, x.k),
         output("dq", "dQ", ("q", "d"), x.alpha * (weighted - x.p * weighted.sum(-1, keepdims=True)) @ x.k),
     )  # fmt: skip
-    return Quantities(x.sizes, known, {**MADE_OF, **OF_THE_SUMS})
+    return Quantities(x.sizes, known, {**DEPENDENCIES, **SUM_DEPENDENCIES})

@@ -17,13 +17,13 @@ from flashlearn.lessons.shared.faulty_formulas.backward_tile import (
     TILED,
     At,
     Scan,
+    load_rows,
     lse_of,
-    must_be_square,
-    narrowed,
-    numbers,
     p_and_ds,
+    positions,
+    require_square_tile,
+    rounded_ds,
     scan_of,
-    take,
 )
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
 from flashlearn.lessons.shared.faulty_formulas.gradients import scanned_keys, scanned_queries
@@ -32,8 +32,8 @@ NOT_TRANSPOSED = {"P not transposed", "dS not transposed", "dS meets K", "dS tra
 CAUSAL_FAULTS = {
     "top-left",
     "top-left mask",
-    "offset turned round",
-    "bound turned round",
+    "offset negated",
+    "bound negated",
     "no early end",
     "starts one block late",
     "start rounded up",
@@ -53,7 +53,7 @@ def fused_scan(
     """(dQ, dK, dV) in their inputs' dtypes, from one walk over the tiles."""
     causal = causal or "always causal" in faults
     x = scan_of(q, k, v, o, do, lse, alpha, causal, faults if causal else faults - CAUSAL_FAULTS)
-    sums = tuple(torch.zeros_like(take(t, range(_padded(t, side)))) for t, side in _sides(x, tile))
+    sums = tuple(torch.zeros_like(load_rows(t, range(_padded(t, side)))) for t, side in _sides(x, tile))
     shared = _Shared(x, owner, tile)
     for own in range(0, (k if owner == "keys" else q).shape[2], tile[owner == "keys"]):
         for start in _steps(x, own, owner, tile):
@@ -128,15 +128,15 @@ def _shares(x: Scan, rows: range, columns: range, tile: Tile) -> tuple[Tensor, T
     """What one tile adds to dQ, dK and dV, before alpha."""
     at: At = rows
     if "clamped rows" in x.faults:
-        at = numbers(rows).clamp(max=x.q.shape[2] - 1)
-    q, o, do = (take(t, at) for t in (x.q, x.o, x.do))
-    k, v = (take(t, columns) for t in (x.k, x.v))
+        at = positions(rows).clamp(max=x.q.shape[2] - 1)
+    q, o, do = (load_rows(t, at) for t in (x.q, x.o, x.do))
+    k, v = (load_rows(t, columns) for t in (x.k, x.v))
     p, ds = p_and_ds(x, q, k, v, o, do, lse_of(x, at, math.inf), at, columns)
     if "alpha in dS" in x.faults:
         ds = x.alpha * ds
-    p, ds = x.rounded(p), narrowed(x, ds)
+    p, ds = x.rounded(p), rounded_ds(x, ds)
     if x.faults & NOT_TRANSPOSED:
-        must_be_square(rows, columns)
+        require_square_tile(rows, columns)
     dq = (ds.mT if "dS transposed" in x.faults else ds) @ (v if "dS meets V" in x.faults else k)
     to_dk = k if "dS meets K" in x.faults else do if "dS meets dO" in x.faults else q
     dk = (ds if "dS not transposed" in x.faults else ds.mT) @ to_dk

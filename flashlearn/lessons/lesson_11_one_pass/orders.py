@@ -13,7 +13,7 @@ import torch
 from flashlearn.exercise import Earlier, Inputs
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared.attention_cases import attention_case
-from flashlearn.lessons.shared.hidden_tiles import meetings
+from flashlearn.lessons.shared.hidden_tiles import products_per_pair
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
@@ -61,7 +61,7 @@ def changing(answer: Answer, inputs: Inputs, seeds: Sequence[int] = SEEDS) -> di
 
 
 def _scans_twice(answer: Answer) -> str:
-    if meetings(answer, draw(64, 64)).min() < 2:
+    if products_per_pair(answer, draw(64, 64)).min() < 2:
         return ""
     return (
         "The result is right, but S is computed twice: every query met every key in two products. In one "

@@ -117,7 +117,7 @@ tuned_backward = Exercise(
     ),
     explained=HowExplained(
         quantities=cases.backward_quantities,
-        weights=readouts.of_gradients(),
+        weights=readouts.gradient_readouts(),
         mistakes=MISTAKES,
         catalogue=CATALOGUE,
     ),

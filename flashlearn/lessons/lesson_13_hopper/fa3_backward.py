@@ -238,7 +238,7 @@ fa3_backward = Exercise(
         work=cases.backward_work,
     ),
     explained=HowExplained(
-        weights=readouts.of_gradients(),
+        weights=readouts.gradient_readouts(),
         mistakes=MISTAKES,
         catalogue=CATALOGUE,
     ),

@@ -13,8 +13,8 @@ from flashlearn.lessons.shared.cases import build_case
 
 FP16, BF16 = torch.float16, torch.bfloat16
 
-OF_SEVERAL_LAYOUTS = ("three layouts", "each tensor laid out its own way")
-"""Kinds of data whose tensors do not all lie in memory as the sizes say."""
+MIXED_LAYOUTS = ("three layouts", "each tensor laid out its own way")
+"""Data whose tensors differ in their layouts."""
 
 
 def attention_case(
@@ -34,7 +34,7 @@ def attention_case(
         "S_q ≠ S_k": S_q != S_k,
         "heads": B * H > 1,
         "padded D": bool(D & (D - 1)),
-        "strided": "layout" in more or more.get("data") in OF_SEVERAL_LAYOUTS,
+        "strided": "layout" in more or more.get("data") in MIXED_LAYOUTS,
         "GPU": bool(more.get("gpu")),
     }
     return build_case(label, {"B": B, "H": H, "S_q": S_q, "S_k": S_k, "D": D}, dtype, tags=tags, **more)

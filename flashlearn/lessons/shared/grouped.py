@@ -22,13 +22,13 @@ from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan, dq_scan
 
 
-def for_heads(t: Tensor, H: int, dealt_round: bool = False) -> Tensor:
-    """K or V with a head for each of H query heads; `dealt_round` takes head h % H_k, which is wrong."""
+def for_heads(t: Tensor, H: int, interleaved: bool = False) -> Tensor:
+    """K or V with a head for each of H query heads; `interleaved` takes head h % H_k, which is wrong."""
     groups = H // t.shape[1]
-    return t.repeat(1, groups, 1, 1) if dealt_round else t.repeat_interleave(groups, dim=1)
+    return t.repeat(1, groups, 1, 1) if interleaved else t.repeat_interleave(groups, dim=1)
 
 
-def summed(gradient: Tensor, like: Tensor) -> Tensor:
+def sum_over_groups(gradient: Tensor, like: Tensor) -> Tensor:
     """A gradient per query head, summed over the heads that share a key, in `like`'s dtype."""
     B, H, S, D = gradient.shape
     wide = gradient if gradient.dtype == torch.float64 else gradient.float()
@@ -55,7 +55,7 @@ def backward(formula: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[
             return formula(q, k, v, o, do, lse, alpha, causal)
         many = (for_heads(t if t.dtype == torch.float64 else t.float(), q.shape[1]) for t in (k, v))
         dq, dk, dv = formula(q, *many, o, do, lse, alpha, causal)
-        return dq, summed(dk, k), summed(dv, v)
+        return dq, sum_over_groups(dk, k), sum_over_groups(dv, v)
 
     return of_groups
 
@@ -86,11 +86,11 @@ def faulty_forward(
             many[1].to(o.dtype).mean(2, keepdim=True),
             torch.full_like(lse[:, :, :1], math.log(k.shape[2])),
         )
-        return _turned(o, beyond[0], tile[0]), _turned(lse, beyond[1], tile[0])
+        return _reverse_blocks(o, beyond[0], tile[0]), _reverse_blocks(lse, beyond[1], tile[0])
     return o, lse
 
 
-def _turned(x: Tensor, beyond: Tensor, size: int) -> Tensor:
+def _reverse_blocks(x: Tensor, beyond: Tensor, size: int) -> Tensor:
     """[B, H, S, …] with its blocks of rows in the reverse order; `beyond` is what a padded row holds."""
     S = x.shape[2]
     blocks = -(-S // size)
@@ -113,11 +113,11 @@ def faulty_backward(
         dq, dk = (dq * reference.LOG2E).to(q.dtype), dk * reference.LOG2E
     if plain:
         return dq, dk.to(k.dtype), dv
-    if HEADS in faults:  # the sum over the group as it was dealt
+    if HEADS in faults:  # the sum over the interleaved heads
         shape = (k.shape[0], H // k.shape[1], k.shape[1], *k.shape[2:])
         return dq, dk.view(shape).sum(1).to(k.dtype), dv.view(shape).sum(1).to(v.dtype)
     if "one head of the group" in faults:
         group = H // k.shape[1]
         one = slice(0 if "the first one" in faults else group - 1, None, group)
         return dq, dk[:, one].to(k.dtype), dv[:, one].to(v.dtype)
-    return dq, summed(dk, k), summed(dv, v)
+    return dq, sum_over_groups(dk, k), sum_over_groups(dv, v)

@@ -41,7 +41,7 @@ def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q [B, H, S_q, D], k and v [B, H_k, S_k, D], causal, alpha; in LAYOUTS each laid out its own way."""
     sizes = case.sizes
     q, k, v = (
-        _drawn(case, (sizes["B"], sizes[H], sizes[S], sizes["D"]), generator)
+        _draw(case, (sizes["B"], sizes[H], sizes[S], sizes["D"]), generator)
         for H, S in (("H", "S_q"), ("H_k", "S_k"), ("H_k", "S_k"))
     )
     if case.data == LAYOUTS:
@@ -51,7 +51,7 @@ def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     return {"q": q, "k": k, "v": v, "causal": bool(sizes["causal"]), "alpha": alpha}
 
 
-def _drawn(case: Case, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+def _draw(case: Case, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
     values = (case.magnitude * torch.randn(shape, generator=generator)).to(case.dtype)
     if case.layout == "strided":  # [B, S, H, D] in memory, as a projection leaves it
         return values.transpose(1, 2).contiguous().transpose(1, 2)
@@ -73,7 +73,7 @@ def forward_quantities(given: Inputs) -> quantities.Quantities:
     return (quantities.causal_forward if given["causal"] else quantities.attention_forward)(rest)
 
 
-def from_the_other_end(
+def forward_reversed_in_d(
     q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False
 ) -> tuple[Tensor, Tensor]:
     """A twin whose scores are summed over D from the other end."""
@@ -84,7 +84,7 @@ FORWARD_TWINS = (
     reference.attention_forward_rounded,
     reference.attention_forward_base2,
     tiled_twins.forward_in_tiles,
-    from_the_other_end,
+    forward_reversed_in_d,
     *tiled_twins.ORDERS,
 )
 
@@ -92,7 +92,7 @@ FORWARD_TWINS = (
 def backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q, k, v, o, do, lse, causal, alpha: the forward pass's results, and the loss's derivative by O."""
     given = forward_inputs(case, generator)
-    do = _drawn(case, tuple(given["q"].shape), generator)
+    do = _draw(case, tuple(given["q"].shape), generator)
     wide = {name: given[name].float() for name in "qkv"}
     o, lse = grouped.forward(reference.attention_forward)(
         **wide, causal=given["causal"], alpha=given["alpha"]

@@ -1,8 +1,8 @@
 """Does a causal kernel multiply tiles in which no query sees a key? Does a kernel compute S once?
 
 What counts are tiles of pairs, and not operations: D may be padded, Q Kᵀ may be computed twice, and a program
-may own several blocks. With random rows a product tells by itself which queries and keys meet in it: the rows
-of its operands point where those of Q and K do, whatever they were scaled by.
+may own several blocks. With random rows a product itself shows which queries and keys it multiplies: the
+rows of its operands have the directions of rows of Q and K, whatever their scale.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from flashlearn.lessons.shared import reference
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
-ALIKE = 0.99  # cosine of a row and itself, rounded to fp16 or bf16; two random rows are far from it
-MANY = 0.45
+MIN_COSINE = 0.99  # cosine of a row and itself, rounded to fp16 or bf16; two random rows are far from it
+MIN_HIDDEN_SHARE = 0.45
 """This share of the hidden pairs lies in hidden tiles of 128 × 128 at S 256; of smaller tiles, more."""
 
 
 def hidden_tiles(answer: Answer, inputs: Inputs) -> int:
-    """How many tiles with nothing to see a kernel multiplies, 0 if it leaves out all but a few of them.
+    """How many fully masked tiles a kernel multiplies, 0 if it skips all but a few of them.
 
     `inputs` have one head, with q and k of random rows.
     """
@@ -30,16 +30,16 @@ def hidden_tiles(answer: Answer, inputs: Inputs) -> int:
     visible = reference.visible(len(q), len(k), causal=True).numpy()
     visited, tiles = np.zeros_like(visible), set()
     for left, right in products:
-        met = _met(left, right.T, q, k)
-        if met is None or visible[np.ix_(*met)].any():
+        pairs = _pairs_of(left, right.T, q, k)
+        if pairs is None or visible[np.ix_(*pairs)].any():
             continue
-        visited[np.ix_(*met)] = True
-        tiles.add((tuple(met[0]), tuple(met[1])))
-    return len(tiles) if visited.sum() >= MANY * (~visible).sum() else 0
+        visited[np.ix_(*pairs)] = True
+        tiles.add((tuple(pairs[0]), tuple(pairs[1])))
+    return len(tiles) if visited.sum() >= MIN_HIDDEN_SHARE * (~visible).sum() else 0
 
 
-def meetings(answer: Answer, inputs: Inputs) -> np.ndarray:
-    """In how many products each query met each key, [S_q, S_k]: once each if S is computed once.
+def products_per_pair(answer: Answer, inputs: Inputs) -> np.ndarray:
+    """In how many products each pair of query and key occurs, [S_q, S_k]: once each if S is computed once.
 
     `inputs` have one head, with q and k of random rows.
     """
@@ -47,9 +47,9 @@ def meetings(answer: Answer, inputs: Inputs) -> np.ndarray:
     q, k = (_directions(inputs[name][0, 0].float().numpy()) for name in "qk")
     counts = np.zeros((len(q), len(k)), int)
     for left, right in products:
-        met = _met(left, right.T, q, k)
-        if met is not None:
-            counts[np.ix_(*met)] += 1
+        pairs = _pairs_of(left, right.T, q, k)
+        if pairs is not None:
+            counts[np.ix_(*pairs)] += 1
     return counts
 
 
@@ -58,27 +58,27 @@ def _products(answer: Answer, inputs: Inputs) -> tuple[Product, ...]:
     return evidence.completed().observations[DotOperands]
 
 
-def _met(
+def _pairs_of(
     left: np.ndarray, right: np.ndarray, q: np.ndarray, k: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which queries met which keys in a product of rows with rows; None if it is no part of Q Kᵀ."""
+    """The queries and the keys of a product of rows with rows; None if it is not part of Q Kᵀ."""
     for queries, keys in ((left, right), (right, left)):
-        found = _which(queries, q), _which(keys, k)
+        found = _matching_rows(queries, q), _matching_rows(keys, k)
         if found[0] is not None and found[1] is not None:
             return found
     return None
 
 
-def _which(rows: np.ndarray, known: np.ndarray) -> np.ndarray | None:
-    """Numbers of the known directions that the rows have; None if a row has none of them, or all are 0."""
+def _matching_rows(rows: np.ndarray, known: np.ndarray) -> np.ndarray | None:
+    """Indices of the known directions that the rows have; None if a row has none, or all rows are 0."""
     depth = known.shape[1]
     if rows.shape[1] < depth or rows[:, depth:].any():
         return None
     rows = rows[rows.any(axis=1), :depth]
-    alike = np.abs(_directions(rows) @ known.T)
-    if not len(rows) or alike.max(axis=1).min() < ALIKE:
+    cosines = np.abs(_directions(rows) @ known.T)
+    if not len(rows) or cosines.max(axis=1).min() < MIN_COSINE:
         return None
-    return np.unique(alike.argmax(axis=1))
+    return np.unique(cosines.argmax(axis=1))
 
 
 def _directions(rows: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ from flashlearn.lessons.shared.quantity_parts import (
 from flashlearn.lessons.shared.reference import LOG2E
 from flashlearn.quantity import Array, Quantities, Quantity, Window
 
-MADE_OF = {
+DEPENDENCIES = {
     "S": ("q", "k", "Q Kᵀ", "S"),  # of S itself, where it is masked
     "Q Kᵀ": ("q", "k"),
     "m": ("S", "m", "max of a tile"),
@@ -75,7 +75,7 @@ MADE_OF = {
 
 
 def _all(sizes: Mapping[str, int], known: tuple[Quantity, ...]) -> Quantities:
-    return Quantities(sizes, known, MADE_OF)
+    return Quantities(sizes, known, DEPENDENCIES)
 
 
 def attention_forward(inputs: Inputs, causal: bool = False) -> Quantities:

@@ -80,7 +80,7 @@ def readout(read: Callable[[Launcher, Inputs], Tensor], causal: bool = False) ->
     return dataclasses.replace(READOUTS[read], right_of=functools.partial(right_weights, causal=causal))
 
 
-def of_gradients(causal: bool = False) -> tuple[Readout, Readout]:
+def gradient_readouts(causal: bool = False) -> tuple[Readout, Readout]:
     """Both ways of reading a kernel that returns dQ first and dV last."""
     return readout(dv_weights, causal), readout(dq_weights, causal)
 

@@ -23,12 +23,12 @@ from typing import Any
 
 from flashlearn.lessons.shared.picture_style import Picture
 
-LARGEST = 300_000
+MAX_CHARACTERS = 300_000
 """Characters of an output: it is saved in the notebook."""
 
 COLOURS = 48
 DOTS_PER_INCH = 144  # a picture is shown at two thirds of its pixels
-MOST = 40
+MAX_PICTURES = 40
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,18 @@ def slider(
     """
     values = {name: tuple(some) for name, some in parameters.items()}
     every = list(itertools.product(*values.values()))
-    if not 2 <= len(every) <= MOST:
-        raise ValueError(f"{len(every)} pictures: 2 to {MOST} are worth a slider")
+    if not 2 <= len(every) <= MAX_PICTURES:
+        raise ValueError(f"{len(every)} pictures: 2 to {MAX_PICTURES} are worth a slider")
     begin = tuple({**{name: some[0] for name, some in values.items()}, **(start or {})}.values())
     made = Slider(
         values,
         tuple(_frame(draw(**dict(zip(values, chosen, strict=True)))) for chosen in every),
         every.index(begin),
     )
-    if len(made.page()) > LARGEST:
-        raise ValueError(f"{len(made.page())} characters: fewer values or smaller pictures, up to {LARGEST}")
+    if len(made.page()) > MAX_CHARACTERS:
+        raise ValueError(
+            f"{len(made.page())} characters: fewer values or smaller pictures, up to {MAX_CHARACTERS}"
+        )
     return made
 
 

@@ -92,18 +92,18 @@ def in_halves(q: Tensor, k: Tensor) -> Tensor:
     return in_halves(q[..., :half], k[..., :half]) + in_halves(q[..., half:], k[..., half:])
 
 
-def of_matrices(q: Tensor, k: Tensor) -> Tensor:
+def matrix_product(q: Tensor, k: Tensor) -> Tensor:
     """Q Kᵀ as torch multiplies matrices."""
     return q @ k.mT
 
 
-def of_matrices_reversed(q: Tensor, k: Tensor) -> Tensor:
+def matrix_product_reversed(q: Tensor, k: Tensor) -> Tensor:
     """The same with D from the other end."""
     return q.flip(-1) @ k.flip(-1).mT
 
 
 def forward_from_lse(
-    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False, products: Products = of_matrices,
+    q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool = False, products: Products = matrix_product,
     scaled_first: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(O, LSE) in two passes: LSE first, then O = exp(S − LSE) V, which nothing is divided by any more.
@@ -142,7 +142,7 @@ ORDERS: tuple[Callable[..., tuple[Tensor, Tensor]], ...] = (
     *(functools.partial(forward_by_products, products=order) for order in (in_order, in_halves)),
     *(
         functools.partial(forward_from_lse, products=order, scaled_first=first)
-        for order, first in ((of_matrices, False), (of_matrices_reversed, True), (in_order, False))
+        for order, first in ((matrix_product, False), (matrix_product_reversed, True), (in_order, False))
     ),
 )
 """Forward twins in the spellings that kernels have besides the online scan."""

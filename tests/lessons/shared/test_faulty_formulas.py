@@ -53,7 +53,7 @@ def test_every_fault_makes_some_case_wrong(exercise, name, formula):
 
 def test_parts_of_a_loop():
     def part(fault: str, length: int = 37) -> tuple[int, int]:
-        kept = sums.kept(length, 16, frozenset({fault}))
+        kept = sums.visited_range(length, 16, frozenset({fault}))
         return kept.start, kept.stop
 
     assert part("") == (0, 37)

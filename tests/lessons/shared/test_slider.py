@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from flashlearn.lessons.shared.picture_style import Picture, canvas
-from flashlearn.lessons.shared.slider import LARGEST, slider
+from flashlearn.lessons.shared.slider import MAX_CHARACTERS, slider
 
 
 def draw(n: int, block: float = 1.0) -> Picture:
@@ -64,10 +64,10 @@ def test_one_source_gives_the_same_page_twice(made):
 def test_a_slider_that_is_too_large_for_a_notebook_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="41 pictures"):
         slider(draw, n=range(1, 42))
-    monkeypatch.setattr("flashlearn.lessons.shared.slider.LARGEST", 1000)
+    monkeypatch.setattr("flashlearn.lessons.shared.slider.MAX_CHARACTERS", 1000)
     with pytest.raises(ValueError, match="characters: fewer values"):
         slider(draw, n=(1, 2))
-    assert LARGEST == 300_000
+    assert MAX_CHARACTERS == 300_000
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here to parse it")

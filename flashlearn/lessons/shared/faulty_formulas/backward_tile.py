@@ -10,7 +10,7 @@ from torch import Tensor
 
 from flashlearn.lessons.shared.faulty_formulas.faults import Faults
 
-BEYOND = 1 << 40
+OUT_OF_RANGE = 1 << 40
 """A key beyond every tile."""
 At = range | Tensor
 """Numbers of a tile's rows or columns: in one piece, or as a fault has them."""
@@ -38,8 +38,8 @@ TILED = frozenset(
         "top-left",
         "top-left mask",
         "one key too many",
-        "offset turned round",
-        "bound turned round",
+        "offset negated",
+        "bound negated",
         "no early end",
         "clamped rows",
         "LSE filled with -inf",
@@ -82,9 +82,9 @@ class Scan:
     def last_seen(self, rows: Tensor) -> Tensor:
         """The last key that each query may attend to, with the faults of the mask."""
         if not self.causal or "no causal mask" in self.faults:
-            return torch.full_like(rows, BEYOND)
+            return torch.full_like(rows, OUT_OF_RANGE)
         shift = 0 if self.faults & {"top-left", "top-left mask"} else self.offset
-        if "offset turned round" in self.faults:
+        if "offset negated" in self.faults:
             shift = -self.offset
         shift += ("one key too many" in self.faults) - ("diagonal hidden" in self.faults)
         return rows + shift
@@ -99,7 +99,7 @@ def scan_of(q, k, v, o, do, lse, alpha, causal, faults) -> Scan:
     return Scan(*(t.to(wide) for t in (q, k, v, o, do, lse)), alpha, causal, faults, q.dtype)
 
 
-def take(t: Tensor, at: At, filler: float = 0.0) -> Tensor:
+def load_rows(t: Tensor, at: At, filler: float = 0.0) -> Tensor:
     """Rows of a tile, [B, H, rows, D] or [B, H, rows]: what lies beyond the end holds `filler`."""
     length = t.shape[2]
     if isinstance(at, range):
@@ -112,19 +112,19 @@ def take(t: Tensor, at: At, filler: float = 0.0) -> Tensor:
     return torch.where(~beyond[:, None] if t.ndim == 4 else ~beyond, taken, filler)
 
 
-def numbers(at: At) -> Tensor:
+def positions(at: At) -> Tensor:
     """A tile's row or column numbers as a tensor."""
     return torch.arange(at.start, at.stop) if isinstance(at, range) else at
 
 
-def must_be_square(rows: At, columns: At) -> None:
+def require_square_tile(rows: At, columns: At) -> None:
     if len(rows) != len(columns):
         raise ValueError("this fault needs square tiles")
 
 
 def lse_of(x: Scan, index: At, filler: float) -> Tensor:
     """LSE of a tile's queries; where it is −inf, nothing is to be seen, and +inf makes P 0."""
-    lse = take(x.lse, index, filler)
+    lse = load_rows(x.lse, index, filler)
     if "no guard" in x.faults:
         return lse
     return torch.where(lse == -math.inf, 0.0 if "guarded by 0" in x.faults else math.inf, lse)
@@ -135,15 +135,15 @@ def _probabilities(x: Scan, q: Tensor, k: Tensor, lse: Tensor, rows: At, columns
     alpha = 1.0 if "alpha not in s" in x.faults else x.alpha
     alpha = abs(alpha) if "alpha without its sign in s" in x.faults else alpha
     s = (alpha * x.alpha if "alpha twice in s" in x.faults else alpha) * (q @ k.mT)
-    keys = numbers(columns)
-    seen = keys <= x.last_seen(numbers(rows))[:, None]
+    keys = positions(columns)
+    seen = keys <= x.last_seen(positions(rows))[:, None]
     if "padded keys" not in x.faults:
         seen = seen & (keys < x.k.shape[2])
     s = torch.where(seen, s, 0.0 if "hidden scores are 0" in x.faults else -math.inf)
     if "softmax of the tile" in x.faults:
         return s.softmax(-1).nan_to_num(0.0)  # a row that sees nothing of it has no weights
     if "LSE along the keys" in x.faults:
-        must_be_square(rows, columns)
+        require_square_tile(rows, columns)
     lse = lse[..., None, :] if "LSE along the keys" in x.faults else lse[..., :, None]
     if "LSE in base 2" in x.faults:
         lse = lse * math.log(2)
@@ -173,12 +173,12 @@ def p_and_ds(x: Scan, q, k, v, o, do, lse, rows: At, columns: At) -> tuple[Tenso
     if "delta from dO alone" in x.faults:
         delta = (do * do).sum(-1)
     if "delta of the first rows" in x.faults:
-        delta = take((x.o * x.do).sum(-1), range(len(rows)))
+        delta = load_rows((x.o * x.do).sum(-1), range(len(rows)))
     if "delta times l" in x.faults:
         delta = delta * _sums(x, rows)
     if "delta of the first head" in x.faults:
         delta = (x.o * x.do).sum(-1)[:1, :1]
-        delta = take(delta, rows).expand(x.o.shape[0], x.o.shape[1], -1)
+        delta = load_rows(delta, rows).expand(x.o.shape[0], x.o.shape[1], -1)
     if "delta is the sum of dP" in x.faults:
         delta = (do @ x.v.sum(2, keepdim=True).mT).squeeze(-1)
     if "delta of one tile" in x.faults:
@@ -188,7 +188,7 @@ def p_and_ds(x: Scan, q, k, v, o, do, lse, rows: At, columns: At) -> tuple[Tenso
     if "delta added" in x.faults:
         delta = -delta
     if "delta along the keys" in x.faults:
-        must_be_square(rows, columns)
+        require_square_tile(rows, columns)
     delta = delta[..., None, :] if "delta along the keys" in x.faults else delta[..., :, None]
     if "delta after P" in x.faults:
         return p, p * dp - delta
@@ -197,18 +197,18 @@ def p_and_ds(x: Scan, q, k, v, o, do, lse, rows: At, columns: At) -> tuple[Tenso
 
 def _sums(x: Scan, rows: At) -> Tensor:
     """l of each query, relative to the maximum of its visible scores; 0 where it sees nothing."""
-    index = numbers(rows).clamp(max=x.q.shape[2] - 1)
+    index = positions(rows).clamp(max=x.q.shape[2] - 1)
     s = x.alpha * x.q[:, :, index] @ x.k.mT
     s = s.masked_fill(torch.arange(x.k.shape[2]) > x.last_seen(index)[:, None], -math.inf)
     return (x.lse[:, :, index] - s.amax(-1)).exp().nan_to_num(0.0)
 
 
-def narrowed(x: Scan, ds: Tensor) -> Tensor:
+def rounded_ds(x: Scan, ds: Tensor) -> Tensor:
     """dS as it enters a product."""
     return ds.to(torch.float16).to(ds.dtype) if "dS in fp16" in x.faults else x.rounded(ds)
 
 
-def added(x: Scan, total: Tensor, step: Tensor) -> Tensor:
+def add_step(x: Scan, total: Tensor, step: Tensor) -> Tensor:
     """The accumulator after one more tile."""
     if "last tile alone" in x.faults:
         return step

@@ -52,8 +52,8 @@ TILED = frozenset(
         "filler −10⁴",
         "no early end",
         "one key too many",
-        "offset turned round",
-        "end turned round",
+        "offset negated",
+        "end negated",
         "no guards",
     }
 )
@@ -90,7 +90,7 @@ def _bounds(
         end = S_k // tile[1] * tile[1] if "loop one tile short" in faults else S_k
         return end, torch.full_like(rows, S_k)
     offset = 0 if "top-left" in faults else S_k - S_q
-    shift = 0 if "top-left mask" in faults else S_q - S_k if "offset turned round" in faults else offset
+    shift = 0 if "top-left mask" in faults else S_q - S_k if "offset negated" in faults else offset
     shift += ("one key too many" in faults) - ("diagonal hidden" in faults)
     shift += "one key too many in the mask" in faults
     last_seen = rows + shift
@@ -99,9 +99,9 @@ def _bounds(
     end = first + tile[0] + offset + ("one key too many" in faults)
     if "loop one tile short" in faults:
         end = first + offset
-    if faults & {"offset turned round", "no early end"}:
+    if faults & {"offset negated", "no early end"}:
         end = S_k
-    if "end turned round" in faults:
+    if "end negated" in faults:
         end = first + tile[0] - offset
     if "loop end without the offset" in faults:
         end = first + tile[0]

@@ -19,14 +19,14 @@ from flashlearn.lessons.shared.faulty_formulas.backward_tile import (
     TILED,
     At,
     Scan,
-    added,
+    add_step,
+    load_rows,
     lse_of,
-    must_be_square,
-    narrowed,
-    numbers,
     p_and_ds,
+    positions,
+    require_square_tile,
+    rounded_ds,
     scan_of,
-    take,
 )
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
 
@@ -56,20 +56,20 @@ def dq_scan(
 
 
 def _dq_block(x: Scan, rows: range, tile: Tile) -> Tensor:
-    q, o, do = (take(t, rows) for t in (x.q, x.o, x.do))
+    q, o, do = (load_rows(t, rows) for t in (x.q, x.o, x.do))
     lse = lse_of(x, rows, 0.0)
     dq = torch.zeros_like(q)
     begin, end = scanned_keys(x, rows.start, tile)
     for start in range(begin, end, tile[1]):
         columns, stays = range(start, start + tile[1]), range(tile[1])
-        k = take(x.k, stays if "K stays" in x.faults else columns)
-        v = take(x.v, stays if "V stays" in x.faults else columns)
+        k = load_rows(x.k, stays if "K stays" in x.faults else columns)
+        v = load_rows(x.v, stays if "V stays" in x.faults else columns)
         _, ds = p_and_ds(x, q, k, v, o, do, lse, rows, columns)
-        ds = narrowed(x, ds)
+        ds = rounded_ds(x, ds)
         if "dS transposed" in x.faults:
-            must_be_square(rows, columns)
+            require_square_tile(rows, columns)
             ds = ds.mT
-        dq = added(x, dq, ds @ (v if "dS meets V" in x.faults else k))
+        dq = add_step(x, dq, ds @ (v if "dS meets V" in x.faults else k))
         if "alpha in every step" in x.faults and start + tile[1] < end:
             dq = x.alpha * dq
     return dq
@@ -83,9 +83,9 @@ def scanned_keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         end = min(S_k, first + tile[0] + x.offset + ("one key too many" in x.faults))
     if "top-left" in x.faults:
         end = min(S_k, first + tile[0])
-    if x.faults & {"offset turned round", "no early end"}:
+    if x.faults & {"offset negated", "no early end"}:
         end = S_k
-    if "bound turned round" in x.faults:
+    if "bound negated" in x.faults:
         end = min(S_k, first + tile[0] - x.offset)
     if "ends one block early" in x.faults:
         end = min(S_k, first + x.offset) if x.causal else (S_k - 1) // tile[1] * tile[1]
@@ -132,32 +132,32 @@ def dkv_scan(
 
 
 def _dkv_block(x: Scan, columns: range, tile: Tile) -> tuple[Tensor, Tensor]:
-    k, v = (take(t, columns) for t in (x.k, x.v))
+    k, v = (load_rows(t, columns) for t in (x.k, x.v))
     dk, dv = torch.zeros_like(k), torch.zeros_like(v)
     begin, end = scanned_queries(x, columns.start, tile)
     for start in range(begin, end, tile[0]):
         rows: At = range(start, start + tile[0])
         stays = range(tile[0])
         if "clamped rows" in x.faults:
-            rows = numbers(rows).clamp(max=x.q.shape[2] - 1)
-        q, o = (take(t, rows) for t in (x.q, x.o))
-        do = take(x.do, stays if "dO stays" in x.faults else rows)
+            rows = positions(rows).clamp(max=x.q.shape[2] - 1)
+        q, o = (load_rows(t, rows) for t in (x.q, x.o))
+        do = load_rows(x.do, stays if "dO stays" in x.faults else rows)
         if "Q stays" in x.faults:
-            q = take(x.q, stays)
+            q = load_rows(x.q, stays)
         lse = lse_of(x, rows, math.inf)
         if "LSE filled with -inf" in x.faults:
-            lse = take(x.lse, rows, -math.inf)
+            lse = load_rows(x.lse, rows, -math.inf)
         if "LSE filled with 0" in x.faults:
-            lse = take(x.lse, rows, 0.0)
+            lse = load_rows(x.lse, rows, 0.0)
         p, ds = p_and_ds(x, q, k, v, o, do, lse, rows, columns)
-        p, ds = x.rounded(p), narrowed(x, ds)
+        p, ds = x.rounded(p), rounded_ds(x, ds)
         if x.faults & {"P not transposed", "dS not transposed", "dS meets K"}:
-            must_be_square(rows, columns)
+            require_square_tile(rows, columns)
         source = o if "dV from O" in x.faults else do
         weights = ds if "dV from dS" in x.faults else p
-        dv = added(x, dv, (weights if "P not transposed" in x.faults else weights.mT) @ source)
+        dv = add_step(x, dv, (weights if "P not transposed" in x.faults else weights.mT) @ source)
         source = k if "dS meets K" in x.faults else do if "dS meets dO" in x.faults else q
-        dk = added(x, dk, (ds if "dS not transposed" in x.faults else ds.mT) @ source)
+        dk = add_step(x, dk, (ds if "dS not transposed" in x.faults else ds.mT) @ source)
     return dk, dv
 
 
@@ -168,9 +168,9 @@ def scanned_queries(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
     if x.causal and "no causal mask" not in x.faults:
         seen_from = first - (0 if "top-left" in x.faults else x.offset) - ("one key too many" in x.faults)
         begin = max(0, seen_from) // tile[0] * tile[0]
-    if x.faults & {"offset turned round", "no early end"}:
+    if x.faults & {"offset negated", "no early end"}:
         begin = 0
-    if "bound turned round" in x.faults:
+    if "bound negated" in x.faults:
         begin = max(0, first + x.offset) // tile[0] * tile[0]
     if "starts one block late" in x.faults:
         begin += tile[0]

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
-from flashlearn.lessons.shared.faulty_formulas.sums import PARTS, kept
+from flashlearn.lessons.shared.faulty_formulas.sums import PARTS, visited_range
 
 IN_FP32 = frozenset(
     {"no maximum", "sum without the maximum", "zeros in the maximum", "last tile's maximum", "m from 0"}
@@ -68,7 +68,7 @@ def _maximum(x: Tensor, block: int, faults: Faults) -> Tensor:
     if "no maximum" in faults:
         return torch.zeros_like(x[:, :1])
     if "last tile's maximum" in faults:
-        x = x[:, kept(x.shape[1], block, frozenset({"last tile only"}))]
+        x = x[:, visited_range(x.shape[1], block, frozenset({"last tile only"}))]
     m = x.amax(dim=1, keepdim=True)
     padded = -x.shape[1] % block and faults & {"zeros in the maximum", "zeros in whole rows"}
     return m.clamp(min=0.0) if padded else m
@@ -84,7 +84,7 @@ def _sum_of_exponentials(x: Tensor, m: Tensor, base: float, block: int, faults: 
     if "sum so far" in faults:
         sums = torch.stack([(base * (t - m)).exp().sum(1) for t in x.split(block, dim=1)], dim=1).cumsum(1)
         return sums.repeat_interleave(block, dim=1)[:, : x.shape[1]]
-    inside = x[:, kept(x.shape[1], block, faults)]
+    inside = x[:, visited_range(x.shape[1], block, faults)]
     shift = torch.zeros_like(m) if "sum without the maximum" in faults else m
     l_i = (base * (inside - shift)).exp().sum(dim=1, keepdim=True)
     if faults & {"zeros in the sum", "zeros in whole rows"}:
@@ -100,7 +100,7 @@ def softmax_vjp(p: Tensor, dp: Tensor, faults: Faults = NONE, tile: Tile = (32, 
     if "only the diagonal" in faults:
         inner = products
     else:
-        inner = products[:, kept(N, tile[1], faults)].sum(dim=1, keepdim=True)
+        inner = products[:, visited_range(N, tile[1], faults)].sum(dim=1, keepdim=True)
     padded = _power_of_two(N) if faults & {"padding of −inf", "−inf up to 16 too"} else 0
     padded = max(padded, 16) if "−inf up to 16 too" in faults else padded
     if padded > N:
@@ -121,7 +121,7 @@ def softmax_vjp(p: Tensor, dp: Tensor, faults: Faults = NONE, tile: Tile = (32, 
 def logsumexp(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
     """lse[i] = log Σ_j exp(x[i, j]) as a kernel's loop over blocks carries it."""
     wide, block = _wide(x, faults), tile[1]
-    inside = wide[:, kept(x.shape[1], block, faults)]
+    inside = wide[:, visited_range(x.shape[1], block, faults)]
     if not inside.shape[1]:
         inside = torch.full_like(wide[:, :1], -math.inf)
     filler = next((v for name, v in FILLERS.items() if name in faults), -math.inf)

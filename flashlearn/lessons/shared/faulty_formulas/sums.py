@@ -24,7 +24,7 @@ TILED = PARTS | OVERLAPS | {"A stays", "B stays", "tiles not turned back", "rows
 """The faults whose results depend on the tile."""
 
 
-def kept(length: int, block: int, faults: Faults) -> slice:
+def visited_range(length: int, block: int, faults: Faults) -> slice:
     """What a loop over 0 … length − 1 visits, block by block, if it starts or ends where it should not."""
     last = (length - 1) // block * block
     if "first tile only" in faults:
@@ -49,7 +49,7 @@ def column_sums(dy: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Ten
         dy = _counted(dy, faults, tile)
     if "rows of the tile summed" in faults:
         return _sums_of_rows(dy, tile)
-    db = dy[kept(dy.shape[0], tile[0], faults)].sum(dim=0)
+    db = dy[visited_range(dy.shape[0], tile[0], faults)].sum(dim=0)
     return db / dy.shape[0] if "mean" in faults else db
 
 
@@ -77,7 +77,7 @@ def _counted(dy: Tensor, faults: Faults, tile: Tile) -> Tensor:
 def delta(o: Tensor, do: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
     """delta[b, h, i] = Σ_d o_id do_id."""
     D = o.shape[-1]
-    d = kept(D, tile[1], faults)
+    d = visited_range(D, tile[1], faults)
     left = do if "do twice" in faults else o
     right = o if "o twice" in faults else do
     left, right = left[..., d], right[..., d]
@@ -91,17 +91,17 @@ def delta(o: Tensor, do: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -
 def matmul(a: Tensor, b: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
     """C = A B, block by block of the inner dimension; where a pointer stays, its mask still moves."""
     K, block = a.shape[1], tile[1]
-    k = kept(K, block, faults)
+    k = visited_range(K, block, faults)
     c = a.new_zeros(a.shape[0], b.shape[1])
     for start in range(k.start, k.stop, block):
         width = min(block, k.stop - start)
         at_a = 0 if "A stays" in faults else start
         at_b = 0 if "B stays" in faults else start
         c = c + a[:, at_a : at_a + width] @ b[at_b : at_b + width]
-    return _tiles_turned(c, block) if "tiles not turned back" in faults else c
+    return _transpose_tiles(c, block) if "tiles not turned back" in faults else c
 
 
-def _tiles_turned(c: Tensor, block: int) -> Tensor:
+def _transpose_tiles(c: Tensor, block: int) -> Tensor:
     """C with each block × block tile transposed in its place; tiles at the edge are padded with zeros."""
     rows, columns = c.shape
     c = torch.nn.functional.pad(c, (0, -columns % block, 0, -rows % block))

@@ -91,11 +91,11 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "= S_k.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
-                "offset turned round",
+                "offset negated",
                 also=(
-                    ("offset turned round", "end turned round"),
-                    ("offset turned round", "no guards"),
-                    ("offset turned round", "end turned round", "no guards"),
+                    ("offset negated", "end negated"),
+                    ("offset negated", "no guards"),
+                    ("offset negated", "end negated", "no guards"),
                 ),
             ),
         ),

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
-from flashlearn.lessons.shared.named_mistakes.gradients import of_dkv, of_dq
+from flashlearn.lessons.shared.named_mistakes.gradients import for_dkv, for_dq
 
 
 def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     """The mistakes of the mask in a kernel that owns queries, or with `keys` in one that owns keys."""
-    either = of_dkv if keys else of_dq
+    either = for_dkv if keys else for_dq
     return {
         "S_k − S_q with the wrong sign": Mistake(
             "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. It is right only for S_q "
             "= S_k.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
-                "offset turned round",
+                "offset negated",
                 also=(
-                    ("offset turned round", "no guard"),
-                    ("offset turned round", "guarded by 0"),
-                    ("offset turned round", "bound turned round"),
-                    ("offset turned round", "bound turned round", "no guard"),
-                    ("offset turned round", "bound turned round", "guarded by 0"),
+                    ("offset negated", "no guard"),
+                    ("offset negated", "guarded by 0"),
+                    ("offset negated", "bound negated"),
+                    ("offset negated", "bound negated", "no guard"),
+                    ("offset negated", "bound negated", "guarded by 0"),
                 ),
             ),
         ),

@@ -13,7 +13,7 @@ ALPHA_SIGNS = ("alpha without its sign in s", "alpha without its sign at the end
 
 def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns queries, or with `keys` of one that owns keys."""
-    either = of_dkv if keys else of_dq
+    either = for_dkv if keys else for_dq
     dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
     along = (
         f"lies along the wrong axis: number j of the {either('block', 'tile')} was subtracted from column j. "
@@ -206,11 +206,11 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
     }
 
 
-def of_dq(dq: str, dkv: str) -> str:
+def for_dq(dq: str, dkv: str) -> str:
     """What is said of dQ."""
     return dq
 
 
-def of_dkv(dq: str, dkv: str) -> str:
+def for_dkv(dq: str, dkv: str) -> str:
     """What is said of dK and dV."""
     return dkv

@@ -3,7 +3,7 @@ PYTHON_IN_VENV := .venv/bin/python
 # progress and verdicts of a test run go here, never to a learner's .flashlearn/
 SCRATCH := build/test-home
 WORKERS ?= $(shell nproc)
-# so many students has the class that `make bench` grades: CLASS=300 make bench grades a whole one
+# students in the class that `make bench` grades: CLASS=300 make bench grades a large one
 CLASS ?= 40
 
 NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 600 --timeout 900 \
@@ -32,7 +32,7 @@ lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 
 test: lint authoring units pages ## set up and run everything (make -k test: past failures)
 
-pages: setup ## the next three side by side: each of them waits a good deal
+pages: setup ## the next three, side by side
 	@$(MAKE) --no-print-directory -j3 -Otarget browser notebooks solutions
 
 lint: setup ## ruff: the rules and the format

@@ -69,9 +69,7 @@ def precompile(found: Iterable[Contestant], problems: Iterable[Problem]) -> None
             for problem in problems if one.compiled else ():
                 calls = one.prepare(problem.draw())
                 for direction in ("forward", "backward"):
-                    with contextlib.suppress(
-                        Exception
-                    ):  # it is raised again, and reported, when it is checked
+                    with contextlib.suppress(Exception):  # raised again, and reported, at the check
                         calls[direction]()
 
 

@@ -152,7 +152,7 @@ def _start_page(course: Course) -> str:
     overview = survey(course, progress)
     first = next(iter(overview.lessons))
     page = start_page.write(overview)
-    if page is not None and not progress.begun() & set(first.exercises):
+    if page is not None and not progress.started() & set(first.exercises):
         return f"/lab/tree/{page.name}"
     lesson = overview.next[0] if overview.next else first
     return f"/lab/tree/{lesson.stem}.ipynb"

@@ -149,8 +149,8 @@ def _compile(
                 fresh[target] = _budget(job, name, answers[target])
                 _known[f"{digest}-{target}"] = fresh[target]
             else:
-                said = ending.format(device=f"{device.for_target(target).name} (sm_{target})")
-                fresh[target] = replace(_failed(target, name, said), **packing.describe(job))
+                message = ending.format(device=f"{device.for_target(target).name} (sm_{target})")
+                fresh[target] = replace(_failed(target, name, message), **packing.describe(job))
     return tuple(fresh.get(target) or _known[f"{digest}-{target}"] for target in targets)
 
 
@@ -172,15 +172,17 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
     used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}
     words = answer["ptx"]
     error = _beyond(gpu, answer["shared"], answer["warps"])
-    said, tile = explain.resource_shortage(error, used, answer["warps"], heavy_tiles.largest(answer["ttgir"]))
+    message, tile = explain.resource_shortage(
+        error, used, answer["warps"], heavy_tiles.largest(answer["ttgir"])
+    )
     if "setmaxnreg" in words and not used.get("STACK") and not error:
-        said, tile = "", None  # partitions share the launch's registers, which are all of them
+        message, tile = "", None  # partitions share the launch's registers, which are all of them
     place = _line(job, tile.function, tile.line) if tile is not None else {}
     return Budget(
         **common,
         **place,
-        error=said if error else "",
-        advice="" if error else said,
+        error=message if error else "",
+        advice="" if error else message,
         registers=used.get("REG"),
         spill_bytes=used.get("STACK"),
         shared_bytes=answer["shared"],

@@ -139,8 +139,8 @@ def sentence(message: str, node: ast.AST | None, tree: ast.AST | None, scope: Ma
         return outside_value(found[1], scope.get(found[1]))
     if found := re.match(r"(\w+) is not defined", message):
         return _undefined(found[1], tree)
-    if said := _by_node(message, node):
-        return said
+    if words := _by_node(message, node):
+        return words
     for pattern, answer in MESSAGES:
         if found := re.search(pattern, message):
             return answer.format(*map(type_in_words, found.groups()))

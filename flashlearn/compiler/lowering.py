@@ -92,8 +92,8 @@ class Lowering:
         if self.forked.ended is not None and len(answers) < len(self.launches):
             answers += self._retry(len(answers))
         if self.forked.ended != 0 or len(answers) < len(self.launches):
-            said = f"{len(answers)} of {len(self.launches)} launches were lowered"
-            _log.warning("the front end ended with %s: %s", self.forked.ended, said)
+            words = f"{len(answers)} of {len(self.launches)} launches were lowered"
+            _log.warning("the front end ended with %s: %s", self.forked.ended, words)
             if self.forked.ended in CRASH_SIGNALS and is_gluon(self.launches[len(answers)].kernel):
                 answers.append(self._crash_refusal())
         return self.found(answers)
@@ -131,11 +131,11 @@ class Lowering:
         diagnostics = os.memfd_create("diagnostics")
         os.dup2(diagnostics, 2)  # what the IR's verifier finds is said there, and nowhere else
         for launch in self.launches[first:]:
-            begun = os.lseek(diagnostics, 0, os.SEEK_END)
+            started = os.lseek(diagnostics, 0, os.SEEK_END)
             answer = attempt(launch)
             if MALFORMED in answer.get("internal", ""):
-                said = os.pread(diagnostics, 1 << 16, begun).decode(errors="replace")
-                answer = _malformed(launch.kernel, said) or answer
+                words = os.pread(diagnostics, 1 << 16, started).decode(errors="replace")
+                answer = _malformed(launch.kernel, words) or answer
             send(answer)
 
     def close(self) -> None:
@@ -158,8 +158,8 @@ def _note_positions(reached: mmap.mmap) -> None:
         line, own = getattr(node, "lineno", 0), not self.jit_fn.fn.__module__.startswith("triton.")
         if line and own:
             file, first = get_jit_fn_file_line(self.jit_fn)
-            said = f"{file}\n{first + line - 1}\n{self.jit_fn.fn.__name__}".encode()[:REACHED]
-            reached[:] = said.ljust(REACHED, b"\0")
+            words = f"{file}\n{first + line - 1}\n{self.jit_fn.fn.__name__}".encode()[:REACHED]
+            reached[:] = words.ljust(REACHED, b"\0")
         return visit(self, node)
 
     noting.unnoted = visit
@@ -197,21 +197,21 @@ def lower(launch: Specialization) -> Any:
 def _refusal(error: CompilationError) -> dict[str, Any]:
     """The words for the innermost message, with the innermost line that is not triton's own."""
     functions = {function.src: function for function in _functions(error)}
-    said, where, own = error, None, None
+    words, where, own = error, None, None
     for link in _links(error):
         if not isinstance(link, CompilationError):
             continue
-        said = link if link.error_message else said
+        words = link if link.error_message else words
         function = functions.get(link.src)
         if function is not None and not (function.fn.__module__ or "").startswith("triton."):
             own, where = function, link.node
-    message = str(said.error_message or "")
+    message = str(words.error_message or "")
     if UNSUPPORTED in message and own is not None:
         return _foreign_call(own, message)
-    theirs = own is not None and said.node is where
+    theirs = own is not None and words.node is where
     known = (where, own.parse(), own.get_capture_scope()) if theirs else (None, None, {})
     sentence = constructs.sentence(explain.first_line(message), *known)
-    sentence = sentence or explain.sentence(type(said).__name__, message, GPU, {})
+    sentence = sentence or explain.sentence(type(words).__name__, message, GPU, {})
     return {"sentence": sentence, **(_line_of(own, where) if own is not None else {})}
 
 

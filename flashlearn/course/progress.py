@@ -81,7 +81,7 @@ class Progress:
             self._read("SELECT exercise, COUNT(*) FROM attempts WHERE status != 'TODO' GROUP BY exercise")
         )
 
-    def begun(self) -> set[str]:
+    def started(self) -> set[str]:
         """Exercises with any record: a check (also of an untouched stub), a hint, a solution."""
         checked = self._read("SELECT DISTINCT exercise FROM attempts")
         return {name for name, *_ in checked} | set(self.all_hints()) | self.solutions()

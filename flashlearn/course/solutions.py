@@ -116,7 +116,7 @@ def solution_call(name: str) -> str:
 def _withheld(name: str) -> str:
     return (
         f"You have not tried `{name}` yet. A wrong attempt costs nothing, and its report is written for you; "
-        f'`flashlearn.hint("{name}")` gives the first of three hints. To read the solution all the same: '
+        f'`flashlearn.hint("{name}")` gives the first of three hints. To read the solution anyway: '
         f"`{solution_call(name)}`."
     )
 

@@ -24,9 +24,7 @@ def stale_sentence(answer: Callable[..., Any]) -> str:
     shell = _shell()
     if shell is None:
         return ""
-    with contextlib.suppress(
-        Exception
-    ):  # IPython's history is not ours, and the report must not depend on it
+    with contextlib.suppress(Exception):  # IPython's history is not ours; the report must not fail
         return _stale(shell, _Cells(shell), parts_of(answer))
     return ""
 

@@ -24,13 +24,11 @@ def stub_remnants(answer: Callable[..., Any], status: Status) -> tuple[str, ...]
     """Remarks on an answer's text, the most important first; none for an answer that passes."""
     if status is Status.PASS:
         return ()
-    with contextlib.suppress(
-        Exception
-    ):  # a learner's function may be anything, and the report must not depend on it
+    with contextlib.suppress(Exception):  # a learner's function may be anything; the report must not fail
         parts = parts_of(answer)
         if status is Status.TODO:
-            return tuple(said for part in parts if (said := _todo_in_place(part)))[:1]
-        return tuple(said for part in parts for said in _remarks(part, parts))[:MAX_REMARKS]
+            return tuple(sentence for part in parts if (sentence := _todo_in_place(part)))[:1]
+        return tuple(sentence for part in parts for sentence in _remarks(part, parts))[:MAX_REMARKS]
     return ()
 
 

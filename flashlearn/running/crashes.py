@@ -107,8 +107,8 @@ def fault_of(error: BaseException, status: Status) -> tuple:
 
 def _task(text: str) -> tuple[str, str]:
     """The stub's exercise and its task, from its message «TODO name: what»."""
-    said = todo_message(text)
-    words = text if said is None else said
+    message = todo_message(text)
+    words = text if message is None else message
     whose, _, task = (part.strip(" :.") for part in words.partition(":"))
     return (whose, task) if whose.isidentifier() else ("", words.strip(" :."))
 
@@ -121,18 +121,18 @@ def _message(error: BaseException) -> str:
         return "its message cannot be shown"
 
 
-def _advised(error: BaseException, said: str, function: Callable) -> str:
+def _advised(error: BaseException, message: str, function: Callable) -> str:
     """The message with advice for a beginner, if there is any."""
-    known = explain(said, _ADVICE_OUTSIDE_KERNELS)
-    if known != said:
+    known = explain(message, _ADVICE_OUTSIDE_KERNELS)
+    if known != message:
         return known
     frame, line = _learner_frame(error, function)
     if frame is not None and (words := launcher_words(error, frame)):
         return words
     try:
-        return advice_sentence(error, said, frame, place_of(frame.f_code, line).text if frame else "")
+        return advice_sentence(error, message, frame, place_of(frame.f_code, line).text if frame else "")
     except Exception:  # it looks at a learner's objects, which may answer anything
-        return said
+        return message
 
 
 def _sentence(error: LaunchError) -> str:

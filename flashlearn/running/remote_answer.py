@@ -180,8 +180,8 @@ class RemoteAnswer(Answer):
     def _ask(self, seconds: float, what: str, *arguments: Any) -> Any:
         self.channel.connection.settimeout(seconds)
         self.channel.send((what, *arguments))
-        said, value = self.channel.receive(time.monotonic() + seconds)
-        if said != "done":
+        message, value = self.channel.receive(time.monotonic() + seconds)
+        if message != "done":
             raise ChildError(str(value))
         return value
 

@@ -60,7 +60,7 @@ def test_a_progress_file_from_before_solutions_were_recorded_is_read_and_kept(co
     progress.attempt("row_sum", Status.PASS, 0.1)
     with progress._open() as connection:
         connection.execute("DROP TABLE solutions")
-    assert progress.solutions() == set() and progress.begun() == {"row_sum"}
+    assert progress.solutions() == set() and progress.started() == {"row_sum"}
     assert survey(course, progress).passed == 1
     assert progress.solution_seen("row_sum") and progress.solutions() == {"row_sum"}
     assert not capsys.readouterr().err and not list(progress.path.parent.glob("*damaged*"))

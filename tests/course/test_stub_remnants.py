@@ -44,11 +44,11 @@ def notes(*changes: tuple[str, str], status: Status = Status.WRONG) -> str:
     ("old", "new", "said"),
     [
         (LOAD, f"    # TODO: mask the tail\n{LOAD}", "says `# TODO: mask the tail`: is that part written?"),
-        (LOAD, "    x = ...", "of sum_kernel still is `x = ...`: the dots stand for what is to be written"),
+        (LOAD, "    x = ...", "of sum_kernel still is `x = ...`: replace the dots by your code"),
         (STORE, "    ...", "of sum_kernel still is `...`"),
-        (LAUNCH, "    sum_kernel[(x.shape[0],)]", "sum_kernel[…] alone only says on which grid"),
-        (LAUNCH, LAUNCH.replace("    sum", "    s = sum"), "which is no tensor"),
-        (STORE, "    return tl.sum(x, axis=0)", "nobody receives what a kernel returns"),
+        (LAUNCH, "    sum_kernel[(x.shape[0],)]", "sum_kernel[…] alone only names the grid"),
+        (LAUNCH, LAUNCH.replace("    sum", "    s = sum"), "which is not a tensor"),
+        (STORE, "    return tl.sum(x, axis=0)", "a kernel's return value is lost"),
     ],
 )
 def test_what_is_left_of_a_stub_is_said_beside_the_verdict(old, new, said):
@@ -91,5 +91,5 @@ def test_a_report_shows_them_in_text_and_on_the_card(tmp_path, monkeypatch, caps
     report = check("row_sum", answer)
     assert len(report.notes) == 2
     for shown in (report.text(width=300), report._repr_html_()):
-        assert "still says" in shown and "the dots stand for" in shown
+        assert "still says" in shown and "replace the dots" in shown
     assert report.to_dict()["notes"] == list(report.notes)

@@ -37,7 +37,7 @@ class Misfit:
     """Why an output cannot be compared: what was found, and what is expected.
 
     `what` does not fit: "nothing" (None came back), "type", "layout", "shape" or "dtype". `got` and
-    `expected` are shapes or dtypes, `got` else a word for the value.
+    `expected` are shapes or dtypes, else `got` is a word for the value.
     """
 
     what: str
@@ -51,7 +51,7 @@ class OutputCheck:
 
     `error` and `allowed` are in the output's own units; `got` and `expected` are on the CPU,
     `expected` in fp64. `problem` is a sentence where the two cannot even be compared, and `misfit` says
-    the same as data; problems with the same `like` differ in figures alone. `writers[i]` is the flat id of
+    the same as data; problems with the same `like` differ only in figures. `writers[i]` is the flat id of
     the program that stored element i, −1 if none.
     """
 
@@ -68,8 +68,8 @@ class OutputCheck:
     like: tuple = ()
 
     @functools.cached_property
-    def telling(self) -> torch.Tensor:
-        """Flat indices of a few elements of `got`, the most wrong among them: they tell most things apart."""
+    def sample(self) -> torch.Tensor:
+        """Flat indices of a few elements of `got`, the most wrong among them: enough to compare at first."""
         count = self.got.numel()
         chosen = [i * (count - 1) // 3 for i in range(4)] if count else []
         if count and self.got.shape == self.expected.shape:
@@ -78,7 +78,7 @@ class OutputCheck:
         return self.got.new_tensor(sorted(set(chosen)), dtype=int)
 
     @functools.cached_property
-    def farthest(self) -> float:
+    def largest_finite_error(self) -> float:
         """Largest finite distance of an element of `got` from what is expected."""
         if math.isfinite(self.error):
             return self.error
@@ -99,14 +99,14 @@ class Outcome:
     """What happened in one case. `message` is one sentence; `detail` may show code or numbers.
 
     `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index),
-    with "gaps" behind it where that index lies between the tensor's elements, "steps" with the tile's
+    followed by "gaps" where that index lies between the tensor's elements, "steps" with the tile's
     and the tensor's strides where these differ, "exchanged" where two strides or indices are, a race,
     ("race", the two accesses' kinds, which of the two programs had read the element, whose memory it
     is), a crash, ("crash", the exception's type, its text), a stub, ("todo", whose, what there is to
     write), or what a launcher did, ("launcher", what it returned instead), ("changed input", its name)
-    or ("returned input", the output, the input). `launched` are the launches of a compiled case; an
-    observed one has them in its `observation`. Outcomes without outputs that have the same `like` have
-    sentences that differ in figures alone.
+    or ("returned input", the output, the input). `compiled_launches` are those of a
+    compiled case; an observed one has them in its `observation`. Outcomes without outputs that have the same
+    `like` have sentences that differ only in figures.
     """
 
     case: Case
@@ -120,13 +120,13 @@ class Outcome:
     seconds: float = 0.0
     mode: str = "observed"
     fault: tuple = ()
-    launched: tuple[Launch, ...] = ()
+    compiled_launches: tuple[Launch, ...] = ()
     like: tuple = ()
 
     @property
     def launches(self) -> Sequence[Launch]:
-        """What the launcher launched, observed or compiled; empty if it did not come so far."""
-        return self.observation.launches if self.observation is not None else self.launched
+        """What the launcher launched, observed or compiled; empty if it did not get that far."""
+        return self.observation.launches if self.observation is not None else self.compiled_launches
 
 
 class Wording(NamedTuple):

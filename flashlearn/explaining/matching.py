@@ -55,7 +55,7 @@ def fit(predicted: torch.Tensor, check: OutputCheck) -> Fit | None:
     error = largest_error(check.got, predicted)
     allowed = max(2 * check.allowed if not check.problem else 0.0, rounding(predicted, check.got.dtype))
     if not check.ok:
-        allowed = max(allowed, NEARER * check.farthest)
+        allowed = max(allowed, NEARER * check.largest_finite_error)
     if not error <= allowed:
         return _loosely(predicted, check, allowed)
     # where the truth has another shape, agreeing with the mistake's says enough
@@ -100,7 +100,7 @@ def distance(predicted: torch.Tensor, check: OutputCheck) -> float:
 
 def _apart(predicted: torch.Tensor, check: OutputCheck) -> float:
     """The largest difference in a few elements; 0 where one of these is not finite."""
-    at = check.telling
+    at = check.sample
     gap = (
         float((predicted.flatten()[at].double() - check.got.flatten()[at].double()).abs().max())
         if len(at)
@@ -111,7 +111,7 @@ def _apart(predicted: torch.Tensor, check: OutputCheck) -> float:
 
 def _most(check: OutputCheck) -> float:
     """What rounding may at most make of an output that fits."""
-    wrong = NEARER * check.farthest if not check.ok else 0.0
+    wrong = NEARER * check.largest_finite_error if not check.ok else 0.0
     eps = torch.finfo(check.got.dtype).eps if check.got.dtype.is_floating_point else 0.0
     return max(2 * check.allowed if not check.problem else 0.0, wrong, 4 * eps * check.largest)
 

@@ -27,8 +27,8 @@ FEWEST_CHANGED = 6
 """So many where the wrong cases have few numbers, and half of these."""
 
 FORMULA_COST, NUMBERS_PER_UNIT, TRIAL_FACTOR = 8.0, 1024.0, 10.0
-"""A formula costs so many units whatever its size, one more for so many numbers; a pair that fits in one case
-is tried on others, which costs so many times as much."""
+"""What a formula costs whatever its size, and the numbers that cost one unit more. A pair that fits in one
+case is tried on others, which costs this factor more."""
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """The way of a wrong answer: the stages that look for its mistake, as lists in order of trust.
 
 A name is worth much, and a wrong name costs more than none. So what an experiment proves comes first, then
-the mistakes that the exercise declares, then rules for mistakes that nobody declared, and last what only says
-where to look; where nothing is sure there is no finding. Every stage is optional: one that fails is logged,
-and the others go on without it.
+the mistakes that the exercise declares, then rules for mistakes that no exercise declares, and last what only
+says where to look; where nothing is sure there is no finding. Every stage is optional: one that fails is
+logged, and the others go on without it.
 """
 
 from __future__ import annotations

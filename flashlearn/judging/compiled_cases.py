@@ -61,7 +61,7 @@ def _run_case(exercise: Exercise, answer: Answer, case: Case, drawn: Draw) -> Ou
     outcome = _compare(exercise, case, drawn.truth, *runs)
     launched = tuple(runs[0].observation.launches)
     seconds = time.perf_counter() - started
-    return dataclasses.replace(outcome, seconds=seconds, mode="compiled", launched=launched)
+    return dataclasses.replace(outcome, seconds=seconds, mode="compiled", compiled_launches=launched)
 
 
 def _failed_outcome(case: Case, evidence: Evidence) -> Outcome | None:

@@ -121,9 +121,9 @@ def test_how_far_a_prediction_is_cannot_be_said_where_it_is_not_finite():
 
 def test_the_telling_elements_hold_the_worst_one_and_survive_another_shape():
     one = check([0.0, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 7)
-    assert 2 in one.telling.tolist() and one.largest == 9.0
-    assert len(dataclasses.replace(one, expected=torch.zeros(3)).telling) == 4
-    assert len(check([], []).telling) == 0
+    assert 2 in one.sample.tolist() and one.largest == 9.0
+    assert len(dataclasses.replace(one, expected=torch.zeros(3)).sample) == 4
+    assert len(check([], []).sample) == 0
 
 
 def test_what_is_remembered_is_made_once_and_the_oldest_goes_first():

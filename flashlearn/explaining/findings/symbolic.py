@@ -101,7 +101,7 @@ class Swapped(FindingKind):
 
 @dataclass(frozen=True)
 class ArgumentsExchanged(FindingKind):
-    """Two arguments taken for each other."""
+    """Two arguments exchanged."""
 
     name = "arguments exchanged"
 

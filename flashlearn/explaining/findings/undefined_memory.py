@@ -31,7 +31,7 @@ class MaskedLoadWithoutOther(FindingKind):
 
 @dataclass(frozen=True)
 class UninitialisedMemory(FindingKind):
-    """Memory from torch.empty that is taken for zeros, on which `output` depends."""
+    """Memory from torch.empty that is used as if it were zeros, on which `output` depends."""
 
     name = "uninitialised memory"
     conclusive = True

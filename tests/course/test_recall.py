@@ -73,7 +73,7 @@ def test_letters_are_taken_as_people_write_them(answers, right):
         ("01", {4: "a"}, "no question 4"),
         ("01", {1: "e"}, "Question 1 has no choice 'e': it has a, b, c and d"),
         ("01", {3: "bc"}, "Question 3 has no choice 'bc': it has a, b and c"),
-        ("00", {}, "Lesson 00 asks nothing; these do: 01, 02"),
+        ("00", {}, "Lesson 00 has no questions; these lessons have: 01, 02"),
     ],
 )
 def test_answers_that_are_none_are_answered_kindly(lesson, answers, sentence):

@@ -1,12 +1,12 @@
-"""The gradebook: who handed in what, and what it got, in one SQLite file with one writer.
+"""The gradebook: what each student handed in, and its grade, in one SQLite file with one writer.
 
     >>> with Gradebook.open(Path("gradebook.sqlite")) as book:
     ...     book.enrol(student, lesson, submission, part)
     ...     book.keep(grade)
 
-Each call is a transaction of its own, written through to the disk, so that a run which is killed at any
-moment leaves everything before it. A grade belongs to a content and an assignment, not to a student: work
-that did not change is not graded again.
+Each call is a transaction that is synced to disk, so a run that is killed at any moment loses nothing that
+was written before. A grade belongs to a content and an assignment, not to a student: work that did not change
+is not graded again.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class NotebookResult:
 
 @dataclass(frozen=True)
 class Result:
-    """All of one student. `points` are the exercises' points, added and rounded once, half up."""
+    """The result of one student. `points` are the exercises' points, added and rounded once, half up."""
 
     student: Student
     parts: tuple[NotebookResult, ...]
@@ -78,19 +78,19 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether every notebook has a grade, and none is missing through a fault of the grader's."""
+        """Whether every notebook has a grade that is not a failure of the grader."""
         return all(part.grade is not None and part.grade.status != "infrastructure" for part in self.parts)
 
     @property
     def unsafe(self) -> bool:
-        """Whether something of it was run without walls around it."""
+        """Whether any of it was run without a sandbox."""
         return any(
             part.grade.status == "graded" and not part.grade.layers for part in self.parts if part.grade
         )
 
 
 class Gradebook:
-    """The open file. `Gradebook.open` locks it for writing, `Gradebook.read` only looks."""
+    """The open file. `Gradebook.open` locks it for writing, `Gradebook.read` only reads."""
 
     def __init__(self, connection: sqlite3.Connection):
         self.connection = connection
@@ -98,7 +98,7 @@ class Gradebook:
     @classmethod
     @contextlib.contextmanager
     def open(cls, path: Path) -> Iterator[Gradebook]:
-        """The gradebook for the one writer, made if it is not there. Raises CourseError for a second one."""
+        """The gradebook for its one writer, created if missing. Raises CourseError for a second writer."""
         with contextlib.ExitStack() as stack:
             try:
                 lock = stack.enter_context(open(f"{path}.lock", "w"))
@@ -121,17 +121,17 @@ class Gradebook:
     @classmethod
     @contextlib.contextmanager
     def read(cls, path: Path) -> Iterator[Gradebook]:
-        """The gradebook as it is, also while somebody writes it. Raises CourseError if there is none."""
+        """The gradebook for reading, also while it is being written. Raises CourseError if there is none."""
         if not path.is_file():
-            raise CourseError(f"There is no gradebook {path}: `flashlearn class grade` makes it.")
+            raise CourseError(f"There is no gradebook {path}: `flashlearn class grade` creates it.")
         with contextlib.closing(_connected(path)) as book:
             try:
                 yield cls(book)
             except sqlite3.DatabaseError as error:
-                raise CourseError(f"{path} is no gradebook: {error}.") from error
+                raise CourseError(f"{path} is not a gradebook: {error}.") from error
 
     def begin(self, handout: Handout) -> bool:
-        """Note what is graded. True if it is not what was graded here before."""
+        """Record the assignment. True if it is not the one that was graded here before."""
         assignment = handout.assignment
         record = {
             "layout": LAYOUT,
@@ -144,14 +144,14 @@ class Gradebook:
         with self.connection:
             before = self._fact("assignment")
             changed = before is not None and before["key"] != assignment.key
-            if changed:  # who handed in is noted anew; grades stay, and count again where they fit
+            if changed:  # students are enrolled anew; grades stay, and count again where they fit
                 self._write("DELETE FROM current")
                 self._write("DELETE FROM student")
             self._write("INSERT OR REPLACE INTO fact VALUES ('assignment', ?)", json.dumps(record))
         return changed
 
     def enrol(self, student: Student, lesson: str, submission: Submission, assignment: Assignment) -> None:
-        """Note what a student handed in; it is now what counts for this lesson."""
+        """Record what a student handed in; it is now what counts for this lesson."""
         at = (student.name, lesson, submission.key, assignment.key)
         record = json.dumps(dataclasses.asdict(submission))
         with self.connection:
@@ -168,7 +168,7 @@ class Gradebook:
             self._write("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", *at)
 
     def keep(self, grade: SubmissionGrade) -> None:
-        """Write a grade down; one of the same submission gives way, and so does what was judged of it."""
+        """Store a grade. It replaces one of the same submission, and its exercises judged so far."""
         record = json.dumps(dataclasses.asdict(dataclasses.replace(grade, figures=dict(grade.figures))))
         with self.connection:
             self._write(
@@ -183,9 +183,9 @@ class Gradebook:
                 self._forget(grade.submission, grade.assignment)
 
     def note(self, submission: str, assignment: str, judged: JudgedExercise) -> None:
-        """Write down one exercise of a submission that is still being graded.
+        """Store one exercise of a submission that is still being graded.
 
-        That outlives a process that is killed. It need not outlive a power failure: it would be judged again.
+        It survives the process. It need not survive a power failure: it would be judged again.
         """
         record = json.dumps(dataclasses.asdict(judged))
         self._write("PRAGMA synchronous=NORMAL")
@@ -195,19 +195,19 @@ class Gradebook:
         self._write("PRAGMA synchronous=FULL")
 
     def judged(self, submission: str, assignment: str) -> tuple[JudgedExercise, ...]:
-        """What was judged of a submission when its grading was cut off."""
+        """The exercises of a submission that were judged before its grading was interrupted."""
         found = self.connection.execute(
             "SELECT record FROM judged WHERE submission = ? AND assignment = ?", (submission, assignment)
         )
         return tuple(judged_from(record) for (record,) in found.fetchall())
 
     def forget(self, submission: str, assignment: str) -> None:
-        """Have all of a submission judged anew."""
+        """Delete the exercises judged so far, so that all of the submission is judged anew."""
         with self.connection:
             self._forget(submission, assignment)
 
     def has(self, submission: str, assignment: str) -> bool:
-        """Whether this content has a grade already; a fault of the grader's is none."""
+        """Whether this content has a grade already; a failure of the grader does not count."""
         found = self.connection.execute(
             "SELECT status FROM grade WHERE submission = ? AND assignment = ?", (submission, assignment)
         ).fetchone()
@@ -222,7 +222,7 @@ class Gradebook:
         return Assignment(record["name"], asked, record["version"], key=record["key"]), record["titles"]
 
     def results(self) -> Iterator[Result]:
-        """Everybody, one after the other, by name."""
+        """The results of all students, by name."""
         assignment, _ = self.assignment()
         for name, ids in self.connection.execute("SELECT name, ids FROM student ORDER BY name").fetchall():
             yield composed(Student(name, json.loads(ids)), tuple(self._parts(name)), assignment)
@@ -252,14 +252,14 @@ class Gradebook:
 
 
 def composed(student: Student, parts: tuple[NotebookResult, ...], assignment: Assignment) -> Result:
-    """The whole of a student's parts, with every exercise that was asked for, in order."""
+    """A student's result of their notebooks, with every exercise of the assignment, in order."""
     of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
     exercises = tuple(of.get(asked.name) or _none_yet(asked) for asked in assignment.exercises)
     return Result(student, parts, sum(asked.points for asked in assignment.exercises), exercises)
 
 
 def half_up(points: float) -> int:
-    """A whole number of points; 2.5 is 3. A hair below a half, left by adding thirds, is a half."""
+    """Points rounded half up: 2.5 gives 3. A sum of thirds that is just below a half counts as a half."""
     return int(points + 0.5 + 1e-9)
 
 
@@ -282,7 +282,7 @@ def grade_from(record: str) -> SubmissionGrade:
 
 
 def judged_from(record: str) -> JudgedExercise:
-    """An exercise that was judged, out of its record."""
+    """A judged exercise out of its record."""
     found = json.loads(record)
     return JudgedExercise(ExerciseGrade(**found["grade"]), tuple(found["notes"]), tuple(found["layers"]))
 

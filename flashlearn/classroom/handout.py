@@ -1,4 +1,4 @@
-"""What was handed out, as data, and notebooks read as nothing but their cells.
+"""The handout as data, and notebooks reduced to their cells.
 
 >>> handout.parts()["02"].exercises[0].name
 'softmax_jacobian'
@@ -27,7 +27,7 @@ MOST_CELLS = 2_000
 
 
 class NotebookCell(NamedTuple):
-    """A code cell as a notebook has it: its id, its text, and the exercise that its mark names."""
+    """A code cell of a notebook: its id, its text, and the exercise that its id names."""
 
     id: str
     text: str
@@ -57,7 +57,7 @@ class Handout:
     titles: Mapping[str, str] = field(default_factory=dict)
 
     def parts(self) -> dict[str, Assignment]:
-        """By lesson, what its notebook is asked for: a notebook is graded by itself.
+        """By lesson, the assignment of its notebook: each notebook is graded by itself.
 
         Two notebooks of one student may use a name for different things, so they never share a process.
         """
@@ -70,7 +70,7 @@ class Handout:
         return {lesson: part for lesson, part in found.items() if part.exercises}
 
 
-class Read(NamedTuple):
+class ParsedNotebook(NamedTuple):
     """A notebook: its code cells, and the lesson that its metadata names."""
 
     code: tuple[tuple[str, str, str], ...]
@@ -78,36 +78,36 @@ class Read(NamedTuple):
 
 
 def key_of(assignment: Assignment) -> str:
-    """The hash of what a grade depends on: what is asked, the course's version, the draws."""
+    """The hash of what a grade depends on: the exercises, the course's version, the secret."""
     facts = [[vars(one) for one in assignment.exercises], assignment.version, assignment.draws.hex()]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-@functools.lru_cache(maxsize=4)  # a notebook is read once to see whose lesson it is, and once to grade it
-def read_cells(content: bytes) -> Read:
-    """A notebook's code cells, whatever else it holds. Raises ValueError with a sentence for a student."""
+@functools.lru_cache(maxsize=4)  # a notebook is read to find its lesson, and again to grade it
+def read_cells(content: bytes) -> ParsedNotebook:
+    """A notebook's code cells. Raises ValueError with a sentence for a student."""
     if len(content) > LARGEST:
         raise ValueError(
-            f"The file is larger than the {LARGEST // 1_000_000} MB that are read. Clear its outputs, and "
+            f"The file is larger than the limit of {LARGEST // 1_000_000} MB. Clear its outputs, and "
             "hand it in again."
         )
     try:
         notebook = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError, MemoryError):
         raise ValueError(
-            "The file is no notebook: it is not in the format that Jupyter writes. It may have been cut off."
+            "The file is not a notebook: it is not in the format that Jupyter writes. It may be truncated."
         ) from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise ValueError("The file is no notebook of Jupyter 4 or later: it has no list of cells.")
+        raise ValueError("The file is not a notebook of Jupyter 4 or later: it has no list of cells.")
     if len(cells) > MOST_CELLS:
-        raise ValueError(f"The notebook has {len(cells)} cells, more than the {MOST_CELLS} that are read.")
+        raise ValueError(f"The notebook has {len(cells)} cells, more than the limit of {MOST_CELLS}.")
     code = tuple(
         (_text(cell.get("id")), _source(cell), _mark(cell))
         for cell in cells
         if isinstance(cell, dict) and cell.get("cell_type") == "code"
     )
-    return Read(code, _named(notebook, "flashlearn", "lesson"))
+    return ParsedNotebook(code, _named(notebook, "flashlearn", "lesson"))
 
 
 def _source(cell: dict) -> str:
@@ -133,7 +133,7 @@ def _named(value: Any, *path: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Text that can be encoded, hashed and compiled: without halves of characters, and without NUL."""
+    """Text that can be encoded, hashed and compiled: without lone surrogates and NUL."""
     if not isinstance(value, str):
         return ""
     return value.replace("\r\n", "\n").replace("\0", "�").encode("utf-8", "replace").decode()

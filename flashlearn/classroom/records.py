@@ -1,4 +1,4 @@
-"""What the rooms of the classroom hand to one another: plain, frozen data.
+"""The data of the classroom's packages: plain and frozen.
 
 >>> assignment.exercises[0]
 AssignedExercise(name='row_sum', lesson='00', points=2, rule='all')
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class AssignedExercise:
-    """One exercise of an assignment: what it is worth, and by which rule.
+    """One exercise of an assignment: its points, and the rule for them.
 
     `rule` is "all" (full points or none), or "share" (points by the share of cases that are right).
     """
@@ -25,7 +25,7 @@ class AssignedExercise:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What was handed out. `draws` makes cases' inputs the teacher's own; it never leaves the teacher.
+    """What was handed out. `draws` is the teacher's secret for drawing the cases' inputs.
 
     `version` is the course's, `key` the hash of everything here that a grade depends on.
     """
@@ -39,9 +39,9 @@ class Assignment:
 
 @dataclass(frozen=True)
 class CodeCell:
-    """One code cell of a submission, as text. `exercise` is the one that it answers, or nothing.
+    """One code cell of a submission, as text. `exercise` is the one that it answers, or "".
 
-    `file` is the notebook that it lay in: the cells of one notebook share their names, those of two do not.
+    `file` is its notebook: the cells of one notebook share their names, those of two do not.
     """
 
     text: str
@@ -51,10 +51,10 @@ class CodeCell:
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's work on one assignment, after the check of structure; nothing of it has been run.
+    """One student's work on one assignment, after the structure check; nothing of it has been run.
 
-    `student` is the name as the folder or the file gives it, `files` where it lay, `cells` the code cells in
-    order (check cells are left out), `notes` what the check of structure says to the student, `broken` why
+    `student` is the name as the folder or the file gives it, `files` are its paths, `cells` the code cells in
+    order without check cells, `notes` what the structure check tells the student, and `broken` says why
     nothing can be graded. `key` is the hash of the content.
     """
 
@@ -70,7 +70,7 @@ class Submission:
 class ExerciseGrade:
     """One exercise of one submission.
 
-    `verdict` is "pass", "wrong", "todo", "missing", "stopped" (its time or memory was over) or "not graded";
+    `verdict` is "pass", "wrong", "todo", "missing", "stopped" (out of time or memory) or "not graded";
     `sentence`, `line_number`, `line` and `next_step` are for the student, `mistake` names the finding for the
     teacher's statistics, `for_teacher` is a remark that a student does not see.
     """
@@ -92,9 +92,9 @@ class ExerciseGrade:
 
 @dataclass(frozen=True)
 class JudgedExercise:
-    """One exercise as soon as it is judged, while others of its submission are not.
+    """One judged exercise of a submission, of which others may not be judged yet.
 
-    `notes` are what was noted until then, `layers` the walls that stood around the student's code.
+    `notes` are the new notes for the student, `layers` the sandbox layers around the student's code.
     """
 
     grade: ExerciseGrade
@@ -104,10 +104,10 @@ class JudgedExercise:
 
 @dataclass(frozen=True)
 class SubmissionGrade:
-    """All of one submission. `points` are whole numbers: the sum is rounded once, half up.
+    """The grade of one submission. `points` is a whole number: the sum is rounded once, half up.
 
-    `status` is "graded", "broken" (nothing could be graded) or "infrastructure" (we failed, not the student).
-    `layers` are the walls that stood around the student's code; none with --unsafe.
+    `status` is "graded", "broken" (nothing could be graded) or "infrastructure" (the grader failed, not the
+    student). `layers` are the sandbox layers around the student's code; none with --unsafe.
     """
 
     student: str

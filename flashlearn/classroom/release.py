@@ -4,8 +4,8 @@
     >>> [asked.name for asked in handout.assignment.exercises]
     ['softmax_jacobian', 'softmax_vjp', ...]
 
-The folder is what grading reads again: what was asked, for how many points, and which cells were given. The
-secret of a seed file goes into no file of it.
+Grading reads the folder again: the exercises, their points, and the cells that were given. The secret of a
+seed file is in none of its files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flashlearn.classroom.records import AssignedExercise, Assignment
 from flashlearn.course.files import Course, CourseError, Lesson, reason, unknown
 
 VERSION = 1
-"""Of the manifest's layout."""
+"""The version of the manifest's format."""
 
 SHORTEST = 16
 """Bytes that a seed file must have: fewer can be guessed."""
@@ -39,7 +39,7 @@ def release(
 ) -> Handout:
     """Write the lessons' notebooks, `manifest.json` and `README.md` into `out`. Raises CourseError.
 
-    `rule` is that of every exercise; in the manifest each can be given another, and other points.
+    `rule` applies to every exercise; the manifest can be edited to give one another rule or other points.
     `version` is the package's; a hash of the notebooks is added to it.
     """
     chosen = [_lesson(course, text) for text in lessons]
@@ -70,7 +70,7 @@ def release(
 
 
 def secret(seed_file: Path | None) -> bytes:
-    """What makes the cases' inputs the teacher's own; nothing without a file. Raises CourseError."""
+    """The secret that the cases' inputs are drawn from; empty without a file. Raises CourseError."""
     if seed_file is None:
         return b""
     try:
@@ -104,10 +104,10 @@ def read_handout(folder: Path, seed_file: Path | None = None) -> Handout:
     except OSError as error:
         raise CourseError(f"{path} cannot be read: {reason(error)}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise CourseError(f"{path} is no manifest of a handout: {error}.") from error
+        raise CourseError(f"{path} is not the manifest of a handout: {error}.") from error
     if bool(seeded) != (seed_file is not None):
-        said = "was handed out with a seed file: `--seed-file` names it" if seeded else "has no seed file"
-        raise CourseError(f"{name} {said}.")
+        problem = "was handed out with a seed file: `--seed-file` names it" if seeded else "has no seed file"
+        raise CourseError(f"{name} {problem}.")
     known = titles()
     for one in asked:
         if one.name not in known:
@@ -118,8 +118,8 @@ def read_handout(folder: Path, seed_file: Path | None = None) -> Handout:
 
 
 def titles() -> dict[str, str]:
-    """What each exercise of the course is about, by its name."""
-    from flashlearn.lessons import all_exercises  # brings torch along
+    """The titles of the course's exercises, by name."""
+    from flashlearn.lessons import all_exercises  # imports torch
 
     return {name: exercise.title for name, exercise in all_exercises().items()}
 

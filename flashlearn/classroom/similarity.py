@@ -1,10 +1,10 @@
-"""Answers that look alike: what two of them share and hardly anybody else has.
+"""Similar answers: what two students share and hardly any other has.
 
     >>> alike(answers)[0]
     Pair(exercise='row_sum', one='Ann', other='Bob', share=0.93)
 
-Comments, layout and the names that a student chose count for nothing, nor does what the stub gives or what
-many have: short right answers are alike by themselves. A pair is a question to two people, not a verdict.
+Comments, layout and a student's own names do not count, nor does what the stub gives or what many have: short
+right answers are alike anyway. A pair is a question to two people, not a verdict.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 LENGTH = 6
-"""Tokens in a row that count as one piece."""
+"""Consecutive tokens that make one piece."""
 
 LEAST = 12
 """Unusual pieces that an answer must have to be compared."""
@@ -35,7 +35,7 @@ LAYOUT = {
 
 
 class Pair(NamedTuple):
-    """Two students whose answers to an exercise are alike, and how much of what is unusual they share."""
+    """Two students whose answers to an exercise are similar, and the share of unusual pieces in common."""
 
     exercise: str
     one: str
@@ -50,7 +50,7 @@ def alike(answers: Mapping[str, Iterable[tuple[str, str]]]) -> list[Pair]:
 
 
 def pieces(text: str) -> frozenset[tuple[str, ...]]:
-    """Runs of tokens of a text, its own names made the same."""
+    """Runs of tokens of a text, with its own names unified."""
     tokens = _tokens(text)
     return frozenset(tuple(tokens[i : i + LENGTH]) for i in range(len(tokens) - LENGTH + 1))
 
@@ -60,7 +60,7 @@ def _pairs(exercise: str, texts: list[tuple[str, str]]) -> list[Pair]:
     for number, (_, text) in enumerate(texts):
         for piece in pieces(text):
             owners[piece].add(number)
-    common = max(3, len(texts) // 20)  # so many have it: it is the lesson's, or what the task asks for
+    common = max(3, len(texts) // 20)  # more than this: from the lesson, or required by the task
     own: dict[int, int] = defaultdict(int)
     shared: dict[tuple[int, int], int] = defaultdict(int)
     for who in owners.values():
@@ -90,6 +90,6 @@ def _tokens(text: str) -> list[str]:
                 found.append("text")
             else:
                 found.append(token.string)
-    except (tokenize.TokenError, SyntaxError):  # what comes before the slip is compared
+    except (tokenize.TokenError, SyntaxError):  # what comes before the error is compared
         pass
     return found

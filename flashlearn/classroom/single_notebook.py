@@ -1,4 +1,4 @@
-"""One notebook from somewhere, graded behind walls: what `flashlearn check --sandbox` does.
+"""One untrusted notebook, graded in the sandbox: what `flashlearn check --sandbox` does.
 
 >>> found = cells(Path("from_a_friend.ipynb"))
 >>> grades, notes = verdicts("from_a_friend.ipynb", found, asked(found))
@@ -23,7 +23,7 @@ LARGEST = 64 << 20
 
 
 class Unreadable(ValueError):
-    """A file that is no notebook; the message is one sentence."""
+    """A file that is not a notebook; the message is one sentence."""
 
 
 def cells(path: Path) -> tuple[CodeCell, ...]:
@@ -47,7 +47,7 @@ def asked(of: Sequence[CodeCell]) -> tuple[str, ...]:
 def verdicts(
     name: str, of: tuple[CodeCell, ...], exercises: Sequence[str]
 ) -> tuple[tuple[ExerciseGrade, ...], list[str]]:
-    """A grade for each exercise, and notes. Raises CourseError where there are too few walls here."""
+    """A grade for each exercise, and notes. Raises CourseError if there are too few sandbox layers here."""
     known = all_exercises()
     asked_for = tuple(
         AssignedExercise(one, known[one].lesson, known[one].points) for one in exercises if one in known

@@ -1,4 +1,4 @@
-"""One student's folder, graded as a place's autograder does: nothing is kept but the result.
+"""One student's folder, graded as an autograder does: only the result is kept.
 
 >>> result = graded(Path("/autograder/submission"), read_handout(Path("handout")))
 >>> result.points, result.complete
@@ -18,9 +18,9 @@ from flashlearn.classroom.workers.pool import Pool
 
 
 def graded(folder: Path, handout: Handout, name: str = "You", grading: Grading | None = None) -> Result:
-    """What lies in a folder, wherever in it: each notebook once. Raises CourseError.
+    """Grade all notebooks in a folder, at any depth. Raises CourseError.
 
-    A notebook that the grader itself failed at leaves the result not complete.
+    A failure of the grader makes the result incomplete.
     """
     tree = open_tree(folder)
     work = StudentFiles(Student(name), tree.entries, tree.refused)

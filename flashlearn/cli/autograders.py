@@ -60,8 +60,8 @@ def grade_one(
 
     asked = read_handout(handout, seed_file)
     result = graded(submission, asked, grading=Grading(unsafe=unsafe))
-    walls = dict.fromkeys(w for part in result.parts if part.grade for w in part.grade.layers)
-    console.say(f"Sandbox layers around the student's code: {', '.join(walls) or 'none'}.")
+    layers = dict.fromkeys(w for part in result.parts if part.grade for w in part.grade.layers)
+    console.say(f"Sandbox layers around the student's code: {', '.join(layers) or 'none'}.")
     if not result.complete:
         console.say("The grader failed, which is not the student's fault. Nothing was written.")
         raise typer.Exit(1)
@@ -105,7 +105,7 @@ def _record(place: Form, result: Result, asked: Handout) -> dict[str, Any]:
         return json_results.gradescope(*facts)
     if place is Form.prairielearn:
         return json_results.prairielearn(*facts)
-    return classroom50.classroom50(*facts, said=os.environ, now=datetime.datetime.now(datetime.UTC))
+    return classroom50.classroom50(*facts, variables=os.environ, now=datetime.datetime.now(datetime.UTC))
 
 
 def _write(path: Path, text: str) -> None:

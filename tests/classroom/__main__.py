@@ -1,4 +1,4 @@
-"""A class of strangers, graded as it comes and under attack: `python -m tests.classroom`.
+"""A class of untrusted notebooks, graded undisturbed and under attack: `python -m tests.classroom`.
 
 A class is made of the corpus by a seed: right, wrong, altered, hostile and broken notebooks. It is graded in
 several ways: by `one` worker, by `all`, with a worker killed every few seconds (`workers`), and with the

@@ -30,7 +30,7 @@ def shown(grading_session, monkeypatch, tmp_path):
     return lambda *what: CliRunner().invoke(app, ["check", "--sandbox", *what])
 
 
-def test_a_notebook_is_graded_behind_walls_and_counts_as_no_progress(shown, tmp_path):
+def test_a_notebook_is_graded_in_the_sandbox_and_counts_as_no_progress(shown, tmp_path):
     found = shown("--json", str(notebook(tmp_path / "right.ipynb", ROW_SUM)))
     (result,) = json.loads(found.stdout)["notebooks"]
     assert found.exit_code == 0 and result["exercises"][0]["status"] == "PASS" and result["problems"] == []
@@ -49,7 +49,7 @@ def test_a_file_that_is_no_notebook_is_one_sentence(shown, tmp_path):
     assert found.exit_code == 2 and "cannot be read as a notebook" in found.stdout
 
 
-def test_without_walls_the_command_says_why_it_does_not_run(monkeypatch, tmp_path):
+def test_without_a_sandbox_the_command_says_why_it_does_not_run(monkeypatch, tmp_path):
     def refused(*_given):
         raise NotConfined("Students' code is not run here: this system has no seccomp.")
 

@@ -56,7 +56,7 @@ def test_the_command_writes_the_result_and_the_feedback(grade_one, place: str, t
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "r.json").symlink_to(tmp_path / "elsewhere")
     found = grade_one(place, one="pass", two="pass")
-    assert found.exit_code == 0 and "Walls around the student's code: " in found.stdout
+    assert found.exit_code == 0 and "Sandbox layers around the student's code: " in found.stdout
     score = json.loads((tmp_path / "out" / "r.json").read_text())["score"]
     assert score == (6 if place == "gradescope" else 1.0)
     assert "6 of 6 points" in (tmp_path / "out" / "f.md").read_text()
@@ -79,5 +79,5 @@ def test_where_the_grader_failed_nothing_is_written(
 
     monkeypatch.setattr(single_student, "graded", failed)
     found = grade_one("gradescope", one="pass")
-    assert found.exit_code == 1 and "no fault of the student's" in found.stdout
+    assert found.exit_code == 1 and "not the student's fault" in found.stdout
     assert not (tmp_path / "out").exists()

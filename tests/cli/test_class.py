@@ -102,7 +102,7 @@ def test_ctrl_c_keeps_what_was_graded_and_says_how_to_go_on(monkeypatch: pytest.
     assert "1 notebook graded, 1 graded before." in run("grade", "submissions").words
 
 
-def test_the_doctor_of_the_class_says_whether_strangers_can_be_graded(monkeypatch):
+def test_the_doctor_of_the_class_says_whether_untrusted_code_can_be_graded(monkeypatch):
     from flashlearn.classroom.sandbox import doctor
 
     holds = doctor.Proof("together", True, "opens a socket", True, "PermissionError")

@@ -1,4 +1,4 @@
-"""Which names a cell's text binds, and which it needs from other cells: read, never run.
+"""The names that a cell binds, and those that it needs from other cells: parsed, never run.
 
 >>> names_of("def row_sum(x):\\n    return helper(x)")
 Names(bound={'row_sum'}, needed={'helper'}, functions={'row_sum'})
@@ -19,7 +19,7 @@ _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 
 
 class Names(NamedTuple):
-    """Names that a cell binds at its top, that it takes from elsewhere, and its functions' own."""
+    """Names that a cell binds at its top level, names that it needs from others, and its functions' names."""
 
     bound: frozenset[str]
     needed: frozenset[str]
@@ -28,7 +28,7 @@ class Names(NamedTuple):
 
 @functools.lru_cache(1024)
 def names_of(text: str) -> Names:
-    """The names of a cell; of one that is no Python, every word in it counts as needed."""
+    """The names of a cell; in one that is not Python, every word counts as needed."""
     functions = frozenset(_FUNCTION.findall(text))
     try:
         with warnings.catch_warnings():
@@ -43,7 +43,7 @@ def names_of(text: str) -> Names:
 
 
 def plain_functions(text: str) -> list[str]:
-    """Functions at the top of a cell that no decorator stands above."""
+    """Functions at the top level of a cell without a decorator."""
     lines = text.split("\n")
     found = []
     for above, line in zip(["", *lines], lines, strict=False):

@@ -1,10 +1,10 @@
-"""Collecting: whose files are whose, in the folder shapes that people really have.
+"""Collecting: which files belong to which student, in the folder layouts that teachers have.
 
     >>> collected = collect(Path("submissions"), handout)
     >>> [work.student.name for work in collected.students]
     ['Ann Lee', ...]
 
-Known are a folder for each student, what Moodle, Canvas and Gradescope export, nbgrader's
+Supported are a folder for each student, exports of Moodle, Canvas and Gradescope, nbgrader's
 `submitted/<student>/<assignment>/`, and a zip of any of these. Nothing is run here.
 """
 
@@ -34,7 +34,7 @@ WRAPPERS = {"submissions", "submission", "submitted", "handed-in", "collected"}
 
 @dataclass(frozen=True)
 class Student:
-    """Who handed in: the name that the folder or the file gives, and the numbers that places give them."""
+    """A student: the name that the folder or the file gives, and the ids by platform."""
 
     name: str
     ids: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class StudentFiles:
 
 @dataclass(frozen=True)
 class Collected:
-    """The shape that was found, everybody's work, and sentences on what was left out."""
+    """The layout that was found, the files of each student, and sentences on what was left out."""
 
     shape: str
     students: tuple[StudentFiles, ...]
@@ -59,7 +59,7 @@ class Collected:
 
 
 def collect(path: Path) -> Collected:
-    """Everybody's files in a folder or a zip. Raises CourseError if there are none."""
+    """The files of all students in a folder or a zip. Raises CourseError if there are none."""
     tree = open_tree(path)
     refused = list(tree.refused)
     entries = _without_wrapper(tree.entries)
@@ -74,11 +74,11 @@ def collect(path: Path) -> Collected:
             f"No student's work was found in {path}. It should have a folder for each student, or be what "
             "Moodle, Canvas, Gradescope or nbgrader export."
         )
-    return Collected(shape, tuple(_told_apart(works)), tuple(refused))
+    return Collected(shape, tuple(_with_unique_names(works)), tuple(refused))
 
 
 def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Submission]]:
-    """For each lesson that was handed out, the student's submission of it, after the check of structure."""
+    """For each lesson that was handed out, the student's submission after the structure check."""
     found: dict[str, list[tuple[FileEntry, bytes]]] = defaultdict(list)
     notes: list[str] = list(work.refused)
     unread: list[str] = []
@@ -120,13 +120,13 @@ def _one(
 
 
 def _again(path: str) -> int:
-    """Which try a file's name says it is: "02_softmax-1.ipynb" comes after "02_softmax.ipynb"."""
+    """The attempt number in a file's name: "02_softmax-1.ipynb" comes after "02_softmax.ipynb"."""
     found = AGAIN.search(path)
     return int(found[1]) if found else 0
 
 
 def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry, Any]]:
-    """A student's notebooks, also those in a zip of theirs."""
+    """A student's notebooks, including those inside a zip."""
     for entry in work.entries:
         if entry.path.endswith(".ipynb"):
             yield entry, entry.read
@@ -145,7 +145,7 @@ def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry
 def _shape(
     entries: tuple[FileEntry, ...], refused: list[str]
 ) -> tuple[str, list[tuple[Student, list[FileEntry]]]]:
-    """The name of the shape, and the files of each student."""
+    """The name of the layout, and the files of each student."""
     if meta := next((e for e in entries if e.parts[-1] == GRADESCOPE), None):
         return "Gradescope", _gradescope(entries, meta)
     nbgrader = [e for e in entries if "submitted" in e.parts[:-3]]
@@ -175,7 +175,7 @@ def _canvas(entry: FileEntry, refused: list[str]) -> tuple[Student, FileEntry] |
 
 
 def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[Student, list[FileEntry]]]:
-    """Folders by the names of their submitters, which the metadata has."""
+    """The files by the submitters in the metadata."""
     try:
         import yaml
     except ImportError:
@@ -197,7 +197,7 @@ def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[S
 
 
 def _submitters(record: Any, folder: str) -> list[Student]:
-    """The students of a submission: a group's work counts for each of them."""
+    """The students of a submission: a group's work counts for each member."""
     people = record.get(":submitters") if isinstance(record, dict) else None
     found = []
     for one in people if isinstance(people, list) else []:
@@ -229,8 +229,8 @@ def _without_wrapper(entries: tuple[FileEntry, ...]) -> tuple[FileEntry, ...]:
     return tuple(replace(e, path=e.path.partition("/")[2]) for e in entries)
 
 
-def _told_apart(works: list[StudentFiles]) -> Iterator[StudentFiles]:
-    """Names that two students have get their number, or a count."""
+def _with_unique_names(works: list[StudentFiles]) -> Iterator[StudentFiles]:
+    """The same with unique names: a name that two students have gets their id, or a count."""
     twice = {name for name, count in Counter(w.student.name for w in works).items() if count > 1}
     seen: Counter[str] = Counter()
     for work in works:

@@ -1,11 +1,11 @@
-"""What was collected, as files that are read one by one, out of a folder or a zip; no link is followed.
+"""The files of a folder or a zip, read one by one; no link is followed.
 
     >>> tree = open_tree(Path("submissions.zip"))
     >>> [entry.path for entry in tree.entries]
     ['ann/02_softmax.ipynb', ...]
 
 A link, a pipe, a device, a path out of the archive, or a file far larger than any notebook is refused, with a
-sentence for the teacher. Nothing is written: a member of an archive is read into memory when its turn comes.
+sentence for the teacher. Nothing is written: a member of an archive is read into memory when it is needed.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ MOST_FILES = 50_000
 """Files of one folder or archive: some for each student of a large class."""
 
 DENSEST = 200
-"""So many times its packed size may a member of an archive have; a notebook has ten times."""
+"""How many times its packed size a member of an archive may have; a notebook has about ten times."""
 
 IGNORED = ("__MACOSX", ".ipynb_checkpoints", "__pycache__")
 
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A file: its path with slashes, and how its content is got. `read` raises ValueError with a sentence."""
+    """A file: its path with slashes, and its reader. `read` raises ValueError with a sentence."""
 
     path: str
     read: Callable[[], bytes] = field(repr=False, compare=False)
@@ -45,7 +45,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Tree:
-    """All files of a folder or an archive, sorted, what was refused, and folders that have no file."""
+    """All files of a folder or an archive, sorted, sentences on what was refused, and empty folders."""
 
     entries: tuple[FileEntry, ...]
     refused: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ def _folder(root: Path) -> Tree:
             shown = path.relative_to(root).as_posix()
             if _is_ignored(name):
                 continue
-            if why := _odd(path):
+            if why := _irregular(path):
                 refused.append(f"{_shown(shown)} was left out: {why}.")
             elif len(entries) < MOST_FILES:
                 entries.append(FileEntry(_text(shown), lambda p=path: _content(p)))
@@ -108,18 +108,18 @@ def _folder(root: Path) -> Tree:
     return Tree(tuple(sorted(entries, key=lambda e: e.path)), tuple(refused), tuple(empty))
 
 
-def _odd(path: Path) -> str:
+def _irregular(path: Path) -> str:
     try:
         mode = path.lstat().st_mode
     except OSError as error:
         return reason(error)
     if stat.S_ISLNK(mode):
         return "it is a link"
-    return "" if stat.S_ISREG(mode) else "it is no ordinary file"
+    return "" if stat.S_ISREG(mode) else "it is not a regular file"
 
 
 def _content(path: Path) -> bytes:
-    """A file's bytes, opened so that neither a link nor a pipe put in its place meanwhile is followed."""
+    """A file's bytes, opened so that a link or pipe that replaced it meanwhile is not followed."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with open(handle, "rb") as file:
@@ -129,24 +129,24 @@ def _content(path: Path) -> bytes:
 
 
 def _refusal(member: zipfile.ZipInfo) -> str:
-    """Why a member of an archive is not read; nothing if it is."""
+    """Why a member of an archive is not read; "" if it is."""
     name = member.filename
     if name.startswith("/") or "\\" in name or ".." in name.split("/") or name[1:2] == ":":
         return "its path leads out of the archive"
     mode = member.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        return "it is no ordinary file"
+        return "it is not a regular file"
     if member.flag_bits & 1:
         return "it is locked with a password"
     if member.file_size > LARGEST and name.endswith(".ipynb"):
         return f"it would unpack to {member.file_size / 1e6:.0f} MB"
     if member.file_size > DENSEST * max(member.compress_size, 1) and member.file_size > 1_000_000:
-        return "it would unpack to a great many times its size"
+        return "it would unpack to more than 200 times its size"
     return ""
 
 
 def _unpacked(source: Path | bytes, member: zipfile.ZipInfo) -> bytes:
-    """A member's bytes, never more than are read of a file: what it says of its own size is no proof."""
+    """A member's bytes, never more than are read of a file: the size it states may be false."""
     try:
         with (
             zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source) as opened,

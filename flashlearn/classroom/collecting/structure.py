@@ -1,12 +1,12 @@
-"""The check of structure: what of a notebook is an answer, what is missing, what can be mended. Runs nothing.
+"""The structure check: which cells are answers, what is missing, what can be fixed. Runs nothing.
 
     >>> submission = examine("Ann Lee", "ann/02_softmax.ipynb", content, notebook, assignment)
     >>> submission.notes
     ('row_sum is answered in 2 cells. The last one was graded.',)
 
-Exercise cells are found by their ids; where an editor has exchanged these, by the function that they define.
-Check cells are left out. Of the lesson's own cells, those that nobody changed are run only where an answer
-needs a name of theirs; what students wrote themselves is always run.
+Exercise cells are found by their ids or, if an editor has replaced these, by the function that they define.
+Check cells are left out. The lesson's own unchanged cells are run only if an answer needs a name of theirs;
+what students wrote themselves is always run.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _STUB = "TODO {name}:"
 def examine(
     student: str, file: str, content: bytes, given: Notebook, asked: Assignment, notes: Sequence[str] = ()
 ) -> Submission:
-    """One notebook as a submission to its part of the assignment. Raises nothing for what it holds."""
+    """One notebook as a submission to its part of the assignment. Never raises, whatever it contains."""
     try:
         cells = [NotebookCell(*cell) for cell in read_cells(content).code]
     except ValueError as error:
         return broken(student, str(error), (file,), notes)
-    said = list(notes)
-    answers = {one.name: _answer(one.name, cells, given, said) for one in asked.exercises}
+    found = list(notes)
+    answers = {one.name: _answer(one.name, cells, given, found) for one in asked.exercises}
     if all(at is None for at in answers.values()):
         return broken(
             student, f"No cell of {given.file} that answers an exercise was found in it.", (file,), notes
         )
-    _order(answers, said)
-    sources = _sources(cells, given, answers, said)
-    return Submission(student, (file,), sources, _key(sources), tuple(said))
+    _check_order(answers, found)
+    sources = _sources(cells, given, answers, found)
+    return Submission(student, (file,), sources, _key(sources), tuple(found))
 
 
 def broken(student: str, why: str, files: Sequence[str] = (), notes: Sequence[str] = ()) -> Submission:
@@ -49,7 +49,7 @@ def broken(student: str, why: str, files: Sequence[str] = (), notes: Sequence[st
 
 
 def belongs_to(content: bytes, file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
-    """Which of the handed-out notebooks a file is: by its metadata, by its exercises, or by its name."""
+    """The handed-out notebook that a file is: by its metadata, by its exercises, or by its name."""
     try:
         read = read_cells(content)
     except ValueError:
@@ -69,63 +69,63 @@ def _by_name(file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
     return next((notebook for notebook in notebooks if notebook.stem in file.rpartition("/")[2]), None)
 
 
-def _answer(name: str, cells: list[NotebookCell], given: Notebook, said: list[str]) -> int | None:
-    """The index of the cell that answers an exercise; `said` gets what is odd about it."""
+def _answer(name: str, cells: list[NotebookCell], given: Notebook, notes: list[str]) -> int | None:
+    """The index of the cell that answers an exercise; remarks on it are added to `notes`."""
     marked = [i for i, cell in enumerate(cells) if cell.exercise == name]
     defining = [i for i, cell in enumerate(cells) if _defines(cell, name)]
     if not defining:
-        return _renamed(name, marked, cells, said)
+        return _renamed(name, marked, cells, notes)
     stub = next((cell.text for cell in given.cells if cell.exercise == name), "")
-    begun = [i for i in defining if not _is_stub(cells[i].text, name, stub)] or defining
-    at = begun[-1]
-    if len(begun) > 1:
-        said.append(f"{name} is answered in {len(begun)} cells. The last one was graded.")
+    edited = [i for i in defining if not _is_stub(cells[i].text, name, stub)] or defining
+    at = edited[-1]
+    if len(edited) > 1:
+        notes.append(f"{name} is answered in {len(edited)} cells. The last one was graded.")
     elif len(defining) > 1 and at != defining[-1]:
-        said.append(f"{name} has a second cell with nothing but the stub, which was left out.")
+        notes.append(f"{name} has a second cell with only the stub, which was left out.")
     if marked and at not in marked:
-        said.append(f"Your answer to {name} is not in its own cell. It was found by the function's name.")
+        notes.append(f"Your answer to {name} is not in its own cell. It was found by the function's name.")
     elif not marked:
-        said.append(f"The cell of {name} has lost its mark. It was found by the function's name.")
-    for i in defining[defining.index(at) + 1 :]:  # stubs behind the answer would take its place
+        notes.append(f"The cell of {name} has lost its id. It was found by the function's name.")
+    for i in defining[defining.index(at) + 1 :]:  # stubs after the answer would replace it
         cells[i] = cells[i]._replace(text="")
     return at
 
 
 def _defines(cell: NotebookCell, name: str) -> bool:
-    """Whether a cell has a function of the exercise's name; its own cell may give it to one."""
+    """Whether a cell defines a function of the exercise's name; its own cell may also assign the name."""
     names = names_of(cell.text)
     return name in (names.bound if cell.exercise == name else names.functions)
 
 
-def _renamed(name: str, marked: list[int], cells: list[NotebookCell], said: list[str]) -> int | None:
-    """The exercise's own cell, if it has one plain function under another name."""
+def _renamed(name: str, marked: list[int], cells: list[NotebookCell], notes: list[str]) -> int | None:
+    """The exercise's own cell, if it has exactly one plain function under another name."""
     for i in reversed(marked):
         plain = plain_functions(cells[i].text)
         if len(plain) == 1:
-            said.append(
-                f"The function of {name} is called {plain[0]} in your notebook. It was taken as {name}."
+            notes.append(
+                f"The function of {name} is called {plain[0]} in your notebook. It was graded as {name}."
             )
             cells[i] = cells[i]._replace(text=f"{cells[i].text.rstrip()}\n\n\n{name} = {plain[0]}")
             return i
     if marked:
-        said.append(f"The cell of {name} defines no function of that name, so there is nothing to grade.")
+        notes.append(f"The cell of {name} defines no function of that name, so there is nothing to grade.")
     else:
-        said.append(f"No cell answers {name}: it was deleted, or its function was renamed.")
+        notes.append(f"No cell answers {name}: it was deleted, or its function was renamed.")
     return None
 
 
-def _order(answers: dict[str, int | None], said: list[str]) -> None:
+def _check_order(answers: dict[str, int | None], notes: list[str]) -> None:
     places = [at for at in answers.values() if at is not None]
     if places != sorted(places):
-        said.append(
-            "The exercises stand in another order than they were handed out in. They were run in yours."
+        notes.append(
+            "The exercises are in a different order than in the handout. They were run in your order."
         )
 
 
 def _sources(
-    cells: list[NotebookCell], given: Notebook, answers: dict[str, int | None], said: list[str]
+    cells: list[NotebookCell], given: Notebook, answers: dict[str, int | None], notes: list[str]
 ) -> tuple[CodeCell, ...]:
-    """What is to be run, in order: the imports, the lesson's cells that are needed, all of the student's."""
+    """The cells to run, in order: the imports, the lesson's cells that are needed, all of the student's."""
     answered = {at: name for name, at in answers.items() if at is not None}
     known = {cell.text.strip() for cell in given.cells if not cell.exercise}
     setup, lost = given.cells[0], given.cells[1:]
@@ -142,7 +142,7 @@ def _sources(
     written = frozenset().union(*(names_of(text).bound for text in texts))
     brought = _wanted(texts, [cell.text for cell in deleted], written | _bound(wanted))
     if not any(cell.text.strip() == setup.text.strip() for cell in cells):
-        said.append(
+        notes.append(
             "The first cell, with the imports, is missing or changed. The lesson's own was run before yours."
         )
     front = [CodeCell(setup.text), *(CodeCell(c.text) for c in deleted if c.text in brought)]
@@ -151,7 +151,7 @@ def _sources(
 
 
 def _wanted(texts: list[str], offered: list[str], there: frozenset[str] = frozenset()) -> set[str]:
-    """Of the lesson's own cells, those that bind a name which `texts`, or such a cell, needs."""
+    """The lesson's own cells that bind a name which `texts`, or another such cell, needs."""
     needed = frozenset().union(*(names_of(text).needed for text in texts)) - there
     found: set[str] = set()
     while True:
@@ -176,6 +176,6 @@ def _is_stub(text: str, name: str, stub: str) -> bool:
 
 
 def _key(sources: Sequence[CodeCell], why: str = "") -> str:
-    """The hash of what is run: outputs, ids and prose can change without it."""
+    """The hash of what is run: outputs, ids and prose do not count."""
     facts = [[[one.text, one.exercise] for one in sources], why]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]

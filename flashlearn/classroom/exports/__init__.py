@@ -1,1 +1,1 @@
-"""Where teachers already are: the gradebook's results, and a writer for each place that takes them."""
+"""Exports of results, with a writer for each platform that takes them."""

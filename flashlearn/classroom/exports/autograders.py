@@ -1,4 +1,4 @@
-"""What grades a handout at another place: Gradescope's autograder as a zip, Classroom 50's as a folder.
+"""Autograders for other platforms: Gradescope's as a zip, Classroom 50's as a folder.
 
 Gradescope: `setup.sh` and `run_autograder` at the root of a zip, which is unpacked to /autograder/source (its
 autograder documentation, "Autograder Specifications"). Classroom 50: `autograder.py` and what lies beside it,
@@ -30,7 +30,7 @@ def gradescope(
 ) -> Path:
     """Write the autograder's zip for the handout in `given`. Raises CourseError.
 
-    The zip holds the secret of the seed file: it is for Gradescope, and for nobody else.
+    The zip contains the secret of the seed file: it is for Gradescope only.
     """
     run = _script("run_autograder", {"@SECRET@": _secret_options(seed_file), "@UNSAFE@": _unsafe(unsafe)})
     files = {"setup.sh": _script("setup.sh"), "run_autograder": run, **course_files(), **_handout(given)}
@@ -52,11 +52,11 @@ def gradescope(
 def classroom50(handout: Handout, given: Path, out: Path, unsafe: bool = False) -> Path:
     """Write the assignment's autograder folder. Raises CourseError, also for a folder that is there already.
 
-    Whatever lies in it is published on the web for the runner to fetch, so no secret goes into it: inputs are
-    drawn from each submission's own text instead.
+    It is published on the web for the runner to fetch, so it contains no secret: inputs are drawn from each
+    submission's own text instead.
     """
     if out.exists():
-        raise CourseError(f"{out} is there already: delete it, or choose another folder.")
+        raise CourseError(f"{out} exists already: delete it, or choose another folder.")
     manifest = json.loads(_read(given / MANIFEST)) | {"secret_draws": False}
     script = _script("autograder.py", {"@UNSAFE@": _unsafe(unsafe)})
     files = {"autograder.py": script, **course_files(), **_handout(given)}
@@ -73,7 +73,7 @@ def classroom50(handout: Handout, given: Path, out: Path, unsafe: bool = False) 
 
 
 def course_files() -> dict[str, bytes]:
-    """The course itself, without its tests. Raises CourseError where only the package is installed."""
+    """The course itself, without its tests. Raises CourseError if only the package is installed."""
     missing = [name for name in (*SET_UP, *REST) if not (ROOT / name).is_file()]
     if missing:
         raise CourseError(
@@ -91,7 +91,7 @@ def _package() -> Iterator[Path]:
 
 
 def _handout(given: Path) -> dict[str, bytes]:
-    """The manifest and the notebooks: what is graded is compared with them."""
+    """The manifest and the notebooks, which grading needs."""
     names = [MANIFEST, *sorted(path.name for path in given.glob("*.ipynb"))]
     return {f"handout/{name}": _read(given / name) for name in names}
 

@@ -1,7 +1,7 @@
 """Classroom 50's `result.json`, whole numbers throughout: schema "classroom50/result/v1".
 
 The schema is schemas/result-v1.schema.json of foundation50/classroom50, the contract its wiki page "Advanced
-Autograding". Its runner says in environment variables whose repository and which commit is graded.
+Autograding". Its runner passes the repository and the commit in environment variables.
 """
 
 from __future__ import annotations
@@ -27,30 +27,29 @@ def classroom50(
     result: Result,
     assignment: Assignment,
     titles: dict[str, str],
-    said: Mapping[str, str],
+    variables: Mapping[str, str],
     now: datetime,
 ) -> dict[str, Any]:
-    """A `result.json`; `said` are the runner's variables. Raises CourseError where one is missing.
+    """A `result.json`; `variables` are those of the runner. Raises CourseError where one is missing.
 
-    The runner puts its own word for the owner, the kind of assignment and the time of the submission in place
-    of what is here.
+    The runner replaces the owner, the kind of assignment and the time of the submission by its own.
     """
-    missing = [name for name in NEEDED if not said.get(name)]
-    if missing or not TAG.fullmatch(said["SUBMISSION_TAG"]):
+    missing = [name for name in NEEDED if not variables.get(name)]
+    if missing or not TAG.fullmatch(variables["SUBMISSION_TAG"]):
         what = f"${missing[0]} is not set" if missing else "$SUBMISSION_TAG names no submission"
         raise CourseError(f"{what}: Classroom 50's runner sets it, and starts the autograder.")
     page, when = of(result, assignment, titles), now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     scores = whole_points(result.exercises, result.points)
     return {
         "schema": SCHEMA,
-        "classroom": said["CLASSROOM"],
-        "assignment": said["ASSIGNMENT"],
-        "assignment_type": said.get("ASSIGNMENT_TYPE") or "individual",
-        "owner": said.get("OWNER") or said.get("USERNAME") or "unknown",
-        "submission": said["SUBMISSION_TAG"],
-        "commit": said["COMMIT_URL"],
-        "release": said["RELEASE_URL"],
-        "review": said.get("REVIEW_URL") or said["COMMIT_URL"],
+        "classroom": variables["CLASSROOM"],
+        "assignment": variables["ASSIGNMENT"],
+        "assignment_type": variables.get("ASSIGNMENT_TYPE") or "individual",
+        "owner": variables.get("OWNER") or variables.get("USERNAME") or "unknown",
+        "submission": variables["SUBMISSION_TAG"],
+        "commit": variables["COMMIT_URL"],
+        "release": variables["RELEASE_URL"],
+        "review": variables.get("REVIEW_URL") or variables["COMMIT_URL"],
         "datetime": when,
         "graded_at": when,
         "score": result.points,

@@ -1,4 +1,4 @@
-"""Results as JSON, one for each student, as autograders of Gradescope and PrairieLearn write them.
+"""Results as JSON, one file for each student, as autograders of Gradescope and PrairieLearn write them.
 
 Gradescope: `results.json` as its autograder documentation describes it under "Output format". PrairieLearn:
 `results.json` as its documentation describes it under "External grading", "Grading results".
@@ -49,7 +49,7 @@ def prairielearn(result: Result, assignment: Assignment, titles: dict[str, str])
         return {
             "gradable": False,
             "score": 0,
-            "message": "This could not be graded, through no fault of yours.",
+            "message": "This could not be graded, which is not your fault.",
         }
     return {
         "gradable": True,
@@ -77,7 +77,7 @@ def _markdown(item: Item) -> list[str]:
 
 
 def as_text(item: Item) -> list[str]:
-    """What a student reads of an exercise, line by line, without markup."""
+    """The feedback on an exercise, line by line, without markup."""
     line = f"Line {item.line_number}: {item.line.strip()}" if item.line_number else ""
     return [visible(text) for text in (item.sentence, line, item.next_step, item.cases) if text]
 

@@ -46,7 +46,7 @@ def export(handout: Handout, given: Path, out: Path) -> Path:
     """Write the handout in `given` as an assignment of the course folder `out`. Raises CourseError."""
     folder = out / "source" / (re.sub(r"[^\w-]+", "-", handout.assignment.name).strip("-") or "assignment")
     if folder.exists():
-        raise CourseError(f"{folder} is there already: delete it, or choose another folder.")
+        raise CourseError(f"{folder} exists already: delete it, or choose another folder.")
     asked = {one.name: one for one in handout.assignment.exercises}
     try:
         folder.mkdir(parents=True)
@@ -64,7 +64,7 @@ def export(handout: Handout, given: Path, out: Path) -> Path:
 
 
 def mark(notebook: dict[str, Any], asked: dict[str, AssignedExercise]) -> None:
-    """Give the cells of exercises and of their checks nbgrader's metadata, in place."""
+    """Add nbgrader's metadata to the cells of exercises and of their checks, in place."""
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         exercise = str(cell.get("id", "")).removeprefix(EXERCISE_CELL)

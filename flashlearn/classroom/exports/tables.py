@@ -25,12 +25,12 @@ from flashlearn.classroom.records import Assignment
 from flashlearn.course.files import CourseError
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a cell begins with that a spreadsheet would compute."""
+"""First characters that make a spreadsheet read a cell as a formula."""
 
 
 @dataclass(frozen=True)
 class FilledTable:
-    """A table that was filled in, how many rows of it were, whom it has no row for, and who has no grade."""
+    """A filled table, the number of rows filled, students without a row, and students without a grade."""
 
     text: str
     rows: int
@@ -39,7 +39,7 @@ class FilledTable:
 
 
 def plain(results: Iterable[Result], assignment: Assignment) -> str:
-    """Everybody's points, in all and for each exercise, and each verdict."""
+    """Every student's points, in all and for each exercise, and each verdict."""
     names = [one.name for one in assignment.exercises]
     heads = [head for name in names for head in (f"{name} points", f"{name} verdict")]
     rows = [["student", "points", "out of", "attempts", "graded without a sandbox", *heads]]
@@ -92,14 +92,14 @@ def moodle(
 
 
 def inert(text: str) -> str:
-    """Text that no spreadsheet takes for a formula, wherever in it a line begins."""
+    """Text that no spreadsheet reads as a formula, at the start of any line."""
     text = visible(text)
     return f"'{text}" if text.startswith(FORMULA) or text.lstrip().startswith(FORMULA) else text
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Rows of one width, the columns that make a name, and what parts the cells."""
+    """Rows of equal width, the columns of the name, and the delimiter."""
 
     rows: list[list[str]]
     name: tuple[int, ...]
@@ -112,7 +112,7 @@ class _Table:
 def _fill(
     table: _Table, results: Iterable[Result], place: str, at: int, writers: dict, kept: set[int] = frozenset()
 ) -> FilledTable:
-    """Rows found by the place's number for a student, or by the name if only one row has it."""
+    """Fill rows found by the platform's id of a student, or by a name that only one row has."""
     rows = table.rows[1:]
     by_id = {_digits(row[at]): row for row in rows if _digits(row[at])}
     names = Counter(table.name_of(row) for row in rows)
@@ -123,7 +123,7 @@ def _fill(
         row = by_id.get(known) if known else by_name.get(_name(result.student.name))
         if row is None:
             absent.append(result.student.name)
-        elif not result.complete:  # the grader failed, and what the table has stays
+        elif not result.complete:  # the grader failed: the table keeps its value
             ungraded.append(result.student.name)
         elif id(row) not in kept:
             for column, written in writers.items():
@@ -133,7 +133,7 @@ def _fill(
 
 
 def _read(text: str, needed: Sequence[str], names: Sequence[Sequence[str]]) -> _Table:
-    """A table with the columns that are needed, and one of the sets of columns that make a name."""
+    """A table with the required columns, and one of the sets of name columns."""
     text = text.removeprefix("\ufeff")
     first = text.partition("\n")[0]
     delimiter = ";" if first.count(";") > first.count(",") else ","
@@ -157,7 +157,7 @@ def _digits(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name however it is written: "Lee, Ann" and "Ann Lee" are one."""
+    """A name in a canonical form: "Lee, Ann" and "Ann Lee" are the same."""
     return " ".join(sorted(re.findall(r"[^\W_]+", text.casefold())))
 
 

@@ -1,11 +1,11 @@
-"""What of the course goes into the child: what calling an answer needs, and nothing that is one.
+"""The sources of the course that a sandboxed child gets: what calling an answer needs, and no answers.
 
->>> sources("07")["flashlearn.kernels.flash_forward"]          # lesson 06 has been handed out before
+>>> sources("07")["flashlearn.kernels.flash_forward"]          # lesson 06 was handed out before
 >>> sources("06").get("flashlearn.kernels.flash_forward")      # an answer: it is withheld
 
-The kernels of earlier lessons go as they are, for later ones build on them. Of everything else go single
-functions and classes, cut out of their modules: how an exercise calls its answer, and what a stub tells a
-learner to use.
+The kernels of earlier lessons are included whole, as later ones build on them. Of everything else single
+functions and classes are cut out of their modules: those that call an exercise's answer, and those that a
+stub tells a learner to use.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from flashlearn.lessons import all_exercises, lessons
 PACKAGE = Path(__file__).resolve().parents[2]
 KERNELS = "flashlearn.kernels"
 LESSONS = "flashlearn.lessons"
-ALONE = frozenset({"10"})
-"""Lessons whose answers are kernels of earlier lessons again: they get none of them."""
+REPEATING = frozenset({"10"})
+"""Lessons whose answers repeat kernels of earlier lessons: they get none of these."""
 
 TOLD_TO_USE = {
     "03": {f"{LESSONS}.lesson_03_attention_backward.one_walk": ("OneWalk", "Tiles")},
@@ -50,12 +50,12 @@ def assemble(*names):
 """
     }
 }
-"""Texts that stand in for modules: what is put together of earlier lessons is the course's own."""
+"""Texts that replace modules: here parts of earlier lessons are the course's own, not the learner's."""
 
 
 @functools.cache
 def sources(lesson: str) -> dict[str, str]:
-    """Texts of modules by their names, for the answers of one lesson."""
+    """Sources of modules by name, for the answers of one lesson."""
     found = {name: _file(name).read_text() for name in _earlier_kernels(lesson)}
     wanted: dict[str, set[str]] = {}
     for module, names in TOLD_TO_USE.get(lesson, {}).items():
@@ -69,13 +69,13 @@ def sources(lesson: str) -> dict[str, str]:
 
 
 def calling(exercise: Exercise) -> str:
-    """Where the function lies by which an exercise calls its answer: "module:name"; "" for a plain call."""
+    """The function that calls an exercise's answer, as "module:name"; "" for a plain call."""
     call = exercise.judged.call
     return f"{call.__module__}:{call.__qualname__}" if call is not None else ""
 
 
 def cut(text: str, names: Iterable[str]) -> str:
-    """A module's text with only these names, and what they need, in it."""
+    """A module's source reduced to these names and what they need."""
     of, names = statements(text), set(names)
     known = {name for one in needed(of, names) for name in one.binds}
     names |= {name for one in of if _registers(one, known) for name in one.binds}
@@ -95,7 +95,7 @@ def cut(text: str, names: Iterable[str]) -> str:
 
 
 def _want(module: str, names: Iterable[str], wanted: dict[str, set[str]], whole: dict[str, str]) -> None:
-    """Note these names of a module, and what they import from other modules of lessons and kernels."""
+    """Add these names of a module, and what they import from other modules of lessons and kernels."""
     if module in whole or set(names) <= wanted.get(module, set()):
         return
     wanted.setdefault(module, set()).update(names)
@@ -112,7 +112,7 @@ def _want(module: str, names: Iterable[str], wanted: dict[str, set[str]], whole:
 
 
 def _members(imported: str, name: str, module: str, names: set[str]) -> set[str]:
-    """What of an imported module is used by the names that are cut out of another one."""
+    """The members of an imported module that the names cut out of another one use."""
     tree = ast.parse(cut(_file(module).read_text(), names))
     return {
         one.attr
@@ -122,8 +122,8 @@ def _members(imported: str, name: str, module: str, names: set[str]) -> set[str]
 
 
 def _earlier_kernels(lesson: str) -> list[str]:
-    """The modules of kernels all of whose exercises belong to earlier lessons."""
-    if lesson in ALONE:
+    """The modules of kernels whose exercises all belong to earlier lessons."""
+    if lesson in REPEATING:
         return []
     first: dict[str, str] = {}
     for exercise in all_exercises().values():
@@ -142,7 +142,7 @@ def _is_future(node: ast.stmt) -> bool:
 
 
 def _registers(statement: Statement, known: set[str]) -> bool:
-    """Whether it lets records that are known travel between processes."""
+    """Whether a statement registers known records for the encoding."""
     return (
         isinstance(statement.node, ast.Expr)
         and ast.unparse(statement.node).startswith("encoding.register(")
@@ -151,7 +151,7 @@ def _registers(statement: Statement, known: set[str]) -> bool:
 
 
 def _narrowed(node: ast.Import | ast.ImportFrom, uses: set[str]) -> str:
-    """An import of nothing but what is used."""
+    """The import reduced to what is used."""
     names = [one for one in node.names if (one.asname or one.name).partition(".")[0] in uses]
     copy = type(node)(**{**dict(ast.iter_fields(node)), "names": names or node.names})
     return ast.unparse(copy)

@@ -1,4 +1,4 @@
-"""One exercise of one submission, from a confined answer to its grade."""
+"""One exercise of one submission, from a sandboxed answer to its grade."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ VERDICTS = {
 """All others are wrong."""
 LONGEST = 2000
 FEW, NEAR, LITTLE = 0.25, 2.0, 2e-4
-"""So large a part of the cases may be a matter of rounding, where no error is more than so many times what is
-allowed, or so large a part of the largest number that is right: a sum of large numbers of both signs, as in a
-softmax of scores beyond 100, strays by 1e-4 of it."""
+"""Wrong numbers count as rounding in at most this share of the cases, if no error exceeds this multiple of
+what is allowed, or this share of the largest right number: a sum of large numbers of both signs, as in a
+softmax of scores beyond 100, is off by 1e-4 of it."""
 NOISE = 1.5
-"""So many times the rms error that is allowed may an output in half precision have."""
+"""How many times the allowed rms error an output in half precision may then have."""
 MISSING = "There is no function {name} in the notebook."
-ENDED = "The cell that defines {name} ended before it did: {why}"
+ENDED = "The cell that defines {name} stopped before the definition: {why}"
 UNREADABLE = "What {name} returned could not be read, so it was not graded."
-LOOKED_AT = (
-    "Your numbers are right. {what} in your notebook reaches beyond what an answer needs, so your teacher "
-    "looks at it before it counts."
+HELD_FOR_REVIEW = (
+    "Your numbers are right. {what} in your notebook goes beyond what an answer needs, so your teacher "
+    "reviews it before it counts."
 )
-REMARK = "The numbers are right; who computed them could not be observed reliably. It reaches out with {all}."
+REMARK = "The numbers are right; what computed them could not be observed reliably. It uses {all}."
 
 
 def judged(
     exercise: Exercise, asked: AssignedExercise, child: SandboxedAnswer, at_home: Exercise
 ) -> ExerciseGrade:
-    """Run, judge and explain a confined answer. Whatever it sends, this ends in a grade.
+    """Run, judge and explain a sandboxed answer. Whatever it sends, the result is a grade.
 
-    `at_home` is the exercise with the draws that a learner's own check has. In a few cases rounding decides,
-    and an answer that passes there may miss by a little elsewhere: that is no mistake.
+    `at_home` is the exercise with the inputs that a learner's own check draws. In a few cases rounding
+    decides, and an answer that passes there may be slightly off elsewhere: that is no mistake.
     """
     started = time.monotonic()
     try:
@@ -58,7 +58,7 @@ def judged(
             again = checking.grade(at_home, child, earlier_answer, budgeted=False)
             report = again if again.passed else report
         return _of_report(report, asked, time.monotonic() - started, child)
-    except Exception as error:  # what a child makes up may fail anywhere; it is never worth a point
+    except Exception as error:  # a child's invented data may fail anywhere; it is never worth a point
         return ExerciseGrade(
             asked.name,
             "not graded",
@@ -72,7 +72,7 @@ def judged(
 
 
 def missing(asked: AssignedExercise, trouble: CellError | None, line: str = "") -> ExerciseGrade:
-    """The grade of an exercise without a function, with what kept its cell from defining one."""
+    """The grade of an exercise without a function, with the error that kept its cell from defining one."""
     if trouble is None:
         sentence = MISSING.format(name=asked.name)
         return ExerciseGrade(asked.name, "missing", 0.0, asked.points, sentence=sentence, mistake="missing")
@@ -89,10 +89,10 @@ def missing(asked: AssignedExercise, trouble: CellError | None, line: str = "") 
     )
 
 
-def held_for_review(grade: ExerciseGrade, reaches: tuple[SuspiciousUse, ...]) -> ExerciseGrade:
-    """A pass that is no pass until a person has seen it: its observer may have been deceived."""
-    first = reaches[0]
-    listed = ", ".join(dict.fromkeys(f"{one.what} (line {one.line})" for one in reaches[:6]))
+def held_for_review(grade: ExerciseGrade, uses: tuple[SuspiciousUse, ...]) -> ExerciseGrade:
+    """A pass that a person must confirm: its observer may have been deceived."""
+    first = uses[0]
+    listed = ", ".join(dict.fromkeys(f"{one.what} (line {one.line})" for one in uses[:6]))
     return ExerciseGrade(
         grade.name,
         "not graded",
@@ -100,7 +100,7 @@ def held_for_review(grade: ExerciseGrade, reaches: tuple[SuspiciousUse, ...]) ->
         grade.out_of,
         grade.cases_passed,
         grade.cases,
-        sentence=LOOKED_AT.format(what=first.what[:1].upper() + first.what[1:]),
+        sentence=HELD_FOR_REVIEW.format(what=first.what[:1].upper() + first.what[1:]),
         mistake="reaches out",
         for_teacher=REMARK.format(all=listed),
         seconds=grade.seconds,
@@ -116,7 +116,7 @@ def _of_report(
     declared = [case for case in report.exercise.cases if not case.gpu]
     right = min(sum(one.status is Status.PASS for one in report.outcomes), len(declared))
     marked = head.where.marked if head.where is not None else None
-    said = not passed
+    failed = not passed
     return ExerciseGrade(
         asked.name,
         "pass" if passed else verdict,
@@ -124,17 +124,17 @@ def _of_report(
         asked.points,
         right,
         len(declared),
-        sentence=clean(report.sentence) if said else "",
-        line_number=marked.number if marked is not None and said else 0,
-        line=marked.text.strip()[:200] if marked is not None and said else "",
-        next_step=clean(head.next_step) if said else "",
+        sentence=clean(report.sentence) if failed else "",
+        line_number=marked.number if marked is not None and failed else 0,
+        line=marked.text.strip()[:200] if marked is not None and failed else "",
+        next_step=clean(head.next_step) if failed else "",
         mistake=_mistake(report),
         seconds=seconds,
     )
 
 
 def clean(text: str) -> str:
-    """A text for a student: of a bearable length, and without the places of the grader's files."""
+    """A text for a student: shortened, and without the paths of the grader's files."""
     for place in (str(PACKAGE.parent), sys.prefix, sys.base_prefix):
         text = text.replace(f"{place}/", "")
     return text[:LONGEST]
@@ -156,9 +156,9 @@ def _mistake(report: Report) -> str:
 
 
 def is_rounding(outcomes: Sequence[Outcome]) -> bool:
-    """Whether all that is wrong are numbers a little off, in a few of the cases.
+    """Whether all that is wrong are numbers slightly off, in a few of the cases.
 
-    The learner's own draws decide then, and a submission may know those: so there is little room.
+    Then the learner's own inputs decide, which a submission may know: so the margins are small.
     """
     wrong = [one for one in outcomes if one.status is not Status.PASS]
     few = 0 < len(wrong) <= FEW * len(outcomes)

@@ -1,7 +1,7 @@
 """The process that times one answer on the GPU it sees: `python -m … SOCKET PARENT`.
 
-It has no walls around it: a GPU's driver cannot be had behind them. So it is for notebooks that are graded
-with `--unsafe`.
+It is not sandboxed, as a GPU's driver cannot be used inside the sandbox. So it is for notebooks that are
+graded with `--unsafe`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from flashlearn.processes.limits import end_with_parent
 from flashlearn.report import Report
 
 CELL = 20.0
-"""Seconds of a processor that a cell may take."""
+"""Seconds of CPU time that a cell may take."""
 
 
 def main(connection: socket.socket, parent: int) -> None:
-    """Time one answer; then call it as often as one is asked, until nobody asks any more."""
+    """Time one answer; then call it as often as requested, until the connection closes."""
     end_with_parent(parent)
     channel = Channel(connection)
     match channel.receive():
@@ -53,7 +53,7 @@ def main(connection: socket.socket, parent: int) -> None:
     timing = report.timing
     peer = next((one.median for one in timing.peers.values()), 0.0)
     channel.send(("timed", timing.where, float(timing.own.median), float(peer)))
-    call = called(exercise, function)
+    call = timed_call(exercise, function)
     while True:
         try:
             _, count = channel.receive()
@@ -67,16 +67,16 @@ def main(connection: socket.socket, parent: int) -> None:
 
 def answer(text: str, exercise: Exercise) -> Callable[..., Any] | None:
     """The function of a submission, out of the cells that it needs; None without one."""
-    of = notebook_cells(submission_from(text), (exercise,))[exercise.name]
+    cells = notebook_cells(submission_from(text), (exercise,))[exercise.name]
     session = CellSession()
     with no_launches():
-        session.cells(list(of.sliced(exercise.name)), None, CELL)
+        session.cells(list(cells.sliced(exercise.name)), None, CELL)
     return session.module.__dict__.get(exercise.name)
 
 
 @contextlib.contextmanager
 def no_launches() -> Iterator[None]:
-    """No kernel is launched: a cell's own launch has passed nothing."""
+    """Refuse launches: a launch in a cell was not observed before."""
 
     def refused(*_arguments: Any, **_options: Any) -> None:
         raise RuntimeError("No kernel is launched while cells are run.")
@@ -89,7 +89,7 @@ def no_launches() -> Iterator[None]:
 
 
 def untimed(report: Report) -> str:
-    """Why an answer was not timed; nothing if it was. Nothing is launched that did not pass observed."""
+    """Why an answer was not timed; "" if it was. Only what passed observed is launched."""
     if not report.passed:
         return f"on the GPU's machine it does not pass: {report.sentence}"
     if not device.has_gpu():
@@ -99,8 +99,8 @@ def untimed(report: Report) -> str:
     return ""
 
 
-def called(exercise: Exercise, function: Callable[..., Any]) -> Callable[[], Any]:
-    """One call as it was timed."""
+def timed_call(exercise: Exercise, function: Callable[..., Any]) -> Callable[[], Any]:
+    """One call, as it was timed."""
     inputs = draws.on_device(draws.inputs(exercise, exercise.timed.case), "cuda")
     if exercise.judged.call is not None:
         return functools.partial(exercise.judged.call, function, inputs)

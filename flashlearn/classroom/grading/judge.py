@@ -17,7 +17,7 @@ from flashlearn.classroom.grading.exercise_grade import clean, held_for_review, 
 from flashlearn.classroom.grading.notebook_cells import MAGICS, NotebookCells, notebook_cells
 from flashlearn.classroom.grading.seeds import with_secret_seeds
 from flashlearn.classroom.grading.suspicious_code import SuspiciousUse, suspicious_uses
-from flashlearn.classroom.grading.value_reads import needs_values, taken
+from flashlearn.classroom.grading.value_reads import needs_values, value_reads
 from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, ExerciseGrade, Submission
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.classroom.sandbox.child import CellError, CellText, FunctionRequest
@@ -31,7 +31,7 @@ from flashlearn.processes.start import ChildError
 JUDGING = 150
 """Seconds of CPU time that judging one exercise may take: references, experiments, sympy."""
 
-TROUBLE = "Cell {cell} did not come to its end{line}: {said}"
+CELL_ERROR = "Cell {cell} stopped with an error{line}: {sentence}"
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ register(JudgeRequest, Submission, Assignment, AssignedExercise, CodeCell, Limit
 
 
 class Judge:
-    """One submission in a fork: what it finds goes out at once, word by word."""
+    """The judging of one submission. Each grade is sent as soon as there is one."""
 
-    def __init__(self, connection: socket.socket, job: JudgeRequest):
-        self.connection, self.job = connection, job
+    def __init__(self, connection: socket.socket, request: JudgeRequest):
+        self.connection, self.request = connection, request
         self.channel = Channel(connection)
-        self.exercises = {one.name: find(one.name) for one in job.asked}
-        self.cells = notebook_cells(job.submission, tuple(self.exercises.values()))
+        self.exercises = {one.name: find(one.name) for one in request.asked}
+        self.cells = notebook_cells(request.submission, tuple(self.exercises.values()))
         self.children: dict[tuple, tuple[SandboxedAnswer, int]] = {}
-        self.troubles: dict[int, CellError] = {}
+        self.errors: dict[int, CellError] = {}
 
     def judge_all(self) -> None:
-        """Each exercise in the order of its cell, so that it meets what had been defined by then."""
-        order = sorted(self.job.asked, key=lambda one: self.cells[one.name].place(one.name))
+        """Judge the exercises in the order of their cells, so that each sees what was defined before it."""
+        order = sorted(self.request.asked, key=lambda one: self.cells[one.name].position(one.name))
         for asked in order:
             self.channel.send(("begin", asked.name))
             used = resource.getrusage(resource.RUSAGE_SELF)
@@ -72,35 +72,37 @@ class Judge:
             child.close()
 
     def _judge(self, asked: AssignedExercise) -> ExerciseGrade:
-        exercise = with_secret_seeds(self.exercises[asked.name], self.job.assignment, self.job.submission)
-        of = self.cells[asked.name]
-        reaching = () if exercise.kind is Kind.SYMBOLIC else of.reaching(asked.name)
-        if not reaching:
-            return self._in_place(asked, exercise, of)
-        sliced = of.sliced(asked.name)
+        exercise = with_secret_seeds(
+            self.exercises[asked.name], self.request.assignment, self.request.submission
+        )
+        cells = self.cells[asked.name]
+        suspicious = () if exercise.kind is Kind.SYMBOLIC else cells.suspicious_uses(asked.name)
+        if not suspicious:
+            return self._in_place(asked, exercise, cells)
+        sliced = cells.sliced(asked.name)
         if not any(suspicious_uses(piece.text) for piece in sliced):
-            alone = self._alone(asked, exercise, sliced)
+            alone = self._isolated(asked, exercise, sliced)
             if alone.verdict == "pass":
                 return alone
-        grade = self._in_place(asked, exercise, of)
-        return held_for_review(grade, reaching) if grade.points > 0 or grade.verdict == "pass" else grade
+        grade = self._in_place(asked, exercise, cells)
+        return held_for_review(grade, suspicious) if grade.points > 0 or grade.verdict == "pass" else grade
 
-    def _in_place(self, asked: AssignedExercise, exercise: Exercise, of: NotebookCells) -> ExerciseGrade:
-        """In the child that has run the cells up to this one; where that is too early, after all of them."""
-        until = of.place(asked.name)
-        grade = self._with(asked, exercise, of, until)
-        last = of.cells[-1].number if of.cells else until
+    def _in_place(self, asked: AssignedExercise, exercise: Exercise, cells: NotebookCells) -> ExerciseGrade:
+        """The grade after the cells up to this one or, if names are missing, after all cells."""
+        until = cells.position(asked.name)
+        grade = self._after_cells(asked, exercise, cells, until)
+        last = cells.cells[-1].number if cells.cells else until
         unknown = grade.verdict == "missing" or "NameError" in grade.sentence
-        return self._with(asked, exercise, of, last) if unknown and last > until else grade
+        return self._after_cells(asked, exercise, cells, last) if unknown and last > until else grade
 
-    def _with(
-        self, asked: AssignedExercise, exercise: Exercise, of: NotebookCells, until: int
+    def _after_cells(
+        self, asked: AssignedExercise, exercise: Exercise, cells: NotebookCells, until: int
     ) -> ExerciseGrade:
-        key = (exercise.lesson, id(of))
+        key = (exercise.lesson, id(cells))
         child, done = self.children.pop(key, (None, 0))
-        pieces = [piece for piece in of.pieces if done < piece.number <= until]
+        pieces = [piece for piece in cells.texts if done < piece.number <= until]
         if child is None or child.ended or until < done:
-            child, pieces = self._child(), [piece for piece in of.pieces if piece.number <= until]
+            child, pieces = self._child(), [piece for piece in cells.texts if piece.number <= until]
         grade = self._answer(asked, exercise, child, pieces)
         if child.ended:
             child.close()
@@ -108,7 +110,7 @@ class Judge:
             self.children[key] = child, until
         return grade
 
-    def _alone(
+    def _isolated(
         self, asked: AssignedExercise, exercise: Exercise, pieces: Sequence[CellText]
     ) -> ExerciseGrade:
         with self._child() as child:
@@ -118,9 +120,9 @@ class Judge:
         self, asked: AssignedExercise, exercise: Exercise, child: SandboxedAnswer, pieces: Sequence[CellText]
     ) -> ExerciseGrade:
         try:
-            for trouble in child.run_cells(pieces, child_sources.sources(exercise.lesson)):
-                self.troubles[trouble.cell] = trouble
-            there = child.load(
+            for error in child.run_cells(pieces, child_sources.sources(exercise.lesson)):
+                self.errors[error.cell] = error
+            loaded = child.load(
                 FunctionRequest(asked.name, exercise.kind.value, child_sources.calling(exercise))
             )
         except ChildError as error:
@@ -129,46 +131,48 @@ class Judge:
                 missing(asked, None), verdict="stopped", sentence=why, mistake="stopped",
                 for_teacher=f"Running its cells ended: {error}",
             )  # fmt: skip
-        if there:
+        if loaded:
             grade = judged(exercise, asked, child, self.exercises[asked.name])
-            seen = self._taken(exercise, child) if grade.points and exercise.kind is Kind.KERNEL else ()
-            return held_for_review(grade, seen) if seen else grade
-        cell = self.cells[asked.name].place(asked.name)
-        trouble = self.troubles.get(cell)
-        return missing(asked, trouble, self._line(trouble) if trouble else "")
+            reads = (
+                self._value_reads(exercise, child) if grade.points and exercise.kind is Kind.KERNEL else ()
+            )
+            return held_for_review(grade, reads) if reads else grade
+        cell = self.cells[asked.name].position(asked.name)
+        error = self.errors.get(cell)
+        return missing(asked, error, self._line(error) if error else "")
 
-    def _taken(self, exercise: Exercise, child: SandboxedAnswer) -> tuple[SuspiciousUse, ...]:
-        """What takes numbers out of the inputs before any kernel runs."""
+    def _value_reads(self, exercise: Exercise, child: SandboxedAnswer) -> tuple[SuspiciousUse, ...]:
+        """What reads values of the inputs before any kernel runs."""
         pieces = self.cells[exercise.name].sliced(exercise.name)
-        found = [taken(piece.text) for piece in pieces]
-        plainly = tuple(reach for one in found for reach in one.plainly)
-        perhaps = tuple(reach for one in found for reach in one.perhaps)
-        if plainly or not perhaps:
-            return plainly
-        return perhaps if any(one.hidden for one in found) or needs_values(exercise, child) else ()
+        found = [value_reads(piece.text) for piece in pieces]
+        certain = tuple(use for one in found for use in one.certain)
+        possible = tuple(use for one in found for use in one.possible)
+        if certain or not possible:
+            return certain
+        return possible if any(one.hidden for one in found) or needs_values(exercise, child) else ()
 
     def _child(self) -> SandboxedAnswer:
-        """Another confined child. Raises ChildError where none can be had."""
+        """Another sandboxed child, from the grading session. Ends this process if none is sent."""
         self.channel.send(("child", None))
         self.connection.settimeout(None)
         message, handles, _, _ = socket.recv_fds(self.connection, 1, 2)
         if len(handles) != 2:
             raise SystemExit(f"no child was sent: {message!r}")
-        return SandboxedAnswer(None, (socket.socket(fileno=handles[0]), handles[1]), self.job.limits)
+        return SandboxedAnswer(None, (socket.socket(fileno=handles[0]), handles[1]), self.request.limits)
 
-    def _line(self, trouble: CellError) -> str:
-        sources = self.job.submission.cells
-        lines = sources[trouble.cell - 1].text.splitlines() if 0 < trouble.cell <= len(sources) else []
-        return lines[trouble.line - 1].strip()[:200] if 0 < trouble.line <= len(lines) else ""
+    def _line(self, error: CellError) -> str:
+        sources = self.request.submission.cells
+        lines = sources[error.cell - 1].text.splitlines() if 0 < error.cell <= len(sources) else []
+        return lines[error.line - 1].strip()[:200] if 0 < error.line <= len(lines) else ""
 
     def _notes(self) -> list[str]:
-        """What went wrong in cells that the learner wrote, and what was not run in them."""
+        """Notes on errors in cells that the learner wrote, and on lines in them that were not run."""
         cells = {cell.number: cell for one in self.cells.values() for cell in one.cells if not cell.ours}
         found = []
-        for number, trouble in sorted(self.troubles.items()):
+        for number, error in sorted(self.errors.items()):
             if number in cells:
-                line = f", in line {trouble.line}" if trouble.line else ""
-                found.append(TROUBLE.format(cell=number, line=line, said=clean(trouble.sentence)))
+                line = f" in line {error.line}" if error.line else ""
+                found.append(CELL_ERROR.format(cell=number, line=line, sentence=clean(error.sentence)))
         if count := sum(cell.magics for cell in cells.values()):
             found.append(MAGICS.format(count=count))
         return found
@@ -177,6 +181,6 @@ class Judge:
 STOPPED = {
     "stuck": "The cells of this notebook ran too long, so they were stopped.",
     "died": "The process that ran the cells of this notebook ended before they did.",
-    "malformed": "The process that ran the cells of this notebook said something that cannot be read.",
+    "malformed": "The process that ran the cells of this notebook sent something that cannot be read.",
     "closed": "The process that ran the cells of this notebook ended before they did.",
 }

@@ -1,4 +1,4 @@
-"""What of a submission is run for an exercise: its pieces, and whether they reach out."""
+"""The cells of a submission that are run for an exercise, and the suspicious uses in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashlearn.classroom.grading.statements import Statement, kept, needed, plain, statements
+from flashlearn.classroom.grading.statements import Statement, blanked, needed, statements, without_magics
 from flashlearn.classroom.grading.suspicious_code import SuspiciousUse, suspicious_uses
 from flashlearn.classroom.records import CodeCell, Submission
 from flashlearn.classroom.sandbox.child import CellText
@@ -21,7 +21,7 @@ MAGICS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as Python alone. `ours` are the course's own, which the learner has not changed."""
+    """A cell without magics. `ours` marks the course's own cells, which the learner has not changed."""
 
     number: int
     text: str
@@ -31,14 +31,14 @@ class Cell:
 
 
 class NotebookCells:
-    """The cells that an exercise's answer is made of: those of its notebook, in order."""
+    """The cells of the notebook that answers an exercise, in order."""
 
     def __init__(self, cells: Sequence[Cell]):
         self.cells = tuple(cells)
 
     @functools.cached_property
-    def pieces(self) -> tuple[CellText, ...]:
-        """Everything that the learner wrote, and of the course's cells what that needs."""
+    def texts(self) -> tuple[CellText, ...]:
+        """Everything that the learner wrote, and what that needs of the course's cells."""
         parsed = {cell.number: _statements(cell) for cell in self.cells}
         written = {cell.number for cell in self.cells if not cell.ours}
         every = [one for cell in self.cells for one in parsed[cell.number]]
@@ -47,19 +47,19 @@ class NotebookCells:
         for cell in self.cells:
             if cell.number in written:
                 made.append(CellText(cell.number, cell.text))
-            else:  # one by one: an import that finds nothing here stops no other
+            else:  # one by one: an import that fails here stops no other
                 of = [one for one in parsed[cell.number] if id(one) in chosen]
-                made += [CellText(cell.number, kept(cell.text, [one])) for one in of]
+                made += [CellText(cell.number, blanked(cell.text, [one])) for one in of]
         return tuple(made)
 
-    def place(self, name: str) -> int:
-        """The number of the last cell that answers an exercise; the last of all where none says so."""
+    def position(self, name: str) -> int:
+        """The number of the last cell that answers an exercise, or of the last cell if none is marked."""
         numbers = [cell.number for cell in self.cells if cell.exercise == name]
         return numbers[-1] if numbers else self.cells[-1].number if self.cells else -1
 
-    def reaching(self, name: str) -> tuple[SuspiciousUse, ...]:
-        """What reaches out in the learner's cells up to an exercise's."""
-        until = self.place(name)
+    def suspicious_uses(self, name: str) -> tuple[SuspiciousUse, ...]:
+        """The suspicious uses in the learner's cells up to an exercise's."""
+        until = self.position(name)
         return tuple(
             r
             for cell in self.cells
@@ -68,12 +68,12 @@ class NotebookCells:
         )
 
     def sliced(self, name: str) -> tuple[CellText, ...]:
-        """Of the cells up to an exercise's nothing but what its function needs."""
-        until = self.place(name)
+        """The statements that an exercise's function needs, of the cells up to its own."""
+        until = self.position(name)
         before = [cell for cell in self.cells if cell.number <= until]
         chosen = {id(one.node) for one in needed([s for c in before for s in _statements(c)], [name])}
         made = [(cell, [one for one in _statements(cell) if id(one.node) in chosen]) for cell in before]
-        return tuple(CellText(cell.number, kept(cell.text, of)) for cell, of in made if of)
+        return tuple(CellText(cell.number, blanked(cell.text, of)) for cell, of in made if of)
 
 
 @functools.lru_cache(maxsize=512)
@@ -85,7 +85,7 @@ def _statements(cell: Cell) -> list[Statement]:
 
 
 def notebook_cells(submission: Submission, exercises: Sequence[Exercise]) -> dict[str, NotebookCells]:
-    """By exercise, the cells of the notebook that answers it; of all, where nobody says which."""
+    """By exercise, the cells of the notebook that answers it, or of all notebooks if none is marked."""
     course = frozenset().union(*(course_cells(lesson) for lesson in {one.lesson for one in exercises}))
     cells = [_cell(number, source, course) for number, source in enumerate(submission.cells, 1)]
     files = {source.exercise: source.file for source in submission.cells if source.exercise}
@@ -99,13 +99,13 @@ def notebook_cells(submission: Submission, exercises: Sequence[Exercise]) -> dic
 
 
 def _cell(number: int, source: CodeCell, course: frozenset[str]) -> Cell:
-    text, magics = plain(source.text)
+    text, magics = without_magics(source.text)
     return Cell(number, text, source.exercise, source.text.strip() in course, magics)
 
 
 @functools.cache
 def course_cells(lesson: str) -> frozenset[str]:
-    """The code cells of a lesson as it was handed out, but for its exercises'."""
+    """The code cells of a lesson as it was handed out, without those of exercises."""
     found: set[str] = set()
     for stem in packaged_lessons.sources():
         if stem.partition("_")[0] == lesson:

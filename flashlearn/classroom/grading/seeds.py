@@ -17,7 +17,7 @@ from flashlearn.exercise import Case, Exercise
 
 
 def with_secret_seeds(exercise: Exercise, assignment: Assignment, submission: Submission) -> Exercise:
-    """The exercise with seeds that no submission knows."""
+    """The exercise with seeds that no submission can know."""
     secret = assignment.draws or f"{assignment.key} {submission.key}".encode()
     cases = tuple(_with_seed(case, secret, exercise.name) for case in exercise.cases)
     return dataclasses.replace(exercise, cases=cases)

@@ -1,4 +1,4 @@
-"""Python text by its top-level statements: which of them a name needs, and what they are."""
+"""Python text by its top-level statements: the names they bind and use, and those that a name needs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 _MAGIC = re.compile(r"^(\s*)(?:%|!|\?|[\w.]+\?+\s*$)")
 CHANGES = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
-"""Methods by which a value is made further after it has got its name."""
+"""Methods that change a value after it was bound to a name."""
 _CELL_MAGIC = re.compile(r"^\s*%%")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A top-level statement: the names that it binds, those that it uses, and where it stands."""
+    """A top-level statement: the names that it binds, those that it uses, and its cell."""
 
     node: ast.stmt
     binds: frozenset[str]
@@ -30,7 +30,7 @@ class Statement:
 
 
 def statements(text: str, cell: int = 0) -> list[Statement]:
-    """Those of a text. Raises SyntaxError."""
+    """The top-level statements of a text. Raises SyntaxError."""
     return [
         Statement(node, frozenset(_binds(node)), frozenset(_free(node)), cell)
         for node in ast.parse(text).body
@@ -38,7 +38,7 @@ def statements(text: str, cell: int = 0) -> list[Statement]:
 
 
 def _free(node: ast.AST) -> set[str]:
-    """The names that a piece of text takes from around it: none of a function's own."""
+    """The free names of a node: none of a function's local ones."""
     found: set[str] = set()
     own: set[str] = set()
     is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -88,7 +88,7 @@ def _root(node: ast.AST) -> set[str]:
 def needed(
     of: Sequence[Statement], wanted: Iterable[str], also: Callable[[Statement], bool] = lambda one: False
 ) -> list[Statement]:
-    """The statements that bind what is wanted, and what those use, and so on; in their order."""
+    """The statements that bind the wanted names, those that bind what these use, and so on; in order."""
     names, chosen, fresh = set(wanted), set(), True
     while fresh:
         fresh = False
@@ -100,16 +100,16 @@ def needed(
     return [one for number, one in enumerate(of) if number in chosen]
 
 
-def kept(text: str, chosen: Sequence[Statement]) -> str:
-    """The text with all but these statements blank: every line keeps its number."""
+def blanked(text: str, chosen: Sequence[Statement]) -> str:
+    """The text with all other statements blanked: every line keeps its number."""
     lines = text.splitlines()
     keep = {n for one in chosen for n in range(one.first, (one.node.end_lineno or one.first) + 1)}
     shown = [line if number in keep else "" for number, line in enumerate(lines, 1)]
     return "\n".join(shown).rstrip() + "\n" if shown else ""
 
 
-def plain(text: str) -> tuple[str, int]:
-    """The text as Python alone, line by line, and how many lines were for the notebook or the shell."""
+def without_magics(text: str) -> tuple[str, int]:
+    """The text with magics replaced by `pass`, line by line, and the number of lines replaced."""
     lines = text.splitlines()
     if lines and _CELL_MAGIC.match(next((line for line in lines if line.strip()), "")):
         return "\n" * len(lines), len(lines)

@@ -1,13 +1,13 @@
-"""Whether a text keeps to what an answer needs, or reaches for what its observer is made of.
+"""Whether a text keeps to what an answer needs, or uses what could deceive its observer.
 
     >>> suspicious_uses("import gc\\nfor one in gc.get_objects(): ...")
     (SuspiciousUse(line=1, what='`import gc`'),)
 
-Numbers are judged where no submission can reach. Who computed them is seen by an observer in the submission's
-own process, which code that goes out of its way can deceive. Such code has to name what it deceives with:
-another module's attribute to replace, an object's inner workings, a file, a thread, a text to execute. So
-an answer whose text names none of these was observed honestly, and one that does is looked at by a person
-before it counts.
+Numbers are judged in another process than the submission's. What computed them is observed in the
+submission's own process, where code written for the purpose can deceive the observer. Such code has to name
+its means: an attribute of another module to replace, an object's internals, a file, a thread, a text to
+execute. So an answer whose text names none of these was observed reliably, and one that does is reviewed by a
+person before it counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COURSE = (
     "flashlearn.kernels", "flashlearn.lessons", "flashlearn.compiler.listing",
     "flashlearn.course.environment", "flashlearn.course.assembling", "flashlearn.machine.device",
 )  # fmt: skip
-"""Of the course itself, what its notebooks import; the rest of it is the grader."""
+"""The modules of the course that its notebooks import; the rest is the grader."""
 OUTSIDE = frozenset({
     "ao", "backends", "builtins", "classes", "codecs", "compile", "compiler", "cpp", "ctypes", "ctypeslib",
     "device", "distributed", "encoding", "export", "from_file", "fromfile", "functools", "futures", "fx",
@@ -40,15 +40,15 @@ OUTSIDE = frozenset({
     "shutil", "signal", "socket", "storage", "subprocess", "sys", "tempfile", "testing", "threading",
     "tofile", "tokenize", "torch", "triton", "types", "utilities", "utils", "weakref",
 })  # fmt: skip
-"""What a module has within it and an answer has no use for."""
-FINE = frozenset({("triton", "jit"), ("triton", "testing"), ("torch", "device"), ("torch", "types")})
+"""Members of modules that an answer does not need."""
+ALLOWED = frozenset({("triton", "jit"), ("triton", "testing"), ("torch", "device"), ("torch", "types")})
 NOT_OF = frozenset({("torch", "load"), ("numpy", "load"), ("np", "load")})
 NAMES = frozenset({
     "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open",
     "input", "breakpoint", "memoryview", "__builtins__", "__loader__", "__spec__", "get_ipython", "exit",
     "quit",
 })  # fmt: skip
-INNER = frozenset({
+INTERNALS = frozenset({
     "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode", "_unsafe_update_src",
     "add_pre_run_hook", "ag_frame", "as_subclass", "attrgetter", "co_code", "co_consts", "cr_frame",
     "ctypes", "data_ptr", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "func_globals",
@@ -57,16 +57,16 @@ INNER = frozenset({
     "singledispatch", "singledispatchmethod", "stride_tricks", "subclasses", "tb_frame", "tb_next",
     "untyped_storage",
 })  # fmt: skip
-"""What leads from an object to its inner workings, or to others'."""
-DEFINED = frozenset({
+"""Attributes and names that lead to the internals of objects."""
+DUNDERS = frozenset({
     "__init__", "__call__", "__post_init__", "__repr__", "__str__", "__len__", "__iter__", "__next__",
     "__enter__", "__exit__", "__getitem__", "__hash__", "__name__", "__doc__", "__version__", "__add__",
     "__mul__", "__sub__", "__future__",
 })  # fmt: skip
-"""What a class may define, and an answer may read."""
-SET = frozenset({"grad", "requires_grad"})
+"""Special names that a class may define and an answer may read."""
+SETTABLE = frozenset({"grad", "requires_grad"})
 OWN = frozenset({"self", "ctx", "cls"})
-"""Whose attributes an answer sets: its own object's, and autograd's context."""
+"""Objects whose attributes an answer may set: its own, and autograd's context."""
 MODULES_OF_MODULES = frozenset({
     "nn", "functional", "language", "autograd", "linalg", "special", "training", "random", "cuda", "fft",
     "instruments", "pictures", "optim", "kernels",
@@ -75,7 +75,7 @@ MODULES_OF_MODULES = frozenset({
 
 @dataclass(frozen=True)
 class SuspiciousUse:
-    """What reaches out, and in which line."""
+    """A suspicious use, and its line."""
 
     line: int
     what: str
@@ -83,20 +83,20 @@ class SuspiciousUse:
 
 @functools.cache
 def suspicious_uses(text: str) -> tuple[SuspiciousUse, ...]:
-    """Everything in a text that an answer has no need of, in order; a text that is no Python has none."""
+    """Everything in a text that an answer does not need, in order; a text that is not Python has none."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    look = _Look(tree)
+    scan = _Scan(tree)
     found = {
-        SuspiciousUse(getattr(node, "lineno", 0), what) for node in ast.walk(tree) for what in look.of(node)
+        SuspiciousUse(getattr(node, "lineno", 0), what) for node in ast.walk(tree) for what in scan.uses(node)
     }
     return tuple(sorted(found, key=lambda one: (one.line, one.what)))
 
 
-class _Look:
-    """One text: which of its names are imported, and which of those are modules."""
+class _Scan:
+    """One text: its imported names, and those of them that are modules."""
 
     def __init__(self, tree: ast.AST):
         self.imported: dict[str, str] = {}
@@ -127,8 +127,8 @@ class _Look:
             )
             self.modules.add(name)
 
-    def of(self, node: ast.AST) -> Iterator[str]:
-        """What a node does that an answer has no need of."""
+    def uses(self, node: ast.AST) -> Iterator[str]:
+        """What a node does that an answer does not need."""
         if isinstance(node, ast.Import):
             yield from (f"`import {one.name}`" for one in node.names if not _may_import(one.name))
         elif isinstance(node, ast.ImportFrom):
@@ -145,12 +145,12 @@ class _Look:
             yield from _call(node)
         elif isinstance(node, ast.ClassDef):
             inner = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-            yield from (f"`def {one.name}`" for one in inner if _is_inner(one.name))
+            yield from (f"`def {one.name}`" for one in inner if _is_special(one.name))
             yield from ("`metaclass=`" for one in node.keywords if one.arg == "metaclass")
 
     def _name(self, node: ast.Name) -> Iterator[str]:
         is_read = isinstance(node.ctx, ast.Load)
-        if node.id in NAMES or _is_inner(node.id):
+        if node.id in NAMES or _is_special(node.id):
             yield f"`{node.id}`"
         elif is_read and node.id == "getattr" and id(node) not in self.called:
             yield "`getattr` as a value"
@@ -161,17 +161,17 @@ class _Look:
         root, name = _root(node), node.attr
         module = self.imported.get(root, "").partition(".")[0]
         direct = isinstance(node.value, ast.Name)
-        if name in INNER or _is_inner(name):
+        if name in INTERNALS or _is_special(name):
             yield f"`.{name}`"
         elif root in self.modules and (
-            name.startswith("_") or (name in OUTSIDE and (module, name) not in FINE)
+            name.startswith("_") or (name in OUTSIDE and (module, name) not in ALLOWED)
         ):
             yield f"`{ast.unparse(node):.60}`"
         elif direct and (module, name) in NOT_OF and self.imported.get(root) == module:
             yield f"`{root}.{name}`"
         elif not isinstance(node.ctx, ast.Load):
-            own = direct and root in OWN and not _is_theirs(name)
-            if not own and (name not in SET or root in self.imported):
+            own = direct and root in OWN and not _is_library_attribute(name)
+            if not own and (name not in SETTABLE or root in self.imported):
                 yield f"`{ast.unparse(node):.60} = …`"
 
 
@@ -184,23 +184,24 @@ def _may_import(name: str) -> bool:
     if name.startswith(("triton.tools.tensor_descriptor", "torch.utils.checkpoint")):
         return True
     return not any(
-        one in INNER or one.startswith("_") or (one in OUTSIDE and (first, one) not in FINE) for one in rest
+        one in INTERNALS or one.startswith("_") or (one in OUTSIDE and (first, one) not in ALLOWED)
+        for one in rest
     )
 
 
-def _is_inner(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__") and name not in DEFINED
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name not in DUNDERS
 
 
-def _is_theirs(name: str) -> bool:
-    """Whether torch's tensors or triton's kernels have an attribute of this name, which could be replaced."""
-    return name not in SET and (hasattr(torch.Tensor, name) or hasattr(JITFunction, name))
+def _is_library_attribute(name: str) -> bool:
+    """Whether torch's tensors or triton's kernels have an attribute of this name."""
+    return name not in SETTABLE and (hasattr(torch.Tensor, name) or hasattr(JITFunction, name))
 
 
 def _own(function: ast.FunctionDef) -> set[int]:
-    """Where names stand that are the function's own, whatever they mean outside: `np` for a padded length.
+    """The uses of a function's local names, whatever these mean outside: `np` for a padded length.
 
-    A function with others inside, or with imports, has none: names of theirs are not its own.
+    A function with inner functions or imports has none: their names are not its own.
     """
     inside = [n for statement in function.body for n in ast.walk(statement)]
     others = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.Import | ast.ImportFrom
@@ -225,7 +226,7 @@ def _call(node: ast.Call) -> Iterator[str]:
         name = node.args[1] if len(node.args) > 1 else None
         if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
             yield f"`{called.id}` with a name that is computed"
-        elif name.value in INNER or name.value.startswith("_"):
+        elif name.value in INTERNALS or name.value.startswith("_"):
             yield f"`{called.id}(…, {name.value!r})`"
     elif isinstance(called, ast.Name) and called.id == "type" and len(node.args) > 1:
         yield "`type` that makes a class"

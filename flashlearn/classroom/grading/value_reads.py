@@ -1,10 +1,10 @@
-"""Whether a launcher takes numbers out of its tensors, to compute with them where no observer looks.
+"""Whether a launcher reads values out of its tensors, to compute with them unobserved.
 
-    >>> taken("def row_sum(x):\\n    return stored(x.tolist())").plainly
+    >>> value_reads("def row_sum(x):\\n    return stored(x.tolist())").certain
     (SuspiciousUse(line=2, what='`.tolist`'),)
 
-A kernel's launcher has no use for what its inputs hold: it runs as well on tensors that hold nothing. One
-that does not, and turns values into Python's numbers, could have the sum worked out before any kernel runs.
+A kernel's launcher does not need the values of its inputs: it also runs on tensors without data. One that
+turns values into Python numbers could compute the result before any kernel runs.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from flashlearn.exercise import Exercise, Inputs
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Int32OverflowProbe
 
-PLAINLY = frozenset({"apply_", "is_meta", "item", "map_", "numpy", "tolist"})
-PERHAPS = frozenset({
+CERTAIN = frozenset({"apply_", "is_meta", "item", "map_", "numpy", "tolist"})
+POSSIBLE = frozenset({
     "float", "format", "fsum", "int", "iter", "list", "map", "next", "repr", "sorted", "str", "sum", "tuple",
 })  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ValueReads:
-    """What plainly takes numbers out, what may do so, and whether failing at it would not show."""
+    """Uses that certainly read values, uses that may, and whether a failure could be caught unseen."""
 
-    plainly: tuple[SuspiciousUse, ...]
-    perhaps: tuple[SuspiciousUse, ...]
+    certain: tuple[SuspiciousUse, ...]
+    possible: tuple[SuspiciousUse, ...]
     hidden: bool
 
 
-def taken(text: str) -> ValueReads:
-    """Of a text's launchers: what stands in kernels is the kernels' own."""
-    plainly, perhaps, hidden = [], [], False
+def value_reads(text: str) -> ValueReads:
+    """The value reads in a text, outside of its kernels."""
+    certain, possible, hidden = [], [], False
     todo = [ast.parse(text)]
     while todo:
         node = todo.pop()
@@ -46,25 +46,25 @@ def taken(text: str) -> ValueReads:
             continue
         todo += ast.iter_child_nodes(node)
         line = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Attribute) and node.attr in PLAINLY:
-            plainly.append(SuspiciousUse(line, f"`.{node.attr}`"))
-        elif isinstance(node, ast.Call) and _is_open(node):
+        if isinstance(node, ast.Attribute) and node.attr in CERTAIN:
+            certain.append(SuspiciousUse(line, f"`.{node.attr}`"))
+        elif isinstance(node, ast.Call) and _may_read(node):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            perhaps += [SuspiciousUse(line, f"`{name}(…)`")] if name in PERHAPS else []
+            possible += [SuspiciousUse(line, f"`{name}(…)`")] if name in POSSIBLE else []
         elif isinstance(node, ast.For | ast.comprehension) and not _counts(node.iter):
-            perhaps.append(SuspiciousUse(node.iter.lineno, f"a loop over `{ast.unparse(node.iter):.40}`"))
+            possible.append(SuspiciousUse(node.iter.lineno, f"a loop over `{ast.unparse(node.iter):.40}`"))
         elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Starred) and not _counts(node.value)):
-            perhaps.append(SuspiciousUse(line, f"`{ast.unparse(node):.40}`"))
+            possible.append(SuspiciousUse(line, f"`{ast.unparse(node):.40}`"))
         hidden = hidden or isinstance(node, ast.Try)
-    return ValueReads(tuple(plainly), tuple(perhaps), hidden)
+    return ValueReads(tuple(certain), tuple(possible), hidden)
 
 
-def _is_open(call: ast.Call) -> bool:
+def _may_read(call: ast.Call) -> bool:
     return bool(call.args) and not isinstance(call.args[0], ast.Constant) and not _counts(call.args[0])
 
 
 def _counts(node: ast.AST) -> bool:
-    """A range, a shape or strides: numbers that a tensor has whatever it holds."""
+    """A range, a shape or strides: numbers that do not depend on a tensor's values."""
     if isinstance(node, ast.Tuple | ast.List):  # a few tensors by name
         return True
     if isinstance(node, ast.Subscript):
@@ -75,14 +75,14 @@ def _counts(node: ast.AST) -> bool:
 
 
 def needs_values(exercise: Exercise, answer: Answer) -> bool:
-    """Whether an answer fails where its tensors hold nothing."""
+    """Whether an answer fails on tensors without data."""
     case = exercise.cases[0]
     inputs = without_values(exercise.inputs(case, case.generator()))
     return answer.run(inputs, Int32OverflowProbe()).raised is not None
 
 
 def without_values(inputs: Inputs) -> Inputs:
-    """The same inputs with tensors of the same form that have no memory."""
+    """The same inputs, with meta tensors of the same shapes, strides and dtypes."""
     return {
         name: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device="meta")
         if isinstance(one, torch.Tensor)

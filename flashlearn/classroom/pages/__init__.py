@@ -1,1 +1,1 @@
-"""What students and teachers read: the only room of the classroom that renders."""
+"""The pages for students and teachers: the only package of the classroom that renders."""

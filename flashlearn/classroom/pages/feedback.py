@@ -3,7 +3,7 @@
     >>> write(book, Path("feedback"))
     [PosixPath('feedback/Ann Lee.html'), PosixPath('feedback/Ann Lee.md'), ...]
 
-What is for the teacher stays out: remarks, the walls, how long it took, who else had the same mistake.
+What is for the teacher is left out: remarks, sandbox layers, times, and who else made the same mistake.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from flashlearn.classroom.pages.formatting import (
 from flashlearn.classroom.records import Assignment, ExerciseGrade
 from flashlearn.course.files import CourseError, reason
 
-OURS = "This could not be graded. That is no fault of yours: your teacher knows, and grades it again."
+GRADER_FAILED = (
+    "This could not be graded. That is not your fault: your teacher knows, and will grade it again."
+)
 
-ROUNDED = "The points of all exercises are added up first, and rounded once; a half is rounded up."
+ROUNDED = "The points of all exercises are added first, and rounded once; a half is rounded up."
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """What one student reads."""
+    """The feedback for one student."""
 
     name: str
     assignment: str
@@ -49,7 +51,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Item:
-    """One exercise of it."""
+    """The feedback on one exercise."""
 
     name: str
     title: str
@@ -69,7 +71,7 @@ class Item:
 
 
 def write(book: Gradebook, out: Path) -> list[Path]:
-    """One page for each student, twice. Raises CourseError if they cannot be written."""
+    """Write each student's page as HTML and as Markdown. Raises CourseError if that fails."""
     assignment, titles = book.assignment()
     written = []
     try:
@@ -88,7 +90,7 @@ def write(book: Gradebook, out: Path) -> list[Path]:
 
 
 def of(result: Result, assignment: Assignment, titles: dict[str, str]) -> Feedback:
-    """What a student reads of their result."""
+    """The feedback for a student's result."""
     notes = [n for part in result.parts for n in (*part.submission.notes, part.submission.broken) if n]
     notes += [n for part in result.parts if part.grade for n in part.grade.notes]
     return Feedback(
@@ -104,12 +106,12 @@ def of(result: Result, assignment: Assignment, titles: dict[str, str]) -> Feedba
 
 
 def in_html(feedback: Feedback) -> str:
-    """The page as one file of HTML, with its style, without a script."""
+    """The page as one HTML file, with its style and without scripts."""
     return template("feedback.html.j2").render(page=feedback)
 
 
 def as_fragment(feedback: Feedback) -> str:
-    """The same as HTML without a page around it, for a place that has its own."""
+    """The same as an HTML fragment, for platforms with a page of their own."""
     return template("fragment.html.j2").render(page=feedback)
 
 
@@ -136,7 +138,7 @@ def as_markdown(feedback: Feedback) -> str:
 
 
 def file_names(results: Iterator[Result]) -> Iterator[tuple[Result, str]]:
-    """Each result with a name for its files: the student's, as far as every file system takes it."""
+    """Each result with a file name: the student's name, reduced to what every file system allows."""
     seen: set[str] = set()
     for result in results:
         name = result.student.name
@@ -159,7 +161,7 @@ def _item(one: ExerciseGrade, title: str) -> Item:
         number(one.points),
         one.out_of,
         "" if ours else cases,
-        OURS if ours else one.sentence,
+        GRADER_FAILED if ours else one.sentence,
         0 if ours else one.line_number,
         "" if ours else one.line,
         "" if ours else one.next_step,

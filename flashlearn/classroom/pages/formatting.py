@@ -1,4 +1,4 @@
-"""Sentences as HTML and as Markdown: `code` stays code, and whatever else is in them is text.
+"""Sentences as HTML and as Markdown: `code` stays code, and everything else in them is text.
 
 Sentences quote what a student wrote or what their program raised, so nothing in them may become markup.
 """
@@ -28,7 +28,7 @@ TONES = {"pass": "pass", "wrong": "fail", "stopped": "fail", "not graded": "note
 
 
 def visible(text: str) -> str:
-    """The text without characters that hide, or turn the direction of what follows."""
+    """The text without invisible characters and those that change the direction of what follows."""
     return _UNSEEN.sub("�", text)
 
 
@@ -51,7 +51,7 @@ def in_markdown(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """Code for Markdown, in a fence that nothing in it closes."""
+    """Code for Markdown, in a fence longer than any in it."""
     text = visible(text.rstrip())
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -59,7 +59,7 @@ def fenced(text: str) -> str:
 
 
 def number(points: float) -> str:
-    """Points as one says them: 3, 2.5, 0.33."""
+    """Points without trailing zeros: 3, 2.5, 0.33."""
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
@@ -70,7 +70,7 @@ def count(how_many: int, noun: str) -> str:
 
 @functools.cache
 def template(name: str) -> jinja2.Template:
-    """A template by its file's name; everything in it is escaped."""
+    """A template by its file name; everything in it is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("flashlearn.classroom.pages"),
         autoescape=True,

@@ -33,8 +33,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Made:
-    """One mistake in one exercise: its sentence as most who made it were told, and who they are."""
+class MistakeRow:
+    """One mistake in one exercise: the sentence that most students with it were given, and these students."""
 
     exercise: str
     mistake: str
@@ -43,8 +43,8 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """One student's line."""
+class StudentRow:
+    """One student's row."""
 
     name: str
     points: int
@@ -54,7 +54,7 @@ class Standing:
 
     @property
     def stuck(self) -> tuple[str, ...]:
-        """Exercises begun and not passed."""
+        """Exercises that were started and not passed."""
         return tuple(one.name for one in self.exercises if one.verdict in ("wrong", "stopped"))
 
 
@@ -70,7 +70,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Together:
-    """Two students, and the exercises in which their answers are alike, each with the share of it."""
+    """Two students, and the exercises in which their answers are similar, each with the share in common."""
 
     one: str
     other: str
@@ -83,12 +83,12 @@ class Summary:
 
     assignment: str
     out_of: int
-    students: tuple[Standing, ...]
+    students: tuple[StudentRow, ...]
     mean: float
     median: float
     bars: tuple[Bar, ...]
     rows: tuple[Row, ...]
-    mistakes: tuple[Made, ...]
+    mistakes: tuple[MistakeRow, ...]
     pairs: tuple[Together, ...]
     remarks: tuple[tuple[str, str, str], ...]
     unsafe: int
@@ -99,12 +99,12 @@ class Summary:
 def summary(book: Gradebook) -> Summary:
     """The class in numbers. Raises CourseError for an empty gradebook."""
     assignment, titles = book.assignment()
-    students: list[Standing] = []
+    students: list[StudentRow] = []
     texts: dict[str, list[tuple[str, str]]] = defaultdict(list)
     unsafe = failed = 0
     seconds = 0.0
     for result in book.results():
-        students.append(_standing(result))
+        students.append(_student_row(result))
         unsafe, failed = unsafe + result.unsafe, failed + (not result.complete)
         for part in result.parts:
             seconds += part.grade.seconds if part.grade else 0.0
@@ -122,7 +122,7 @@ def summary(book: Gradebook) -> Summary:
         bars=_bars(points if students else [], out_of),
         rows=tuple(_row(i, asked, titles, students) for i, asked in enumerate(assignment.exercises)),
         mistakes=_mistakes(students),
-        pairs=_together(alike(_begun(texts, students)))[:MOST_PAIRS],
+        pairs=_together(alike(_beyond_the_stub(texts, students)))[:MOST_PAIRS],
         remarks=tuple(
             (s.name, one.name, one.for_teacher) for s in students for one in s.exercises if one.for_teacher
         ),
@@ -133,20 +133,20 @@ def summary(book: Gradebook) -> Summary:
 
 
 def render(found: Summary) -> str:
-    """The page: one file, with its style, without a script."""
+    """The page: one HTML file, with its style and without scripts."""
     stuck = sorted((s for s in found.students if s.stuck), key=lambda s: (s.points, s.name))
     return template("report.html.j2").render(page=found, stuck=stuck, verdicts=VERDICTS)
 
 
-def _standing(result: Result) -> Standing:
+def _student_row(result: Result) -> StudentRow:
     notes = tuple(
         dict.fromkeys(n for p in result.parts for n in (*p.submission.notes, p.submission.broken) if n)
     )
     attempts = max((part.attempts for part in result.parts), default=0)
-    return Standing(result.student.name, result.points, attempts, result.exercises, notes)
+    return StudentRow(result.student.name, result.points, attempts, result.exercises, notes)
 
 
-def _row(number: int, asked: AssignedExercise, titles: dict[str, str], students: list[Standing]) -> Row:
+def _row(number: int, asked: AssignedExercise, titles: dict[str, str], students: list[StudentRow]) -> Row:
     grades = [student.exercises[number] for student in students]
     counts = Counter(one.verdict for one in grades)
     took = [one.seconds for one in grades if one.seconds]
@@ -160,14 +160,14 @@ def _row(number: int, asked: AssignedExercise, titles: dict[str, str], students:
     )
 
 
-def _mistakes(students: list[Standing]) -> tuple[Made, ...]:
+def _mistakes(students: list[StudentRow]) -> tuple[MistakeRow, ...]:
     made: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for student in students:
         for one in student.exercises:
             if one.mistake and one.verdict in ("wrong", "stopped"):
                 made[one.name, one.mistake].append((student.name, one.sentence))
     found = [
-        Made(
+        MistakeRow(
             exercise,
             mistake,
             Counter(said for _, said in who).most_common(1)[0][0],
@@ -180,14 +180,14 @@ def _mistakes(students: list[Standing]) -> tuple[Made, ...]:
     ]
 
 
-def _begun(texts: dict[str, list[tuple[str, str]]], students: list[Standing]) -> dict:
+def _beyond_the_stub(texts: dict[str, list[tuple[str, str]]], students: list[StudentRow]) -> dict:
     """Answers that are more than the stub."""
     idle = {(s.name, one.name) for s in students for one in s.exercises if one.verdict in ("todo", "missing")}
     return {name: [(who, text) for who, text in of if (who, name) not in idle] for name, of in texts.items()}
 
 
 def _together(pairs: list[Pair]) -> tuple[Together, ...]:
-    """Pairs of students, those first who are alike in most exercises."""
+    """Pairs of students, those with the most similar exercises first."""
     found: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
     for pair in pairs:
         found[pair.one, pair.other].append((pair.exercise, pair.share))

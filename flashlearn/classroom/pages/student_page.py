@@ -13,7 +13,7 @@ RULES = {
 
 
 def render(handout: Handout) -> str:
-    """What is asked for, for how many points, and how to hand it in."""
+    """The exercises, their points, and how to hand in."""
     assignment = handout.assignment
     total = sum(one.points for one in assignment.exercises)
     rules = {one.rule for one in assignment.exercises}
@@ -32,7 +32,7 @@ def render(handout: Handout) -> str:
         "## How to work on it",
         "",
         "1. Open a notebook in JupyterLab and run its cells from the top.",
-        "2. Write each answer into the exercise's own cell, in place of the line with `TODO`. Keep the "
+        "2. Write each answer into the exercise's own cell, instead of the line with `TODO`. Keep the "
         "function's name and its arguments.",
         "3. Run the cell below it, `flashlearn.check(…)`, as often as you like. It says what is right, and "
         "what is not yet.",
@@ -43,10 +43,10 @@ def render(handout: Handout) -> str:
         f"Save, and hand in {_files(handout)}. Do not rename the files. `flashlearn check NOTEBOOK` runs a "
         "saved notebook from the top, as grading does: do that first.",
         "",
-        "Grading runs your functions again, on inputs of its own: an answer that is right only for the "
+        "Grading runs your functions again on other inputs: an answer that is right only for the "
         "numbers of your check is not right. It runs the lesson's cells that your answers need and all that "
-        "you wrote, without a network and without other files of yours. What a check in your notebook "
-        "printed does not count.",
+        "you wrote, without network access and without your other files. The output of checks in your "
+        "notebook does not count.",
         "",
     ]
     return "\n".join(lines)

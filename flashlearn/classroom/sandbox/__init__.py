@@ -1,1 +1,1 @@
-"""The room in which a stranger's code runs: what it may see, use and reach, and how much of it."""
+"""The sandbox in which a student's code runs: what it may see, use and reach, and how much of it."""

@@ -1,7 +1,7 @@
-"""The confined process: it runs a submission's cells, and answers questions about the functions they define.
+"""The sandboxed process: it runs a submission's cells, and answers questions about the functions they define.
 
-It holds no reference, no solution, no expected number, and nothing of anybody else's. What it says of
-itself is not believed: numbers are judged where it cannot reach.
+It holds no reference, no solution, no expected number, and nothing of other students. Its claims about itself
+are not trusted: numbers are judged in a process that it cannot reach.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from flashlearn import compiler, interpreter, machine, processes, running
-from flashlearn.classroom.sandbox.inert_modules import bring_in, no_code_in_formulas
+from flashlearn.classroom.sandbox.inert_modules import install_sources, no_code_in_formulas
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.exercise import Kind
 from flashlearn.interpreter import printing
@@ -35,7 +35,7 @@ from flashlearn.running.launches import RunCache
 from flashlearn.running.run_modes import FrontEndCheck, Observed
 
 LOWERING = 5.0
-"""Seconds of a processor that triton's front end may take for all launches of an answer."""
+"""Seconds of CPU time that triton's front end may take for all launches of an answer."""
 
 FIRST = """
 import torch
@@ -55,7 +55,7 @@ def doubled(x):
     doubling[(triton.cdiv(x.numel(), 4),)](x, out, x.numel(), BLOCK=4)
     return out
 """
-"""A kernel that runs once before any other: what it makes triton import is there for all of them."""
+"""A kernel that runs once before any other: triton then has imported what all of them need."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CellText:
 
 @dataclass(frozen=True)
 class CellError:
-    """A cell that did not come to its end: by its number, the line, and what to say."""
+    """The error that stopped a cell: the cell's number, the line, and a sentence."""
 
     cell: int
     line: int
@@ -77,7 +77,7 @@ class CellError:
 
 @dataclass(frozen=True)
 class FunctionRequest:
-    """A function by its name, and how an exercise of this kind calls one: "module:name", or plainly."""
+    """A function by name, its exercise's kind, and what calls it: "module:name", or "" for a plain call."""
 
     name: str
     kind: str
@@ -88,14 +88,14 @@ register(CellText, CellError, FunctionRequest)
 
 
 class LoweringHere(Lowering):
-    """The front end in this process: it may not make another, and is thrown away itself."""
+    """The front end in this process, which may not start another, and is disposable itself."""
 
     def __init__(self, launches: Sequence[Any]):
         super().__init__(())
         self.launches = tuple(launches)
 
     def refusals(self) -> tuple[FrontEndRefusal, ...]:
-        """All launches lowered here; those for which there was no time are not refused."""
+        """Lower all launches here; those for which time ran out are not refused."""
         answers: list[dict[str, Any]] = []
         try:
             with deadline(LOWERING):
@@ -112,34 +112,34 @@ class _Judged:
 
 @dataclass(frozen=True)
 class _Asked:
-    """As much of an exercise as calling needs."""
+    """As much of an exercise as calling its answer needs."""
 
     kind: Kind
     judged: _Judged
 
 
 class CellSession:
-    """One namespace, and the answer that is asked about."""
+    """One namespace, and the answer in question."""
 
     def __init__(self) -> None:
         self.module = types.ModuleType("__main__")
         self.answer: Here | None = None
-        self.begun = False
+        self.sources_installed = False
 
     def cells(
         self, pieces: list[CellText], sources: dict[str, str] | None, seconds: float
     ) -> list[CellError]:
-        """Run all pieces; one that raises, or takes longer than it may, is noted, and the next one runs.
+        """Run all texts; one that raises, or exceeds its time, yields an error, and the next one runs.
 
-        `sources` are modules of the course that they may import; with None all may be.
+        `sources` are modules of the course that they may import; None allows all.
         """
-        if not self.begun and sources is not None:
-            bring_in(sources)
-            self.begun = True
+        if not self.sources_installed and sources is not None:
+            install_sources(sources)
+            self.sources_installed = True
         return [trouble for piece in pieces if (trouble := self._run(piece, seconds)) is not None]
 
     def load(self, wanted: FunctionRequest) -> Any:
-        """What one sees of a function; None if there is none of that name."""
+        """The facts of a function; None if there is none of that name."""
         function = self.module.__dict__.get(wanted.name)
         if function is None:
             return None
@@ -160,14 +160,16 @@ class CellSession:
             with printing.capped(), deadline(seconds):
                 exec(compile(piece.text, file, "exec"), self.module.__dict__)
         except SyntaxError as error:
-            said = f"{type(error).__name__}: {error.msg}"
-            return CellError(piece.number, error.lineno or 0 if error.filename == file else 0, said)
+            message = f"{type(error).__name__}: {error.msg}"
+            return CellError(piece.number, error.lineno or 0 if error.filename == file else 0, message)
         except BaseException as error:  # a learner's cell may raise anything, and exit
             _, sentence, place = failure(error, seconds, self._run)
             line = place.line if place is not None and place.file == file else _line_in(error, file)
             late = time.monotonic() - started >= seconds
-            said = sentence or type(error).__name__
-            return CellError(piece.number, line, "It ran too long." if late and not sentence else said[:400])
+            message = sentence or type(error).__name__
+            return CellError(
+                piece.number, line, "It ran too long." if late and not sentence else message[:400]
+            )
         return None
 
 
@@ -185,7 +187,7 @@ def _line_in(error: BaseException, file: str) -> int:
 
 
 def warm() -> None:
-    """Whatever the first answer would have to wait for."""
+    """Do once what the first answer would have to wait for."""
     torch.set_num_threads(1)
     install()
     no_code_in_formulas()

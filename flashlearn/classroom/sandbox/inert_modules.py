@@ -1,12 +1,12 @@
-"""What stands in the child for everything that a submission may mention and must not have.
+"""Inert stand-ins in the child for everything that a submission may mention and must not have.
 
-    >>> bring_in({"flashlearn.kernels.delta": "…its source…"})
+    >>> install_sources({"flashlearn.kernels.delta": "…its source…"})
     >>> from flashlearn.kernels.delta import delta_preprocess           # made of that source
     >>> from flashlearn.lessons.lesson_02_softmax import pictures       # a stand-in: it does nothing
     >>> pictures.draw(x).show()
 
-The course's modules are not there to be read; where one is asked for, it is made of a source that came with
-the submission, or stands in for itself and does nothing. So is what draws.
+The course's modules cannot be read in the sandbox; an import of one gets a module made of a source that came
+with the submission, or an inert module. Plotting libraries are inert too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any
 
 from sympy.parsing import sympy_parser
 
-DRAWS = frozenset({"matplotlib", "IPython", "ipywidgets", "seaborn", "plotly"})
+PLOTTING = frozenset({"matplotlib", "IPython", "ipywidgets", "seaborn", "plotly"})
 COURSE = "flashlearn"
 ASKS = ("check", "hint", "recall", "reset", "solution", "status", "trace")
-"""What a cell calls to learn something; nobody is there to be told."""
+"""What a cell calls to show something; in the child nothing is shown."""
 
 
 DEEPEST = 8
@@ -38,9 +38,9 @@ EVALUATES = frozenset({
 
 
 class Inert:
-    """Takes every call, every attribute and every item, and does nothing.
+    """Accepts every call, attribute and item, and does nothing.
 
-    Attributes of attributes come to an end: there are loops that follow them.
+    Attributes of attributes have a limited depth: there are loops that follow them.
     """
 
     def __init__(self, deep: int = 0):
@@ -77,7 +77,7 @@ class Inert:
 
 
 class InertModule(types.ModuleType):
-    """A module whose every name is inert."""
+    """A module in which every name is inert."""
 
     __path__: Sequence[str] = ()
 
@@ -85,31 +85,31 @@ class InertModule(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         whole = f"{self.__name__}.{name}"
-        if any(isinstance(one, Provided) and whole in one.sources for one in sys.meta_path):
+        if any(isinstance(one, ProvidedModules) and whole in one.sources for one in sys.meta_path):
             return importlib.import_module(whole)
         return Inert()
 
 
-class Provided(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the course's modules among the sources that were provided, and stands in for the others."""
+class ProvidedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the course's modules among the provided sources, and makes the others inert."""
 
     def __init__(self, sources: Mapping[str, str]):
         self.sources = dict(sources)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """A module of the course, or one that draws; all others are not for this finder."""
+        """A module of the course, or one that plots; others are left to the next finder."""
         first = name.partition(".")[0]
-        if first != COURSE and first not in DRAWS:
+        if first != COURSE and first not in PLOTTING:
             return None
         is_package = name not in self.sources
         return importlib.machinery.ModuleSpec(name, self, origin=f"<{name}>", is_package=is_package)
 
     def create_module(self, spec: Any) -> types.ModuleType | None:
-        """An ordinary module for what has a source."""
+        """An ordinary module if there is a source."""
         return None if spec.name in self.sources else InertModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Run the source, where there is one."""
+        """Run the source, if there is one."""
         source = self.sources.get(module.__name__)
         if source is None:
             return
@@ -118,12 +118,12 @@ class Provided(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             Path(sys.modules[COURSE].__file__).parent.joinpath(*module.__name__.split(".")[1:])
         )
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        module.__dict__["__getattr__"] = _inert_name  # for what was cut out of it
+        module.__dict__["__getattr__"] = _inert_name  # for names that were cut out
         exec(compile(source, file, "exec"), module.__dict__)
 
 
 def no_code_in_formulas() -> None:
-    """Have sympy, which evaluates texts to make formulas of them, take nothing in them but a formula."""
+    """Have sympy, which evaluates texts as Python, accept nothing but formulas in them."""
     own = sympy_parser.eval_expr
 
     def evaluated(code: str, local_dict: Any, global_dict: Any) -> Any:
@@ -142,9 +142,9 @@ def _inert_name(name: str) -> Inert:
     return Inert()
 
 
-def bring_in(sources: Mapping[str, str]) -> None:
-    """From here on imports of the course's modules find these sources, or what is inert."""
-    sys.meta_path.insert(0, Provided(sources))
+def install_sources(sources: Mapping[str, str]) -> None:
+    """From here on imports of the course's modules find these sources, or inert modules."""
+    sys.meta_path.insert(0, ProvidedModules(sources))
     course = sys.modules[COURSE]
     nothing = Inert()
     for name in ASKS:

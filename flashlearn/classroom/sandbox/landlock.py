@@ -1,10 +1,9 @@
-"""Landlock: from here on this process sees these paths and no others, whoever it is.
+"""Landlock: from here on this process can open these paths and no others, also as root.
 
     >>> restrict(readable=["/usr/lib"], writable=["/tmp/mine"])
 
 Three system calls, made through ctypes: a package for them would be one more thing to install on every
-machine that grades, and has nothing that these lines lack. Rights that a kernel does not know yet are left
-out.
+machine that grades, and would add nothing. Rights that a kernel does not know yet are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 2, 4, 8
 REMOVE_FOLDER, REMOVE_FILE, MAKE_FOLDER, MAKE_FILE, TRUNCATE = 16, 32, 128, 256, 1 << 14
 READ = READ_FILE | READ_FOLDER
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | 1 << 15
-"""What a rule about a single file may say; the others are about folders."""
+"""The rights that a rule for a single file may have; the others are for folders."""
 WRITE = READ | WRITE_FILE | REMOVE_FOLDER | REMOVE_FILE | MAKE_FOLDER | MAKE_FILE | TRUNCATE
 _ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 _NETWORK, _SCOPES = 0b11, 0b11

@@ -1,6 +1,6 @@
-"""Namespaces of Linux by system calls: no network, no messages of others, a scratch folder of memory.
+"""Linux namespaces by system calls: no network, no shared IPC, and a scratch folder in memory.
 
-All of it is for a process that has one thread, before it imports anything that makes more.
+The calls are for a process with one thread, before it imports anything that starts more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def leave() -> None:
-    """Leave the host's network, messages, names and mounts behind. Raises OSError where that is refused."""
+    """Leave the host's network, IPC, host name and mount namespaces. Raises OSError if that is refused."""
     user, group = os.getuid(), os.getgid()
     _called(_libc.unshare(_USER | _NETWORK | _MESSAGES | _HOST_NAME | _MOUNTS))
     with contextlib.suppress(OSError):
@@ -28,9 +28,9 @@ def leave() -> None:
 
 
 def scratch(folder: str, size: int, kept: Iterable[str] = ()) -> None:
-    """Put a folder of memory of so many bytes over this one, for this process. Raises OSError.
+    """Mount a tmpfs of `size` bytes over a folder, for this process. Raises OSError.
 
-    Of the paths to be `kept` those that lie in the folder are there afterwards as they were before.
+    Of the paths `kept`, those in the folder stay visible as they were.
     """
     _called(_libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None))
     flags = _NO_PROGRAMS | _NO_DEVICES | _NO_SETUID
@@ -43,7 +43,7 @@ def scratch(folder: str, size: int, kept: Iterable[str] = ()) -> None:
 
 
 def _again(path: str, handle: int) -> None:
-    """What the handle was opened on is mounted at this path, with the rights that it had."""
+    """Mount what the descriptor is open on at this path, with the rights that it had."""
     there = f"/proc/self/fd/{handle}"
     if os.path.isdir(there):
         os.makedirs(path, exist_ok=True)
@@ -54,7 +54,7 @@ def _again(path: str, handle: int) -> None:
 
 
 def without_privileges() -> None:
-    """Give up every capability, for good: root's too."""
+    """Drop every capability for good, also as root."""
     for number in range(64):
         _libc.prctl(_DROP, number, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
@@ -63,7 +63,7 @@ def without_privileges() -> None:
 
 
 def dies_with_parent() -> None:
-    """Have the kernel end this process when the one that forked it ends."""
+    """Have the kernel kill this process when its parent ends."""
     _called(_libc.prctl(_DEATH_SIGNAL, _KILL, 0, 0, 0))
 
 

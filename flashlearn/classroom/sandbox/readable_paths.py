@@ -1,7 +1,7 @@
-"""What a confined process may read: Python, its packages, and as much of this one as runs a kernel.
+"""The paths that a sandboxed process may read: Python, its packages, and the parts of this one that it needs.
 
-Not among it: the lessons with their references, the kernels that answer exercises, the grader's judgement,
-and everything that is not Python's.
+Excluded are the lessons with their references, the kernels that answer exercises, the grader's judging, and
+everything that does not belong to Python.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ SYSTEM = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/dev/null",
     "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
 )  # fmt: skip
-"""Libraries, and what torch asks a machine."""
+"""Libraries, and what torch reads about a machine."""
 
 
 def readable() -> list[str]:
-    """Paths, each for itself or for all beneath it."""
+    """Paths of files, and of folders with everything in them."""
     found = [*SYSTEM, *_python(), *(str(PACKAGE / name) for name in OURS)]
     return [path for path in dict.fromkeys(found) if os.path.exists(path)]
 
 
 def _python() -> Iterator[str]:
-    """The standard library, the interpreter, and what is installed beside this package, one by one."""
+    """The standard library, the interpreter, and the packages installed beside this one, one by one."""
     yield from (sys.executable, os.path.realpath(sys.executable), f"{sys.prefix}/pyvenv.cfg")
     library = Path(sysconfig.get_path("stdlib"))
     yield from _beneath(library, {"site-packages", "dist-packages"})
@@ -43,6 +43,6 @@ def _python() -> Iterator[str]:
 
 
 def _beneath(folder: Path, without: set[str]) -> Iterator[str]:
-    """Everything in a folder, but for what has these names."""
+    """Everything in a folder except what has these names."""
     if folder.is_dir():
         yield from (str(path) for path in sorted(folder.iterdir()) if path.name not in without)

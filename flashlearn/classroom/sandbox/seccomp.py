@@ -1,10 +1,10 @@
-"""Seccomp: system calls that an answer to an exercise has no use for fail from here on.
+"""Seccomp: system calls that an answer to an exercise does not need fail from here on.
 
     >>> refuse()                        # no processes, no programs, no sockets, no signals to others
 
-A small filter, written for the kernel by hand: libseccomp would have to be installed beside Python, and all
-that is needed of it is a list of numbers. Threads may be made, processes may not, so nothing outlives its
-process, none can multiply, and a group's end is the end of all.
+The filter is small and written by hand: libseccomp would be one more thing to install, and all that is needed
+of it is a list of numbers. Threads may be started, processes may not, so nothing outlives its process or
+multiplies, and killing the group ends everything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 22, 2, 38
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _MACHINE, _FIRST, _THIRD = 0, 4, 16, 32
-"""Where a call's number, its machine, and the low halves of its arguments stand."""
+"""Offsets of a call's number, its architecture, and the low halves of its arguments."""
 _NEW_THREAD = 0x10000
 _PARENT_DIES = 1
 
@@ -70,9 +70,9 @@ MACHINES = {
         {"clone": 220, "prctl": 167, "kill": 129, "tgkill": 131, "prlimit": 261},
     ),
 }  # fmt: skip
-"""By machine: how it is called in a filter, what is refused, and what is refused by its arguments."""
+"""By machine: its number in a filter, the calls refused, and the calls refused by their arguments."""
 _CLONE3 = 435
-_FOREIGN_NUMBERS = 0x40000000  # x86-64's other table of calls
+_FOREIGN_NUMBERS = 0x40000000  # x86-64's x32 system calls
 
 
 class _Program(ctypes.Structure):
@@ -80,7 +80,7 @@ class _Program(ctypes.Structure):
 
 
 def refuse() -> None:
-    """Have these calls fail for this thread and all that it makes. Raises OSError where that cannot be."""
+    """Have these calls fail for this thread and all that it starts. Raises OSError if that is impossible."""
     if platform.machine() not in MACHINES:
         raise OSError(f"the system calls of {platform.machine()} are not known here")
     code = b"".join(_filter(*MACHINES[platform.machine()], os.getpid()))
@@ -116,7 +116,7 @@ def _line(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 
 def _when(number: int, lines: list[bytes]) -> list[bytes]:
-    """These lines for one call; each of them ends."""
+    """The lines for one call; each path through them returns."""
     return [_line(_EQUAL, number, 0, len(lines)), *lines]
 
 

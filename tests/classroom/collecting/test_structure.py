@@ -58,13 +58,13 @@ def test_a_second_answer_counts_and_a_second_stub_does_not():
     found = examined([*BOTH, NotebookCell("copy", STUB.format(name="one"))])
     assert answers(found)["one"] == answer("one")
     assert STUB.format(name="one") not in [cell.text for cell in found.cells]
-    assert "one has a second cell with nothing but the stub, which was left out." in found.notes
+    assert "one has a second cell with only the stub, which was left out." in found.notes
 
 
 def test_an_answer_whose_id_an_editor_exchanged_is_found_by_its_function():
     found = examined([cell._replace(id=f"cell{i}", exercise="") for i, cell in enumerate(BOTH)])
     assert set(answers(found)) == {"one", "two"}
-    assert "The cell of one has lost its mark. It was found by the function's name." in found.notes
+    assert "The cell of one has lost its id. It was found by the function's name." in found.notes
 
 
 def test_an_answer_split_over_two_cells_is_run_as_both():
@@ -81,7 +81,7 @@ def test_a_renamed_function_in_its_own_cell_is_taken():
     renamed = [c._replace(text=answer("mine")) if c.id == "ex-one" else c for c in BOTH]
     found = examined(renamed)
     assert answers(found)["one"].endswith("\n\none = mine")
-    assert "The function of one is called mine in your notebook. It was taken as one." in found.notes
+    assert "The function of one is called mine in your notebook. It was graded as one." in found.notes
 
 
 def test_a_missing_answer_is_said_and_the_rest_is_kept():
@@ -91,7 +91,7 @@ def test_a_missing_answer_is_said_and_the_rest_is_kept():
 
 
 def test_another_order_is_said():
-    assert any("another order" in note for note in examined([BOTH[0], BOTH[5], BOTH[3]]).notes)
+    assert any("different order" in note for note in examined([BOTH[0], BOTH[5], BOTH[3]]).notes)
 
 
 def test_deleted_imports_are_brought_back():

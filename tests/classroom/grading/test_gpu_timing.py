@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from flashlearn.classroom.grading import session
-from flashlearn.classroom.grading.gpu_lock import turn
-from flashlearn.classroom.grading.gpu_timing import Timed, doubted, timed
+from flashlearn.classroom.grading.gpu_lock import locked_gpu
+from flashlearn.classroom.grading.gpu_timing import Timed, clock_doubt, timed
 from flashlearn.classroom.grading.gpu_timing_child import answer, untimed
 from flashlearn.classroom.grading.session import GradingSession
 from flashlearn.classroom.records import CodeCell, ExerciseGrade, Submission
@@ -55,7 +55,7 @@ def test_a_time_that_the_clock_does_not_bear_out_is_in_doubt(tmp_path: Path):
 
 
 def test_launching_from_a_slow_host_is_no_lie():
-    assert not doubted(0.01, 0.3) and not doubted(10, 12) and doubted(1, 4)
+    assert not clock_doubt(0.01, 0.3) and not clock_doubt(10, 12) and clock_doubt(1, 4)
 
 
 @pytest.mark.parametrize(
@@ -77,21 +77,21 @@ def test_two_that_want_one_gpu_take_turns(tmp_path: Path):
 
 
 def test_a_second_gpu_is_taken_while_the_first_is_busy(tmp_path: Path):
-    with turn(range(2), tmp_path) as one, turn(range(2), tmp_path) as other:
+    with locked_gpu(range(2), tmp_path) as one, locked_gpu(range(2), tmp_path) as other:
         assert (one.gpu, other.gpu) == (0, 1)
-    with turn(range(2), tmp_path) as again:
+    with locked_gpu(range(2), tmp_path) as again:
         assert again.gpu == 0
 
 
 def test_a_gpu_is_taken_until_the_process_that_uses_it_has_ended_whatever_became_of_its_parent(
     tmp_path: Path,
 ):
-    with turn([0], tmp_path) as taken:
-        using = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[taken.handle])
-    with turn(range(2), tmp_path) as other:
+    with locked_gpu([0], tmp_path) as locked:
+        using = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[locked.handle])
+    with locked_gpu(range(2), tmp_path) as other:
         assert other.gpu == 1, "the lock went along"
     using.communicate()
-    with turn(range(2), tmp_path) as again:
+    with locked_gpu(range(2), tmp_path) as again:
         assert again.gpu == 0
 
 
@@ -127,4 +127,4 @@ def test_no_kernel_is_launched_while_cells_are_run(tmp_path: Path):
 
 def test_a_process_that_cannot_begin_is_said(tmp_path: Path):
     found = timed(SUBMISSION, "row_sum", [0], tmp_path, command=("-c", "raise SystemExit"))
-    assert "said nothing" in found.doubt
+    assert "sent nothing" in found.doubt

@@ -81,7 +81,7 @@ def test_a_learners_own_helpers_run_and_one_that_raises_is_noted(graded):
     cells = (IMPORTS, KERNEL, "width = [32]\n1 / 0", LAUNCHER.replace("BLOCK=32", "BLOCK=width[0]"))
     found = graded(*cells, asked=(ROW,))
     assert found.points == 2
-    assert found.notes == ("Cell 3 did not come to its end, in line 2: ZeroDivisionError: division by zero",)
+    assert found.notes == ("Cell 3 stopped with an error in line 2: ZeroDivisionError: division by zero",)
 
 
 def test_an_exercise_meets_what_had_been_defined_by_its_own_cell(graded):

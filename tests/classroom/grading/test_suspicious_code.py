@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.classroom.grading.suspicious_code import suspicious_uses
-from flashlearn.classroom.grading.value_reads import taken
+from flashlearn.classroom.grading.value_reads import value_reads
 from flashlearn.exercise import Kind
 from flashlearn.lessons import find
 from flashlearn.running.answer_source import source_of
@@ -81,10 +81,10 @@ def test_no_answer_of_the_corpus_reaches_out():
             continue
         assert suspicious_uses(text) == (), str(entry)
         if not entry.names and find(entry.exercise).kind is Kind.KERNEL:
-            assert taken(text).plainly == (), str(entry)
+            assert value_reads(text).certain == (), str(entry)
 
 
 def test_what_a_kernel_does_is_not_the_launchers():
     text = "@triton.jit\ndef k(x):\n    for i in range(3): float(x)\ndef f(x):\n    return x.tolist()"
-    found = taken(text)
-    assert [one.line for one in found.plainly] == [5] and found.perhaps == ()
+    found = value_reads(text)
+    assert [one.line for one in found.certain] == [5] and found.possible == ()

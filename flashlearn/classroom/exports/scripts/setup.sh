@@ -8,5 +8,5 @@ apt-get install -y make bubblewrap
 # Ubuntu 22.04 has Python 3.11 beside its own 3.10; later ones have a Python that is new enough
 apt-get install -y python3.11 python3.11-venv || apt-get install -y python3 python3-venv
 sh "$root/source/course/tools/setup.sh"
-# which walls stand here; grading tries them again, and refuses where there are too few
+# which sandbox layers work here; grading tests them again, and refuses to run with too few
 "$root/source/course/.venv/bin/flashlearn" class doctor || true

@@ -145,7 +145,7 @@ def test_classroom_50s_folder_holds_no_secret_and_is_small_enough_to_fetch(
     assert sum(path.stat().st_size for path in files) < 10_000_000
     assert read_handout(bundle / "handout").assignment.draws == b""
     asked = read_handout(handout, tmp_path / "secret")
-    with pytest.raises(CourseError, match="there already"):
+    with pytest.raises(CourseError, match="exists already"):
         autograders.classroom50(asked, handout, bundle)
 
 

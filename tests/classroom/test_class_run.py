@@ -71,7 +71,7 @@ def test_a_class_is_graded_and_broken_notebooks_stop_nobody(three: Path):
     points = {name: (one.points, one.out_of) for name, one in found.items()}
     assert points == {"Ann": (6, 6), "Bob": (2, 6), "Eve": (0, 6)}
     assert [e.verdict for e in found["Bob"].exercises] == ["pass", "wrong", "missing"]
-    assert found["Eve"].complete and "no notebook" in found["Eve"].parts[0].submission.broken
+    assert found["Eve"].complete and "not a notebook" in found["Eve"].parts[0].submission.broken
 
 
 def test_what_is_graded_is_not_graded_again_until_it_changes_or_is_asked_for(three: Path):

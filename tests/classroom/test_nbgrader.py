@@ -20,7 +20,7 @@ from flashlearn.course.packaged_lessons import ROOT
 def course(tmp_path: Path) -> Path:
     handout = release(Course(ROOT), ("00",), tmp_path / "handout", "Week 1: a tour")
     assert export(handout, tmp_path / "handout", tmp_path / "course").name == "Week-1-a-tour"
-    with pytest.raises(CourseError, match="there already"):
+    with pytest.raises(CourseError, match="exists already"):
         export(handout, tmp_path / "handout", tmp_path / "course")
     return tmp_path / "course"
 

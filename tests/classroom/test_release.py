@@ -83,5 +83,5 @@ def test_what_cannot_be_handed_out_is_a_sentence(tmp_path: Path, seed: Path):
     with pytest.raises(CourseError, match="There is no handout"):
         read_handout(tmp_path)
     (tmp_path / MANIFEST).write_text("[]")
-    with pytest.raises(CourseError, match="no manifest"):
+    with pytest.raises(CourseError, match="not the manifest"):
         read_handout(tmp_path)

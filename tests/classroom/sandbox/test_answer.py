@@ -40,7 +40,7 @@ def twice(x):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("without", FEWER, ids="without {}".format)
-def test_fewer_walls_hold_too(without: tuple[str, ...]):
+def test_fewer_layers_hold_too(without: tuple[str, ...]):
     chosen = AVAILABLE.without(*without)
     if chosen.insufficient() or chosen == AVAILABLE:
         pytest.skip(f"without {', '.join(without)} there are too few layers here, or none is missing")

@@ -108,7 +108,7 @@ def _index(access: Access, region: Region, view: View, number: int, byte: int) -
 def _reason(
     access: Access, region: Region, view: View, index: tuple[int, ...], space: AddressSpace
 ) -> Reason | None:
-    """Why it went astray, where that is sure; a block pointer or descriptor has told its strides."""
+    """Why it is out of bounds, where that is sure; a block pointer or descriptor declares its strides."""
     if space.boundary_check is not None or space.descriptor is not None:
         return None
     lanes = None

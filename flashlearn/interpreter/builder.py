@@ -29,7 +29,7 @@ TF32_SENTENCE = (
     "uses 10, three decimal digits. Here all 23 were used. That is its default; "
     'input_precision="ieee" multiplies in full fp32, and more slowly.'
 )
-IMPLICIT_MASK = "made up"  # an attribute of the mask that triton gives to an atomic without one
+IMPLICIT_MASK = "implicit mask"  # an attribute of the mask that triton gives to an atomic without one
 SPECIAL = frozenset({np.exp, np.exp2, np.log, np.log2, np.sin, np.cos, np.sqrt})
 ADD = {_ir.ATOMIC_OP.ADD, _ir.ATOMIC_OP.FADD}
 COMBINE = {
@@ -46,7 +46,7 @@ COMBINE = {
 class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
     """Counts in `operations`, touches memory only through `memory`.
 
-    With `holds_wide` numbers of a narrow type may be held in a wider one, and are not cast behind its back.
+    With `holds_wide` numbers of a narrow type may be held in a wider one, and are not cast back.
     """
 
     holds_wide = False
@@ -216,7 +216,7 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
 
 
 def _mask(handle) -> np.ndarray | None:
-    """A mask as truth values; None where nobody wrote one (triton makes one up for an atomic)."""
+    """A mask as truth values; None where the kernel has none (triton adds one to an atomic)."""
     data = _data(handle)
     if data is None or getattr(handle, "attr", {}).get(IMPLICIT_MASK):
         return None
@@ -224,7 +224,7 @@ def _mask(handle) -> np.ndarray | None:
 
 
 def _data(handle) -> np.ndarray | None:
-    """The array behind a handle; triton passes bare arrays in some places, handles in others."""
+    """The array of a handle; triton passes bare arrays in some places, handles in others."""
     return handle.data if isinstance(handle, TensorHandle) else handle
 
 

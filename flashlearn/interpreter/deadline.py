@@ -1,4 +1,4 @@
-"""Stop code that runs for ever, in whichever thread it runs.
+"""Stop code that runs forever, in whichever thread it runs.
 
 A watcher asks the interpreter to raise `TimeLimit` in the thread that entered the block. It is
 delivered between two bytecodes, so it ends every Python loop, and so every observed kernel. An import
@@ -31,7 +31,7 @@ from typing import Any
 from flashlearn.interpreter.errors import TimeLimit
 
 PATIENT = 4  # attempts, a quarter of a second apart, before the code is taken to swallow them
-WALL = 6.0  # times the limit: as long as it may sleep where nobody knows how long it stood in line
+WALL = 6.0  # times the limit: as long as it may sleep where the time in the run queue is unknown
 TICK = 1.0  # seconds after which the watcher looks again at what has gone by
 GRACE = 0.25  # seconds by which the alarm lets the watcher go first
 _OURS = str(Path(__file__).parents[1])
@@ -40,7 +40,7 @@ ALARM = getattr(signal, "SIGVTALRM", None)
 
 
 class deadline:
-    """`with deadline(20):` raises `TimeLimit` inside the block once it has run for so many seconds.
+    """`with deadline(20):` raises `TimeLimit` inside the block once it has run for that many seconds.
 
     Seconds are the thread's processor time; `asleep` seconds without work (as many, if it is not given)
     end the block too.
@@ -118,7 +118,7 @@ class deadline:
         return min(self._seconds - self._clock.used(), self._asleep - self._clock.slept)
 
     def _set_alarm(self) -> None:
-        """A signal each time that this process has used so many seconds of the processor."""
+        """A signal each time that this process has used that many seconds of the processor."""
         if ALARM is None:
             return
         before = signal.signal(ALARM, self._alarm)
@@ -260,7 +260,7 @@ class _Settled(BaseException):
 def _settle() -> None:
     """Let one request be delivered: CPython 3.11 else waits for the one that was taken back.
 
-    The waiting is silent until somebody traces, a debugger for one; then the first call never ends.
+    The waiting is silent until something traces, such as a debugger; then the first call never ends.
     """
     try:
         _raise_in(threading.get_ident(), _Settled)

@@ -36,7 +36,7 @@ ASKS_FOR_MEMORY = (
 
 @dataclass(frozen=True)
 class DescriptorHandle:
-    """What a kernel's descriptor stands for: a pointer, a tensor's shape and strides, a block's shape."""
+    """What a kernel's descriptor refers to: a pointer, a tensor's shape and strides, a block's shape."""
 
     base: TensorHandle
     shape: tuple[int, ...]

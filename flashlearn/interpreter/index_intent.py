@@ -1,7 +1,7 @@
-"""Which element an address was meant to be: the indices that the kernel has multiplied by the strides.
+"""Which element an address was intended to be: the indices that the kernel has multiplied by the strides.
 
-An address beyond the end of a row is that of the next row's first element. What the kernel meant can still be
-told from the tile as a whole: where its axes move by strides of the tensor, each lane has the index of the
+An address beyond the end of a row is that of the next row's first element. What the kernel intended still
+shows in the tile as a whole: where its axes move by strides of the tensor, each lane has the index of the
 first lane plus its own number.
 
 >>> # rows 32 … 63 and inner 64 … 95 of a (37, 70) matrix: the lane (0, 6) is a[32, 70], not a[33, 0]
@@ -17,7 +17,7 @@ Index = tuple[int, ...]
 
 
 def intended_index(bytes_in: np.ndarray, lane: Index, view: View) -> Index | None:
-    """The index that `lane` of a tile of byte offsets stands for; None where that is not sure.
+    """The index that `lane` of a tile of byte offsets has; None where that is not sure.
 
     Along an axis that moves by a stride of the view, the lane is followed back to the axis's beginning; what
     it comes from must lie inside. An axis that moves otherwise, by rows modulo their number, say, is left.

@@ -1,7 +1,7 @@
 """Kernels rewritten so that they publish every value they assign, for observers that ask for values.
 
 A site is a statement that computes a value. The copy of a kernel calls `on_value` of the observers at every
-site, and tells them about the rounds of its loops.
+site, and reports the rounds of its loops.
 """
 
 from __future__ import annotations

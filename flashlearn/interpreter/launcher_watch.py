@@ -1,7 +1,7 @@
 """What the launcher does in torch around its kernels: what it allocates, and what it computes.
 
 A dispatch mode sees every torch operation. Memory that `torch.empty` gives out is poisoned, so that
-a result nobody wrote cannot look right; operations that would do the exercise's work are noted; and
+a result that was never written cannot look right; operations that would do the exercise's work are noted; and
 tensors computed from what a kernel stored remain the kernel's work.
 """
 
@@ -42,7 +42,7 @@ REPLACES = {
 FACTORIES = EMPTY | FILLED | {
     "arange", "linspace", "rand", "randn", "randint", "eye", "repeat", "constant_pad_nd",
 }  # fmt: skip
-LARGE = 1 << 26  # elements; below, nobody's memory is in danger
+LARGE = 1 << 26  # elements; below, memory is never short
 PUBLIC = {
     "mm": "torch.mm or @", "bmm": "torch.bmm or @", "_softmax": "torch.softmax", "addmm": "torch.addmm",
     "_log_softmax": "torch.log_softmax", "_softmax_backward_data": "the backward of torch.softmax",
@@ -91,7 +91,7 @@ class LauncherWatch(LightDispatchMode):
         return func(*args, **kwargs)
 
     def poison(self, out: torch.Tensor) -> None:
-        """NaN (or a conspicuous integer) everywhere, and remember that nobody has written it."""
+        """NaN (or a conspicuous integer) everywhere, and mark it as not yet written."""
         if out.numel() == 0:
             return
         fill_poison(out) if math.isnan(self.fresh) else out.fill_(self.fresh)

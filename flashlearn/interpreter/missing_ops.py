@@ -1,4 +1,4 @@
-"""What triton's language has and its own interpreter has not: `map_elementwise`, `dot_scaled`.
+"""Operations of triton's language that its own interpreter lacks: `map_elementwise`, `dot_scaled`.
 
     >>> functions = substitutes(builder, call)              # {"map_elementwise": …, "dot_scaled": …}
 
@@ -20,7 +20,7 @@ from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.low_precision import cast, numpy_dtype
 
 SHARED = 32
-"""So many neighbours along K have one scale."""
+"""Neighbours along K that share one scale."""
 FORMATS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 """The sizes of the numbers of format e2m1, by their three lower bits; the fourth is the sign."""
@@ -96,7 +96,7 @@ def _scalar(value: Any, kind: tl.dtype) -> tl.tensor:
 
 
 def _unscaled(tile: tl.tensor, scale: tl.tensor | None, form: str, along_k: bool) -> np.ndarray:
-    """The numbers [rows, K] that an operand stands for."""
+    """The numbers [rows, K] that an operand represents."""
     data = tile.handle.data
     if form == "e2m1":
         data = _unpacked(data if along_k else data.T)

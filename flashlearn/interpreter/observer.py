@@ -12,6 +12,7 @@ whose fields say how it observes, each run works on a copy of its own, and what 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
@@ -115,7 +116,7 @@ EVENTS = tuple(name for name in vars(Observer) if name.startswith(("before_", "a
 class Subscriptions:
     """The observers of a session. `self.before_load` are the methods of those that override it, in order.
 
-    An event that nobody overrides is an empty tuple: it costs one look.
+    An event without a subscriber is an empty tuple: it costs one look.
     """
 
     def __init__(self, space: AddressSpace):
@@ -136,7 +137,15 @@ class Subscriptions:
         self._collect()
 
     def _collect(self) -> None:
-        for event in EVENTS:
-            default = getattr(Observer, event)
-            subscribed = [o for o in self.observers if getattr(type(o), event) is not default]
-            setattr(self, event, tuple(getattr(observer, event) for observer in subscribed))
+        methods: dict[str, list[Callable]] = {event: [] for event in EVENTS}
+        for observer in self.observers:
+            for event in _overridden(type(observer)):
+                methods[event].append(getattr(observer, event))
+        for event, subscribed in methods.items():
+            setattr(self, event, tuple(subscribed))
+
+
+@functools.cache
+def _overridden(kind: type[Observer]) -> tuple[str, ...]:
+    """The events that an observer's class overrides; subscriptions change with every Gluon program."""
+    return tuple(event for event in EVENTS if getattr(kind, event) is not getattr(Observer, event))

@@ -1,6 +1,6 @@
 """Pointers kept in tensors: `x.data_ptr()` in the launcher, and in the kernel a number made a pointer again.
 
-A tensor whose address somebody asked for is one that the next launches may touch. In a kernel its address is
+A tensor whose address was asked for may be used by the next launches. In a kernel its address is
 another one, as all addresses there; `Kept.virtual` exchanges them.
 """
 
@@ -27,7 +27,7 @@ class RawPointers:
     tensors: dict[tuple, torch.Tensor] = field(default_factory=dict)
 
     def note(self, tensor: torch.Tensor) -> None:
-        """Somebody asked for this tensor's address."""
+        """This tensor's address was asked for."""
         if tensor.device.type == "cpu" and tensor.layout is torch.strided and tensor.numel():
             key = (tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.shape, tensor.stride())
             self.tensors[key] = tensor

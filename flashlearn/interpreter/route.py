@@ -2,7 +2,7 @@
 
 `JITFunction.run` and its relatives are patched on the class, so that kernels held in closures,
 attributes or dictionaries are reached too. On a machine without a GPU the route stays installed:
-then a launch outside any check is observed as well, and a stray pointer is a sentence, not a crash.
+then a launch outside any check is observed as well, and a pointer out of bounds is a sentence, not a crash.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _call(self, *args, **kwargs):
 
 
 def _run_autotuned(self, *args, **kwargs):
-    config = self.configs[0]  # nothing can be timed here, so the first configuration stands for all
+    config = self.configs[0]  # nothing can be timed here, so the first configuration represents all
     chosen = config.all_kwargs()
     if config.pre_hook is not None:
         config.pre_hook({**dict(zip(self.arg_names, args, strict=False)), **kwargs, **chosen})

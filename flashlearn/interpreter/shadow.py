@@ -137,7 +137,7 @@ class Region:
         return self.memory[:whole].view(dtype)
 
     def note_read(self, index: np.ndarray, segment: int, program_start: int) -> None:
-        """Remember a read; the shadows are brought up to date only when somebody writes, or at the end."""
+        """Remember a read; the shadows are brought up to date only when a program writes, or at the end."""
         if self.written_in_launch:
             self._mark_read(index, segment, program_start)
             return

@@ -1,4 +1,4 @@
-"""Why a tile of addresses goes astray, where its own numbers tell: other strides, or exchanged ones.
+"""Why a tile of addresses is out of bounds, where its numbers show it: other strides, or exchanged ones.
 
 Neighbouring lanes of a tile lie as far apart as the kernel's strides have it. That may be no stride of the
 tensor, but another tensor's; or a stride is left out, and lanes lie 1 apart.
@@ -93,8 +93,8 @@ def _other_strides(steps: tuple[int, ...], view: View, others: Iterable[View]) -
         return ""  # every second element on purpose, say
     apart = " and ".join(map(str, steps)) + (" element apart" if steps == (1,) else " elements apart")
     apart += " along the tile's axes" if len(steps) > 1 else ""
-    told = steps != (1,) and 0 < len(owners) <= MOST_OWNERS
-    as_in = f", as in {_listed(owners)}" if told else ""
+    named = steps != (1,) and 0 < len(owners) <= MOST_OWNERS
+    as_in = f", as in {_listed(owners)}" if named else ""
     one = len(view.strides) == 1
     strides = f"stride {view.strides[0]}" if one else f"strides {view.strides}"
     return f"Neighbouring lanes lie {apart}{as_in}, but {view.name} has the {strides}."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flashlearn.running.observed_run import Caller
 
 PARTS = ("name", "grid", "signature", "constexprs", "job", "unshippable")
-"""What is told of a launch: enough to compile it."""
+"""What is kept of a launch: enough to compile it."""
 
 
 def plan(caller: Caller, inputs: Inputs, how: DryRun) -> Evidence:

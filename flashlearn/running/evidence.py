@@ -62,7 +62,7 @@ class Foreign:
 class Output:
     """One returned value. `value` is a tensor on the CPU with its strides, or other plain data, or `Foreign`.
 
-    `writers[i]` is the number of the program that stored element i, −1 if none; None where nobody knows.
+    `writers[i]` is the number of the program that stored element i, −1 if none; None where that is unknown.
     `memory_of` names the input whose memory it is. `made_by` says who computed it, as the observer saw it:
     "" for the learner's kernels, else one of those of flashlearn.running.provenance, with `copied` the tensor
     that held it before, or, where it was not the `whole` of it, what a factor and a constant make it. It is
@@ -80,7 +80,7 @@ class Output:
 
 
 class Interrupted(Exception):
-    """A call that somebody counts on ended before it returned; `raised` says how."""
+    """A call that has to complete ended before it returned; `raised` says how."""
 
     def __init__(self, raised: Raised):
         super().__init__(raised.sentence)

@@ -1,4 +1,4 @@
-"""Who made an output, as the observer saw it: the learner's kernels, torch, or both. Facts, no verdict."""
+"""Where an output comes from, as observed: the learner's kernels, torch, or both. Facts, no verdict."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from flashlearn.running.plain_data import is_tensor, misfit_kind
 TORCH = "torch"
 """No kernel stored it."""
 OVERWRITTEN = "overwritten"
-"""Kernels stored it, and then it was changed by somebody else."""
+"""Kernels stored it, and then something else changed it."""
 PARTLY = "torch in part"
 """Kernels stored some of it."""
 TELLING = 16
-"""So many elements must lie on one line before that means anything."""
+"""Elements that must lie on one line before that means anything."""
 FLOATS = {2: (torch.float16, torch.bfloat16), 4: (torch.float32,), 8: (torch.float64,)}
 
 
@@ -93,7 +93,7 @@ def _straight(held: torch.Tensor, values: torch.Tensor) -> bool:
 
 
 def writers(out: object, session: Session, fresh: bool = True) -> torch.Tensor | None:
-    """By element the number of the program that stored it last, −1 where none did; None if nobody knows.
+    """By element the number of the program that stored it last, −1 where none did; None if that is unknown.
 
     Where no program has stored anything into `fresh` memory and the numbers differ, torch has put them there.
     """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from flashlearn.interpreter.observer import Observer
 
 LIMIT = 20.0
-"""Seconds that a call may take where nobody says otherwise."""
+"""Seconds that a call may take by default."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Edited:
     """In the observed interpreter, with another text in place of one of its sections: what comes out then?
 
     `section` counts those of flashlearn.running.answer_source; `more` are other sections, each with its text.
-    Outputs are all that is told, and that something was raised. An edit may make a loop that never ends: the
+    The evidence has the outputs, or that something was raised. An edit may make a loop that never ends: the
     call ends after `most` accesses to memory, the same on every machine; `limit` is for loops without any.
     """
 

@@ -1,4 +1,4 @@
-"""What a partition asks for and does not wait for: copies by TMA and cp.async, products of warpgroups."""
+"""Asynchronous operations: copies by TMA and cp.async, products of warpgroups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AsyncOps(SharedMemoryOps):
         raise NotImplementedError
 
     def too_many_bytes(self, barrier: Barrier, place: Place | None) -> None:
-        """Raise the fault of bytes that nobody expected."""
+        """Raise the fault of bytes that were not expected."""
         raise NotImplementedError
 
     def load(self, view: SharedView, barrier_view: SharedView) -> tuple[Agent, int]:
@@ -105,7 +105,7 @@ class AsyncOps(SharedMemoryOps):
         return number
 
     def finish(self, what: str, outstanding: int) -> None:
-        """Wait until so many of the running partition's operations of a kind are left."""
+        """Wait until `outstanding` of the running partition's operations of a kind are left."""
         self.charge()
         me, begin = self.me, self.me.now
         over = me.finish(what, outstanding)

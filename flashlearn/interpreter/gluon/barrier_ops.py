@@ -1,4 +1,4 @@
-"""mbarriers while they are used: arrivals, expected bytes, waits, and the copies that come to their end."""
+"""Operations on mbarriers: init, arrivals, expected bytes, waits for a phase, and completed copies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BarrierOps(AsyncOps):
         return barrier
 
     def expect(self, view: SharedView, size: int) -> None:
-        """`mbarrier.expect`: so many bytes more, and one arrival."""
+        """`mbarrier.expect`: `size` more bytes, and one arrival."""
         self._arrive(self.barrier(view, "expect"), 1, "expect", size)
 
     def arrive(self, view: SharedView, count: int) -> None:
@@ -73,14 +73,14 @@ class BarrierOps(AsyncOps):
         self.baton.rest()
 
     def too_many_bytes(self, barrier: Barrier, place: Place | None) -> None:
-        """More bytes on their way than the phase was told of: it completes before they are there."""
+        """More bytes under way than the phase expects: it would complete before they are there."""
         if barrier.pending == 0 and barrier.copied > barrier.expected:
             expect = barrier.expects[-1][1] if barrier.expects else None
             raise self.fail("bytes", place, expect, barrier=barrier.name, copied=barrier.copied,
                             expected=barrier.expected, hangs=False)  # fmt: skip
 
     def complete(self, barrier: Barrier, place: Place | None) -> None:
-        """Begin the next phase if nothing is missing in this one; nobody may wait for one that is gone."""
+        """Begin the next phase if this one is full; no partition may still wait for an earlier one."""
         if not barrier.full:
             return
         waiting = [p for p in self.baton.partitions if p.waiting is not None and p.waiting.barrier is barrier]

@@ -1,8 +1,8 @@
 """Gluon's language, lent to the observed interpreter for the length of one launch.
 
-Gluon's functions want to be told which semantic they work for. In the modules they are exchanged for ones
-that know; a function that a kernel's module has imported by itself is exchanged in the kernel's copy, by
-`exchanged`.
+Gluon's functions take the semantic that they work for as an argument. In the modules they are exchanged for
+functions that have it; one that a kernel's module has imported by itself is exchanged in the kernel's copy,
+by `exchanged`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class GluonLanguage:
                 names[name] = new
 
     def value(self, value: Any) -> Any:
-        """What stands for a value in the interpreted kernel."""
+        """A value as the interpreted kernel gets it."""
         known = self.functions.get(id(value))
         if known is not None:
             return known[1]
         if inspect.isclass(value) and getattr(value, "__triton_aggregate__", False):
             return self._aggregate(value)
-        if inspect.isfunction(value) and tl.core.is_builtin(value):  # somebody's own, of Gluon's making
+        if inspect.isfunction(value) and tl.core.is_builtin(value):  # one made by Gluon's decorator
             self.functions[id(value)] = (value, _bound(value, self.semantic))
             return self.functions[id(value)][1]
         return value

@@ -23,7 +23,7 @@ from flashlearn.interpreter.low_precision import numpy_dtype
 
 
 class PendingHandle(TensorHandle):
-    """The accumulator of a product that nobody has waited for: it has no values yet."""
+    """The accumulator of a product that has not been waited for: it has no values yet."""
 
     pending = True
 
@@ -173,10 +173,10 @@ class GluonOperations:
         """A cluster of one program needs none."""
 
     def create_cluster_arrive(self, *_rest):
-        """A cluster of one program waits for nobody."""
+        """A cluster of one program has no other to wait for."""
 
     def create_cluster_wait(self, *_rest):
-        """A cluster of one program waits for nobody."""
+        """A cluster of one program has no other to wait for."""
 
     # barriers
 

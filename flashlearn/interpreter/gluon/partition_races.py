@@ -3,7 +3,7 @@
 Inside `warp_specialize` each access gets a segment of its own in the `RaceDetector`, so that a tensor's
 shadows name the access that touched an element last. Two partitions race if one of them writes what the
 other touched, and neither had to wait for the other in between. An asynchronous access counts as over when
-it was asked for, or when its barrier says so: told is only what nothing orders. Writing the value that is
+it was asked for, or when its barrier says so: only what nothing orders is reported. Writing the value that is
 there already is harmless, as between programs.
 """
 

@@ -1,7 +1,7 @@
 """Partitions as threads with one baton: exactly one of them runs, and hands on where it must or may.
 
 A partition that waits hands the baton to one that can go on. If none can, the asynchronous operation that
-ends first comes to its end; if there is none either, all wait for ever, and the kernel hangs.
+ends first is completed; if there is none either, all wait forever, and the kernel hangs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flashlearn.observation import Place
 
 SWITCHES = 0.2
 """How often a partition that could go on hands the baton over, where a seed draws the order."""
-PATIENCE = 5.0  # seconds for a thread that was told to end
+PATIENCE = 5.0  # seconds for a thread to end once it was asked to
 
 
 class PartitionAbandoned(BaseException):
@@ -90,14 +90,14 @@ class Partition:
         return number
 
     def finish(self, what: str, outstanding: int) -> list:
-        """All but so many operations of a kind are over: the records of those that are newly so."""
+        """All but `outstanding` operations of a kind are over: the records of the newly completed ones."""
         before = self.done.get(what, 0)
         upto = max(self.issued.get(what, 0) - outstanding, before)
         self.done[what] = self.known.seen[self.own(what)] = upto
         return self.records.get(what, [])[before:upto]
 
     def unfinished(self, what: str) -> list:
-        """The records of the operations of a kind that nobody has waited for."""
+        """The records of the operations of a kind that have not been waited for."""
         return self.records.get(what, [])[self.done.get(what, 0) :]
 
 
@@ -139,7 +139,7 @@ class PartitionScheduler:
         return False
 
     def others_first(self, over: Callable[[], bool]) -> bool:
-        """Let the others go as far as they can before something is told of this one: True if `over`."""
+        """Let the others go as far as they can before this one is found at fault: True if `over`."""
         me = self.current
         me.waiting, me.gives_way = BarrierWait(over, None, 0, None), True
         while not over() and (others := self._ready()):

@@ -2,8 +2,8 @@
 
 Every operation that touches shared memory or a barrier comes through here, is checked against what the
 running partition knows, and is noted. What is asynchronous takes its values when it is issued, and gives them
-when it is waited for; in between, whoever touches them meets a fault. So a value that is wrong on some GPU at
-some time is never seen: the first access that could have seen it is told instead.
+when it is waited for; in between, every access to them is a fault. So a value that may be wrong on a GPU is
+never seen: the first access that could have seen it is reported instead.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class GluonProgram(BarrierOps):
                 raise self.fail(f"{what} never waited for", place)
 
     def close(self) -> None:
-        """The program is over: nothing may be on its way that nobody waited for."""
+        """The program is over: nothing may be under way that was not waited for."""
         self.charge()
         self.ended()
         while self.land():

@@ -16,7 +16,7 @@ from flashlearn.observation import Place
 
 
 class ProgramState:
-    """The state of a program. `place` tells the learner's line, `counters` what has been computed so far."""
+    """The state of a program. `place` gives the learner's line, `counters` what has been computed so far."""
 
     def __init__(
         self,

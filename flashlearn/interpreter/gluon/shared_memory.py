@@ -65,7 +65,7 @@ class Allocation:
 
 
 class SharedView:
-    """A window onto an allocation: what a shared memory descriptor stands for. `path` is its index, "[1]".
+    """A window onto an allocation: what a shared memory descriptor refers to. `path` is its index, "[1]".
 
     `lost` is (index, count) where a kernel asked for a buffer that is none: an address may be computed and
     not be used.
@@ -142,7 +142,7 @@ class SharedView:
         return not known
 
     def covers(self, other: SharedView) -> bool:
-        """True if all of the other's bytes are this one's, as far as that is told by one look."""
+        """True if all of the other's bytes are this one's, as far as that is seen at once."""
         if self.span == other.span:
             return True
         (low, high), (first, last) = _reach(self.span), _reach(other.span)

@@ -30,8 +30,8 @@ class SharedMemoryOps(ProgramState):
         name = found[1] if found else "a buffer"
         self.allocations += 1
         self.named[name] = self.named.get(name, 0) + 1
-        told = name if self.named[name] == 1 else f"{name} {self.named[name]}"
-        return Allocation.of(self.allocations, told, place, size)
+        title = name if self.named[name] == 1 else f"{name} {self.named[name]}"
+        return Allocation.of(self.allocations, title, place, size)
 
     def read(self, view: SharedView) -> None:
         """An ordinary load of a view: it must be there."""
@@ -44,7 +44,7 @@ class SharedMemoryOps(ProgramState):
         )
 
     def write(self, view: SharedView) -> None:
-        """An ordinary store to a view: nobody may need what is there."""
+        """An ordinary store to a view: what is there may not be needed any more."""
         self.rest()
         place = self.place()
         self.check(view, "store", True, place)
@@ -115,7 +115,7 @@ class SharedMemoryOps(ProgramState):
     def _alone(self, other: Partition) -> dict[str, Any]:
         """If a phase that the running partition waited for was completed without `other`: by whom, and where.
 
-        Only phases in which one arrival counted for several are told, where `other` arrives too.
+        Only phases in which one arrival counted for several are considered, where `other` arrives too.
         """
         for barrier in self.barriers.values():
             passed = self.me.waits.get(barrier.number)

@@ -5,7 +5,7 @@ Times are cycles. The model knows four things and is no more than a picture of t
 - arithmetic: 128 lanes a cycle for elementwise work and reductions, 16 for exp2, log2 and their like, 64
   bytes a cycle for shared memory, for each partition by itself;
 - the tensor core: 4096 operations a cycle (a multiplication and an addition are two), one product after
-  another, whoever asked for it;
+  another, whichever partition asked for it;
 - the copy engine: a latency of 600 cycles, and 64 bytes a cycle for all copies together (from the L2 cache);
 - everything else, an arrival or a fence, takes one cycle.
 
@@ -24,7 +24,7 @@ LANES, SPECIAL_LANES, SHARED_BYTES = 128, 16, 64
 TENSOR_OPERATIONS = 4096
 COPY_LATENCY, COPY_BYTES = 600, 64
 MOST = 4_000
-"""So many events are kept of a session, unless more are asked for."""
+"""Events that are kept of a session, unless more are asked for."""
 
 
 WHATS = (
@@ -50,7 +50,7 @@ class Timeline:
     _noted: int = 0
 
     def begin(self, launch: int, program: tuple[int, int, int]) -> None:
-        """Another program begins to run: the one before is forgotten, if nobody wants it."""
+        """Another program begins to run: the one before is dropped, unless it was asked for."""
         if self.chosen is not None and self._begun < len(self.events):
             before = self.events[-1]
             if not self.chosen(before.launch, before.program):

@@ -1,6 +1,6 @@
-"""What a partition knows of the others: vector clocks (Mattern, "Virtual Time and Global States", 1989).
+"""Vector clocks: what a partition knows of the others (Mattern, "Virtual Time and Global States", 1989).
 
-An *agent* is whatever does things in an order of its own: a partition, the products or the stores that a
+An *agent* does things in an order of its own: a partition, the products or the stores that a
 partition has issued, a barrier with its phases. Knowing an agent's epoch n means that everything it did up to
 n has happened. A second clock holds what a proxy fence has made visible to asynchronous copies and products.
 """
@@ -46,5 +46,5 @@ class VectorClock:
         return self.seen.get(agent, 0) >= epoch
 
     def shows(self, agent: Agent, epoch: int) -> bool:
-        """True if a fence stands between that and now."""
+        """True if there was a fence between that and now."""
         return self.fenced.get(agent, 0) >= epoch

@@ -33,7 +33,7 @@ MAX_ACCESSES = 4096  # accesses of one program; more are counted, and said to be
 class Tally:
     """What loads, stores or atomics asked of one tensor, in bytes; masked-out lanes ask for none.
 
-    `tensors` are several where they share memory and nobody can tell which one was meant.
+    `tensors` are several where they share memory and it is open which one was meant.
     """
 
     tensors: tuple[str, ...]
@@ -47,7 +47,7 @@ class Tally:
 
     @property
     def tensor(self) -> str:
-        """What it is called: «x_ptr or y_ptr» where nobody can tell."""
+        """What it is called: «x_ptr or y_ptr» where that is open."""
         return " or ".join(self.tensors)
 
     @property
@@ -61,7 +61,7 @@ class Tally:
         return self.masked / self.lanes if self.lanes else 0.0
 
     def add(self, region: Region | None, index: np.ndarray, itemsize: int, masked: int) -> int:
-        """Count one access; return how many of its bytes nobody counted here had asked for before."""
+        """Count one access; return how many of its bytes had not been asked for before."""
         self.accesses += 1
         self.lanes += index.size + masked
         self.masked += masked
@@ -88,7 +88,7 @@ class Tallies(dict):
 class AccessRecord:
     """One access as it was made. `new` are bytes that this program had not asked for before.
 
-    `tensors` are several where they share memory and nobody can tell which one was meant.
+    `tensors` are several where they share memory and it is open which one was meant.
     """
 
     tensors: tuple[str, ...]
@@ -216,9 +216,9 @@ def find_program(program: int | Sequence[int] | None, grid: Program) -> Program 
 
 
 def _names(views: list[View], index: np.ndarray, itemsize: int) -> tuple[tuple[str, ...], View]:
-    """The parameter that an access went through: tensors that share memory are told apart by their elements.
+    """The parameter that an access went through: tensors that share memory differ in their elements.
 
-    Where several hold all the elements nobody can tell, and all of them are named; not so a tensor that was
+    Where several hold all the elements, all of them are named; not so a tensor that was
     only asked for its address, as a launcher does that looks at its alignment.
     """
     views = [view for view in views if view.name != raw_pointers.NAME] or views

@@ -29,7 +29,7 @@ ROUNDING = 16 * 2.0**-23  # of a store's largest value: what fp32 sums of its ti
 class Race:
     """Two programs (or two lanes of one) that met at an element without order.
 
-    `fault` is what can be told of it in any kernel: the access at which it was seen ("load", "store",
+    `fault` is what holds of it in any kernel: the access at which it was seen ("load", "store",
     "atomic"), the other one ("load", "store", "atomic", "lanes"), and whether this program, and the other,
     had read the element last. `storage` identifies the memory.
     """

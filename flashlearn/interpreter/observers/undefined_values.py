@@ -1,4 +1,4 @@
-"""Values that nobody defined: lanes that a mask hides without `other=`, and memory that was never written."""
+"""Undefined values: lanes that a mask hides without `other=`, and memory that was never written."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _limit(seconds: float, wall: float) -> None:
-    """Die with the time limit even where nobody is left to enforce it; ptxas inherits the second one."""
+    """Die at the time limit even if no parent is left to enforce it; ptxas inherits the CPU limit."""
     signal.alarm(int(wall) + 2)
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 4))
 

@@ -7,7 +7,7 @@
     limits.py          standard streams, inherited descriptors, the parent's death, the end of a group
     pidfd.py           processes by file descriptors, which are never reused as process ids are
 
-What the children do is the business of whoever starts them: `running` and `compiler` for answers and kernels,
-`classroom` for graders, judges and sandboxes. Nothing here knows any of that, and nothing here confines:
+What the children do is defined by the packages that start them: `running` and `compiler` for answers and
+kernels, `classroom` for graders, judges and sandboxes. Nothing here depends on them, and nothing here confines:
 the sandbox's layers are in flashlearn.classroom.sandbox.
 """

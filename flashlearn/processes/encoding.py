@@ -2,7 +2,7 @@
 
     >>> decode(encode({"x": torch.ones(2), "how": Observed(seed=3)}))
 
-A message is a tree in JSON, and the bytes of tensors and arrays behind it. What comes from a process that is
+A message is a tree in JSON, and the bytes of tensors and arrays after it. What comes from a process that is
 not trusted can give wrong values here, and nothing else: classes are taken from `RECORDS` and from sympy, and
 whatever does not fit raises `Malformed`.
 """

@@ -8,6 +8,6 @@
     pidfd.py           processes by file descriptors, which are never reused as process ids are
 
 What the children do is defined by the packages that start them: `running` and `compiler` for answers and
-kernels, `classroom` for graders, judges and sandboxes. Nothing here depends on them, and nothing here confines:
-the sandbox's layers are in flashlearn.classroom.sandbox.
+kernels, `classroom` for graders, judges and sandboxes. Nothing here depends on them. Nothing here confines
+either: the sandbox's layers are in flashlearn.classroom.sandbox.
 """

@@ -15,8 +15,11 @@ from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import logsumexp as kernels
-from flashlearn.lessons.lesson_04_logsumexp import exercises as lesson
-from flashlearn.lessons.lesson_04_logsumexp import mistakes, pictures
+from flashlearn.lessons import find
+from flashlearn.lessons.lesson_04_logsumexp import merge_partials as merging
+from flashlearn.lessons.lesson_04_logsumexp import merge_partials_torch as merging_in_torch
+from flashlearn.lessons.lesson_04_logsumexp import pictures
+from flashlearn.lessons.lesson_04_logsumexp.lse_identity import identity
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp
 from flashlearn.outcome import Status
@@ -24,8 +27,8 @@ from tests.corpus import find_entry
 from tests.reviewing import reviewed
 
 BLOCK = 32  # as the launcher of online_logsumexp has it for rows of up to 1024
-KERNELS = {e.name: e for e in (lesson.online_logsumexp, lesson.recompute_probabilities)}
-NUMERIC = {**KERNELS, "merge_partials_torch": lesson.merge_partials_torch}
+KERNELS = {e.name: e for e in (find("online_logsumexp"), find("recompute_probabilities"))}
+NUMERIC = {**KERNELS, "merge_partials_torch": find("merge_partials_torch")}
 
 
 def outcomes(exercise, function):
@@ -68,26 +71,26 @@ IDENTITIES = {
 
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_a_right_identity_passes_in_any_spelling(name):
-    assert statuses(lesson.lse_identity, IDENTITIES[name]) == {Status.PASS}
+    assert statuses(find("lse_identity"), IDENTITIES[name]) == {Status.PASS}
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda s, m, l: (m + sp.log(l + 1), lesson.identity(s, m, l)[1]),
-        lambda s, m, l: (sp.log(l) - m, lesson.identity(s, m, l)[1]),
+        lambda s, m, l: (m + sp.log(l + 1), identity(s, m, l)[1]),
+        lambda s, m, l: (sp.log(l) - m, identity(s, m, l)[1]),
         lambda s, m, l: (m + sp.log(l), s.applyfunc(lambda x: sp.exp(m + sp.log(l) - x))),
         lambda s, m, l: (m + sp.log(l), s.applyfunc(lambda x: sp.exp(x - sp.log(l)))),
     ],
 )
 def test_a_near_miss_of_the_identity_gets_a_counterexample(answer):
-    wrong = [o for o in outcomes(lesson.lse_identity, answer) if o.status is Status.WRONG]
+    wrong = [o for o in outcomes(find("lse_identity"), answer) if o.status is Status.WRONG]
     assert wrong and any("should be" in o.message for o in wrong)
 
 
 def test_the_identity_is_the_logarithm_of_the_sum():
     s, m = sp.Matrix(sp.symbols("s_1:4", real=True)), sp.Symbol("m", real=True)
-    lse, p = lesson.identity(s, m, sum(sp.exp(x - m) for x in s))
+    lse, p = identity(s, m, sum(sp.exp(x - m) for x in s))
     total = sum(map(sp.exp, s))
     assert sp.simplify(sp.exp(lse) - total) == 0
     assert (p - s.applyfunc(sp.exp) / total).applyfunc(sp.simplify) == sp.zeros(3, 1)
@@ -104,7 +107,7 @@ def by_cases(m_a, l_a, acc_a, m_b, l_b, acc_b):
 
 def by_absolute_value(m_a, l_a, acc_a, m_b, l_b, acc_b):
     if sp.oo in (abs(m_a), abs(m_b)):  # |∞| has no arithmetic
-        return lesson.merged(m_a, l_a, acc_a, m_b, l_b, acc_b)
+        return merging.merged(m_a, l_a, acc_a, m_b, l_b, acc_b)
     m = (m_a + m_b + sp.Abs(m_a - m_b)) / 2
     return (
         m,
@@ -130,7 +133,7 @@ def entry_by_entry(m_a, l_a, acc_a, m_b, l_b, acc_b):
 
 
 def by_name(m_a, l_a, acc_a, m_b, l_b, acc_b):
-    m, l, acc = lesson.merged(m_a, l_a, acc_a, m_b, l_b, acc_b)
+    m, l, acc = merging.merged(m_a, l_a, acc_a, m_b, l_b, acc_b)
     return {"acc": acc, "l": sp.expand(l), "m": m}
 
 
@@ -153,7 +156,7 @@ MERGES = (
 
 @pytest.mark.parametrize("answer", MERGES, ids=lambda f: f.__name__)
 def test_a_right_merge_passes_in_any_spelling(answer):
-    assert statuses(lesson.merge_partials, answer) == {Status.PASS}
+    assert statuses(find("merge_partials"), answer) == {Status.PASS}
 
 
 @pytest.mark.parametrize(
@@ -167,12 +170,12 @@ def test_a_right_merge_passes_in_any_spelling(answer):
 )
 def test_a_near_miss_of_the_merge_is_rejected(index, change):
     def answer(*values):
-        given = dict(zip(lesson.PARTS, values, strict=True))
-        merged = list(lesson.merged(*values))
+        given = dict(zip(merging.PARTS, values, strict=True))
+        merged = list(merging.merged(*values))
         merged[index] = change(merged[index], given)
         return tuple(merged)
 
-    wrong = [o for o in outcomes(lesson.merge_partials, answer) if o.status is not Status.PASS]
+    wrong = [o for o in outcomes(find("merge_partials"), answer) if o.status is not Status.PASS]
     assert wrong and all(o.message for o in wrong)
 
 
@@ -193,9 +196,11 @@ def with_a_clamp(m_a, l_a, acc_a, m_b, l_b, acc_b):
     return m, l, (w.unsqueeze(-1) * torch.stack([acc_a, acc_b])).sum(0)
 
 
-@pytest.mark.parametrize("answer", [with_nan_to_num, with_a_clamp, lesson.merged_with_one_exponential])
+@pytest.mark.parametrize(
+    "answer", [with_nan_to_num, with_a_clamp, merging_in_torch.merged_with_one_exponential]
+)
 def test_a_right_merge_in_torch_passes_in_any_spelling(answer):
-    assert statuses(lesson.merge_partials_torch, answer) == {Status.PASS}
+    assert statuses(find("merge_partials_torch"), answer) == {Status.PASS}
 
 
 def test_merging_the_parts_of_a_row_gives_attention():
@@ -209,7 +214,7 @@ def test_merging_the_parts_of_a_row_gives_attention():
         e = (s - torch.where(m == -math.inf, 0.0, m)[:, None]).exp()
         return m, e.sum(dim=1), e @ v
 
-    m, l, acc = mistakes.merge(*part(s[:, :4], v[:4]), *part(s[:, 4:], v[4:]))
+    m, l, acc = merging_in_torch.merge(*part(s[:, :4], v[:4]), *part(s[:, 4:], v[4:]))
     torch.testing.assert_close(m + l.log(), reference.logsumexp(s))
     torch.testing.assert_close(acc / torch.where(l == 0, 1.0, l)[:, None], reference.softmax(s) @ v)
 
@@ -266,7 +271,7 @@ def test_a_right_scan_passes_in_any_spelling(spelling):
         other_online_kernel[(x.shape[0],)](x, lse, x.shape[1], *x.stride(), SPELLING=spelling, BLOCK=16)
         return lse
 
-    assert statuses(lesson.online_logsumexp, online) == {Status.PASS}
+    assert statuses(find("online_logsumexp"), online) == {Status.PASS}
 
 
 @triton.jit
@@ -286,7 +291,7 @@ def test_rebuilding_row_by_row_in_powers_of_two_passes():
         row_recompute_kernel[(s.shape[0],)](s, lse, p, s.shape[1], *s.stride(), *lse.stride(), BLOCK=32)
         return p
 
-    assert statuses(lesson.recompute_probabilities, recompute) == {Status.PASS}
+    assert statuses(find("recompute_probabilities"), recompute) == {Status.PASS}
 
 
 # ---------------------------------------------------------------- the data
@@ -324,7 +329,7 @@ def drawn(exercise):
 
 
 def test_most_rows_of_the_scan_are_longer_than_a_block():
-    longer = [inputs["x"].shape[1] > BLOCK for _, inputs in drawn(lesson.online_logsumexp)]
+    longer = [inputs["x"].shape[1] > BLOCK for _, inputs in drawn(find("online_logsumexp"))]
     assert sum(longer) >= 0.8 * len(longer)
 
 
@@ -339,14 +344,14 @@ def test_cases_have_single_entries_of_minus_infinity_and_whole_rows_of_them(kern
 
 
 def test_some_scans_begin_and_some_end_with_a_block_of_nothing():
-    blocks = [i["x"].float().split(BLOCK, dim=1) for _, i in drawn(lesson.online_logsumexp)]
+    blocks = [i["x"].float().split(BLOCK, dim=1) for _, i in drawn(find("online_logsumexp"))]
     several = [b for b in blocks if len(b) > 1 and not torch.isinf(torch.cat(b, dim=1)).all(dim=1).any()]
     assert any(torch.isinf(b[0]).all(dim=1).any() for b in several)
     assert any(torch.isinf(b[-1]).all(dim=1).any() for b in several)
 
 
 def test_the_scan_in_torch_is_the_reference():
-    for case, inputs in drawn(lesson.online_logsumexp):
+    for case, inputs in drawn(find("online_logsumexp")):
         x = inputs["x"].double()
         torch.testing.assert_close(logsumexp(x, tile=(1, BLOCK)), reference.logsumexp(x), msg=case.name)
 
@@ -412,7 +417,7 @@ def test_each_picture_is_drawn_and_says_what_it_shows(picture, says):
 
 
 def test_the_scan_is_one_pass_in_blocks_shorter_than_the_row():
-    assert reviewed(lesson.online_logsumexp, kernels.online_logsumexp) == ""
+    assert reviewed(find("online_logsumexp"), kernels.online_logsumexp) == ""
 
 
 @pytest.mark.parametrize(
@@ -424,4 +429,4 @@ def test_the_scan_is_one_pass_in_blocks_shorter_than_the_row():
 )
 def test_right_numbers_by_another_way_are_told_what_the_lesson_asks_for(title, says):
     answer = find_entry("online_logsumexp", title).function
-    assert says in reviewed(lesson.online_logsumexp, answer)
+    assert says in reviewed(find("online_logsumexp"), answer)

@@ -1,0 +1,271 @@
+"""`online_logsumexp`: log-sum-exp of rows longer than a block."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import (
+    Case,
+    Earlier,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Inputs,
+    Kind,
+    Mistake,
+    Work,
+)
+from flashlearn.kernels import logsumexp as kernels
+from flashlearn.lessons.lesson_04_logsumexp.score_rows import rows, scores
+from flashlearn.lessons.shared import quantities, reference
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp as online_scan
+from flashlearn.lessons.shared.matrix_layouts import lay_out
+from flashlearn.lessons.shared.variants import Variant, variant
+from flashlearn.outcome import Status
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
+
+# what is right ------------------------------------------------------------------------------------
+
+
+def logsumexp(x: Tensor) -> Tensor:
+    """log Σ_j exp(x_ij): [M, N] → [M] in fp32 (fp64 for fp64); −inf for a row of nothing but −inf."""
+    return reference.logsumexp(x)
+
+
+def logsumexp_base2(x: Tensor, block: int = 16) -> Tensor:
+    """LSE in powers of two, scanned in blocks that start at a very small number instead of −inf."""
+    wide = (x if x.dtype == torch.float64 else x.float()) * reference.LOG2E
+    m_i, l_i = torch.full_like(wide[:, 0], -1e30), torch.zeros_like(wide[:, 0])
+    for part in wide.split(block, dim=1):
+        m_new = torch.maximum(m_i, part.amax(dim=1))
+        l_i = l_i * (m_i - m_new).exp2() + (part - m_new.unsqueeze(1)).exp2().sum(dim=1)
+        m_i = m_new
+    return (m_i + l_i.log2()) * math.log(2)
+
+
+def logsumexp_base2_at_once(x: Tensor) -> Tensor:
+    """The same, with the row's own maximum from the start."""
+    return logsumexp_base2(x, block=x.shape[1])
+
+
+def logsumexp_work(inputs: Inputs) -> Work:
+    """Per element: maximum, difference, exponential, sum; one read. One number per row is written."""
+    x = inputs["x"]
+    return Work(operations=4.0 * x.numel(), bytes=x.numel() * x.element_size() + 4.0 * x.shape[0])
+
+
+def torch_logsumexp(x: Tensor) -> Tensor:
+    """The peer of online_logsumexp."""
+    return torch.logsumexp(x, dim=-1)
+
+
+# what people get wrong ----------------------------------------------------------------------------
+
+formula = faulty_formula(online_scan)
+HALF_SUM = "tl.sum(tl.exp(x - shift).to(x_ptr.dtype.element_ty), axis=0).to(tl.float32)"
+
+
+def _with(*edits: tuple[str, str]) -> Variant:
+    return variant(kernels.online_logsumexp, kernels.online_logsumexp_kernel, edits=edits)
+
+
+MISTAKES = {
+    "l not rescaled": Mistake(
+        "l is not rescaled when the maximum moves: the sum of the earlier blocks still is in units of "
+        "exp(m_old). The same happens if m_i is overwritten before the factor is computed from it: "
+        "exp(m_i − m_new) is then exp(0).",
+        "Multiply l_i by exp(m_i − m_new), with the m_i from before the block, then add the block's sum.",
+        **formula("l not rescaled"),
+    ),
+    "maximum not subtracted": Mistake(
+        "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, and a "
+        "row far below zero sums to 0, whose logarithm is −inf.",
+        "Carry the maximum along, and exponentiate x − m_new.",
+        **formula("no maximum"),
+    ),
+    "maximum of the first block only": Mistake(
+        "The maximum is the first block's. In exact arithmetic any number may be subtracted; in fp32 a later "
+        "score that is 89 larger makes the sum infinite.",
+        "Let every block raise the maximum: tl.maximum(m_i, tl.max(x, axis=0)).",
+        **formula("first block's maximum"),
+    ),
+    "the block's own maximum": Mistake(
+        "m_new is the maximum of the block alone, so it can fall: then exp(m_i − m_new) is larger than 1, "
+        "overflows for a fall of 89, and a block of −inf loses what came before it.",
+        "The maximum of what was seen so far never falls: tl.maximum(m_i, tl.max(x, axis=0)).",
+        **formula("block's own maximum"),
+    ),
+    "maximum not added back": Mistake(
+        "You stored log l, the logarithm of the sum of exp(x − m).",
+        "LSE = m_i + log(l_i).",
+        **formula("m not added"),
+    ),
+    "logarithm of l forgotten": Mistake(
+        "You stored m + l, the maximum and the sum itself.",
+        "LSE = m_i + log(l_i): the logarithm of exp(m_i) · l_i.",
+        **formula("no logarithm"),
+    ),
+    "base-2 logarithm": Mistake(
+        "You added log2 of l to a maximum in natural units.",
+        "Use tl.log. If you work in powers of two, multiply the result by ln 2 at the end.",
+        **formula("base 2"),
+    ),
+    "only the last block": Mistake(
+        "The result is that of the row's last block alone: each block overwrites what was carried.",
+        "m_new is the larger of m_i and the block's maximum, and l_i is rescaled and added to.",
+        **formula("last tile only"),
+    ),
+    "last block left out": Mistake(
+        "The columns of the row's last block are missing: the loop ends one block early.",
+        "for start in range(0, N, BLOCK) reaches them; the mask hides what lies beyond N.",
+        **formula("ragged tile left out", also=("last tile left out",)),
+    ),
+    "padding enters the sum": Mistake(
+        "The padded lanes of the last block count as scores of 0: each adds exp(0 − m).",
+        "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
+        **formula("zeros for padding"),
+    ),
+    "a finite number for −inf": Mistake(
+        "The padding of the last block is a large negative number, where −inf belongs. In a row that shows "
+        "nothing but −inf that number is the maximum, and the padded lanes are all that is counted.",
+        'Give the load other=-float("inf"): it loses against every maximum, and its exponential is 0.',
+        **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
+    ),
+    "maximum starts at 0": Mistake(
+        "The running maximum starts at 0 instead of −inf. In exact arithmetic any number may be subtracted; "
+        "in fp32 all exponentials of a row far below zero vanish, and log 0 is −inf.",
+        'Start m_i at -float("inf"), the neutral element of a maximum.',
+        **formula("m from 0"),
+    ),
+    "lanes not brought together": Mistake(
+        "Each lane carries a maximum and a sum of its own, and at the end the sums are added as they are. "
+        "They are counted in different units, exp(m) of each lane.",
+        "Multiply each lane's sum by exp(m_lane − m), with m the largest of the lanes' maxima, and add then.",
+        **formula("lanes apart"),
+    ),
+    "−inf minus −inf": Mistake(
+        "As long as a row has shown nothing but −inf, m_new is −inf, and x − m_new is −inf + inf: NaN, which "
+        "stays in l_i to the end.",
+        "Subtract a number that is finite: tl.where(m_new == -inf, 0.0, m_new).",
+        **formula("no guard"),
+    ),
+    "columns one apart": Mistake(
+        "The kernel reads columns that are one element apart. In a transposed view they are x_col apart.",
+        "Column j of row i is at x_ptr + i * x_row + j * x_col.",
+        launcher=_with(("j * x_col", "j")),
+    ),
+    "exponentials in half precision": Mistake(
+        "The block's exponentials and their sum are rounded to x's own precision: 11 bits for fp16, 8 for "
+        "bf16, where fp32 keeps 24. The result is fp32 and shows it.",
+        "Convert right after the load: .to(tl.float32).",
+        launcher=_with(("tl.sum(tl.exp(x - shift), axis=0)", HALF_SUM)),
+    ),
+    "load without a mask": Mistake(
+        "The last block touches all BLOCK lanes: those from column N on lie beyond the row, and in the last "
+        "row beyond the tensor.",
+        "Pass mask=j < N to the load, and other=-float('inf').",
+        launcher=_with((', mask=j < N, other=-float("inf")', "")),
+        status=Status.OUT_OF_BOUNDS,
+    ),
+}
+
+ROW_IN_ONE_BLOCK = (
+    "The numbers are right, but the whole row is held in one block: a row of {columns} scores is loaded in "
+    "one piece. Such a kernel ends where the registers of a program do. Here the block has to be shorter "
+    "than the row: a loop, and two numbers that are carried along."
+)
+READ_AGAIN = (
+    "The numbers are right, but the row is read more than once: for a row of {asked} bytes your kernels "
+    "request {requested}. In attention the scores are gone when the next tile comes. Carry the maximum and "
+    "the sum in one loop, and bring the sum to the new unit whenever the maximum moves."
+)
+
+# what is asked ------------------------------------------------------------------------------------
+
+CASES = (
+    rows(8, 100, note="four blocks"),
+    rows(8, 128, seed=1, note="full blocks"),
+    rows(8, 20, seed=2, note="below a block"),
+    rows(1, 37, seed=3, note="one row"),
+    rows(8, 1, seed=4, note="one column"),
+    rows(5, 75, layout="strided", seed=5, note="a slice of a wider matrix"),
+    rows(5, 70, layout="transposed", seed=6, note="transposed view"),
+    rows(8, 90, magnitude=30.0, seed=7, note="scores around ±30"),
+    rows(9, 90, magnitude=100.0, seed=8, note="scores around ±100"),
+    rows(5, 70, data="far below zero", seed=9, note="scores near −200"),
+    rows(5, 100, data="rising", seed=10, note="rising from −120 to 120"),
+    rows(5, 100, data="falling", seed=11, note="falling from 120 to −120"),
+    rows(6, 96, data="equal", seed=12, note="equal scores"),
+    rows(8, 70, data="some −inf", seed=13, note="some scores −inf"),
+    rows(5, 100, data="first blocks −inf", seed=14, note="two blocks of −inf, then scores near −150"),
+    rows(5, 100, data="last blocks −inf", seed=15, note="scores, then two blocks of −inf"),
+    rows(8, 70, data="empty rows", seed=16, note="rows of nothing but −inf"),
+    rows(6, 200, torch.float16, seed=17),
+    rows(6, 200, torch.bfloat16, seed=18),
+    rows(4, 200, torch.float16, data="far above zero", seed=19, note="near 100"),
+    rows(1, 2100, seed=24, note="a long row"),
+    rows(66, 3, seed=25, note="many rows"),
+    rows(4096, 32000, torch.float16, seed=20, gpu=True),
+    rows(999, 3001, torch.bfloat16, layout="transposed", seed=21, gpu=True),
+    rows(64, 100000, magnitude=30.0, seed=22, gpu=True, note="around ±30"),
+    rows(64, 5000, data="empty rows", seed=23, gpu=True, note="rows of nothing but −inf"),
+)
+
+LONG_ROW = 16500
+"""Columns of a row that no block is expected to hold: beyond 16384, the largest power of two below it."""
+
+
+def logsumexp_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """x [M, N] in the case's dtype and layout."""
+    return {"x": lay_out(scores(case, generator).to(case.dtype), case.layout)}
+
+
+def one_pass(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a long row is read more than once, or held in one block as a whole.
+
+    A program that loads the row in one piece makes two accesses in all, that load and its store.
+    """
+    x = torch.linspace(-3.0, 3.0, LONG_ROW).reshape(1, LONG_ROW)
+    seen = answer.run({"x": x}, Observed()).completed().observation
+    asked = x.numel() * x.element_size()
+    if seen.bytes_requested > 1.1 * asked:
+        return READ_AGAIN.format(asked=asked, requested=seen.bytes_requested)
+    if seen.accesses <= 2:
+        return ROW_IN_ONE_BLOCK.format(columns=LONG_ROW)
+    return ""
+
+
+online_logsumexp = Exercise(
+    name="online_logsumexp",
+    lesson="04",
+    kind=Kind.KERNEL,
+    title="Log-sum-exp of rows longer than a block",
+    signature="(x) -> lse",
+    outputs=("lse",),
+    inputs=logsumexp_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        reference=logsumexp,
+        twins=(online_scan, logsumexp_base2, logsumexp_base2_at_once),
+        output_dtypes={"lse": torch.float32},
+        work=logsumexp_work,
+        review=one_pass,
+    ),
+    explained=HowExplained(
+        quantities=quantities.logsumexp,
+        mistakes=MISTAKES,
+    ),
+    timed=HowTimed(
+        peer=torch_logsumexp,
+        peer_name="torch_logsumexp",
+        case=rows(4096, 32000, torch.float16, gpu=True),
+    ),
+    points=3,
+    solution="flashlearn.kernels.logsumexp:online_logsumexp",
+)

@@ -43,7 +43,7 @@ PRODUCT = "zero times inf"
 
 def nan_origin(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
     """The operation from which the numbers come that are not finite, if it is one and the same."""
-    suspects = [o for o in wrong if any(_stray(c).any() for c in o.outputs if _comparable(c))]
+    suspects = [o for o in wrong if any(_elsewhere(c).any() for c in o.outputs if _comparable(c))]
     if not suspects or len(suspects) < len(wrong):
         return None
     if exercise.kind is Kind.TORCH:
@@ -97,7 +97,7 @@ def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Fi
     kind, place, outcome = seen[0]
     if not kind or place is None or len({(k, p and p.line) for k, p, _ in seen}) > 1:
         return None
-    check = next(c for c in outcome.outputs if _comparable(c) and _stray(c).any())
+    check = next(c for c in outcome.outputs if _comparable(c) and _elsewhere(c).any())
     return _finding(NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), len(suspects))
 
 
@@ -105,7 +105,7 @@ def _comparable(check: OutputCheck) -> bool:
     return isinstance(check.got, torch.Tensor) and not check.problem
 
 
-def _stray(check: OutputCheck) -> torch.Tensor:
+def _elsewhere(check: OutputCheck) -> torch.Tensor:
     return ~torch.isfinite(check.got.double()) & torch.isfinite(check.expected.double())
 
 
@@ -120,9 +120,9 @@ def _read_off(
     if seen is None or len(evidence.outputs) != len(outcome.outputs):
         return None  # it ran a moment ago; if something stops it now, that says nothing about the NaN
     for check, out in zip(outcome.outputs, evidence.values, strict=True):
-        if not _comparable(check) or not _stray(check).any():
+        if not _comparable(check) or not _elsewhere(check).any():
             continue
-        bad = out[_stray(check)] if out.shape == check.got.shape else out
+        bad = out[_elsewhere(check)] if out.shape == check.got.shape else out
         origins = seen.of(bad)
         if not origins and bool(torch.isnan(bad).any()) and len(seen.known) == 1:
             origins = list(seen.known.values())
@@ -135,7 +135,7 @@ def _read_off(
 def _finding(
     origin: NonFiniteOrigin, check: OutputCheck, outcome: Outcome, seen: NonFiniteOrigins, cases: int
 ) -> Finding:
-    reached = (outcome.case.name, check.name, int(_stray(check).sum()), check.got.numel())
+    reached = (outcome.case.name, check.name, int(_elsewhere(check).sum()), check.got.numel())
     kind: FindingKind
     if origin.kind in UNDEFINED:
         kind = UndefinedNumbers(origin.kind, origin.tensor, *reached)

@@ -176,8 +176,8 @@ def _line(finding: Finding | None) -> int | None:
 def _misplaced(finding: Finding | None) -> Sequence[str]:
     """The accesses that a finding is about, where it says that they are misplaced."""
     kinds = [f.kind for f in (finding, *finding.parts)] if finding is not None else []
-    said = {kind.misplaced for kind in kinds}
-    return next((accesses for which, accesses in ACCESSES.items() if which in said), ())
+    misplaced = {kind.misplaced for kind in kinds}
+    return next((accesses for which, accesses in ACCESSES.items() if which in misplaced), ())
 
 
 def own_words(search: Search) -> Finding | None:

@@ -150,8 +150,8 @@ def _mask(access: Access, space: AddressSpace) -> str:
     """What should have kept the lanes out: a mask, a block pointer's boundary_check, a descriptor's shape."""
     checked, described = space.boundary_check, space.descriptor
     if described is not None:
-        said = f"shape {described.shape} and strides {described.strides}"
-        return f"Its descriptor says {said}, which is more than there is."
+        message = f"shape {described.shape} and strides {described.strides}"
+        return f"Its descriptor says {message}, which is more than there is."
     if checked is not None and not checked:
         return f"The {access.kind} has no boundary_check."
     if checked is not None:

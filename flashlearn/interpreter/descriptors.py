@@ -120,7 +120,7 @@ def _no_beginning(address: int, size: int) -> str:
         return ""
     return (
         f"A described tensor begins at a multiple of {ALIGNED} bytes, and this one {address % ALIGNED} "
-        f"bytes ({address % ALIGNED // size} elements) behind one: copy it, or load it through pointers."
+        f"bytes ({address % ALIGNED // size} elements) after one: copy it, or load it through pointers."
     )
 
 
@@ -138,8 +138,8 @@ class DescriptorOperations:
         sizes, steps = (tuple(int(x.data.item()) for x in values) for values in (shape, strides))
         block = tuple(map(int, block_shape))
         bytes_each = base.dtype.element_ty.primitive_bitwidth // 8
-        if said := misfit(base.data.item(), bytes_each, sizes, steps, block):
-            raise KernelCrash(said, self.memory.place())
+        if sentence := misfit(base.data.item(), bytes_each, sizes, steps, block):
+            raise KernelCrash(sentence, self.memory.place())
         if self.memory.place() is not None and not _allocates():
             self.memory.cautions.add(NO_ALLOCATOR, ASKS_FOR_MEMORY, self.memory.place())
         return DescriptorHandle(base, sizes, steps, block, padding)

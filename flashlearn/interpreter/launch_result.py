@@ -26,7 +26,7 @@ class LaunchResult:
         if name in KNOWN:
             raise NeedsGpu(
                 f"`.{name}` belongs to a compiled kernel, and this launch ran interpreted: it needs a GPU. A "
-                "check shows registers, spills and shared memory all the same, beside its verdict."
+                "check shows registers, spills and shared memory anyway, beside its verdict."
             )
         raise AttributeError(f"a compiled kernel has no {name}")
 

@@ -32,9 +32,9 @@ class Capped:
         return len(text)
 
     def _write(self, line: str) -> None:
-        begun, ended = self._column > 0, line.endswith("\n")
+        started, ended = self._column > 0, line.endswith("\n")
         room = LONGEST - self._column
-        self.lines += not begun
+        self.lines += not started
         self._column = 0 if ended else self._column + len(line)
         if self.lines > self.most or room < 0:
             return

@@ -21,7 +21,7 @@ def _copy_and_sum(x_ptr, y_ptr, sum_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _stray(x_ptr):
+def _out_of_bounds(x_ptr):
     tl.store(x_ptr + 1000, 1.0)
 
 
@@ -60,7 +60,7 @@ def _bounds() -> str:
     x = torch.zeros(4)
     try:
         with observing():
-            _stray[(1,)](x)
+            _out_of_bounds[(1,)](x)
     except OutOfBounds:
         return ""
     return f"triton {triton.__version__} hides out-of-bounds stores from the observer."

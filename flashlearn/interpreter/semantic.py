@@ -53,8 +53,8 @@ class ObservedSemantic(TritonSemantic):
         bytes_each = base.dtype.element_ty.primitive_bitwidth // 8
         # what triton's own code would stop at, without saying why
         stand_ins = [16] * (counts[1] - 1) + [last]
-        if said := misfit(0, bytes_each, [1] * counts[0], stand_ins, sizes):
-            raise KernelCrash(said, self.builder.memory.place())
+        if sentence := misfit(0, bytes_each, [1] * counts[0], stand_ins, sizes):
+            raise KernelCrash(sentence, self.builder.memory.place())
         return super().make_tensor_descriptor(base, shape, strides, block_shape, *rest, **options)
 
     def descriptor_load(self, desc, offsets, *rest):

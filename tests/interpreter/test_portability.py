@@ -335,7 +335,7 @@ def test_a_sum_that_begins_in_torch_empty_is_uninitialised_memory(atomic: bool):
 
     (said,) = cautions(launcher, torch.ones(1))
     assert said.kind == "uninitialised memory"
-    assert "total_ptr[0], where nobody has written yet" in said.sentence
+    assert "total_ptr[0], where nothing was written yet" in said.sentence
     assert "total_ptr" in said.place.text
 
 

@@ -42,7 +42,7 @@ class BlindQueries(WeightLeak):
     def wording(self) -> Wording:
         """How many such queries there are."""
         return Wording(
-            f"Queries that may see no key get weights all the same: {self.count} of {self.total} queries in "
+            f"Queries that may see no key still get weights: {self.count} of {self.total} queries in "
             f"case {self.case}, the first is {self.first}, with weight on keys {self.keys[0]} to "
             f"{self.keys[1]}. The others are right.",
             "What are the scores of a row in which every key is hidden? A large negative number in place of "

@@ -110,9 +110,9 @@ class AsyncOps(SharedMemoryOps):
         me, begin = self.me, self.me.now
         over = me.finish(what, outstanding)
         me.now = max([me.now, *(end for _, end, _ in over)])
-        said = {"wgmma": "wgmma wait", "tma store": "store wait", "cp.async": "copy wait"}[what]
+        event = {"wgmma": "wgmma wait", "tma store": "store wait", "cp.async": "copy wait"}[what]
         after = tuple(event for _, _, event in over if event >= 0)
-        self.note(said, begin, me.now, self.place(), issued=begin, after=after)
+        self.note(event, begin, me.now, self.place(), issued=begin, after=after)
         self.baton.rest()
 
     def fence(self) -> None:

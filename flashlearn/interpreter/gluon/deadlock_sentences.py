@@ -43,7 +43,7 @@ def _held(w: Mapping[str, Any]) -> str:
     last = (
         f"last to arrive was `{w['arrived']}` in line {w['arrived_line']}"
         if w["arrived"]
-        else "nobody has ever arrived"
+        else "nothing has ever arrived"
     )
     return (
         f"`{w['who']}` in line {w['line']} for phase {w['completed']} of `{w['barrier']}` (parity "

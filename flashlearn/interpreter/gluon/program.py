@@ -29,7 +29,7 @@ class GluonProgram(BarrierOps):
             raise self.fail("nested", place)
         self.step("fork", 1, place)
         me.tick()
-        names = _told_apart([name, *(title for title, _, _ in workers)])
+        names = _distinguishable([name, *(title for title, _, _ in workers)])
         before, me.name = me.name, names[0]
         base = len(self.baton.partitions)
         fresh = []
@@ -116,7 +116,7 @@ def _held(partition: Partition) -> dict[str, Any]:
     }
 
 
-def _told_apart(names: list[str]) -> list[str]:
+def _distinguishable(names: list[str]) -> list[str]:
     """Names of partitions; those that run one function are numbered: "consume 1", "consume 2"."""
     return [
         f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name

@@ -62,7 +62,7 @@ class UninitializedMemory(Observer):
         name = access.region.views[0].name
         at = ", ".join(str(i) for i in access.region.views[0].coordinates(unit * access.region.unit))
         sentence = (
-            f"The kernel {VERBS[access.kind]} {name}[{at}], where nobody has written yet: the launcher "
+            f"The kernel {VERBS[access.kind]} {name}[{at}], where nothing was written yet: the launcher "
             f"allocated {name} with torch.empty, which leaves whatever was in that memory before. Use "
             "torch.zeros, or write before you read."
         )

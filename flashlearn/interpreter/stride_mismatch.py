@@ -36,8 +36,8 @@ def reason(
         return None
     found = _dimensions(steps, view)
     if found is None:
-        said = _other_strides(tuple(steps.values()), view, others)
-        return (("steps", tuple(sorted(steps.values())), view.strides), said) if said else None
+        sentence = _other_strides(tuple(steps.values()), view, others)
+        return (("steps", tuple(sorted(steps.values())), view.strides), sentence) if sentence else None
     if _exchanged_indices(index, program, view):
         return ("exchanged",), "With indices 0 and 1 exchanged it would be inside."
     if lanes is not None and _fits_exchanged(bytes_in, lanes, dict(zip(steps, found, strict=True)), view):

@@ -45,18 +45,18 @@ class Timeline:
     dropped: int = 0
     most: int = MOST
     chosen: Callable[[int, tuple[int, int, int]], bool] | None = None
-    _begun: int = 0  # where the events of the program that runs begin
+    _started: int = 0  # where the events of the program that runs begin
     _dropped: int = 0
     _noted: int = 0
 
     def begin(self, launch: int, program: tuple[int, int, int]) -> None:
         """Another program begins to run: the one before is dropped, unless it was asked for."""
-        if self.chosen is not None and self._begun < len(self.events):
+        if self.chosen is not None and self._started < len(self.events):
             before = self.events[-1]
             if not self.chosen(before.launch, before.program):
-                del self.events[self._begun :]
+                del self.events[self._started :]
                 self.dropped = self._dropped
-        self._begun, self._dropped = len(self.events), self.dropped
+        self._started, self._dropped = len(self.events), self.dropped
 
     def note(self, **facts) -> int:
         """Keep an event; its number, or −1 if there are too many."""

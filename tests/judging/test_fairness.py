@@ -18,7 +18,7 @@ from flashlearn.interpreter.route import observing
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import Truth, convert
 from flashlearn.lessons import all_exercises, find
-from flashlearn.lessons.lesson_06_flash_forward.exercises import FALLING
+from flashlearn.lessons.lesson_06_flash_forward.forward_cases import FALLING
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.attention_cases import attention_case, backward_inputs, forward_inputs
 from flashlearn.lessons.shared.faulty_formulas.forward import scan

@@ -16,14 +16,16 @@ import flashlearn
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels import flash_forward as kernels
-from flashlearn.lessons.lesson_06_flash_forward import exercises as lesson
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_06_flash_forward import faulty_kernels, pictures
+from flashlearn.lessons.lesson_06_flash_forward.forward_cases import head_inputs
 from flashlearn.lessons.shared import example, reference
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.outcome import Status
 from tests.reviewing import reviewed
 
-EXERCISES = {e.name: e for e in (lesson.flash_forward, lesson.flash_forward_causal)}
+EXERCISES = {name: find(name) for name in ("flash_forward", "flash_forward_causal")}
+PLAIN, CAUSAL = EXERCISES.values()
 FUNCTIONS = {False: kernels.flash_forward, True: kernels.flash_forward_causal}
 SOURCE = Path(kernels.__file__).read_text(encoding="utf-8")
 
@@ -70,8 +72,8 @@ def test_queries_that_see_nothing_get_zero_and_the_identity_of_merging():
 
 
 def test_a_causal_kernel_reads_only_the_tiles_that_its_block_can_see():
-    case = next(c for c in lesson.flash_forward_causal.cases if c.name == "S 128, D 64")
-    q, k, v, alpha = lesson.inputs(case, case.generator()).values()
+    case = next(c for c in CAUSAL.cases if c.name == "S 128, D 64")
+    q, k, v, alpha = head_inputs(case, case.generator()).values()
     loaded = {}
     for causal, function in FUNCTIONS.items():
         with flashlearn.observing() as (session, _):
@@ -142,7 +144,7 @@ def test_a_right_kernel_passes_in_any_spelling(causal, spelling):
         )  # fmt: skip
         return o, lse
 
-    exercise = lesson.flash_forward_causal if causal else lesson.flash_forward
+    exercise = CAUSAL if causal else PLAIN
     outcomes = run(exercise, forward, compiled=False)
     assert {o.status for o in outcomes} == {Status.PASS}, [(o.case.name, o.message) for o in outcomes]
 
@@ -236,7 +238,7 @@ ALL_EDITS = [(False, n, e) for n, e in EDITS.items()] + [(True, n, e) for n, e i
 
 @pytest.mark.parametrize(("causal", "name", "edit"), ALL_EDITS, ids=[f"{c}: {n}" for c, n, _ in ALL_EDITS])
 def test_the_lesson_s_kernel_with_one_thing_wrong_is_told_by_name(causal, name, edit, tmp_path):
-    exercise = lesson.flash_forward_causal if causal else lesson.flash_forward
+    exercise = CAUSAL if causal else PLAIN
     report = flashlearn.check(exercise.name, edited(causal, edit, tmp_path), demo=True)
     assert report.status is exercise.explained.mistakes[name].status
     assert report.finding.mistake == name, str(report)
@@ -257,7 +259,7 @@ def test_a_causal_kernel_that_visits_hidden_tiles_is_sent_back(tmp_path):
 @pytest.mark.parametrize("block", [64, 128])
 def test_a_causal_kernel_with_larger_blocks_is_not_sent_back(block):
     with_block = functools.partial(kernels.flash_forward_causal, block=block)
-    assert reviewed(lesson.flash_forward_causal, with_block) == ""
+    assert reviewed(CAUSAL, with_block) == ""
 
 
 # ---------------------------------------------------------------- the data
@@ -267,7 +269,7 @@ WRONG = [(e, n) for e in EXERCISES.values() for n, m in e.explained.mistakes.ite
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_loop_in_torch_without_a_fault_is_the_reference(causal):
-    for _, given in small(lesson.flash_forward):
+    for _, given in small(PLAIN):
         wide = convert(given, torch.float64)
         o, lse = scan(**wide, causal=causal)
         expected_o, expected_lse = reference.attention_forward(**wide, causal=causal)
@@ -288,34 +290,28 @@ def test_every_named_mistake_misses_some_case_by_a_thousand_times_what_is_allowe
 
 def test_causal_cases_have_queries_that_see_nothing_in_full_and_in_mixed_blocks():
     kinds = set()
-    for _, given in small(lesson.flash_forward_causal):
+    for _, given in small(CAUSAL):
         seen = reference.visible(given["q"].shape[2], given["k"].shape[2], True).any(dim=1)
-        for block in seen.split(faulty_kernels.BLOCK):
+        for block in seen.split(32):
             kinds.add((bool(block.any()), bool(block.all())))
     assert kinds == {(True, True), (True, False), (False, False)}
 
 
 def test_strides_of_q_k_and_v_all_differ_in_some_case():
-    differ = [
-        {t.stride() for t in (given["q"], given["k"], given["v"])} for _, given in small(lesson.flash_forward)
-    ]
+    differ = [{t.stride() for t in (given["q"], given["k"], given["v"])} for _, given in small(PLAIN)]
     assert max(map(len, differ)) == 3
 
 
 def test_some_rows_lie_so_far_below_zero_that_a_maximum_from_zero_underflows():
-    for exercise, causal in ((lesson.flash_forward, False), (lesson.flash_forward_causal, True)):
+    for exercise, causal in ((PLAIN, False), (CAUSAL, True)):
         tops = [reference.attention_scores(g["q"], g["k"], g["alpha"], causal) for _, g in small(exercise)]
         rows = torch.cat([s.amax(dim=-1).flatten() for s in tops])
         assert bool(((rows < -110) & torch.isfinite(rows)).any())
 
 
-def test_every_fault_of_the_broken_kernel_is_declared_and_without_one_it_is_right():
-    assert statuses(lesson.flash_forward, faulty_kernels.launcher("none")) == {Status.PASS}
-    assert statuses(lesson.flash_forward_causal, faulty_kernels.launcher("none", causal=True)) == {
-        Status.PASS
-    }
-    declared = [m for m in lesson.flash_forward.explained.mistakes.values() if m.launcher]
-    assert len(declared) == len(faulty_kernels.FAULTS)
+def test_every_edit_of_the_kernels_is_a_declared_mistake():
+    declared = [m for m in PLAIN.explained.mistakes.values() if m.launcher]
+    assert len(declared) == len(faulty_kernels.EDITS)
 
 
 # ---------------------------------------------------------------- the pictures

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from flashlearn.lessons.lesson_06_flash_forward.exercises import LARGE
+from flashlearn.lessons.lesson_06_flash_forward.forward_cases import LARGE
 from flashlearn.lessons.shared import attention_cases as cases
 from flashlearn.lessons.shared import reference
 

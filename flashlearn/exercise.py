@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.outcome import Status
+from flashlearn.status import Status
 
 Inputs = dict[str, Any]
 """Arguments of a launcher by parameter name, in the order of its signature."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import math
 from collections.abc import Sequence
@@ -10,26 +9,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from flashlearn.observation import Caution, Launch, Observation, Place
+from flashlearn.status import Status
 
 if TYPE_CHECKING:
     import torch
 
     from flashlearn.exercise import Case
-
-
-class Status(enum.Enum):
-    """The verdict of one case, and of a whole check: the first that applies."""
-
-    TODO = "not started"
-    CRASHED = "crashed"
-    TIMEOUT = "out of time"
-    OUT_OF_BOUNDS = "out of bounds"
-    RACE = "race"
-    WRONG = "wrong"
-    NOT_YOURS = "not computed by your kernel"
-    UNDECIDED = "not decided"
-    NEEDS_GPU = "needs a GPU"
-    PASS = "passed"
 
 
 @dataclass(frozen=True)

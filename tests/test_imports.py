@@ -19,8 +19,9 @@ PACKAGE = Path(__file__).parent.parent / "flashlearn"
 # Each may import those before it, and itself. "flashlearn" is what the package itself exports.
 ORDER = (
     "observation",
-    "outcome",
+    "status",
     "exercise",
+    "outcome",
     "quantity",
     "machine",
     "processes",

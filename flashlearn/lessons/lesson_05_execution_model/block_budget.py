@@ -1,4 +1,4 @@
-"""What a tiled product's block shape takes of one multiprocessor: lesson 05's `budget`, part by part."""
+"""What a block of a tiled product needs of one multiprocessor: lesson 05's `budget`, part by part."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sympy as sp
 from flashlearn.machine import device
 
 WARP, RESERVED = 32, 1024
+BUDGET_ARGUMENTS = ("block_m", "block_n", "block_k", "size", "buffers", "warps", "registers")
+"""The arguments of `budget` that are numbers; its last argument, gpu, is a `device.GPU`."""
 
 
 def accumulator_registers(block_m: int, block_n: int, warps: int) -> Any:
@@ -22,7 +24,7 @@ def staged_bytes(block_m: int, block_n: int, block_k: int, size: int, buffers: i
 
 
 def blocks_by_registers(registers: int, warps: int, gpu: device.GPU) -> Any:
-    """How many blocks' registers one multiprocessor has; they are handed out in eights per thread."""
+    """How many blocks' registers one multiprocessor has; each thread gets a multiple of 8."""
     per_thread = -(-registers // 8) * 8
     return gpu.registers_per_sm // (per_thread * WARP * warps)
 

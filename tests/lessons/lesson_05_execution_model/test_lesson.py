@@ -13,15 +13,17 @@ import triton.language as tl
 import flashlearn
 from flashlearn import compiler
 from flashlearn.compiler.listing import assemble, counts, listing, widths
+from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
 from flashlearn.kernels.matmul import tiled_matmul
 from flashlearn.kernels.tour import row_sum, scaled_add
-from flashlearn.lessons.lesson_05_execution_model import exercises as lesson
-from flashlearn.lessons.lesson_05_execution_model import faulty_kernels as broken
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_05_execution_model import (
+    compiled_budget,
     machine_pictures,
+    matmul_traffic,
     probes,
     storing_pictures,
     traffic_pictures,
@@ -31,12 +33,12 @@ from flashlearn.machine import device
 from flashlearn.outcome import Status
 from tests.reviewing import reviewed
 
-MATMUL = lesson.tiled_matmul
+MATMUL, TRAFFIC, BUDGET = (find(name) for name in ("tiled_matmul", "matmul_traffic", "budget"))
 
 
 def statuses(exercise, function):
     """The verdicts of all cases that run on a CPU."""
-    judge = symbolic.run_symbolic if exercise.kind is lesson.Kind.SYMBOLIC else run
+    judge = symbolic.run_symbolic if exercise.kind is Kind.SYMBOLIC else run
     options = {} if judge is symbolic.run_symbolic else {"compiled": False}
     return {o.status for o in judge(exercise, function, **options)}
 
@@ -93,7 +95,7 @@ def test_every_wrong_formula_misses_some_case_by_ten_times_what_is_allowed(name)
 
 
 def test_cases_are_ragged_in_each_dimension_alone_and_in_all_together():
-    blocks = [broken.BLOCKS[f"BLOCK_{name}"] for name in "MNK"]
+    blocks = (32, 64, 16)  # BLOCK_M, BLOCK_N and BLOCK_K of the launcher
     ragged = {
         tuple(bool(c.sizes[name] % block) for name, block in zip("MNK", blocks, strict=True))
         for c in MATMUL.cases
@@ -118,7 +120,7 @@ def cdiv(a, b):
 
 
 RIGHT_FORMULAS = {
-    "expanded": lambda M, N, K, BM, BN, BK, e: sp.expand(lesson.traffic(M, N, K, BM, BN, BK, e)),
+    "expanded": lambda M, N, K, BM, BN, BK, e: sp.expand(matmul_traffic.traffic(M, N, K, BM, BN, BK, e)),
     "factored": lambda M, N, K, BM, BN, BK, e: (
         e * K * (M * sp.ceiling(N / BN) + N * sp.ceiling(M / BM)) + e * M * N
     ),
@@ -147,13 +149,13 @@ NEAR_MISSES = {
 
 @pytest.mark.parametrize("name", RIGHT_FORMULAS)
 def test_a_right_formula_passes_in_any_spelling(name):
-    assert statuses(lesson.matmul_traffic, RIGHT_FORMULAS[name]) == {Status.PASS}
-    assert reviewed(lesson.matmul_traffic, RIGHT_FORMULAS[name]) == ""
+    assert statuses(TRAFFIC, RIGHT_FORMULAS[name]) == {Status.PASS}
+    assert reviewed(TRAFFIC, RIGHT_FORMULAS[name]) == ""
 
 
 @pytest.mark.parametrize("name", NEAR_MISSES)
 def test_a_near_miss_is_refused_with_a_counterexample(name):
-    outcomes = symbolic.run_symbolic(lesson.matmul_traffic, NEAR_MISSES[name])
+    outcomes = symbolic.run_symbolic(TRAFFIC, NEAR_MISSES[name])
     wrong = [o for o in outcomes if o.status is Status.WRONG]
     assert wrong and all("it should be" in o.message for o in wrong)
 
@@ -166,7 +168,7 @@ def test_the_formula_is_what_the_observer_counts(sizes, dtype):
         tiled_matmul(torch.ones(M, K, dtype=dtype), torch.ones(K, N, dtype=dtype))
     seen = session.observation()
     blocks = [seen.launches[0].constexprs[name] for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K")]
-    assert lesson.traffic(*map(sp.Integer, (*sizes, *blocks, dtype.itemsize))) == seen.bytes_requested
+    assert matmul_traffic.traffic(*map(sp.Integer, (*sizes, *blocks, dtype.itemsize))) == seen.bytes_requested
     assert seen.bytes_unique == dtype.itemsize * (M * K + K * N + M * N)
 
 
@@ -178,14 +180,14 @@ def test_a_kernel_that_loads_twice_is_told_from_a_wrong_formula(monkeypatch):
         return tiled_matmul(a, b)
 
     monkeypatch.setattr(answers, "passed", {"tiled_matmul": twice})
-    assert (
-        reviewed(lesson.matmul_traffic, lesson.traffic) == ""
-    )  # two launches name no blocks: nothing to compare
+    assert reviewed(TRAFFIC, matmul_traffic.traffic) == ""  # two launches name no blocks: nothing to compare
 
     monkeypatch.setattr(
-        lesson, "counted_traffic", lambda *_: (10**6, dict.fromkeys(lesson.SIZES, sp.Integer(8)))
+        matmul_traffic,
+        "counted_traffic",
+        lambda *_: (10**6, dict.fromkeys(matmul_traffic.SIZES, sp.Integer(8))),
     )
-    assert "requests 1000000 bytes" in reviewed(lesson.matmul_traffic, lesson.traffic)
+    assert "requests 1000000 bytes" in reviewed(TRAFFIC, matmul_traffic.traffic)
 
 
 # ---------------------------------------------------------------- budget
@@ -201,12 +203,12 @@ def budget_by_hand(block_m, block_n, block_k, size, buffers, warps, registers, g
 
 
 def test_a_right_budget_passes_in_plain_python():
-    assert statuses(lesson.budget, budget_by_hand) == {Status.PASS}
+    assert statuses(BUDGET, budget_by_hand) == {Status.PASS}
 
 
 def test_the_reference_is_the_occupancy_calculator_s_answer():
-    for case in lesson.BUDGET_CASES:
-        given = lesson.budget_inputs(case, case.generator())
+    for case in BUDGET.cases:
+        given = BUDGET.inputs(case, case.generator())
         _, shared, share = block_budget(**given)
         fits = device.occupancy(given["gpu"], int(given["registers"]), int(shared), int(given["warps"]))
         assert float(share) == pytest.approx(fits), case.name
@@ -214,8 +216,8 @@ def test_the_reference_is_the_occupancy_calculator_s_answer():
 
 def test_each_of_the_limits_is_the_smallest_somewhere():
     smallest = set()
-    for case in lesson.BUDGET_CASES:
-        given = lesson.budget_inputs(case, case.generator())
+    for case in BUDGET.cases:
+        given = BUDGET.inputs(case, case.generator())
         gpu, warps = given["gpu"], given["warps"]
         _, shared, _ = block_budget(**given)
         limits = {
@@ -229,19 +231,19 @@ def test_each_of_the_limits_is_the_smallest_somewhere():
     assert smallest >= {"blocks", "warps", "registers", "shared"}
 
 
-@pytest.mark.parametrize(("shape", "warps", "stages"), lesson.COMPILED)
+@pytest.mark.parametrize(("shape", "warps", "stages"), compiled_budget.COMPILED)
 def test_the_compiler_agrees_with_the_lesson(shape, warps, stages):
-    for made in lesson.compiled_budgets(tiled_matmul, shape, warps, stages):
+    for made in compiled_budget.compiled_budgets(tiled_matmul, shape, warps, stages):
         assert not made.error
         gpu = device.for_target(made.target)
-        numbers = (*shape, 2, lesson.buffers_of(made, stages), warps, made.registers)
+        numbers = (*shape, 2, compiled_budget.buffers_of(made, stages), warps, made.registers)
         accumulator, shared, share = block_budget(*map(sp.Integer, numbers), gpu)
         assert shared == made.shared_bytes and float(share) == made.occupancy
         assert accumulator < made.registers
 
 
 def test_an_answer_that_only_knows_the_cases_is_told_the_compiler_s_figures():
-    sentence = reviewed(lesson.budget, lambda *given: (1, 2, 3))
+    sentence = reviewed(BUDGET, lambda *given: (1, 2, 3))
     assert "the compiler says" in sentence and "your function says (1, 2, 3)" in sentence
 
 
@@ -285,9 +287,9 @@ def test_the_assembler_refuses_64_kib_that_are_declared():
 
 
 def test_the_spill_that_the_lesson_shows_is_real():
-    for made in lesson.compiled_budgets(tiled_matmul, (128, 256, 32), warps=4, stages=2):
+    for made in compiled_budget.compiled_budgets(tiled_matmul, (128, 256, 32), warps=4, stages=2):
         assert made.registers == 255 and made.spill_bytes > 0
-    roomy = lesson.compiled_budgets(tiled_matmul, (128, 256, 32), warps=8, stages=2)
+    roomy = compiled_budget.compiled_budgets(tiled_matmul, (128, 256, 32), warps=8, stages=2)
     assert [made.spill_bytes for made in roomy] == [0, 0]
 
 
@@ -319,7 +321,7 @@ def test_saved_measurements_have_what_a_fresh_one_has():
 def test_no_recorded_product_requests_more_than_the_recorded_l2_delivers():
     n, reached = probes.SAVED["n"], probes.SAVED["bandwidth"]
     for (block, _), rate in probes.SAVED["matmul"].items():
-        requested = float(lesson.traffic(*map(sp.Integer, (n, n, n, *block, 2))))
+        requested = float(matmul_traffic.traffic(*map(sp.Integer, (n, n, n, *block, 2))))
         assert requested / (2 * n**3 / rate) <= reached["L2"] < reached["L2, shared"], block
 
 

@@ -1,0 +1,195 @@
+"""`budget`: what a block shape costs, before it is launched."""
+
+from __future__ import annotations
+
+import sympy as sp
+import torch
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.lessons.lesson_05_execution_model.block_budget import (
+    BUDGET_ARGUMENTS,
+    RESERVED,
+    WARP,
+    accumulator_registers,
+    block_budget,
+)
+from flashlearn.lessons.lesson_05_execution_model.compiled_budget import budget_review
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
+from flashlearn.machine import device
+
+
+def faulty_budget(
+    block_m, block_n, block_k, size, buffers, warps, registers, gpu, faults: Faults = NONE
+) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+    """What a tiled product's block costs, with faults by name."""
+    accumulator = accumulator_registers(block_m, block_n, warps)
+    if "per warp" in faults:
+        accumulator *= WARP
+    if "accumulator of the inputs' size" in faults:
+        accumulator *= sp.Rational(size, 4)
+    shared = block_m * block_k + block_k * block_n
+    shared *= 1 if "elements" in faults else size
+    shared *= 1 if "one buffer" in faults else buffers
+    if "accumulator staged" in faults:
+        shared += block_m * block_n * 4
+    blocks = min(_limits(shared, warps, registers, gpu, faults))
+    if "share of blocks" in faults:
+        occupancy = sp.Rational(blocks, gpu.blocks_per_sm)
+    else:
+        occupancy = sp.Rational(blocks * warps, gpu.warps_per_sm)
+    return accumulator, shared, occupancy * (100 if "percent" in faults else 1)
+
+
+def _limits(shared, warps, registers, gpu, faults: Faults) -> list[sp.Expr]:
+    """The number of blocks that each resource of a multiprocessor has room for."""
+    registers = registers if "registers as given" in faults else -(-registers // 8) * 8
+    reserved = 0 if "nothing reserved" in faults else RESERVED
+    limits = {
+        "no limit of warps": (gpu.warps_per_sm, warps),
+        "no limit of registers": (gpu.registers_per_sm, registers * WARP * warps),
+        "no limit of shared memory": (gpu.shared_per_sm, shared + reserved),
+    }
+    fitting = [sp.Rational(a, b) for fault, (a, b) in limits.items() if fault not in faults]
+    if "blocks rounded up" in faults:
+        fitting = [sp.ceiling(blocks) for blocks in fitting]
+    elif "fractions of a block" not in faults:
+        fitting = [sp.floor(blocks) for blocks in fitting]
+    return fitting if "no limit of blocks" in faults else [*fitting, gpu.blocks_per_sm]
+
+
+formula = faulty_formula(faulty_budget)
+
+MISTAKES = {
+    "buffers forgotten": Mistake(
+        "The shared memory is one tile of A and one of B; the loop keeps `buffers` pairs in flight.",
+        "Multiply by buffers.",
+        **formula("one buffer"),
+    ),
+    "elements, not bytes": Mistake(
+        "The shared memory is counted in elements; it is asked for in bytes.",
+        "Multiply by size, the bytes per element.",
+        **formula("elements"),
+    ),
+    "accumulator in shared memory": Mistake(
+        "The shared memory includes the accumulator's tile. It lives in registers, BLOCK_M · BLOCK_N fp32 "
+        "numbers spread over the program's threads.",
+        "Only what is loaded is staged: a tile of A and a tile of B per buffer.",
+        **formula("accumulator staged"),
+    ),
+    "accumulator of a warp": Mistake(
+        "The accumulator is divided among the warps, and a warp has 32 threads: yours is 32 times what one "
+        "thread holds.",
+        "BLOCK_M · BLOCK_N numbers over 32 · warps threads.",
+        **formula("per warp"),
+    ),
+    "accumulator of the inputs' size": Mistake(
+        "Your accumulator's numbers are as large as the inputs'. They are fp32 whatever the inputs are: "
+        "four bytes, one register, for each.",
+        "BLOCK_M · BLOCK_N over 32 · warps threads, and nothing about size.",
+        **formula("accumulator of the inputs' size"),
+    ),
+    "limited by shared memory alone": Mistake(
+        "Registers do not limit your occupancy, though here they run out first. They are handed out to every "
+        "thread of a block, 32 to a warp.",
+        "A block takes registers · 32 · warps of the file. Take the smallest of the four limits.",
+        **formula("no limit of registers"),
+    ),
+    "limited by registers alone": Mistake(
+        "The occupancy looks at registers only. Every resident block has its shared memory, too, and here it "
+        "runs out first.",
+        "Take the smallest of the four limits.",
+        **formula("no limit of shared memory"),
+    ),
+    "no shared memory reserved": Mistake(
+        "You divided the shared memory of the multiprocessor by what the kernel asks for. The system takes "
+        "1 KiB more for each resident block.",
+        "Divide by shared + 1024.",
+        **formula("nothing reserved"),
+    ),
+    "occupancy in percent": Mistake(
+        "Your occupancy is 100 times too large: a share of the warps, asked for as a number from 0 to 1.",
+        "Leave the factor 100 out.",
+        **formula("percent"),
+    ),
+    "occupancy of blocks": Mistake(
+        "Your occupancy is a share of the blocks that a multiprocessor can hold. It is asked for as a share "
+        "of the warps.",
+        "How many warps have the resident blocks together, and how many can be resident?",
+        **formula("share of blocks"),
+    ),
+    "registers not rounded": Mistake(
+        "The registers per thread are not rounded up to a multiple of 8. They are allocated in multiples "
+        "of 8: 97 take as much of the file as 104.",
+        "Round up first, then multiply by the threads of a block.",
+        **formula("registers as given"),
+    ),
+    "fractions of a block": Mistake(
+        "You counted fractions of blocks. A block is resident as a whole or not at all: where there is room "
+        "for 2.56, there are 2.",
+        "Round each limit down: //.",
+        **formula("fractions of a block"),
+    ),
+    "blocks rounded up": Mistake(
+        "You rounded the number of resident blocks up. A block without room of its own waits until another "
+        "has ended.",
+        "Round each limit down: //.",
+        **formula("blocks rounded up"),
+    ),
+    "limit of warps forgotten": Mistake(
+        "The number of warps that a multiprocessor can hold is limited, and your occupancy leaves that limit "
+        "out.",
+        "There are four limits: shared memory, registers, warps and blocks. Take the smallest.",
+        **formula("no limit of warps"),
+    ),
+    "limit of blocks forgotten": Mistake(
+        "The number of blocks that a multiprocessor can hold is limited, however small they are, and your "
+        "occupancy leaves that limit out.",
+        "There are four limits: shared memory, registers, warps and blocks. Take the smallest.",
+        **formula("no limit of blocks"),
+    ),
+}
+
+
+def budget_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """The case's numbers, and the GPU that its `data` names."""
+    return {name: sp.Integer(case.sizes[name]) for name in BUDGET_ARGUMENTS} | {"gpu": device.GPUS[case.data]}
+
+
+def _case(gpu: str, shape: str, size: int, buffers: int, warps: int, registers: int, why: str = "") -> Case:
+    values = (*map(int, shape.split("×")), size, buffers, warps, registers)
+    title = f"{shape}, {buffers} buffers, {warps} warps, {registers} registers, {gpu}{why}"
+    return Case(title, dict(zip(BUDGET_ARGUMENTS, values, strict=True)), data=gpu)
+
+
+CASES = (
+    _case("H100", "64×64×32", 2, 3, 4, 59),
+    _case("A100", "64×64×64", 2, 2, 4, 64),
+    _case("H100", "128×128×64", 2, 4, 8, 110),
+    _case("A100", "128×128×32", 2, 2, 4, 222),
+    _case("RTX 4090", "64×64×32", 2, 2, 4, 97),  # allocated as 104: four blocks, where 97 would give five
+    _case("H100", "32×32×16", 2, 2, 16, 24),
+    _case("H100", "16×16×16", 2, 2, 1, 40),
+    _case("A100", "64×64×16", 2, 2, 4, 64),  # a multiple of 8 is not rounded
+    _case("H100", "128×256×64", 4, 3, 8, 255, ": too large"),
+)
+
+
+budget = Exercise(
+    name="budget",
+    lesson="05",
+    kind=Kind.SYMBOLIC,
+    title="What a block shape costs, before it is launched",
+    signature="(block_m, block_n, block_k, size, buffers, warps, registers, gpu) -> "
+    "(accumulator, shared, occupancy)",
+    outputs=("accumulator", "shared", "occupancy"),
+    inputs=budget_inputs,
+    cases=CASES,
+    judged=HowJudged(
+        reference=block_budget,
+        review=budget_review,
+    ),
+    explained=HowExplained(
+        mistakes=MISTAKES,
+    ),
+    points=2,
+)

@@ -1,0 +1,182 @@
+"""`matmul_traffic`: the bytes that a tiled product requests."""
+
+from __future__ import annotations
+
+import sympy as sp
+import torch
+
+from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed, PlainCall
+
+SIZES = ("M", "N", "K", "B_M", "B_N", "B_K", "e")
+
+
+def traffic(
+    M: sp.Expr, N: sp.Expr, K: sp.Expr, B_M: sp.Expr, B_N: sp.Expr, B_K: sp.Expr, e: sp.Expr
+) -> sp.Expr:
+    """Bytes that tiled_matmul requests: A once per block of columns, B once per block of rows, C once."""
+    return e * (M * K * sp.ceiling(N / B_N) + K * N * sp.ceiling(M / B_M) + M * N)
+
+
+def faulty_traffic(M, N, K, B_M, B_N, B_K, e, faults: Faults = NONE) -> sp.Expr:
+    """The bytes that a tiled product requests, with faults by name."""
+
+    def blocks(size, block):
+        return _block_count(size, block, faults)
+
+    across, down = blocks(N, B_N), blocks(M, B_M)
+    if "each once" in faults:
+        across, down = 1, 1
+    if "an element per program" in faults:
+        across, down = N, M
+    if "exchanged" in faults:
+        across, down = down, across
+    if "whole tiles" in faults:
+        M, N, K = (block * sp.ceiling(n / block) for n, block in ((M, B_M), (N, B_N), (K, B_K)))
+    stores = 0 if "no stores" in faults else M * N
+    stores *= 2 if "C read" in faults else 1
+    stores *= blocks(K, B_K) if "C in every step" in faults else 1
+    stores *= sp.ceiling(K / B_K) if "C in every step, rounded up" in faults else 1
+    return (1 if "elements" in faults else e) * (M * K * across + K * N * down + stores)
+
+
+def _block_count(size: sp.Expr, block: sp.Expr, faults: Faults) -> sp.Expr:
+    if "fractions" in faults:
+        return size / block
+    return sp.floor(size / block) if "rounded down" in faults else sp.ceiling(size / block)
+
+
+formula = faulty_formula(faulty_traffic)
+
+MISTAKES = {
+    "each byte once": Mistake(
+        "You counted each byte once, M·K + K·N + M·N elements: those are the unique bytes. Programs are "
+        "independent, and each loads what it needs.",
+        "How many programs need row 0 of A? Each of them requests it.",
+        **formula("each once"),
+    ),
+    "rows and columns exchanged": Mistake(
+        "A is counted once per block of its rows, and B once per block of its columns. It is the other way "
+        "round: programs side by side in a row of C load the same rows of A.",
+        "A row of A is needed for all columns of C: count the blocks of columns.",
+        **formula("exchanged"),
+    ),
+    "elements, not bytes": Mistake(
+        "That is the number of elements: the bytes per element, e, are missing.",
+        "Multiply by e.",
+        **formula("elements"),
+    ),
+    "C left out": Mistake(
+        "What the programs store is missing.",
+        "Each element of C is written once: M·N of them.",
+        **formula("no stores"),
+    ),
+    "C read as well": Mistake(
+        "C is counted twice, as if it were read and written. The accumulator lives in registers; C is only "
+        "written, once.",
+        "Look at the kernel: how many loads of c_ptr are there?",
+        **formula("C read"),
+    ),
+    "C once per step": Mistake(
+        "You counted C in every step over K. The accumulator stays in registers from step to step, and C is "
+        "stored once, when the sum is complete.",
+        "Where in the kernel is tl.store, inside the loop or after it?",
+        **formula("C in every step", also=("C in every step, rounded up",)),
+    ),
+    "one element per program": Mistake(
+        "You counted as if each element of C had a program of its own: N rows of A's loads and M of B's. A "
+        "tile shares what it loads among B_M · B_N elements.",
+        "Count programs, not elements: N/B_N of them, rounded up, side by side.",
+        **formula("an element per program"),
+    ),
+    "sizes need not divide": Mistake(
+        "N/B_N is right where blocks divide the sizes. A ragged edge has a program too, and that program "
+        "loads the same rows of A as the others.",
+        "Round the number of programs up: sp.ceiling(N / B_N).",
+        **formula("fractions"),
+    ),
+    "rounded down": Mistake(
+        "You rounded the number of programs down. A ragged edge has a program too, and where a size is "
+        "smaller than its block nothing at all would be loaded.",
+        "Round up: sp.ceiling(N / B_N).",
+        **formula("rounded down"),
+    ),
+    "masked lanes counted": Mistake(
+        "You counted whole tiles, also where they extend beyond the edge. A lane that the mask switches "
+        "off requests nothing.",
+        "Count what lies inside: over all programs of a row, the rows of A have exactly M·K elements.",
+        **formula("whole tiles"),
+    ),
+}
+
+
+def traffic_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """Sizes, blocks and bytes per element: the case's numbers, or positive integers for those it lacks."""
+    symbols = {name: sp.Symbol(name, integer=True, positive=True) for name in SIZES}
+    return symbols | {name: sp.Integer(value) for name, value in case.sizes.items()}
+
+
+def _sized(title: str, **sizes: int) -> Case:
+    return Case(title, sizes)
+
+
+MEASURED = ((70, 100, 50), (33, 64, 40))
+"""M, N and K of the products on which `matmul_traffic` is compared with counted bytes."""
+
+
+def counted_traffic(answer: Answer, M: int, N: int, K: int) -> tuple[int, Inputs] | None:
+    """Bytes that a call of a tiled product requests, with sizes and blocks; None if it names no blocks."""
+    a, b = torch.ones(M, K), torch.ones(K, N)
+    seen = answer.run({"a": a, "b": b}, Observed()).completed().observation
+    constants = seen.launches[0].constexprs if len(seen.launches) == 1 else {}
+    blocks = [constants.get(name) for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K")]
+    if None in blocks:
+        return None
+    values = (M, N, K, *blocks, a.element_size())
+    return seen.bytes_requested, dict(zip(SIZES, map(sp.Integer, values), strict=True))
+
+
+def traffic_review(answer: Answer, earlier: Earlier) -> str:
+    """The formula against what the learner's own kernel requests (the course's, if theirs has not passed)."""
+    kernel = earlier("tiled_matmul")
+    for M, N, K in MEASURED:
+        found = counted_traffic(kernel, M, N, K)
+        if found is None:
+            continue
+        counted, sizes = found
+        predicted = answer.run(sizes, PlainCall()).completed().returned
+        if predicted != counted:
+            shape = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+            return (
+                f"The formula holds for a kernel that loads each tile once per program. Your tiled_matmul "
+                f"requests {counted} bytes at {shape}, where your formula says {predicted}: does it load or "
+                "store something twice?"
+            )
+    return ""
+
+
+matmul_traffic = Exercise(
+    name="matmul_traffic",
+    lesson="05",
+    kind=Kind.SYMBOLIC,
+    title="The bytes that a tiled product requests",
+    signature="(M, N, K, B_M, B_N, B_K, e) -> requested",
+    outputs=("requested",),
+    inputs=traffic_inputs,
+    cases=(
+        _sized("64×128, inner 48: whole tiles", M=64, N=128, K=48, B_M=32, B_N=64, B_K=16, e=4),
+        _sized("37×70, inner 50: ragged", M=37, N=70, K=50, B_M=32, B_N=64, B_K=16, e=2),
+        _sized("fp32 with blocks of 32×64×16, any size", B_M=32, B_N=64, B_K=16, e=4),
+        _sized("everything symbolic"),
+    ),
+    judged=HowJudged(
+        reference=traffic,
+        review=traffic_review,
+    ),
+    explained=HowExplained(
+        mistakes=MISTAKES,
+    ),
+    points=2,
+)

@@ -5,28 +5,40 @@ numbers. One mistake that explains all of them is the diagnosis, whether or not 
 are right (then the learner makes it only here and there, and the finding says where). Two that explain all of
 them between them, or explain them when made at once, are named together. One that explains most of them is
 named, with how many. Whatever explains less is not named.
+
+Two faults may hide a declared mistake: elements that no program writes, and outputs in each other's place.
+Once these are put right, the rest is explained in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
+from dataclasses import replace
+from itertools import chain, combinations
 
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.comparability import comparable, is_unfit, size
-from flashlearn.explaining.explanations import Explanation, Question, explanation_of
-from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_candidates
-from flashlearn.explaining.predictions import Candidate, Predictions
-from flashlearn.explaining.selection import (
+from flashlearn.explaining.explanations import (
     MIN_PREDICTED,
+    Explanation,
+    Question,
+    explanation_of,
     finding_of,
     full_explanation,
     partial_explanation,
     two_explanations,
 )
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.outputs_exchanged import OutputsExchanged
+from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
+from flashlearn.explaining.matching import comparable, is_unfit, size
+from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_candidates
+from flashlearn.explaining.predictions import Candidate, Predictions
+from flashlearn.judging.cases import run_observed
+from flashlearn.judging.tolerance import largest_error
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MIN_NUMBERS = 4
 """With fewer numbers than this nearly every pair of mistakes gives the same as some other pair."""
@@ -115,3 +127,112 @@ def _at_once(
         if fits and both_needed(predictions, candidate, failing):
             return finding_of(predictions.exercise, [explanation], judged, questions)
     return None
+
+
+def partly_written(outcomes: list[Outcome]) -> bool:
+    """True if some elements of a wrong output are written by programs, and some by none."""
+    return any(_filled(outcome) is not outcome for outcome in outcomes if not _empty(outcome))
+
+
+def find_declared_where_written(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+    """Elements that no program writes, and what is wrong with the others: two findings in one."""
+    outcomes = [o for o in outcomes if not _empty(o)]
+    filled = [_filled(outcome) for outcome in outcomes]
+    if not outcomes or all(a is b for a, b in zip(filled, outcomes, strict=True)):
+        return None
+    found = find_declared(exercise, filled)
+    if found is None:
+        return None
+    bad = next(
+        (o, c) for o in outcomes for c in o.outputs if c.writers is not None and bool((c.writers < 0).any())
+    )
+    if _leaves_the_same(exercise, found.mistake, *bad):
+        return found
+    writers = bad[1].writers
+    count = int((writers < 0).sum())
+    kind = PartlyWritten(bad[1].name, bad[0].case.name, count, writers.numel(), (found,))
+    return Finding(kind, None, found.fits, found.of, found.partial)
+
+
+def _leaves_the_same(exercise: Exercise, name: str, outcome: Outcome, check: OutputCheck) -> bool:
+    """True if the mistake is a kernel that leaves just these elements unwritten: then it is one mistake."""
+    launcher = exercise.explained.mistakes[name].launcher if name in exercise.explained.mistakes else None
+    if launcher is None:
+        return False
+    twin = run_observed(exercise, launcher, outcome.case)
+    same = next((c for c in twin.outputs if c.name == check.name and c.writers is not None), None)
+    return same is not None and torch.equal(same.writers < 0, check.writers < 0)
+
+
+def _empty(outcome: Outcome) -> bool:
+    """True if no program wrote anything of an output."""
+    return any(c.writers is not None and bool((c.writers < 0).all()) for c in outcome.outputs)
+
+
+def _filled(outcome: Outcome) -> Outcome:
+    """The outcome as if what was never written were right; itself if everything was written."""
+    if outcome.status is not Status.WRONG:
+        return outcome
+    checks = []
+    for check in outcome.outputs:
+        unwritten = check.writers < 0 if check.writers is not None and not check.problem else None
+        if unwritten is None or not bool(unwritten.any()) or bool(unwritten.all()):
+            checks.append(check)
+            continue
+        got = torch.where(unwritten, check.expected.to(check.got.dtype), check.got)
+        error = largest_error(got, check.expected)
+        checks.append(replace(check, got=got, error=error, ok=error <= check.allowed))
+    if all(a is b for a, b in zip(checks, outcome.outputs, strict=True)):
+        return outcome
+    status = Status.PASS if all(c.ok for c in checks) else Status.WRONG
+    return replace(outcome, outputs=tuple(checks), status=status)
+
+
+def find_exchanged_outputs(exercise: Exercise, outcomes: list[Outcome]) -> Finding | None:
+    """What explains everything once two outputs are put back: one mistake, or nothing more."""
+    found = []
+    for pair in combinations(exercise.outputs, 2):
+        restored = [_restored(outcome, *pair) for outcome in outcomes]
+        if None in restored or any(map(_spoilt, outcomes, restored)):
+            continue
+        beside = _besides_exchanged(exercise, pair, restored)
+        if beside is not None:
+            found.append(beside)
+    return found[0] if len(found) == 1 else None
+
+
+def _spoilt(outcome: Outcome, restored: Outcome) -> bool:
+    """True for a case whose numbers are right as they are, and would not be the other way round."""
+    return all(check.ok for check in outcome.outputs) and restored.status is not Status.PASS
+
+
+def _besides_exchanged(exercise: Exercise, pair: tuple[str, str], restored: list[Outcome]) -> Finding | None:
+    each = [Finding(OutputsExchanged(a, b, exercise.outputs)) for a, b in (pair, pair[::-1])]
+    if all(outcome.status is Status.PASS for outcome in restored):
+        return Finding(Outputs(tuple(each)))
+    beside = find_declared(exercise, restored, pairs=False)
+    if beside is None or not isinstance(beside.kind, Declared) or beside.kind.scope is not None:
+        return None
+    return Finding(AtOnce(parts=(each[0], beside)), fits=beside.fits, of=beside.of)
+
+
+def _restored(outcome: Outcome, one: str, other: str) -> Outcome | None:
+    """The outcome with two outputs in each other's place; None if they cannot be."""
+    checks = {check.name: check for check in outcome.outputs}
+    a, b = checks.get(one), checks.get(other)
+    if a is None or b is None or a.problem or b.problem or not _alike(a.got, b.got):
+        return None
+    checks |= {one: _with(a, b), other: _with(b, a)}
+    status = Status.PASS if all(check.ok for check in checks.values()) else Status.WRONG
+    return replace(outcome, outputs=tuple(checks.values()), status=status)
+
+
+def _alike(a: object, b: object) -> bool:
+    tensors = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+    return tensors and (a.shape, a.dtype) == (b.shape, b.dtype)
+
+
+def _with(check: OutputCheck, other: OutputCheck) -> OutputCheck:
+    """The check of one output with what came back as another."""
+    error = largest_error(other.got, check.expected)
+    return replace(check, got=other.got, writers=other.writers, error=error, ok=error <= check.allowed)

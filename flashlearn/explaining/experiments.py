@@ -8,10 +8,10 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Case, Exercise, Kind
-from flashlearn.explaining.comparability import size
 from flashlearn.explaining.findings.launcher import NothingLaunched
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.undefined_memory import MaskedLoadWithoutOther, UninitialisedMemory
+from flashlearn.explaining.matching import size
 from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
 from flashlearn.interpreter.observers.assigned_values import ValueRecorder
 from flashlearn.judging.cases import run_observed

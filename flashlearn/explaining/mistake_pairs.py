@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from flashlearn.exercise import Mistake, combine_faults
-from flashlearn.explaining.comparability import work
-from flashlearn.explaining.matching import fit
+from flashlearn.explaining.matching import fit, work
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
 from flashlearn.judging.tolerance import largest_error
 from flashlearn.outcome import Outcome, Status

@@ -18,13 +18,13 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.comparability import size
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.undefined_memory import (
     MaskedLoadWithoutOther,
     UndefinedNumbers,
     UninitialisedMemory,
 )
+from flashlearn.explaining.matching import size
 from flashlearn.interpreter.observers.nan_origin import NanTracker, NonFiniteOrigin, NonFiniteOrigins
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.outcome import Finding, FindingKind, Outcome, OutputCheck

@@ -14,12 +14,15 @@ from dataclasses import dataclass, replace
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining import stages
-from flashlearn.explaining.declared_mistakes import PAIR_WORK
+from flashlearn.explaining.declared_mistakes import (
+    PAIR_WORK,
+    find_declared_where_written,
+    find_exchanged_outputs,
+)
 from flashlearn.explaining.divergence import BUDGET
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import FIRST_EDIT_WORK, SECOND_EDIT_WORK
 from flashlearn.explaining.edits.verification import FORMULA_RUNS, SEARCH_WORK
-from flashlearn.explaining.exchanged_outputs import find_exchanged_outputs
 from flashlearn.explaining.experiments import (
     nothing_launched,
     rounded_inside,
@@ -34,7 +37,6 @@ from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rules import by_rules
 from flashlearn.explaining.stages import Search
 from flashlearn.explaining.symbolic import name_mistake
-from flashlearn.explaining.unwritten_elements import find_declared_where_written
 from flashlearn.explaining.weights import find_in_weights
 from flashlearn.outcome import Finding, Outcome, Status
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 
-from flashlearn.exercise import Exercise, Inputs, Mistake, Tiles
-from flashlearn.explaining.result_cache import ResultCache, case_key
+from flashlearn.exercise import Case, Exercise, Inputs, Mistake, Tiles
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import convert, widen
 from flashlearn.outcome import Outcome, Status
@@ -82,6 +84,47 @@ class Candidate:
         if self.law or not isinstance(f, functools.partial):
             return (f, *(part.key for part in self.parts if self.law))
         return (f.func, f.args, tuple(sorted(f.keywords.items(), key=lambda item: item[0])))
+
+
+class ResultCache:
+    """Results that the next check will need again: tuples of tensors (or None) by key.
+
+    At most `max_bytes` bytes of them are held; the oldest go first.
+    """
+
+    def __init__(self, max_bytes: int):
+        self.max_bytes = max_bytes
+        self.bytes_held = 0
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What is known under the key; else what `make` gives, which is remembered."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                return self._results[key]
+        value = make()
+        with self._lock:
+            if key not in self._results:
+                self._results[key] = value
+                self.bytes_held += _bytes_of(value)
+            while self.bytes_held > self.max_bytes and len(self._results) > 1:
+                _, oldest = self._results.popitem(last=False)
+                self.bytes_held -= _bytes_of(oldest)
+        return value
+
+
+def case_key(case: Case) -> Hashable:
+    """Equal for cases whose inputs are drawn alike."""
+    return tuple(
+        tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in vars(case).values()
+    )
+
+
+def _bytes_of(value: Any) -> int:
+    tensors = value if isinstance(value, tuple) else (value,)
+    return 256 + sum(t.untyped_storage().nbytes() for t in tensors if isinstance(t, torch.Tensor))
 
 
 _cache = ResultCache(max_bytes=128 << 20)

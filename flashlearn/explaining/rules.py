@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.clue import SILENT, Clue
 from flashlearn.explaining.failures import attempted
-from flashlearn.explaining.findings.base import Rule
 from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.outcome import Finding, Outcome
 
 SHARE = 0.7

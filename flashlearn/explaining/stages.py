@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.comparability import comparable
-from flashlearn.explaining.declared_mistakes import find_declared
+from flashlearn.explaining.declared_mistakes import find_declared, partly_written
 from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.search import find_edit
@@ -20,8 +19,8 @@ from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, W
 from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, StaleAnswer
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.two_mistakes import Besides
+from flashlearn.explaining.matching import comparable
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
-from flashlearn.explaining.unwritten_elements import partly_written
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer
 

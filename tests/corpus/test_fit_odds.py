@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 
 from flashlearn.explaining import edits
-from flashlearn.explaining.edits.odds import parsed
+from flashlearn.explaining.edits.ranking import parsed
 from tests.corpus import find_entry, wrong_entries
 from tests.corpus.fit_odds import Tried, dumped, fitted, tried_edits
 

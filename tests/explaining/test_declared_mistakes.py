@@ -10,12 +10,10 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.explaining import diagnose
-from flashlearn.explaining.comparability import comparable, is_faint
 from flashlearn.explaining.declared_mistakes import find_declared
-from flashlearn.explaining.matching import distance, fit
+from flashlearn.explaining.matching import comparable, distance, fit, is_faint
 from flashlearn.explaining.mistake_pairs import WorkBudget, pair_candidates
-from flashlearn.explaining.predictions import Predictions, sizes_in
-from flashlearn.explaining.result_cache import ResultCache, case_key
+from flashlearn.explaining.predictions import Predictions, ResultCache, case_key, sizes_in
 from flashlearn.judging.cases import run
 from flashlearn.outcome import OutputCheck, Status
 

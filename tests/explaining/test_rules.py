@@ -9,8 +9,8 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.explaining import diagnose
-from flashlearn.explaining.clue import Clue
 from flashlearn.explaining.findings import SURE
+from flashlearn.explaining.findings.rule import Clue
 from flashlearn.explaining.rules import holding
 from flashlearn.judging.cases import run
 from flashlearn.outcome import Status

@@ -1,12 +1,12 @@
 """Small edits of a wrong answer's own text: does one of them make every wrong case right?
 
-`kinds` says what a kind of edit is, and each kind is declared beside its generator: `accesses`, `analogy`,
-`calls`, `comparisons`, `dtypes`, `formulas`, `gluon`, `guards`, `names`, `operators`, `reductions`,
-`statements`, `strides`. `generation` collects the edits, `ranking` orders them by the odds in `odds.json`,
-`verification` runs an edited text, and `search` looks for one that repairs the answer.
+`edit` says what an edit and a kind of edit are, and each kind is declared beside its generator: `accesses`,
+`analogy`, `calls`, `comparisons`, `dtypes`, `formulas`, `gluon`, `guards`, `names`, `operators`,
+`reductions`, `statements`, `strides`. `generation` collects the edits, `ranking` orders them by the odds in
+`odds.json`, `verification` runs an edited text, and `search` looks for one that repairs the answer.
 """
 
+from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.generation import edits_of
-from flashlearn.explaining.edits.source_text import Edit
 
 __all__ = ["Edit", "edits_of"]

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from flashlearn.explaining.edits.comparisons import COMPARISON
 from flashlearn.explaining.edits.dtypes import CAST
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
-from flashlearn.explaining.edits.source_text import Edit, SourceText, bracketed, name_of, names_in
 
 MASKED = ("load", "store", "atomic_add")
 DEPTH = 6

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from flashlearn.explaining.edits.edit import is_kernel, lines_of, name_of, names_in
 from flashlearn.explaining.edits.slicing import assignments, backward_slice, launches
-from flashlearn.explaining.edits.source_text import is_kernel, lines_of, name_of, names_in
 from flashlearn.running.answer_source import Section
 
 READS = ("load", "atomic_add", "gather")

@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import MISSING_EXPONENTIAL
-from flashlearn.explaining.edits.source_text import Edit, SourceText, bracketed, name_of, names_in
 
 AXES = 3
 """Axes of a grid."""

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.accesses import FILL_VALUE, access_edits, atomic_edit, fill_edits
 from flashlearn.explaining.edits.dtypes import allocation_edits, conversion_edits
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, TILES_TO_ELEMENTS
-from flashlearn.explaining.edits.source_text import Edit, SourceText, name_of
 
 OTHER_FUNCTION = {
     "max": "sum",

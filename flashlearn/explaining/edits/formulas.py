@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.calls import TRANSPOSE
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.operators import (
@@ -22,7 +22,6 @@ from flashlearn.explaining.edits.operators import (
     OPERATOR,
     REDUNDANT_OPERAND,
 )
-from flashlearn.explaining.edits.source_text import Edit, SourceText, bracketed, name_of, names_in
 from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES, MISSING_FACTOR
 
 SUMS = ast.Add | ast.Sub

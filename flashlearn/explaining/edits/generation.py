@@ -17,6 +17,7 @@ from flashlearn.explaining.edits.comparisons import (
     comparison_edits,
     exchanged_bound_edits,
 )
+from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
 from flashlearn.explaining.edits.guards import guard_edits
@@ -31,7 +32,6 @@ from flashlearn.explaining.edits.names import (
 from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
 from flashlearn.explaining.edits.reductions import reduction_edits
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
-from flashlearn.explaining.edits.source_text import Edit, SourceText, is_kernel, names_in
 from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
 from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
 

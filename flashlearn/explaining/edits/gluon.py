@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
 from flashlearn.explaining.edits.names import CONSTANT
-from flashlearn.explaining.edits.source_text import Edit, SourceText, name_of
 
 PRODUCTS = ("warpgroup_mma",)
 TRANSPOSED = ".permute([1, 0])"

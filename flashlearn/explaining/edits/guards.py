@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.kinds import edit_kind
-from flashlearn.explaining.edits.source_text import Edit, SourceText, name_of
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
 
 EXPONENTIALS = ("exp", "exp2")
 LARGEST_EPSILON = 0.01

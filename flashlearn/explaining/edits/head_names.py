@@ -6,9 +6,9 @@ import ast
 import re
 
 from flashlearn.explaining.edits.calls import LIBRARIES
+from flashlearn.explaining.edits.edit import name_of, names_in
 from flashlearn.explaining.edits.name_families import POINTER
 from flashlearn.explaining.edits.slicing import assignments
-from flashlearn.explaining.edits.source_text import name_of, names_in
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 DEPTH = 4

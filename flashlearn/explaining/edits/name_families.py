@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from flashlearn.explaining.edits.source_text import names_in
+from flashlearn.explaining.edits.edit import names_in
 
 STRIDE = re.compile(r"stride|^s_?[a-z]{1,2}$", re.I)
 POINTER = re.compile(r"ptrs?$|^(ptr_|p_)|_pointer$")

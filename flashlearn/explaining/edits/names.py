@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import INDEX_NOT_SCALED, TILES_TO_ELEMENTS
-from flashlearn.explaining.edits.source_text import Edit, SourceText
 
 OTHER_INTEGERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
 OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")

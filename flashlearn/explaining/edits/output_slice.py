@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.address_slice import WRITES
+from flashlearn.explaining.edits.edit import is_kernel, lines_of, name_of, names_in
 from flashlearn.explaining.edits.slicing import assignments, backward_slice, launches
-from flashlearn.explaining.edits.source_text import is_kernel, lines_of, name_of, names_in
 from flashlearn.outcome import Outcome
 from flashlearn.running.answer_source import Section
 

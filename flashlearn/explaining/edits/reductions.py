@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
 from flashlearn.explaining.edits.name_families import NameFamilies
-from flashlearn.explaining.edits.source_text import Edit, SourceText, name_of
 
 NEUTRAL = {"min": 'float("inf")', "max": 'float("-inf")', "sum": "0.0"}
 """What a reduction may include without changing."""

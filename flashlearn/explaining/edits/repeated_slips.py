@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from flashlearn.explaining.edits.source_text import Edit, SourceText
+from flashlearn.explaining.edits.edit import Edit, SourceText
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 SIMILAR_PLACES = 3

@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
+from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.ranking import Hints, ranked
-from flashlearn.explaining.edits.source_text import Edit
 from flashlearn.explaining.edits.verification import FormulaTrial, NumericTrial, cost
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput

@@ -12,12 +12,12 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.edits.address_slice import address_slice
+from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.name_families import POINTER
 from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.search import edit_finding, lines_within
-from flashlearn.explaining.edits.source_text import Edit
 from flashlearn.explaining.edits.verification import NumericTrial
 from flashlearn.explaining.findings.edits import EditAndMistake
 from flashlearn.outcome import Finding, Outcome

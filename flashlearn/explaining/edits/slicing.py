@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.source_text import lines_of, names_in
+from flashlearn.explaining.edits.edit import lines_of, names_in
 
 
 def backward_slice(tree: ast.AST, names: set[str], lines: set[int]) -> set[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Set
 
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import BRACKETS, SIGN
 from flashlearn.explaining.edits.reductions import discarded_result_edits, overwriting_guard_edits
-from flashlearn.explaining.edits.source_text import Edit, SourceText, bracketed, name_of, names_in
 from flashlearn.explaining.edits.strides import STRIDES, missing_stride_edits, renamed, tensor_stride_edits
 
 SIMPLE = ast.Assign | ast.AugAssign | ast.Expr

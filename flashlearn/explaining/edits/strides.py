@@ -6,9 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.kinds import edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
-from flashlearn.explaining.edits.source_text import Edit, SourceText, names_in
 
 STRIDES = edit_kind(
     "strides", question="Whose strides are these, and whose pointer do they move?", moves_access=True

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.edits.source_text import Edit
+from flashlearn.explaining.edits.edit import Edit
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.symbolic.cases import agreeing, arguments
 from flashlearn.judging.tolerance import agrees

@@ -1,7 +1,7 @@
 """The kinds of findings, each in a module of its own, or with its close relatives.
 
 A kind is a frozen dataclass: what it is called, its facts, its traits (`flashlearn.outcome.FindingKind`) and
-its wording; a rule (`base.Rule`) also knows how it is seen in wrong numbers, and its rank among the rules.
+its wording; a rule (`rule.Rule`) also knows how it is seen in wrong numbers, and its rank among the rules.
 
 >>> from flashlearn.explaining.findings.sign import Sign
 >>> Finding(Sign("dq")).sentence
@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import Rule
 from flashlearn.outcome import FindingKind
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from flashlearn.explaining.clue import SILENT, Clue, near
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.outcome import Wording
 
 CONSTANTS = {"ln 2 = 0.693": math.log(2), "log2 e = 1.443": 1 / math.log(2), "2": 2.0, "1/2": 0.5, "−1": -1.0}

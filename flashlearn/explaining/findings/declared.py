@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flashlearn.exercise import Mistake
-from flashlearn.explaining.findings.base import joined
+from flashlearn.explaining.findings.rule import joined
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import FindingKind, Wording
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashlearn.explaining.edits.kinds import EditKind, kind_named
-from flashlearn.explaining.findings.base import joined
+from flashlearn.explaining.edits.edit import EditKind, kind_named
+from flashlearn.explaining.findings.rule import joined
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 LONGEST_QUOTE = 64

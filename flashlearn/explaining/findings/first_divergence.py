@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.base import joined
+from flashlearn.explaining.findings.rule import joined
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 Tile = tuple[int, ...]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.explaining.clue import SILENT, Clue, near
-from flashlearn.explaining.findings.base import Rule
 from flashlearn.explaining.findings.never_read import LAST_BLOCK
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import Wording
 from flashlearn.running.plain_data import as_tuple

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.explaining.clue import SILENT, Clue, near
-from flashlearn.explaining.findings.base import Rule, joined
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, joined, near
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import FindingKind, Wording
 from flashlearn.running.plain_data import as_tuple

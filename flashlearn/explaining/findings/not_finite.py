@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.explaining.clue import Clue
-from flashlearn.explaining.findings.base import Rule, indices
+from flashlearn.explaining.findings.rule import Clue, Rule, indices
 from flashlearn.outcome import Wording
 
 

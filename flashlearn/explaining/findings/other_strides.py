@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.explaining.clue import SILENT, Clue, near
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.outcome import Wording
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from flashlearn.explaining.findings.base import joined
+from flashlearn.explaining.findings.rule import joined
 from flashlearn.explaining.findings.two_mistakes import steps
 from flashlearn.outcome import Finding, FindingKind, Wording
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.explaining.clue import Clue, near
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import Clue, Rule, near
 from flashlearn.outcome import Wording
 
 SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)

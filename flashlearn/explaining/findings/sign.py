@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.explaining.clue import Clue
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.outcome import Wording
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flashlearn.explaining.clue import Clue
-from flashlearn.explaining.findings.base import Rule, first_of
+from flashlearn.explaining.findings.rule import Clue, Rule, first_of
 from flashlearn.outcome import Wording
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.base import joined
 from flashlearn.explaining.findings.declared import where
+from flashlearn.explaining.findings.rule import joined
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flashlearn.explaining.clue import Clue, near
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import Clue, Rule, near
 from flashlearn.outcome import Wording
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.explaining.clue import SILENT, Clue
-from flashlearn.explaining.findings.base import Rule
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.outcome import Wording
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.kinds import EDIT_KINDS
+from flashlearn.explaining.edits.edit import EDIT_KINDS
 from flashlearn.running.answer_source import sections
 from tests.corpus import wrong_entries
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 import pytest
 
 from flashlearn.explaining import edits
-from flashlearn.explaining.edits.kinds import EDIT_KINDS, edit_kind
-from flashlearn.explaining.edits.odds import odds
+from flashlearn.explaining.edits.edit import EDIT_KINDS, edit_kind
+from flashlearn.explaining.edits.ranking import odds
 
 DATA = json.loads(files(edits).joinpath("odds.json").read_text(encoding="utf-8"))
 

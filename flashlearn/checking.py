@@ -126,8 +126,8 @@ def _review(check: Check) -> None:
 
 
 def _explain(check: Check) -> None:
-    """The verdict is decided before, and without it."""
-    if not check.settled:
+    """The verdict is decided before, and without it; of a kernel that passes there is nothing to explain."""
+    if not check.settled and not (check.passed and check.exercise.kind is not Kind.SYMBOLIC):
         with printing.muted():  # the experiments run the kernel again, which has printed what it prints
             about = (check.exercise, check.outcomes, check.answer)
             check.finding = attempted(check.exercise, "explaining", diagnose, *about)

@@ -53,9 +53,8 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     hints, follows = Progress().hints(name), next_exercise_sentence(exercise, _completes_lesson(exercise))
     report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, progress_line=line)
     if not demo:
-        report = dataclasses.replace(
-            report, stale=stale_sentence(function), notes=stub_remnants(function, report.status)
-        )
+        notes = () if report.passed else stub_remnants(function, report.status)
+        report = dataclasses.replace(report, stale=stale_sentence(function), notes=notes)
         _record(report, function)
     return report
 
@@ -95,7 +94,8 @@ def _record(report: Report, function: Callable) -> None:
     if report.passed:
         answers.passed[exercise.name] = function
     Progress().attempt(exercise.name, report.status, report.seconds)
-    append_verdict(report.to_verdict())
+    if not report.passed or os.environ.get("FLASHLEARN_VERDICTS"):
+        append_verdict(report.to_verdict())  # of a failure also for its marked line: it is read as it is now
     if not report.passed and report.status is not Status.NEEDS_GPU:
         _fail_where_strict(report)
 

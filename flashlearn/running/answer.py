@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,16 +28,14 @@ from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
-from flashlearn.running import answer_source, compiled_run, dry_run, observed_run, timing
+from flashlearn.running import answer_source, compiled_run, observed_run, timing
 from flashlearn.running.answer_source import Section, join, sections
 from flashlearn.running.background_compiler import BackgroundCompiler
 from flashlearn.running.copies import copies
 from flashlearn.running.crashes import describe_exception, is_user_interrupt, with_duration
-from flashlearn.running.error_advice import call_sentence
 from flashlearn.running.evidence import Evidence, Output
-from flashlearn.running.fork_guard import no_forks
 from flashlearn.running.launcher_cache import LauncherCache
-from flashlearn.running.launches import RunCache, front_end_refusals
+from flashlearn.running.launches import RunCache, dry_run, front_end_refusals
 from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import (
     Compiled,
@@ -114,7 +113,11 @@ class Here(Answer):
         self.cache = RunCache()
         self._sections: tuple[Section, ...] | None = None
         self._ahead: BackgroundCompiler | None = None
-        self._same_again = LauncherCache()
+
+    @functools.cached_property
+    def _same_again(self) -> LauncherCache:
+        """Results of the course's launchers, for edited runs only."""
+        return LauncherCache()
 
     def facts(self) -> Facts:
         kernel = hasattr(self.function, "fn") and hasattr(self.function, "run")
@@ -152,7 +155,7 @@ class Here(Answer):
         if isinstance(how, Int32OverflowProbe):
             return observed_run.probe_int32_overflow(self._caller(), inputs, how)
         if isinstance(how, DryRun):
-            return dry_run.plan(self._caller(), inputs, how)
+            return dry_run(self._caller(), inputs, how)
         if isinstance(how, Traced):
             return observed_run.trace(observed_run.Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
@@ -217,7 +220,7 @@ class Here(Answer):
         nan = TorchNanOrigin(getattr(getattr(self.function, "__code__", None), "co_filename", ""))
         try:
             watched = nan if how.torch_nan else contextlib.nullcontext()
-            with grad_mode(how.autograd), hooks, deadline(how.limit), no_forks(), watched:
+            with grad_mode(how.autograd), hooks, deadline(how.limit), observed_run.no_forks(), watched:
                 returned = self.function(*copies(inputs).values())
         except BaseException as error:  # TimeLimit, SystemExit and anything else that a learner may raise
             if is_user_interrupt(error):
@@ -231,6 +234,22 @@ class Here(Answer):
 def answering(exercise: Exercise, function: Answer | Callable[..., Any]) -> Answer:
     """The answer unchanged; a function of this process becomes one."""
     return function if isinstance(function, Answer) else Here(function, exercise)
+
+
+def call_sentence(name: str, function: Callable[..., Any], arguments: Sequence[str]) -> str:
+    """A sentence if `function` cannot take these arguments by position, else nothing."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return ""
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        own = getattr(function, "__name__", "function")
+        count = f"{len(arguments)} parameter{'s' if len(arguments) != 1 else ''}"
+        wanted = f"{name}({', '.join(arguments)})"
+        return f"Your {own}{signature} cannot be called as {wanted}: it needs {count}, in that order."
+    return ""
 
 
 def grad_mode(autograd: bool | str | None) -> AbstractContextManager[Any]:

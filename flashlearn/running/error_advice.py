@@ -11,9 +11,8 @@ marked line are, and what to try.
 from __future__ import annotations
 
 import difflib
-import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -181,22 +180,6 @@ ADVICE = (
         "torch.maximum, or & and | between masks.",
     ),
 )  # fmt: skip
-
-
-def call_sentence(name: str, function: Callable, arguments: Sequence[str]) -> str:
-    """A sentence if `function` cannot take these arguments by position, else nothing."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return ""
-    try:
-        signature.bind(*arguments)
-    except TypeError:
-        own = getattr(function, "__name__", "function")
-        count = f"{len(arguments)} parameter{'s' if len(arguments) != 1 else ''}"
-        wanted = f"{name}({', '.join(arguments)})"
-        return f"Your {own}{signature} cannot be called as {wanted}: it needs {count}, in that order."
-    return ""
 
 
 def advice_sentence(error: BaseException, message: str, frame: FrameType | None, line: str) -> str:

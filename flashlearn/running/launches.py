@@ -1,18 +1,32 @@
-"""Launches as plain data, and what one run of an answer leaves for the next."""
+"""Launches as plain data, the launches of a dry run, and what one run of an answer leaves for the next."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from flashlearn.compiler import packing
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
+from flashlearn.exercise import Inputs
+from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.instrumentation import Instrumentation
 from flashlearn.interpreter.specialization import Specialization
-from flashlearn.observation import Launch
+from flashlearn.machine import device
+from flashlearn.observation import Launch, Observation
+from flashlearn.processes.forked import Forked
+from flashlearn.running.evidence import Evidence
+from flashlearn.running.guard_zones import ZeroedWatch
+from flashlearn.running.run_modes import DryRun
+
+if TYPE_CHECKING:
+    from flashlearn.running.observed_run import Caller
+
+COMPILED_PARTS = ("name", "grid", "signature", "constexprs", "job", "unshippable")
+"""What is kept of a launch: enough to compile it."""
 
 
 @dataclass
@@ -71,6 +85,38 @@ def front_end_refusals(cache: RunCache, wait: bool) -> tuple[FrontEndRefusal, ..
     lowering, cache.lowering = cache.lowering, None
     with lowering:
         return lowering.refusals()
+
+
+def dry_run(caller: Caller, inputs: Inputs, how: DryRun) -> Evidence:
+    """What a launcher would launch for inputs too large to be drawn, on a GPU that need not be here.
+
+    The observation has no launches where the launcher looks at data or raises. Where there is no GPU it gets
+    tensors without data, in a forked process: what it keeps for its next call ends with that process.
+    """
+    if device.has_gpu():
+        with contextlib.suppress(Exception), ZeroedWatch():
+            return _launch_evidence(_launch_parts(caller, inputs, how))
+        return Evidence()
+    with contextlib.suppress(OSError), _ask_fork(caller, inputs, how) as forked:
+        for parts in forked.answers(patience=4 * how.limit):
+            return _launch_evidence(parts)
+    return Evidence()
+
+
+def _ask_fork(caller: Caller, inputs: Inputs, how: DryRun) -> Forked:
+    return Forked(lambda send: send(_launch_parts(caller, inputs, how)), seconds=int(how.limit) + 1)
+
+
+def _launch_parts(caller: Caller, inputs: Inputs, how: DryRun) -> list[dict[str, Any]]:
+    cache = RunCache()
+    launches = planned(caller.call, dict(inputs), how.limit, fake=not device.has_gpu())
+    plain = [plain_launch(one, cache) for one in launches]
+    return [{part: getattr(one, part) for part in COMPILED_PARTS} for one in plain]
+
+
+def _launch_evidence(parts: list[dict[str, Any]]) -> Evidence:
+    launches = [Launch(kernel=None, options={}, **{**one, "grid": tuple(one["grid"])}) for one in parts]
+    return Evidence(observation=Observation(launches=launches))
 
 
 def _constant(value: Any) -> Any:

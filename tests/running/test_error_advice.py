@@ -15,7 +15,7 @@ from flashlearn.judging.cases import run_observed
 from flashlearn.judging.symbolic.cases import run_symbolic
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Outcome, Status
-from flashlearn.running.error_advice import call_sentence
+from flashlearn.running.answer import call_sentence
 
 LINEAR, SOFTMAX = find("linear_backward"), find("softmax_vjp")
 

@@ -53,8 +53,8 @@ def online_scan(scores: Sequence[float], block: int, seen: int | None = None) ->
         [f"after tile {t}" for t in range(len(tiles))],
     )
     below.set_ylabel("l, tile by tile")
-    said = "; ".join(f"m = {number(m, 2)}, l = {number(total, 3)}" for m, total in history)
-    return Picture(figure, f"After each tile: {said}.")
+    description = "; ".join(f"m = {number(m, 2)}, l = {number(total, 3)}" for m, total in history)
+    return Picture(figure, f"After each tile: {description}.")
 
 
 def sliding_scan(scores: Sequence[float], block: int) -> Slider:

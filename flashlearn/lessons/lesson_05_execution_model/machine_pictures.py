@@ -84,10 +84,10 @@ def ladder(rows: Sequence[Level], title: str) -> Picture:
         axes.set_xlabel(f"{name} (logarithmic)", color=GREY)
     panels[0].set_yticks(range(len(rows)), [f"{r.name}\n({r.reach})" for r in rows])
     figure.suptitle(title, color=GREY, fontsize=11.5)
-    said = "; ".join(
+    description = "; ".join(
         f"{r.name} {_binary(r.capacity)}, {r.bandwidth / 1e12:.3g} TB/s, {r.latency:.3g} ns" for r in rows
     )
-    return Picture(figure, said)
+    return Picture(figure, description)
 
 
 def _binary(count: float) -> str:
@@ -128,8 +128,8 @@ def nesting() -> Picture:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_xlabel("each box is one of many inside the box around it")
-    said = "; ".join(f"a {n} ({w}) shares {s}, waits by {b}" for n, w, s, b in NESTING)
-    return Picture(figure, said)
+    description = "; ".join(f"a {n} ({w}) shares {s}, waits by {b}" for n, w, s, b in NESTING)
+    return Picture(figure, description)
 
 
 def chip(gpu: GPU, gpcs: int, per_gpc: int) -> Picture:

@@ -98,7 +98,7 @@ def shared_latency() -> float:
 def bandwidth(size: int, group: int = 1) -> float:
     """Bytes per second of reading `size` bytes over and over, from every SM at once, past L1.
 
-    With a `group`, so many neighbouring programs read the same bytes at the same time. Several shapes are
+    `group` neighbouring programs read the same bytes at the same time. Several shapes are
     tried, and the best counts: what one of them does not reach, another does.
     """
     return max(_streamed(size, group, *shape) for shape in STREAMS)

@@ -54,11 +54,11 @@ def traffic(
     )
     for text in legend.get_texts():
         text.set_color(GREY)
-    said = "; ".join(
+    description = "; ".join(
         f"{name}: {_size(requested[name](N, D))} requested, {_size(unique[name](N, D))} unique"
         for name in requested
     )
-    return Picture(figure, f"At N = {N:g}, D = {D:g}, bytes per head: {said}.")
+    return Picture(figure, f"At N = {N:g}, D = {D:g}, bytes per head: {description}.")
 
 
 def _size(count: float) -> str:
@@ -87,7 +87,7 @@ def break_even(
     figure = Figure(figsize=(9.6, 2.9 * math.ceil(len(machines) / 2) + 0.7), layout="constrained")
     panels = np.atleast_1d(figure.subplots(math.ceil(len(machines) / 2), 2, sharex=True)).flatten()
     widths = np.linspace(16, 256, 61)
-    said = []
+    descriptions = []
     for axes, (name, (bandwidth, products, exponentials)) in zip(panels, machines.items(), strict=False):
         bare(axes)
         read = 1e12 * size / bandwidth
@@ -113,7 +113,7 @@ def break_even(
         axes.set_ylim(0, 1.12 * top)
         axes.set_xticks([16, 64, 128, 192, 256])
         axes.set_title(name, color=GREY, fontsize=11.5)
-        said.append(f"{name}: reading takes {read:.2f} ps, break-even at D = {even:.0f}")
+        descriptions.append(f"{name}: reading takes {read:.2f} ps, break-even at D = {even:.0f}")
     for axes in panels[len(machines) :]:
         axes.set_axis_off()
     for axes in panels[-2:]:
@@ -121,7 +121,7 @@ def break_even(
     for axes in panels[::2]:
         axes.set_ylabel("ps per element of P")
     _legend(figure, panels[0], bool(measured))
-    return Picture(figure, "; ".join(said) + ".")
+    return Picture(figure, "; ".join(descriptions) + ".")
 
 
 def _legend(figure: Figure, axes: Axes, measured: bool) -> None:

@@ -23,7 +23,7 @@ def sectors_of(stride: int, size: int = 4) -> int:
 
 
 def sectors(strides: Sequence[int] = (1, 2, 4, 8), size: int = 4) -> Picture:
-    """What a warp asks for, and what travels: sectors fetched, with the bytes in them that anybody wants."""
+    """What a warp asks for, and what travels: sectors fetched, and the bytes in them that a lane wants."""
     widest = max(sectors_of(s, size) for s in strides)
     figure, (axes,) = canvas(9.6, 0.7 * len(strides) + 1.0)
     for y, stride in enumerate(strides):
@@ -54,8 +54,8 @@ def sectors(strides: Sequence[int] = (1, 2, 4, 8), size: int = 4) -> Picture:
     axes.set_xlabel(
         f"sectors of {SECTOR} bytes that one load of a warp touches ({size} bytes per lane); filled: wanted"
     )
-    said = "; ".join(f"stride {s}: {sectors_of(s, size)} sectors" for s in strides)
-    return Picture(figure, said)
+    description = "; ".join(f"stride {s}: {sectors_of(s, size)} sectors" for s in strides)
+    return Picture(figure, description)
 
 
 def banks(layouts: Mapping[str, Callable[[int, int], int]], size: int = 8) -> Picture:
@@ -65,7 +65,7 @@ def banks(layouts: Mapping[str, Callable[[int, int], int]], size: int = 8) -> Pi
     """
     figure = Figure(figsize=(3.15 * len(layouts), 3.6), layout="constrained")
     panels = figure.subplots(1, len(layouts), squeeze=False)[0]
-    said = []
+    descriptions = []
     for axes, (name, address) in zip(panels, layouts.items(), strict=True):
         bare(axes)
         for row in range(size):
@@ -81,8 +81,8 @@ def banks(layouts: Mapping[str, Callable[[int, int], int]], size: int = 8) -> Pi
         axes.set_ylim(size + 0.1, -0.1)
         axes.set_xticks([])
         axes.set_yticks([])
-        said.append(f"{name}: {ways}")
-    return Picture(figure, f"turns that reading column 0 takes, {size} banks: " + "; ".join(said))
+        descriptions.append(f"{name}: {ways}")
+    return Picture(figure, f"turns that reading column 0 takes, {size} banks: " + "; ".join(descriptions))
 
 
 def _shade(share: float) -> str:
@@ -92,7 +92,7 @@ def _shade(share: float) -> str:
 
 
 def conflict(address: Callable[[int, int], int], size: int) -> int:
-    """How many words of column 0 lie in the fullest bank: so many turns one read takes."""
+    """The number of words of column 0 in the fullest bank: the turns that one read takes."""
     in_bank = [address(row, 0) % size for row in range(size)]
     return max(map(in_bank.count, in_bank))
 
@@ -206,8 +206,8 @@ def roofline(
     axes.set_xlabel("arithmetic intensity (FLOP per byte)")
     axes.set_ylabel(f"TFLOP/s on an {gpu.name}")
     axes.grid(True, which="major", color=GREY, alpha=0.25, linewidth=0.6)
-    said = "; ".join(f"{n}: {r:.3g} FLOP/B requested, {u:.4g} unique" for n, r, u, _ in points)
-    return Picture(figure, f"ridge at {ridge:.0f} FLOP/B; {said}")
+    description = "; ".join(f"{n}: {r:.3g} FLOP/B requested, {u:.4g} unique" for n, r, u, _ in points)
+    return Picture(figure, f"ridge at {ridge:.0f} FLOP/B; {description}")
 
 
 def resident(gpu: GPU, warps: int, shared: Sequence[int]) -> Picture:

@@ -7,19 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from flashlearn.exercise import (
-    Case,
-    Earlier,
-    Exercise,
-    HowExplained,
-    HowJudged,
-    HowTimed,
-    Inputs,
-    Kind,
-    Mistake,
-    Work,
-)
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
 from flashlearn.kernels import logsumexp as kernels
+from flashlearn.lessons.lesson_04_logsumexp.one_pass import one_pass
 from flashlearn.lessons.lesson_04_logsumexp.score_rows import rows, scores
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -27,8 +17,6 @@ from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp as online_s
 from flashlearn.lessons.shared.matrix_layouts import lay_out
 from flashlearn.lessons.shared.variants import Variant, variant
 from flashlearn.outcome import Status
-from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Observed
 
 # what is right ------------------------------------------------------------------------------------
 
@@ -175,17 +163,6 @@ MISTAKES = {
     ),
 }
 
-ROW_IN_ONE_BLOCK = (
-    "The numbers are right, but the whole row is held in one block: a row of {columns} scores is loaded in "
-    "one piece. Such a kernel ends where the registers of a program do. Here the block has to be shorter "
-    "than the row: a loop, and two numbers that are carried along."
-)
-READ_AGAIN = (
-    "The numbers are right, but the row is read more than once: for a row of {asked} bytes your kernels "
-    "request {requested}. In attention the scores are gone when the next tile comes. Carry the maximum and "
-    "the sum in one loop, and bring the sum to the new unit whenever the maximum moves."
-)
-
 # what is asked ------------------------------------------------------------------------------------
 
 CASES = (
@@ -217,28 +194,10 @@ CASES = (
     rows(64, 5000, data="empty rows", seed=23, gpu=True, note="rows of nothing but −inf"),
 )
 
-LONG_ROW = 16500
-"""Columns of a row that no block is expected to hold: beyond 16384, the largest power of two below it."""
-
 
 def logsumexp_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """x [M, N] in the case's dtype and layout."""
     return {"x": lay_out(scores(case, generator).to(case.dtype), case.layout)}
-
-
-def one_pass(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if a long row is read more than once, or held in one block as a whole.
-
-    A program that loads the row in one piece makes two accesses in all, that load and its store.
-    """
-    x = torch.linspace(-3.0, 3.0, LONG_ROW).reshape(1, LONG_ROW)
-    seen = answer.run({"x": x}, Observed()).completed().observation
-    asked = x.numel() * x.element_size()
-    if seen.bytes_requested > 1.1 * asked:
-        return READ_AGAIN.format(asked=asked, requested=seen.bytes_requested)
-    if seen.accesses <= 2:
-        return ROW_IN_ONE_BLOCK.format(columns=LONG_ROW)
-    return ""
 
 
 online_logsumexp = Exercise(

@@ -13,7 +13,7 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging.tolerance import output_dtypes
 from flashlearn.lessons import find
 from flashlearn.running.answer import Answer, Here
-from flashlearn.running.plain_data import as_tuple
+from flashlearn.running.values import as_tuple
 
 passed: dict[str, Callable] = {}
 """The functions that passed a check in this session, by exercise."""

@@ -19,7 +19,7 @@ from flashlearn.exercise import Case, Exercise, Inputs, Mistake, Tiles
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.tolerance import convert, widen
 from flashlearn.outcome import Outcome, Status
-from flashlearn.running.plain_data import as_tuple
+from flashlearn.running.values import as_tuple
 
 Outputs = tuple[torch.Tensor, ...]
 Tile = tuple[int, int]

@@ -20,11 +20,11 @@ from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.judging import front_end, gpu_cautions
-from flashlearn.judging.authorship import check_authorship
+from flashlearn.judging import gpu_acceptance
 from flashlearn.judging.compiled_cases import run_compiled
 from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.return_values import (
+    check_authorship,
     count_mismatch,
     count_sentence,
     mismatch_sentence,
@@ -35,11 +35,10 @@ from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.copies import same
 from flashlearn.running.crashes import describe_exception
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
-from flashlearn.running.plain_data import as_tuple
 from flashlearn.running.run_modes import Observed
+from flashlearn.running.values import as_tuple, same
 
 TERMINAL_STATUSES = (Status.TODO, Status.TIMEOUT)
 SECOND_DRAW_SEED = 7919
@@ -104,13 +103,14 @@ def _observed(
         if background is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
             background.enter_context(answer.compiling(_launch_inputs(exercise, drawn)))
     if all(o.status is Status.PASS for o in outcomes):
-        front_end.start(exercise, answer)
+        gpu_acceptance.start_front_end(exercise, answer)
         second = _second_draw(exercise, answer, outcomes)
         outcomes += [second] if second is not None else []
     passed = all(o.status is Status.PASS for o in outcomes)
     if passed and exercise.kind is Kind.KERNEL:
         again = functools.partial(run_observed, exercise, answer)
-        outcomes = front_end.apply_refusals(answer, gpu_cautions.examine(exercise, answer, outcomes, again))
+        outcomes = gpu_acceptance.examine(exercise, answer, outcomes, again)
+        outcomes = gpu_acceptance.apply_refusals(answer, outcomes)
     return outcomes
 
 

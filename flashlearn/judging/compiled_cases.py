@@ -20,9 +20,9 @@ from flashlearn.judging.return_values import (
 from flashlearn.judging.tolerance import Truth
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
-from flashlearn.running.copies import bits
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Compiled
+from flashlearn.running.values import bits
 
 
 def run_compiled(

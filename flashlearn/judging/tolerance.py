@@ -25,7 +25,7 @@ from flashlearn.judging.tf32 import Tf32Products
 from flashlearn.machine.precision import full_precision
 from flashlearn.outcome import Misfit, OutputCheck
 from flashlearn.running.evidence import Foreign
-from flashlearn.running.plain_data import as_tuple
+from flashlearn.running.values import as_tuple
 
 HALF_DTYPES = (torch.float16, torch.bfloat16)
 FP8_DTYPES = (torch.float8_e4m3fn, torch.float8_e5m2)

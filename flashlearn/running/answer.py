@@ -31,12 +31,10 @@ from flashlearn.machine import device
 from flashlearn.running import answer_source, compiled_run, observed_run, timing
 from flashlearn.running.answer_source import Section, join, sections
 from flashlearn.running.background_compiler import BackgroundCompiler
-from flashlearn.running.copies import copies
 from flashlearn.running.crashes import describe_exception, is_user_interrupt, with_duration
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.launcher_cache import LauncherCache
 from flashlearn.running.launches import RunCache, dry_run, front_end_refusals
-from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import (
     Compiled,
     DryRun,
@@ -49,6 +47,7 @@ from flashlearn.running.run_modes import (
     Timed,
     Traced,
 )
+from flashlearn.running.values import as_tuple, copies, plain
 
 PATIENCE = 10.0
 """Seconds that a check waits after the observed run for background compilation."""

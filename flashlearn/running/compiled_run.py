@@ -15,15 +15,14 @@ from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.observation import Launch, Observation
-from flashlearn.running.copies import changed_inputs, storage_of, storages
 from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.guard_zones import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
-from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.precompiler import Precompiler
 from flashlearn.running.run_modes import Compiled
 from flashlearn.running.trial_launches import RUNNING, STARTING, TrialLaunches
+from flashlearn.running.values import as_tuple, changed_inputs, plain, storage_of, storages
 
 if TYPE_CHECKING:
     from flashlearn.running.launches import RunCache

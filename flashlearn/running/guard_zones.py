@@ -8,8 +8,7 @@ import torch
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.launcher_watch import LauncherWatch, fill_poison
-from flashlearn.running.copies import bits
-from flashlearn.running.plain_data import misfit_kind
+from flashlearn.running.values import bits, misfit_kind
 
 GUARD_BYTES = 4096  # elements on each side of a buffer
 PATTERN = 0xA5

@@ -24,12 +24,11 @@ from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
 from flashlearn.running import provenance
-from flashlearn.running.copies import changed_inputs, copies, storage_of, storages
 from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.launches import RunCache, plain_launch
-from flashlearn.running.plain_data import as_tuple, plain
 from flashlearn.running.run_modes import Edited, Int32OverflowProbe, Observed, Traced
+from flashlearn.running.values import as_tuple, changed_inputs, copies, plain, storage_of, storages
 
 MAX_EVENTS = 40_000
 """Events of Gluon kernels that a trace keeps: one program's, so more than a session does."""

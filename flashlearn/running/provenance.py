@@ -8,7 +8,7 @@ import torch
 from flashlearn.interpreter.launcher_watch import LauncherWatch
 from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.shadow import Region
-from flashlearn.running.plain_data import is_tensor, misfit_kind
+from flashlearn.running.values import is_tensor, misfit_kind
 
 TORCH = "torch"
 """No kernel stored it."""

@@ -11,7 +11,7 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging import draws
 from flashlearn.judging.draws import Draws, draw_on, without_data
 from flashlearn.lessons import all_exercises, find
-from flashlearn.running.copies import same
+from flashlearn.running.values import same
 
 DRAWN = [e for e in all_exercises().values() if e.kind is Kind.KERNEL]
 

@@ -11,7 +11,7 @@ import triton.language as tl
 
 from flashlearn.compiler import lowering
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
-from flashlearn.judging import front_end
+from flashlearn.judging import gpu_acceptance
 from flashlearn.judging.cases import run
 from flashlearn.outcome import Outcome, Status
 
@@ -82,7 +82,7 @@ def outcomes(answer) -> list[Outcome]:
 def test_a_kernel_that_does_not_compile_fails_with_the_construct_and_its_line():
     found = outcomes(launcher(until_a_break))
     assert [outcome.status for outcome in found] == [Status.CRASHED] * 2
-    assert found[0].message.startswith(f"{front_end.REFUSED} A compiled kernel has no `break`")
+    assert found[0].message.startswith(f"{gpu_acceptance.REFUSED} A compiled kernel has no `break`")
     assert found[0].place.text.strip() == "break"
 
 

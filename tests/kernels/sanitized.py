@@ -24,7 +24,7 @@ from flashlearn.judging.draws import on_device
 from flashlearn.lessons import all_exercises
 from flashlearn.machine import device
 from flashlearn.running.answer import Here
-from flashlearn.running.copies import copies
+from flashlearn.running.values import copies
 from tests.kernels.sweep import draws, ratios
 
 EACH = 3  # cases of one dtype

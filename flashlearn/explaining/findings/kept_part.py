@@ -11,7 +11,7 @@ from flashlearn.explaining.findings.never_read import LAST_BLOCK
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import Wording
-from flashlearn.running.plain_data import as_tuple
+from flashlearn.running.values import as_tuple
 
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 

@@ -10,7 +10,7 @@ import torch
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, joined, near
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import FindingKind, Wording
-from flashlearn.running.plain_data import as_tuple
+from flashlearn.running.values import as_tuple
 
 LEADING = 2
 """Leading dimensions, batch and head, that count as one."""

@@ -17,7 +17,7 @@ from sympy.tensor.array.ndim_array import NDimArray
 
 from flashlearn.judging.symbolic import formatting
 from flashlearn.running.evidence import Foreign
-from flashlearn.running.plain_data import foreign
+from flashlearn.running.values import foreign
 
 SEQUENCES = (tuple, list, sp.Tuple)
 READABLE = (int, float, complex, Fraction, sp.Basic, MatrixBase, NDimArray, sp.Poly, Mapping, *SEQUENCES)

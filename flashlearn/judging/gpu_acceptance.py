@@ -1,22 +1,32 @@
-"""Experiments with a kernel that has passed its cases: would it also pass on a GPU?
+"""Would a kernel that has passed its cases also pass on a GPU? The compiler's front end, and experiments.
 
-Each experiment runs the kernel once more with something changed that a right kernel cannot notice, and its
-result is a `Caution`. Experiments are small and run only where their question arises.
+>>> start_front_end(exercise, answer)                 # lowers every launch in a child process
+>>> outcomes = examine(exercise, answer, outcomes, rerun)
+>>> outcomes = apply_refusals(answer, outcomes)       # a kernel that it refuses does not pass
+
+The interpreter also runs what is only Python, so the front end decides. Each experiment runs the kernel once
+more with something changed that a right kernel cannot notice, and its result is a `Caution`. Experiments are
+small and run only where their question arises.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable
 
-from flashlearn.exercise import Case, Exercise
+from flashlearn.compiler.lowering import FrontEndRefusal
+from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.interpreter.cautions import NO_OTHER, OVERFLOW
 from flashlearn.interpreter.index_overflow import spread
 from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
+from flashlearn.judging.return_values import without_numbers
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Int32OverflowProbe
+from flashlearn.running.run_modes import FrontEndCheck, Int32OverflowProbe
 
+_log = logging.getLogger("flashlearn.frontend")
+REFUSED = "The numbers are right, but a GPU's compiler refuses this kernel."
 GARBAGE = (3e4, -3e4)  # what a hidden lane may hold; within the range of every float type
 
 
@@ -90,3 +100,35 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
         "`tl.program_id(0).to(tl.int64)`."
     )
     return Caution(OVERFLOW, sentence, place)
+
+
+def start_front_end(exercise: Exercise, answer: Answer) -> None:
+    """Start lowering everything that a kernel answer has launched so far, in the background."""
+    if exercise.kind is Kind.KERNEL:
+        _refusals(answer, FrontEndCheck(wait=False))
+
+
+def apply_refusals(answer: Answer, outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes; those that launched a kernel that the front end refuses become failures."""
+    refused = {refusal.variant: refusal for refusal in _refusals(answer, FrontEndCheck())}
+    return [_refused_outcome(outcome, refused) for outcome in outcomes] if refused else outcomes
+
+
+def _refusals(answer: Answer, how: FrontEndCheck) -> tuple[FrontEndRefusal, ...]:
+    """What the front end refuses; empty if the front end itself fails, since that rejects no kernel."""
+    try:
+        return answer.run({}, how).refusals
+    except Exception:
+        _log.exception("the front end could not be asked")
+        return ()
+
+
+def _refused_outcome(outcome: Outcome, refused: dict[int, FrontEndRefusal]) -> Outcome:
+    met = next((refused[launch.variant] for launch in outcome.launches if launch.variant in refused), None)
+    if met is None or outcome.status is not Status.PASS:
+        return outcome
+    sentence = f"{REFUSED} {met.sentence}"
+    fault, like = ("crash", "CompilationError", met.sentence), without_numbers(sentence)
+    return dataclasses.replace(
+        outcome, status=Status.CRASHED, message=sentence, place=met.place, fault=fault, like=like
+    )

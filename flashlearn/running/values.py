@@ -1,10 +1,11 @@
-"""Values as plain data: what a function returned, made fit to be kept, pickled and sent.
+"""Values of a call: copies of its inputs and what changed in them; what it returned, as plain data.
 
     >>> plain((out, 3)), plain(open("notes"))
     ((tensor([…]), 3), Foreign(type='TextIOWrapper', …))
 
-Tensors keep their numbers, dtype and strides, and get memory of their own on the CPU. What is no data (a
-generator, a function, a sparse tensor) becomes a `Foreign`, which knows what can be said of it.
+Plain data can be kept, pickled and sent. Tensors keep their numbers, dtype and strides, and get memory of
+their own on the CPU. What is no data (a generator, a function, a sparse tensor) becomes a `Foreign`, which
+knows what can be said of it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sympy.core.function import FunctionClass
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.array.ndim_array import NDimArray
 
+from flashlearn.exercise import Inputs
 from flashlearn.running.evidence import Foreign
 
 NUMBERS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, Fraction)
@@ -167,3 +169,56 @@ def _truly_routine(value: Any) -> bool:
         return inspect.isroutine(value)
     except Exception:  # a learner's __class__ may raise
         return False
+
+
+def copies(inputs: Inputs) -> Inputs:
+    """Copies of the inputs for a call: tensors inside buffers of the same size, matrices and lists copied."""
+    return {name: _copied(value) for name, value in inputs.items()}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        if value.device.type == "meta":
+            return value
+        storage = value.untyped_storage().clone()  # a view stays a view of a larger buffer
+        empty = torch.empty(0, dtype=value.dtype)
+        return empty.set_(storage, value.storage_offset(), value.shape, value.stride())
+    if isinstance(value, MatrixBase):
+        return value.copy()
+    if type(value) is list:
+        return [_copied(part) for part in value]
+    return {k: _copied(v) for k, v in value.items()} if type(value) is dict else value
+
+
+def same(before: Any, after: Any) -> bool:
+    """True if a value is bit for bit unchanged."""
+    if not isinstance(before, torch.Tensor):
+        return True
+    return torch.equal(bits(before), bits(after))
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's bit patterns as integers, so that NaN equals NaN."""
+    whole = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return tensor.detach().contiguous().view(whole[tensor.element_size()])
+
+
+def changed_inputs(inputs: Inputs, given: Inputs) -> tuple[str, ...]:
+    """Names of the inputs that a launcher changed."""
+    return tuple(name for name, value in inputs.items() if not same(value, given[name]))
+
+
+def storages(given: Inputs) -> dict[int, str]:
+    """Which input owns a storage."""
+    return {
+        t.untyped_storage()._cdata: name
+        for name, t in given.items()
+        if isinstance(t, torch.Tensor) and not misfit_kind(t)
+    }
+
+
+def storage_of(value: Any) -> int | None:
+    """What identifies an ordinary tensor's memory; None for anything else."""
+    if is_tensor(value) and not misfit_kind(value):
+        return value.untyped_storage()._cdata
+    return None

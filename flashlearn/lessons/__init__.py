@@ -71,18 +71,18 @@ def _unknown(name: object, exercises: dict[str, Exercise]) -> str:
         meant = getattr(name, "__name__", "")
         example = meant if meant in exercises else next(iter(exercises))
         return f'An exercise is named in quotes, as in "{example}"; this is {_described(name)}.'
-    said = f"There is no exercise called {name!r}"
+    unknown = f"There is no exercise called {name!r}"
     if name.isdecimal() and (there := lessons().get(name.zfill(2))):
         *names, last = (exercise.name for exercise in there)
         listed = f"{', '.join(names)} and {last}" if names else last
-        return f"{said}: lesson {name.zfill(2)} has {listed}."
+        return f"{unknown}: lesson {name.zfill(2)} has {listed}."
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     close = difflib.get_close_matches(written, exercises, n=3)
     close = close or [known for known in exercises if written and written in known][:3]
     return (
-        f"{said}: did you mean {' or '.join(close)}?"
+        f"{unknown}: did you mean {' or '.join(close)}?"
         if close
-        else f"{said}: `flashlearn.status()` shows them all."
+        else f"{unknown}: `flashlearn.status()` shows them all."
     )
 
 

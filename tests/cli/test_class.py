@@ -112,5 +112,7 @@ def test_the_doctor_of_the_class_says_whether_untrusted_code_can_be_graded(monke
     monkeypatch.setattr(doctor, "doctor", lambda: (broken, holds))
     result = run("doctor")
     assert result.code == 1 and "BROKEN" in result.words
-    monkeypatch.setattr(doctor, "doctor", lambda: (doctor.Proof("together", False, said="no seccomp here"),))
+    monkeypatch.setattr(
+        doctor, "doctor", lambda: (doctor.Proof("together", False, detail="no seccomp here"),)
+    )
     assert run("doctor").code == 1

@@ -113,10 +113,10 @@ def _one(
         why = unread[0] if unread else f"{given.file} was not handed in."
         return structure.broken(name, why, (), notes)
     entry, content = max(files, key=lambda one: (_again(one[0].path), one[0].path))
-    said = list(notes)
+    remarks = list(notes)
     if len(files) > 1:
-        said.append(f"There are {len(files)} copies of {given.file}: {entry.parts[-1]} was graded.")
-    return structure.examine(name, entry.path, content, given, asked, said)
+        remarks.append(f"There are {len(files)} copies of {given.file}: {entry.parts[-1]} was graded.")
+    return structure.examine(name, entry.path, content, given, asked, remarks)
 
 
 def _again(path: str) -> int:

@@ -72,8 +72,8 @@ def prairielearn(result: Result, assignment: Assignment, titles: dict[str, str])
 
 def _markdown(item: Item) -> list[str]:
     code = [f"Line {item.line_number} of its cell:", fenced(item.line)] if item.line_number else []
-    said = [in_markdown(text) for text in (item.sentence, item.next_step) if text]
-    return [*said[:1], *code, *said[1:], *([item.cases] if item.cases else [])] or [item.word]
+    sentences = [in_markdown(text) for text in (item.sentence, item.next_step) if text]
+    return [*sentences[:1], *code, *sentences[1:], *([item.cases] if item.cases else [])] or [item.word]
 
 
 def as_text(item: Item) -> list[str]:

@@ -25,7 +25,7 @@ LESSONS = "flashlearn.lessons"
 REPEATING = frozenset({"10"})
 """Lessons whose answers repeat kernels of earlier lessons: they get none of these."""
 
-TOLD_TO_USE = {
+PROVIDED = {
     "03": {f"{LESSONS}.lesson_03_attention_backward.one_walk": ("OneWalk", "Tiles")},
     "09": {
         f"{KERNELS}.attention": ("refuse_misfits",),
@@ -58,7 +58,7 @@ def sources(lesson: str) -> dict[str, str]:
     """Sources of modules by name, for the answers of one lesson."""
     found = {name: _file(name).read_text() for name in _earlier_kernels(lesson)}
     wanted: dict[str, set[str]] = {}
-    for module, names in TOLD_TO_USE.get(lesson, {}).items():
+    for module, names in PROVIDED.get(lesson, {}).items():
         _want(module, names, wanted, found)
     for exercise in lessons().get(lesson, ()):
         if path := calling(exercise):

@@ -112,11 +112,11 @@ def _measure(channel: Channel, until: float, clock: Callable[[], float]) -> Time
     calls = max(1, min(1000, math.ceil(ROUND / found.milliseconds)))
     rounds = []
     for count in (calls, 3 * calls):
-        begun = clock()
+        start = clock()
         channel.send(("call", count))
         if channel.receive(until) != ("called", count):
             raise ValueError("no calls")
-        rounds.append(clock() - begun)
+        rounds.append(clock() - start)
     at_most = (
         max(rounds[1] - rounds[0], 0.0) * 1e3 / (2 * calls)
     )  # what both rounds have in common is not part of a call

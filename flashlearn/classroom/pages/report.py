@@ -170,7 +170,7 @@ def _mistakes(students: list[StudentRow]) -> tuple[MistakeRow, ...]:
         MistakeRow(
             exercise,
             mistake,
-            Counter(said for _, said in who).most_common(1)[0][0],
+            Counter(sentence for _, sentence in who).most_common(1)[0][0],
             tuple(name for name, _ in who),
         )
         for (exercise, mistake), who in made.items()

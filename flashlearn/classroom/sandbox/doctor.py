@@ -43,12 +43,12 @@ class Proof:
     there: bool
     tried: str = ""
     held: bool = False
-    said: str = ""
+    detail: str = ""
 
     def __str__(self) -> str:
         if not self.there:
-            return f"{self.layer:<13}absent  {self.said}"
-        return f"{self.layer:<13}{'holds' if self.held else 'BROKEN'}   {self.tried}: {self.said}"
+            return f"{self.layer:<13}absent  {self.detail}"
+        return f"{self.layer:<13}{'holds' if self.held else 'BROKEN'}   {self.tried}: {self.detail}"
 
 
 def doctor() -> tuple[Proof, ...]:
@@ -58,7 +58,7 @@ def doctor() -> tuple[Proof, ...]:
     found = [proof for name, attempts in _ALONE.items() for proof in _of_one(name, attempts, available)]
     found.append(of_groups(cgroups.here()))
     if available.insufficient():
-        return (*found, Proof("together", False, said=available.insufficient()))
+        return (*found, Proof("together", False, detail=available.insufficient()))
     return (*found, *_together(available))
 
 
@@ -66,11 +66,11 @@ def _of_one(
     name: str, attempts: dict[str, Callable[[], object]], available: layers.Layers
 ) -> Iterator[Proof]:
     if name not in available:
-        yield Proof(name, False, said=ABSENT)
+        yield Proof(name, False, detail=ABSENT)
         return
     for tried, attempt in attempts.items():
-        held, said = outcome(_APPLY[name], attempt)
-        yield Proof(name, True, tried, held, said)
+        held, detail = outcome(_APPLY[name], attempt)
+        yield Proof(name, True, tried, held, detail)
 
 
 def outcome(apply: Callable[[], object], attempt: Callable[[], object]) -> tuple[bool, str]:
@@ -78,32 +78,32 @@ def outcome(apply: Callable[[], object], attempt: Callable[[], object]) -> tuple
     ours, theirs = os.pipe()
 
     def work() -> None:
-        said = b"!"
+        answer = b"!"
         try:
             apply()
-            said = b"?"
+            answer = b"?"
             attempt()
         except BaseException as error:
-            said += type(error).__name__.encode()
+            answer += type(error).__name__.encode()
         finally:
-            os.write(theirs, said)
+            os.write(theirs, answer)
 
     child = fork(work)
     os.close(theirs)
     with open(ours, "rb") as pipe:
-        said = pipe.read()
+        answer = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status < 0:
         return True, f"the process was ended by {signal.Signals(-status).name}"
-    if said.startswith(b"!"):
-        return False, f"the layer could not be applied ({said[1:].decode()})"
-    return len(said) > 1, said[1:].decode() or "it worked"
+    if answer.startswith(b"!"):
+        return False, f"the layer could not be applied ({answer[1:].decode()})"
+    return len(answer) > 1, answer[1:].decode() or "it worked"
 
 
 def of_groups(groups: cgroups.Groups) -> Proof:
     """Whether a process in a group of 64 MB that takes 256 MB is killed; or why there are no groups."""
     if groups.folder is None:
-        return Proof(GROUPS, False, said=f"not used: {groups.why}")
+        return Proof(GROUPS, False, detail=f"not used: {groups.why}")
     ours, theirs = os.pipe()
 
     def work() -> None:
@@ -117,10 +117,10 @@ def of_groups(groups: cgroups.Groups) -> Proof:
     os.close(theirs)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if group is None:
-        return Proof(GROUPS, False, said=f"not used: no group can be made in {groups.folder}")
+        return Proof(GROUPS, False, detail=f"not used: no group can be made in {groups.folder}")
     group.close()
-    said = f"the process was ended by {signal.Signals(-status).name}" if status < 0 else "it worked"
-    return Proof(GROUPS, True, "takes more memory than its group has", status < 0, said)
+    detail = f"the process was ended by {signal.Signals(-status).name}" if status < 0 else "it worked"
+    return Proof(GROUPS, True, "takes more memory than its group has", status < 0, detail)
 
 
 def _together(available: layers.Layers) -> Iterator[Proof]:
@@ -140,8 +140,8 @@ def _together(available: layers.Layers) -> Iterator[Proof]:
     except (ChildError, ValueError) as error:
         yield Proof("together", True, "runs a cell", False, str(error))
         return
-    for tried, said in zip(CELL, trouble.sentence.partition(": ")[2].split("|"), strict=False):
-        yield Proof("together", True, tried, bool(said), said or "it worked")
+    for tried, detail in zip(CELL, trouble.sentence.partition(": ")[2].split("|"), strict=False):
+        yield Proof("together", True, tried, bool(detail), detail or "it worked")
 
 
 def _fork() -> None:

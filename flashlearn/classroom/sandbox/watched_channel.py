@@ -29,7 +29,7 @@ class WatchedChannel(Channel):
 
     def receive(self, until: float | None = None) -> Any:
         """The next value. Raises EOFError, TimeoutError and Malformed; `until` is not used."""
-        begun, seen, asleep, started = cpu_seconds(self.number), None, 0.0, time.monotonic()
+        used_before, seen, asleep, started = cpu_seconds(self.number), None, 0.0, time.monotonic()
         parts, wanted, last = bytearray(), HEAD.size, time.monotonic()
         self.connection.settimeout(POLL)
         while True:
@@ -54,7 +54,7 @@ class WatchedChannel(Channel):
                 asleep = asleep + min(now - last, 2 * POLL) if used == seen else 0.0
                 seen, last = used, now
                 over = (
-                    used - begun > self.allowed + self.limits.grace
+                    used - used_before > self.allowed + self.limits.grace
                     or asleep > self.limits.asleep + self.limits.grace
                 )
                 if over or now - started > WALL * self.allowed + STARTING:

@@ -89,7 +89,7 @@ MISTAKES = {
     ),
     "a is added": Mistake(
         sentence="z is a + x + y: a is added to x, and x is not multiplied by it.",
-        next_step="Which operation stands between a and x?",
+        next_step="Which operation is between a and x?",
         wrong=lambda a, x, y: a + x + y,
     ),
 }

@@ -49,14 +49,14 @@ MISTAKES = {
         wrong=lambda X, W: sp.kronecker_product(W.T, sp.eye(X.rows)),
     ),
     "outputs numbered column by column": Mistake(
-        "Your rows number the outputs column by column, Y_00, Y_10, …: the entries are right, and stand in "
-        "other rows.",
+        "Your rows number the outputs column by column, Y_00, Y_10, …: the entries are right, but in other "
+        "rows.",
         "Row-major: which number has Y_ij, when a whole row of Y comes before the next?",
         wrong=_numbered(outputs_by_column=True, inputs_by_column=False),
     ),
     "inputs numbered column by column": Mistake(
-        "Your columns number the inputs column by column, X_00, X_10, …: the entries are right, and stand in "
-        "other columns.",
+        "Your columns number the inputs column by column, X_00, X_10, …: the entries are right, but in other "
+        "columns.",
         "Row-major: which number has X_il, when a whole row of X comes before the next?",
         wrong=_numbered(outputs_by_column=False, inputs_by_column=True),
     ),

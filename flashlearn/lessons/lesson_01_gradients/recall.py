@@ -24,7 +24,7 @@ QUESTIONS = (
         wrong("0", "Then a row of negative numbers has the maximum 0, which is not among them."),
         wrong(
             "nothing in particular: they are masked",
-            "The mask keeps them from reading memory. The reduction looks at them all the same.",
+            "The mask keeps them from reading memory. The reduction still looks at them.",
         ),
         right("−∞", "It loses against every number, so it changes no maximum: the neutral element."),
     ),

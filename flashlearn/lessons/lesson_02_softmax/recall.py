@@ -19,14 +19,14 @@ QUESTIONS = (
         "01, §2",
         "`x` has 5 numbers and goes through a function to the loss L. What is the shape of `dx`?",
         wrong("5 × 5", "That is the shape of a Jacobian from 5 numbers to 5. L is *one* number."),
-        wrong("a single number, like L", "L changes by so much for each of the 5 numbers of x."),
+        wrong("a single number, like L", "L has a derivative for each of the 5 numbers of x."),
         right("5, the shape of x", "dX always has the shape of X: one derivative of L for each entry."),
     ),
     Question(
         "01, §7",
         "In the forward pass a bias `b` of shape [N] is added to every one of M rows. What is `db`, given "
         "`dC`?",
-        wrong("the mean of dC over its M rows", "Nobody divided by M on the way forward."),
+        wrong("the mean of dC over its M rows", "The forward pass does not divide by M."),
         wrong("dC itself", "That has the shape [M, N], and db has the shape of b."),
         wrong("the sum of dC over its N columns", "That leaves M numbers. How many has b?"),
         right(

@@ -32,7 +32,7 @@ MISTAKES = {
         wrong=lambda p: -p * p.T,
     ),
     "the identity for diag(p)": Mistake(
-        "Your diagonal is 1 − p_k²: the identity stands where diag(p) belongs.",
+        "Your diagonal is 1 − p_k²: you have the identity where diag(p) belongs.",
         "Differentiate the numerator e^{s_k} by its own score, and divide by the sum: is that 1, or p_k?",
         wrong=lambda p: sp.eye(p.rows) - p * p.T,
     ),

@@ -84,7 +84,7 @@ def _delta(p: Tensor, dp: Tensor, faults: Faults) -> Tensor:
 
 formula = faulty_formula(faulty_backward)
 
-ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: alpha stands in dQ and in dK, once each."
+ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: dQ and dK contain alpha, once each."
 MISTAKES = {
     "delta forgotten": Mistake(
         "dS is P ∘ dP: delta is missing. dV never meets dS.",
@@ -156,7 +156,7 @@ MISTAKES = {
         **formula("maximum before alpha"),
     ),
     "P in place of dS in dK": Mistake(
-        "Your dK is alpha Pᵀ Q: the probabilities stand where their scores' gradient dS belongs.",
+        "Your dK is alpha Pᵀ Q: the probabilities are used where the scores' gradient dS belongs.",
         "dV is Pᵀ times a gradient; dK is dSᵀ times Q. They look alike, and one matrix differs.",
         **formula("P for dS"),
     ),

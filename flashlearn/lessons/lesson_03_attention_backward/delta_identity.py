@@ -68,7 +68,7 @@ MISTAKES = {
     ),
     "indices of V exchanged": Mistake(
         "You took V[d, j]. V has one row per key: V[j, d].",
-        "Read the shapes: P is [S_q, S_k] and V is [S_k, D], so the summed index j stands between them.",
+        "Read the shapes: P is [S_q, S_k] and V is [S_k, D], so the summed index j is the one they share.",
         **formula("V turned"),
     ),
     "P forgotten in O": Mistake(
@@ -78,7 +78,7 @@ MISTAKES = {
     ),
     "a sum of products taken apart": Mistake(
         "Your delta is (Σ_d dO_id)(Σ_d O_id): a product of two sums, where a sum of products is due.",
-        "Both factors depend on d, so both stand inside the one sum over d.",
+        "Both factors depend on d, so both belong inside the one sum over d.",
         **formula("taken apart"),
     ),
     "dO inside O": Mistake(

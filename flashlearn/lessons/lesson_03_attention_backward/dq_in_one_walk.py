@@ -29,7 +29,7 @@ MISTAKES = {
     ),
     "delta not multiplied in": Mistake(
         "You subtracted Σ P K as it is. It has to be multiplied by delta first.",
-        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
+        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor multiplies the second sum?",
         **formula("delta is 1"),
     ),
     "a softmax of each tile": Mistake(
@@ -51,7 +51,7 @@ MISTAKES = {
     ),
     "alpha forgotten": Mistake(
         "dQ lacks the factor alpha. The scores have theirs.",
-        "alpha stands in S once, so once in the derivative of S by Q.",
+        "S contains alpha once, and so does the derivative of S by Q.",
         **formula("no alpha"),
     ),
     "scores without alpha": Mistake(

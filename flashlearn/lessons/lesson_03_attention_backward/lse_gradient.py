@@ -43,7 +43,7 @@ MISTAKES = {
     ),
     "the sign of dLSE": Mistake(
         "You subtracted dlse. Raising a score raises LSE: its part of the gradient has the sign of dlse.",
-        "delta − dLSE stands in a bracket with a minus in front: what sign does dLSE get in the end?",
+        "delta − dLSE is in a bracket with a minus in front: what sign does dLSE get in the end?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp) - dlse),
     ),
     "dLSE without p": Mistake(

@@ -18,7 +18,7 @@ QUESTIONS = (
         "01, §7",
         "A matrix is used four times in the forward pass, each time in another way. What is its gradient?",
         right("the sum of four gradients", "Used k times, k gradients add. This lesson lives on it."),
-        wrong("the mean of four gradients", "Nobody divides by four: each use moves the loss in full."),
+        wrong("the mean of four gradients", "Nothing divides by four: each use moves the loss in full."),
         wrong(
             "that of the last use",
             "That would be a lost update. The mathematics loses nothing.",

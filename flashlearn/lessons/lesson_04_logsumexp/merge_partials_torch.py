@@ -87,7 +87,7 @@ MISTAKES = {
         wrong=_faulty("divided"),
     ),
     "the other part dropped": Mistake(
-        "You kept the part with the larger maximum, and dropped the other, whose scores count all the same.",
+        "You kept the part with the larger maximum, and dropped the other, whose scores count as well.",
         "Both parts stay in the sum, each with its factor. How large is the smaller part's?",
         wrong=_faulty("larger part only"),
     ),

@@ -10,7 +10,7 @@ QUESTIONS = (
         "Why may the maximum be subtracted from a row of scores before its softmax is taken?",
         right(
             "a shift of all scores changes neither the shares nor their gradient",
-            "The factor stands above and below the fraction line, so it cancels. Any number would do.",
+            "The factor is above and below the fraction line, so it cancels. Any number would do.",
         ),
         wrong(
             "because the largest share is 1 then", "The largest *exponential* is 1 then, before the division."

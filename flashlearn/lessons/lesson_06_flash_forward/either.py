@@ -2,7 +2,7 @@
 
     >>> o, lse = flash_forward_either(q, k, v, alpha, causal=True)
 
-`IS_CAUSAL` is a constant of the compiler: what stands under it is not in the variant that has no mask. The
+`IS_CAUSAL` is a constant of the compiler: what is under it is not in the variant that has no mask. The
 lines between BEGIN and END SOLUTION are the exercise.
 """
 

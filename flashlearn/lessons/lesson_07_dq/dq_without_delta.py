@@ -42,7 +42,7 @@ MISTAKES = {
     "delta so far": Mistake(
         "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the last "
         "one; with a single tile of keys the result is right.",
-        "delta is one number per query, so it can stand outside the sum over the keys. What remains inside?",
+        "delta is one number per query, so it can move out of the sum over the keys. What remains inside?",
         **formula("delta so far"),
     ),
     "delta of the tile alone": Mistake(
@@ -52,7 +52,7 @@ MISTAKES = {
     ),
     "delta not multiplied in": Mistake(
         "Σ P K was subtracted as it is. It has to be multiplied by delta first.",
-        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor stands before the second sum?",
+        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor multiplies the second sum?",
         **formula("delta is 1"),
     ),
     "keys summed without P": Mistake(

@@ -11,7 +11,7 @@ QUESTIONS = (
         "besides the one inside S?",
         right("dQ and dK", "Both go back through S = alpha Q Kᵀ. dV does not."),
         wrong("all three", "O = P V has no alpha, and dV goes back through nothing else."),
-        wrong("dQ alone", "K stands in the same product as Q."),
+        wrong("dQ alone", "K is in the same product as Q."),
     ),
     Question(
         "05, §2",

@@ -29,7 +29,7 @@ MISTAKES = {
         "clinic_1",
         "dK is right now, and dQ has caught the disease: it was right before, and now it carries alpha "
         "twice. dS is shared by both.",
-        "Mend a line that belongs to dK alone.",
+        "Fix a line that belongs to dK alone.",
         (DS, "ds = alpha * p * (dp - delta_i[:, None])"),
     ),
     "alpha on dV as well": wrong_cure(

@@ -35,7 +35,7 @@ MISTAKES = {
     "exchanged, not added": wrong_cure(
         "clinic_2",
         "Atomic, but not a sum: each program replaces what the other one left, so that dK holds the share of "
-        "whoever came last.",
+        "the program that came last.",
         "An exchange, a maximum and a sum are different atomics: here the two shares are to be added.",
         (LOAD_DK, ""),
         (ADD_DK, "tl.atomic_xchg(dk_ptr + key_tile, alpha * dk, mask=in_keys[:, None])"),
@@ -59,7 +59,7 @@ MISTAKES = {
     ),
     "one program left, with half of the work": wrong_cure(
         "clinic_2",
-        "Nobody is left to race with, and nobody does the second half: the one program of a block still "
+        "No program is left to race with, and none does the second half: the one program of a block still "
         "scans half of the queries.",
         "Two programs are as they should be. Let both of them add.",
         ("grid = (triton.cdiv(S_k, BLOCK), 2)", "grid = (triton.cdiv(S_k, BLOCK), 1)"),

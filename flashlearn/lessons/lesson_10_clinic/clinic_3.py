@@ -62,7 +62,7 @@ MISTAKES = {
     "parts that are no whole tiles": wrong_cure(
         "clinic_3",
         "Each program has its quarter of the queries, but a whole tile reaches beyond it, and nothing in the "
-        "mask ends at the quarter; what S_q // PARTS leaves over belongs to nobody.",
+        "mask ends at the quarter; what S_q // PARTS leaves over belongs to no program.",
         "Share out tiles, not queries: tile p, p + PARTS, p + 2·PARTS, …",
         (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),

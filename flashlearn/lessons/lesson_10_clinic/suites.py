@@ -207,22 +207,22 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     if len(wrong) == len(guilty):  # no trial spares every mutant and kills every right kernel
         step = "Return a list of trials, each made by Trial(q, k, v, do, alpha) or by draw(…)."
         return Finding(Explained(TENSORS, step, ("launcher",)))
-    said = [f"Your suite kills {sum(guilty) - len(survivors)} of {sum(guilty)} mutants."]
+    sentences = [f"Your suite kills {sum(guilty) - len(survivors)} of {sum(guilty)} mutants."]
     gaps = lacking(_trials(answer), {d.fault for d in survivors})
     if gaps:
-        said += [gap.sentence for gap in gaps]
+        sentences += [gap.sentence for gap in gaps]
     elif survivors:
         one = f"The first survivor: {survivors[0].nature}."
-        said.append(one if len(survivors) < 2 else f"{one} The cases below say it of the others.")
+        sentences.append(one if len(survivors) < 2 else f"{one} The cases below say it of the others.")
     steps = [gap.next_step for gap in gaps]
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:
-        said.append(f"It also condemns {', and '.join(condemned)}.")
+        sentences.append(f"It also condemns {', and '.join(condemned)}.")
         steps.append("Find the trial that asks for more digits than fp32 has, and tone its values down.")
         names.append("a right kernel is condemned")
     elif not gaps:
         steps.append("Which trial would break what the first survivor takes for granted, and nothing else?")
-    return Finding(Explained(" ".join(said), " ".join(steps), tuple(names)))
+    return Finding(Explained(" ".join(sentences), " ".join(steps), tuple(names)))
 
 
 def _trials(answer: Answer) -> list[Trial]:

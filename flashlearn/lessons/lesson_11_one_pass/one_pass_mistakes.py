@@ -148,7 +148,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dQ from V": Mistake(
             "dQ's share was computed as dS V. S = alpha Q Kᵀ, so the derivative by Q brings K.",
-            "Two tiles of keys are at hand, k and v. Which of them stands in S?",
+            "Two tiles of keys are at hand, k and v. Which of them is a factor of S?",
             **formula("dS meets V"),
         ),
         "dQ from dS transposed": Mistake(

@@ -68,7 +68,7 @@ def _arrow(axes: Axes, x: float, y: float, dx: float, dy: float) -> None:
 
 
 def _block(axes: Axes, x: float, y: float, text: str, colour: str | None, high: float = 0.88) -> None:
-    """A block of an output; a dashed one without a colour belongs to nobody."""
+    """A block of an output; a dashed one without a colour belongs to no program."""
     box = Rectangle(
         (x + 0.04, y + 0.06), 0.92, high, facecolor=colour or "none", edgecolor=colour or GREY,
         linestyle="-" if colour else (0, (3, 2)), linewidth=1.2,
@@ -109,7 +109,7 @@ def parts(rows: int = 4, columns: int = 5) -> Picture:
 
 
 def lost(errors: Mapping[int, float]) -> Picture:
-    """How much of dQ is missing where so many programs load, add and store at once."""
+    """How much of dQ is missing where a number of programs load, add and store at once."""
     figure, (axes,) = canvas(7.2, 3.2)
     at_once, missing = list(errors), [100 * share for share in errors.values()]
     axes.bar(range(len(at_once)), missing, width=0.6, color=PALETTE[1])
@@ -119,8 +119,8 @@ def lost(errors: Mapping[int, float]) -> Picture:
     axes.set_ylim(0, 1.15 * max(missing))
     axes.set_xlabel("programs that load before any of them stores")
     axes.set_ylabel("error of dQ, % of its norm")
-    told = "; ".join(f"{count}: {share:.0f} %" for count, share in zip(at_once, missing, strict=True))
-    return Picture(figure, f"Error of dQ by how many programs load before any of them stores: {told}.")
+    caption = "; ".join(f"{count}: {share:.0f} %" for count, share in zip(at_once, missing, strict=True))
+    return Picture(figure, f"Error of dQ by how many programs load before any of them stores: {caption}.")
 
 
 def errors_by_length(lengths: Sequence[int], errors: Sequence[float], sizes: Sequence[float]) -> Picture:
@@ -137,7 +137,7 @@ def errors_by_length(lengths: Sequence[int], errors: Sequence[float], sizes: Seq
     legend = axes.legend(frameon=False)
     for text in legend.get_texts():
         text.set_color(GREY)
-    told = "; ".join(
+    caption = "; ".join(
         f"S {n}: error {e:.0e} of {s:.0e}" for n, e, s in zip(lengths, errors, sizes, strict=True)
     )
-    return Picture(figure, f"Without delta, {told}; the bar is 5e-3.")
+    return Picture(figure, f"Without delta, {caption}; the bar is 5e-3.")

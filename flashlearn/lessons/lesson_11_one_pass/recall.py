@@ -10,7 +10,10 @@ QUESTIONS = (
         "Two programs add their shares to one row of dQ with load, add, store. Both load before either "
         "stores. What is in memory afterwards?",
         wrong("both shares, in one order or the other", "That is what one after the other would leave."),
-        right("one of the two shares is missing", "Whoever stored last had loaded a sum without the other."),
+        right(
+            "one of the two shares is missing",
+            "The program that stored last had loaded a sum without the other share.",
+        ),
         wrong(
             "the sum, with another rounding", "Rounding moves the last bits. Count what each of them stored."
         ),

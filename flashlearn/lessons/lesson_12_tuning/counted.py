@@ -35,7 +35,7 @@ KINDS = {
 
 
 def kinds(launch: Launch, target: int = 90) -> dict[str, int]:
-    """How often each kind of instruction stands in what a launch compiles to."""
+    """How often each kind of instruction is in what a launch compiles to."""
     ptx = str(listing(launch, target)["ptx"])
     return {name: len(re.findall(pattern, ptx)) for name, pattern in KINDS.items()}
 

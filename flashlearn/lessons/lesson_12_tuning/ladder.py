@@ -27,7 +27,7 @@ from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.machine import device
 
 PLAIN = Shape(64, 64, 4, 3)
-"""How the kernel is cut as long as nobody has looked for a better shape."""
+"""How the kernel is cut before any search for a better shape."""
 
 
 @triton.jit

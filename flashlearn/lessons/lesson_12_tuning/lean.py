@@ -1,4 +1,4 @@
-"""The tuned forward pass, held to a budget: lesson 12's task for whoever has no GPU.
+"""The tuned forward pass, held to a budget: lesson 12's task for a learner without a GPU.
 
 >>> o, lse = lean_forward(q, k, v, False, 0.1)
 """

@@ -31,15 +31,15 @@ def split_tiles(bounds: Any, S_q: int, S_k: int, block_q: int, block_k: int) -> 
     for kind, colour in (("no mask", PALETTE[0]), ("masked", PALETTE[1])):
         axes.plot([], [], "s", color=colour, label=f"{kind}: {counted[kind]}")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, labelcolor=GREY)
-    said = ", ".join(f"{number} {kind}" for kind, number in counted.items())
-    return Picture(figure, f"Tiles of a causal pass over {S_q} queries and {S_k} keys: {said}.")
+    caption = ", ".join(f"{number} {kind}" for kind, number in counted.items())
+    return Picture(figure, f"Tiles of a causal pass over {S_q} queries and {S_k} keys: {caption}.")
 
 
 def schedule(works: Mapping[str, Sequence[int]], machines: int) -> Picture:
     """Who works when: for each order of the programs a row of multiprocessors each, with its end."""
     figure = Figure(figsize=(8, 2.5 * len(works)), layout="constrained")
     panels = figure.subplots(len(works), 1, squeeze=False, sharex=True)[:, 0]
-    said = []
+    captions = []
     least = sum(next(iter(works.values()))) / machines
     heaviest = max(max(work) for work in works.values())
     for axes, (name, work) in zip(panels, works.items(), strict=True):
@@ -56,16 +56,16 @@ def schedule(works: Mapping[str, Sequence[int]], machines: int) -> Picture:
         axes.axvline(least, color=GREY, linewidth=1, linestyle=(0, (3, 2)))
         axes.set_title(f"{name}: done after {end:.0f}, {end / least:.2f} times the least")
         axes.set_ylabel("multiprocessor")
-        said.append(f"{name} ends after {end:.0f}")
+        captions.append(f"{name} ends after {end:.0f}")
     panels[-1].set_xlabel("time, in tiles of keys (dashed: all work shared out evenly)")
-    return Picture(figure, f"{machines} multiprocessors: {'; '.join(said)}; evenly shared, {least:.0f}.")
+    return Picture(figure, f"{machines} multiprocessors: {'; '.join(captions)}; evenly shared, {least:.0f}.")
 
 
 def climbed(record: Record, direction: str = "forward") -> Picture:
     """TFLOP/s of each rung, full and causal, with the factor over the rung below."""
     figure = Figure(figsize=(8, 0.6 + 0.42 * len(rates(record, direction, False))), layout="constrained")
     panels = figure.subplots(1, 2, squeeze=False, sharey=True)[0]
-    said = []
+    captions = []
     for axes, causal in zip(panels, (False, True), strict=True):
         bare(axes)
         fast, gained = rates(record, direction, causal), factors(record, direction, causal)
@@ -77,7 +77,9 @@ def climbed(record: Record, direction: str = "forward") -> Picture:
             axes.text(0.97 * rate, name, text, ha="right", va="center", color=ON_COLOUR, fontsize=9)
         axes.set_title(f"{direction}, {'causal' if causal else 'full'}")
         axes.set_xlabel("TFLOP/s, bf16, mean over shapes")
-        said.append(f"{'causal' if causal else 'full'} from {fast[names[0]]:.0f} to {fast[names[-1]]:.0f}")
+        captions.append(
+            f"{'causal' if causal else 'full'} from {fast[names[0]]:.0f} to {fast[names[-1]]:.0f}"
+        )
     panels[0].invert_yaxis()
     where = f"the {direction} pass on {record['device']}"
-    return Picture(figure, f"The ladder of {where}: {'; '.join(said)} TFLOP/s.")
+    return Picture(figure, f"The ladder of {where}: {'; '.join(captions)} TFLOP/s.")

@@ -5,7 +5,7 @@
 
 A record is {"device", "versions", "date", "rungs": [{"name", "what", "predicted", "shapes": [{"D", "S",
 "causal", "direction", "ms", "spread"}]}]}; profiles are {"device", "rungs": [{"name", "what", "counters":
-{counter: value}}]}. A rung of a record that the lesson does not know is shown all the same.
+{counter: value}}]}. A rung of a record that the lesson does not know is still shown.
 """
 
 from __future__ import annotations

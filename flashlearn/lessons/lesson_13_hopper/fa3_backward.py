@@ -61,8 +61,8 @@ SYNCHRONISATION = {
     ),
     "slots are never given back": kernel.mistake(
         "never given back",
-        "The producer waits for slots that no consumer reports as empty: it comes to its end only where all "
-        "blocks fit into the ring.",
+        "The producer waits for slots that no consumer reports as empty: it ends only where all blocks fit "
+        "into the ring.",
         "Who tells the producer that Q and dO of a block have been read, and when?",
     ),
     "given back while products read it": kernel.mistake(
@@ -98,8 +98,8 @@ SYNCHRONISATION = {
 VALUES = {
     "stored, not added": kernel.mistake(
         "stored, not added",
-        "Each consumer stores its share of dQ over those of the others: what remains is the share of whoever "
-        "came last.",
+        "Each consumer stores its share of dQ over those of the others: what remains is the share that was "
+        "stored last.",
         "dQ is a sum over all keys, and they belong to several programs: the copy engine can add.",
     ),
     "dQ of the first consumer alone": Mistake(

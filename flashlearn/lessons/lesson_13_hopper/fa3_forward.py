@@ -93,7 +93,7 @@ MISTAKES = {
     ),
     "Q is not waited for": kernel.mistake(
         "Q not waited for",
-        "The first product reads Q before anybody knows that it is there.",
+        "The first product reads Q without knowing that it is there.",
         "Q has a barrier too, and uses it once.",
     ),
     "K is not waited for": kernel.mistake(

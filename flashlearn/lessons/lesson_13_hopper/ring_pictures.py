@@ -13,7 +13,7 @@ TILES = 12
 
 
 def under_way(tile: int) -> Picture:
-    """The share of HBM's bandwidth that an SM gets with so many tiles of `tile` KiB on their way."""
+    """The share of HBM's bandwidth that an SM gets with a number of tiles of `tile` KiB in flight."""
     gpu = GPUS["H100"]
     needed = gpu.bandwidth * LATENCY / gpu.sms / KIB
     counts = range(1, 9)

@@ -49,8 +49,8 @@ formula = faulty_formula(formulas.product)
 MISTAKES = {
     "slots are never given back": kernel.mistake(
         "never given back",
-        "The producer waits for slots that no consumer reports as empty: it comes to its end only where all "
-        "steps fit into the ring.",
+        "The producer waits for slots that no consumer reports as empty: it ends only where all steps fit "
+        "into the ring.",
         "Who tells the producer that a slot has been read, and when?",
     ),
     "the first emptying is waited for": kernel.mistake(

@@ -25,7 +25,7 @@ KEPT_BITS = 14
 
 @dataclass(frozen=True)
 class Format:
-    """A format of eight bits: `fraction` bits behind the point, an exponent that is stored with `bias`."""
+    """A format of eight bits: `fraction` bits after the point, an exponent that is stored with `bias`."""
 
     name: str
     fraction: int

@@ -44,7 +44,7 @@ MISTAKES = {
     "signs after the product": Mistake(
         "The signs came after H. That is orthogonal too, and another rotation: an outlier in one column "
         "spreads in the same pattern in every row, signs or not.",
-        "Diag(signs) stands on the left of H.",
+        "Diag(signs) is the factor to the left of H.",
         **formula("signs after"),
     ),
     "shared, but not odd": Mistake(

@@ -17,7 +17,7 @@ KNOWN = {"e4m3": E4M3, "e5m2": E5M2}
 def bits(value: float) -> Picture:
     """How e4m3 and e5m2 store what is nearest to a value: their bits, and the number they stand for."""
     figure, (axes,) = canvas(6.4, 2.3)
-    said = []
+    captions = []
     for row, of in enumerate((E4M3, E5M2)):
         stored = int(torch.tensor([value]).to(of.dtype).view(torch.uint8))
         number = parts(stored, of)
@@ -28,42 +28,46 @@ def bits(value: float) -> Picture:
         axes.text(-0.2, 1.6 * row + 0.5, of.name, ha="right", va="center", color=GREY, fontsize=11)
         meaning = f"= {number.value:g}"
         axes.text(8.2, 1.6 * row + 0.5, meaning, va="center", color=GREY, fontsize=11)
-        said.append(f"{of.name} {text} {meaning}")
+        captions.append(f"{of.name} {text} {meaning}")
     for number, (role, colour) in enumerate(ROLES.items()):
         axes.text(0.1 + 2.6 * number, 3.1, role, color=colour, fontsize=10, va="center")
     axes.set(xlim=(-1.3, 10.6), ylim=(3.5, -0.2), xticks=[], yticks=[], aspect="equal")
-    return Picture(figure, f"The bits of {value:g}: {'; '.join(said)}.")
+    return Picture(figure, f"The bits of {value:g}: {'; '.join(captions)}.")
 
 
 def ladders(reach: float = 20.0) -> Picture:
     """Where the numbers of both formats lie between 0 and `reach`: steps double with every power of two."""
     figure, (axes,) = canvas(7.2, 1.8)
-    said = []
+    captions = []
     for row, of in enumerate((E4M3, E5M2)):
         found = numbers(of)
         inside = found[found <= reach]
         axes.plot(inside, [row] * len(inside), "|", color=PALETTE[row], markersize=22, markeredgewidth=1.3)
-        said.append(f"{of.name} has {len(inside)}")
+        captions.append(f"{of.name} has {len(inside)}")
     axes.set(ylim=(1.6, -0.6), yticks=[0, 1], yticklabels=["e4m3", "e5m2"], xlabel="value")
-    return Picture(figure, f"Numbers from 0 to {reach:g}: {', '.join(said)}.")
+    return Picture(figure, f"Numbers from 0 to {reach:g}: {', '.join(captions)}.")
 
 
 def relative_errors(formats: Mapping[str, Format] = KNOWN) -> Picture:
     """The relative error of rounding, over magnitudes: flat where numbers are normal, and then it grows."""
     figure, (axes,) = canvas(7.2, 2.8)
     x = torch.logspace(-16, 10, 2600, base=2.0, dtype=torch.float64)
-    said = []
+    captions = []
     for colour, (name, of) in zip(PALETTE, formats.items(), strict=False):
         top = float(torch.finfo(of.dtype).max)
         rounded = x.clamp(max=top).float().to(of.dtype).double()
         worst = ((rounded - x).abs() / x).reshape(-1, 50).amax(1)
         axes.plot(x.reshape(-1, 50)[:, 25], worst, color=colour, label=name)
         inside = x < top
-        said.append(f"{name} errs by {float(((rounded - x).abs() / x)[inside & (x >= 1)].max()):.3f} at most")
+        captions.append(
+            f"{name} errs by {float(((rounded - x).abs() / x)[inside & (x >= 1)].max()):.3f} at most"
+        )
     axes.set(xscale="log", yscale="log", xlabel="magnitude", ylabel="largest relative error")
     axes.set_xscale("log", base=2)
     axes.legend(frameon=False, labelcolor=GREY)
-    return Picture(figure, f"Relative error of rounding; between 1 and the largest number {'; '.join(said)}.")
+    return Picture(
+        figure, f"Relative error of rounding; between 1 and the largest number {'; '.join(captions)}."
+    )
 
 
 def registers() -> Picture:
@@ -97,8 +101,8 @@ def outliers(before: Tensor, after: Tensor) -> Picture:
         axes.bar(range(len(top)), top, color=PALETTE[0], width=0.8)
         axes.set_ylabel(f"largest,\n{name}")
     panels[-1].set_xlabel("column")
-    said = " and ".join(f"{float(top.max()):.1f}" for top in tops)
-    return Picture(figure, f"Largest magnitude by column, before and after rotation: at most {said}.")
+    caption = " and ".join(f"{float(top.max()):.1f}" for top in tops)
+    return Picture(figure, f"Largest magnitude by column, before and after rotation: at most {caption}.")
 
 
 def errors(found: Mapping[str, Mapping[str, float]]) -> Picture:
@@ -113,11 +117,11 @@ def errors(found: Mapping[str, Mapping[str, float]]) -> Picture:
     axes.set_yticks(range(len(ways)), ways)
     axes.invert_yaxis()
     axes.legend(frameon=False, labelcolor=GREY, loc="center left", bbox_to_anchor=(1, 0.5))
-    said = "; ".join(
+    caption = "; ".join(
         f"{way}: " + ", ".join(f"{value:.1e} {kind}" for kind, value in of.items())
         for way, of in found.items()
     )
-    return Picture(figure, f"Relative rms error of O. {said}.")
+    return Picture(figure, f"Relative rms error of O. {caption}.")
 
 
 def accumulators(found: Mapping[str, Mapping[int, float]]) -> Picture:
@@ -129,5 +133,5 @@ def accumulators(found: Mapping[str, Mapping[int, float]]) -> Picture:
     axes.set_xscale("log", base=2)
     axes.legend(frameon=False, labelcolor=GREY, loc="center left", bbox_to_anchor=(1, 0.5))
     longest = {way: list(of.values())[-1] for way, of in found.items()}
-    said = ", ".join(f"{way} {value:.1e}" for way, value in longest.items())
-    return Picture(figure, f"Relative error of a long sum; of the longest one: {said}.")
+    caption = ", ".join(f"{way} {value:.1e}" for way, value in longest.items())
+    return Picture(figure, f"Relative error of a long sum; of the longest one: {caption}.")

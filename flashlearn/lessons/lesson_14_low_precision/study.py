@@ -1,4 +1,4 @@
-"""How far eight bits stray: attention in bf16 and in e4m3, with scales per tensor and per block, and rotated.
+"""The error of eight bits: attention in bf16 and in e4m3, with scales per tensor and per block, and rotated.
 
 >>> q, k, v = draw("outliers")
 >>> errors_of(q, k, v)["e4m3, scale per block, rotated"]

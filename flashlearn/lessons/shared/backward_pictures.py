@@ -36,12 +36,12 @@ def parallel_shapes(*kernels: str, rows: int = 4, columns: int = 5) -> Picture:
     for axes, kernel in zip(panels, kernels, strict=True):
         _shape(axes, kernel, rows, columns)
         axes.set_ylim(rows + below, -0.15)
-    said = {
+    captions = {
         "dq": f"{rows} programs own a row of tiles each and write one block of dQ",
         "dkv": f"{columns} programs own a column of tiles each and write one block of dK and of dV",
         "one pass": f"{columns} programs own a column each, and all of them add to each block of dQ",
     }
-    return Picture(figure, "; ".join(said[kernel] for kernel in kernels) + ".")
+    return Picture(figure, "; ".join(captions[kernel] for kernel in kernels) + ".")
 
 
 def _shape(axes: Axes, kernel: str, rows: int, columns: int) -> None:
@@ -124,16 +124,16 @@ def causal_tiles(owner: str, sizes: Sequence[tuple[int, int]], block: int = 32) 
     """The tiles that a causal kernel visits, one panel per (S_q, S_k), coloured by program."""
     figure = Figure(figsize=(3.6 * len(sizes), 3.7), layout="constrained")
     panels = figure.subplots(1, len(sizes), squeeze=False)[0]
-    said = []
+    captions = []
     for axes, (S_q, S_k) in zip(panels, sizes, strict=True):
         tiles = visits(S_q, S_k, block, owner)
         _causal_panel(axes, tiles, S_q, S_k, block, owner)
         visited = sum(what != "left out" for what in tiles.values())
-        said.append(f"S {S_q} × {S_k}: {visited} of {len(tiles)} tiles")
+        captions.append(f"S {S_q} × {S_k}: {visited} of {len(tiles)} tiles")
         axes.set_xlabel(f"{visited} of {len(tiles)} tiles", color=GREY)
     panels[0].set_ylabel("queries", color=GREY)
     whose = "row" if owner == "queries" else "column"
-    return Picture(figure, f"A program per {whose} of tiles visits, at {'; '.join(said)}.")
+    return Picture(figure, f"A program per {whose} of tiles visits, at {'; '.join(captions)}.")
 
 
 def _causal_panel(axes: Axes, tiles: dict, S_q: int, S_k: int, block: int, owner: str) -> None:

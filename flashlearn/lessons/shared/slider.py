@@ -1,10 +1,10 @@
-"""A picture with sliders: drawn once for every value, switched by a few lines of script; still without it.
+"""A picture with sliders: drawn once for every value, switched by a few lines of script; else plain.
 
     >>> slider(lambda n: programs_over_vector(n, block=4), n=(4, 8, 10, 13))
 
 Nothing is fetched and no kernel is asked: the pictures are in the output. Where scripts run (a notebook of
 your own in JupyterLab, an exported page) the sliders move; where they do not (GitHub, a notebook that
-somebody else ran) the picture of the start values stands there, with a line that says what could be moved.
+someone else ran) there is the picture of the start values, with a line that says what could be moved.
 """
 
 from __future__ import annotations

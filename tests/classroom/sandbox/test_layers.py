@@ -59,7 +59,7 @@ def test_a_proof_says_whether_its_layer_held():
         doctor.Proof(layers.SECCOMP, True, "opens a socket", True, "PermissionError")
     )
     assert "BROKEN" in str(doctor.Proof(layers.SECCOMP, True, "opens a socket", False, "it worked"))
-    assert "absent" in str(doctor.Proof(layers.SECCOMP, False, said=doctor.ABSENT))
+    assert "absent" in str(doctor.Proof(layers.SECCOMP, False, detail=doctor.ABSENT))
 
 
 def test_what_lies_in_a_folder_that_may_be_read_is_not_named_again():

@@ -42,11 +42,11 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "alpha applied twice": Mistake(
             "The scores are scaled by alpha²: once too often. Is q multiplied by alpha, and the product "
             "again?",
-            "Count the places where alpha stands: there must be one.",
+            "Count the places where alpha is used: there must be one.",
             **formula("alpha twice"),
         ),
         "alpha's sign is lost": Mistake(
-            "With a negative alpha the scores have the wrong sign: |alpha|, or 1/√D, stands where alpha "
+            "With a negative alpha the scores have the wrong sign: |alpha|, or 1/√D, is used where alpha "
             "belongs.",
             "alpha is an argument and may be any number: it goes onto q · k as it is.",
             **formula("alpha without its sign"),

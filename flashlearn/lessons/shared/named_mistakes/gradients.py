@@ -28,9 +28,8 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
-            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, stands where alpha belongs, in S, in "
-            + either("dQ", "dK")
-            + ", or in both.",
+            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, is used where alpha belongs, in S, "
+            "in " + either("dQ", "dK") + ", or in both.",
             "alpha is an argument and may be any number: use it as it is.",
             **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
         ),

@@ -9,7 +9,7 @@ QUESTIONS = (
         "00, §4",
         "A vector of 10 numbers is worked on in blocks of 4. How many programs are launched, and what "
         "becomes of the lanes that are left over?",
-        wrong("2 programs; two numbers are left over", "Nobody would own the last two numbers."),
+        wrong("2 programs; two numbers are left over", "No program would own the last two numbers."),
         right("3 programs; a mask hides two lanes", "Rounded up, and the mask guards the ragged end."),
         wrong("3 programs; the last has a block of 2", "All programs of a launch have the same block."),
     ),
@@ -28,9 +28,9 @@ QUESTIONS = (
         "What does a program need to have a tile of P again?",
         right(
             "the tile of S and one LSE for each of its rows",
-            "Hence any tile can be rebuilt by anybody, in any order: a program that owns keys, for instance.",
+            "Hence any tile can be rebuilt by any program, in any order: one that owns keys, for instance.",
         ),
-        wrong("the whole rows of S", "Whoever has the LSE needs no maximum and no sum."),
+        wrong("the whole rows of S", "With the LSE at hand, P needs no maximum and no sum."),
         wrong("the tile of S, its maximum and its sum", "The tile's own maximum and sum are not the row's."),
     ),
 )

@@ -17,24 +17,24 @@ from flashlearn.running.evidence import Raised
 from flashlearn.running.run_modes import Observed
 
 SHAPE = (1, 2, 16, 16)
-REFUSALS = ("TypeError", "ValueError")
-OF_DTYPES, OF_THE_REST = REFUSALS
+DTYPE_ERROR, OTHER_ERROR = REFUSALS = ("TypeError", "ValueError")
+"""What is to be raised for a dtype that does not fit, and for everything else."""
 
 
 @dataclass(frozen=True)
 class BadArguments:
-    """Three tensors that do not fit: in words, and what a message about them should mention.
+    """Three tensors that do not fit, a description of them, and what a message about them should mention.
 
     `kind` is the exception that the lesson asks for.
     """
 
-    said: str
+    description: str
     q: Tensor
     k: Tensor
     v: Tensor
     names: tuple[str, ...]
     found: tuple[str, ...]
-    kind: str = OF_THE_REST
+    kind: str = OTHER_ERROR
 
 
 def _zeros(*shape: int, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Tensor:
@@ -56,13 +56,15 @@ def misfits() -> tuple[BadArguments, ...]:
             right,
             all_three,
             ("float16", "float32"),
-            OF_DTYPES,
+            DTYPE_ERROR,
         ),
         BadArguments(
-            "v in bfloat16 with q and k in float16", half, half, brain, ("v",), ("bfloat16",), OF_DTYPES
+            "v in bfloat16 with q and k in float16", half, half, brain, ("v",), ("bfloat16",), DTYPE_ERROR
         ),
-        BadArguments("three tensors of int32", whole, whole, whole, all_three, ("int32",), OF_DTYPES),
-        BadArguments("three tensors of float64", double, double, double, all_three, ("float64",), OF_DTYPES),
+        BadArguments("three tensors of int32", whole, whole, whole, all_three, ("int32",), DTYPE_ERROR),
+        BadArguments(
+            "three tensors of float64", double, double, double, all_three, ("float64",), DTYPE_ERROR
+        ),
         BadArguments("k on another device than q and v", right, far, right, ("k", "q"), ("meta", "cpu")),
         BadArguments(
             "q with three dimensions", flat, right, right, ("q",), ("(2, 16, 16)", "[2, 16, 16]", "3")
@@ -92,18 +94,18 @@ def _answered(misfit: BadArguments, error: Raised | None) -> str:
     """A sentence if the arguments are taken, or refused in a way that does not help."""
     if error is None:
         return (
-            f"Every case passes; but the launcher takes {misfit.said} without a word. Raise TypeError or "
-            "ValueError with what was found and what was expected."
+            f"Every case passes; but the launcher takes {misfit.description} without a word. Raise "
+            "TypeError or ValueError with what was found and what was expected."
         )
     if error.kind == misfit.kind:
         return _unclear(misfit, error.text)
     if error.kind in REFUSALS:
         return (
-            f"Given {misfit.said}, it raises {error.kind}, and should raise {misfit.kind}: TypeError is for "
-            "dtypes, ValueError for everything else that does not fit."
+            f"Given {misfit.description}, it raises {error.kind}, and should raise {misfit.kind}: "
+            "TypeError is for dtypes, ValueError for everything else that does not fit."
         )
     return (
-        f"Given {misfit.said}, it fails with {error.kind} ({_head(error.text)}): raise "
+        f"Given {misfit.description}, it fails with {error.kind} ({_head(error.text)}): raise "
         "TypeError or ValueError before anything is launched."
     )
 
@@ -140,8 +142,8 @@ def _unclear(misfit: BadArguments, text: str) -> str:
         return ""
     lacks = "what was found" if named else f"which argument it is about ({' or '.join(misfit.names)})"
     return (
-        f"Given {misfit.said}, the message is “{_head(text)}”. It does not say {lacks}; a reader who made "
-        "that mistake needs it."
+        f"Given {misfit.description}, the message is “{_head(text)}”. It does not say {lacks}; a reader "
+        "who made that mistake needs it."
     )
 
 

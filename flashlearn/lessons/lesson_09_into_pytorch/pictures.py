@@ -25,8 +25,8 @@ def layouts(views: Mapping[str, Tensor]) -> Picture:
     axes.set_aspect("equal")
     axes.set_xticks([])
     axes.set_yticks([])
-    said = "; ".join(f"{name}: strides {tuple(view.stride())}" for name, view in views.items())
-    return Picture(figure, f"Memory from left to right, coloured by head. {said}.")
+    text = "; ".join(f"{name}: strides {tuple(view.stride())}" for name, view in views.items())
+    return Picture(figure, f"Memory from left to right, coloured by head. {text}.")
 
 
 def _strip(axes, y: float, name: str, view: Tensor) -> None:
@@ -93,8 +93,8 @@ def finite_differences(
     axes.set_xlabel("step h of (L(x + h u) − L(x − h u)) / 2h   ·   dashed: the error of the gradient itself")
     axes.set_ylabel("relative error")
     axes.legend(frameon=False, labelcolor="linecolor", fontsize=10.5, loc="lower right")
-    said = "; ".join(f"{name} at best {min(values):.0e}" for name, values in errors.items())
-    return Picture(figure, f"Relative error of finite differences: {said}.")
+    text = "; ".join(f"{name} at best {min(values):.0e}" for name, values in errors.items())
+    return Picture(figure, f"Relative error of finite differences: {text}.")
 
 
 def loss_curves(
@@ -135,5 +135,5 @@ def loss_curves(
     below.set_ylim(floor / 2, 10 ** (math.log10(top) + 1))
     below.set_ylabel("|difference|")
     below.set_xlabel("step")
-    said = f"loss from {sdpa[0]:.2f} to {sdpa[-1]:.2f}; largest gap {gaps[largest]:.1e} at step {largest}"
-    return Picture(figure, f"Loss curves with SDPA and with your attention: {said}.")
+    text = f"loss from {sdpa[0]:.2f} to {sdpa[-1]:.2f}; largest gap {gaps[largest]:.1e} at step {largest}"
+    return Picture(figure, f"Loss curves with SDPA and with your attention: {text}.")

@@ -28,6 +28,6 @@ QUESTIONS = (
             "only the last bits change",
             "So it is with atomic additions, whose order is open. Here there is none.",
         ),
-        wrong("the launch fails", "Nobody watches. Every single access is legal."),
+        wrong("the launch fails", "Nothing checks for that: every single access is legal."),
     ),
 )

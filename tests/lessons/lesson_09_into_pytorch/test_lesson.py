@@ -10,14 +10,18 @@ import flashlearn
 from flashlearn.judging.cases import run
 from flashlearn.judging.tolerance import convert, largest_error
 from flashlearn.kernels import attention as kernels
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments as misfits
-from flashlearn.lessons.lesson_09_into_pytorch import exercises as lesson
 from flashlearn.lessons.lesson_09_into_pytorch import pictures, training
+from flashlearn.lessons.lesson_09_into_pytorch.autograd_calls import forward_and_backward
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas import autograd, strides
-from flashlearn.lessons.lesson_09_into_pytorch.faulty_kernels import faulty_launcher
+from flashlearn.lessons.lesson_09_into_pytorch.laid_out_inputs import lay_out
+from flashlearn.lessons.lesson_09_into_pytorch.strided_inputs import EDITS
 from flashlearn.lessons.shared import reference
 from flashlearn.outcome import Status
 from tests.reviewing import reviewed
+
+STRIDED, ATTENTION, TRAINING = map(find, ("strided_inputs", "flash_attention", "train_with_your_kernel"))
 
 
 def statuses(exercise, function):
@@ -32,7 +36,7 @@ def drawn(exercise):
 # ---------------------------------------------------------------- the oracle and the data
 
 
-@pytest.mark.parametrize("case, given", drawn(lesson.flash_attention), ids=lambda x: getattr(x, "name", ""))
+@pytest.mark.parametrize("case, given", drawn(ATTENTION), ids=lambda x: getattr(x, "name", ""))
 def test_the_oracle_agrees_with_autograd_on_every_case(case, given):
     wide = convert(given, torch.float64)
     leaves = [wide[name].clone().requires_grad_() for name in "qkv"]
@@ -41,25 +45,25 @@ def test_the_oracle_agrees_with_autograd_on_every_case(case, given):
     s = (alpha * leaves[0] @ leaves[1].mT).masked_fill(~keep, -math.inf)
     o = reference.softmax(s) @ leaves[2]
     truth = (o, *torch.autograd.grad(o, leaves, wide["do"]))
-    for ours, theirs in zip(lesson.flash_attention.reference(**wide), truth, strict=True):
+    for ours, theirs in zip(ATTENTION.reference(**wide), truth, strict=True):
         assert largest_error(ours, theirs.detach()) < 1e-12
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "projection", "columns", "every second"])
 def test_a_layout_changes_strides_and_no_numbers(layout):
     x = torch.arange(48.0).view(1, 2, 4, 6)
-    view = lesson.lay_out(x, layout)
+    view = lay_out(x, layout)
     assert torch.equal(view, x)
     assert view.is_contiguous() == (layout == "contiguous")
 
 
 def test_expanded_heads_share_their_memory():
-    view = lesson.lay_out(torch.randn(1, 3, 4, 6), "expanded")
+    view = lay_out(torch.randn(1, 3, 4, 6), "expanded")
     assert view.shape == (1, 3, 4, 6) and view.stride(1) == 0
 
 
 def test_the_cases_have_every_kind_of_stride_and_some_where_q_k_and_v_differ():
-    cases = drawn(lesson.strided_inputs)
+    cases = drawn(STRIDED)
     strides = [[given[name].stride() for name in "qkv"] for _, given in cases]
     assert any(q[3] != 1 for q, _, _ in strides) and any(k[3] != 1 for _, k, _ in strides)
     assert any(s[1] == 0 for three in strides for s in three)
@@ -69,7 +73,7 @@ def test_the_cases_have_every_kind_of_stride_and_some_where_q_k_and_v_differ():
 
 
 def test_attention_s_cases_cover_what_autograd_may_do():
-    given = [inputs for _, inputs in drawn(lesson.flash_attention)]
+    given = [inputs for _, inputs in drawn(ATTENTION)]
     assert any(i["do"].stride() == (0, 0, 0, 0) for i in given)
     assert any(i["another_call"] for i in given)
     assert any(i["causal"] and i["q"].shape[2] > i["k"].shape[2] for i in given)
@@ -79,11 +83,12 @@ def test_attention_s_cases_cover_what_autograd_may_do():
 # ---------------------------------------------------------------- right answers
 
 
-def test_the_fixture_without_a_fault_passes():
-    assert statuses(lesson.strided_inputs, faulty_launcher("")) == {Status.PASS}
+def test_every_edit_of_the_launcher_is_a_declared_mistake():
+    declared = [m for m in STRIDED.explained.mistakes.values() if m.launcher]
+    assert len(declared) == len(EDITS)
 
 
-FORMULAS = ((lesson.flash_attention, autograd.passes), (lesson.strided_inputs, strides.forward))
+FORMULAS = ((ATTENTION, autograd.passes), (STRIDED, strides.forward))
 
 
 @pytest.mark.parametrize(("exercise", "formula"), FORMULAS, ids=("flash_attention", "strided_inputs"))
@@ -97,8 +102,8 @@ def test_a_formula_without_a_fault_is_the_reference(exercise, formula):
 def test_what_autograd_makes_of_a_faulty_function_is_what_its_formula_says():
     faults = frozenset({"alpha from S_q", "no mask in dq", autograd.KEPT + "lse"})
     function = functools.partial(autograd.passes, faults=faults)
-    for _, given in drawn(lesson.flash_attention):
-        through_autograd = lesson.forward_and_backward(function, convert(given, torch.float64))
+    for _, given in drawn(ATTENTION):
+        through_autograd = forward_and_backward(function, convert(given, torch.float64))
         formula = function(**convert(given, torch.float64))
         for a, b in zip(through_autograd, formula, strict=True):
             assert largest_error(a, b) < 1e-12
@@ -126,8 +131,8 @@ def test_a_launcher_that_copies_views_is_sent_back():
     def copying(q, k, v, alpha=None):
         return kernels.strided_inputs(q, k.contiguous(), v.contiguous(), alpha)
 
-    assert statuses(lesson.strided_inputs, copying) == {Status.PASS}
-    assert "where k and v are views, no program reads them" in reviewed(lesson.strided_inputs, copying)
+    assert statuses(STRIDED, copying) == {Status.PASS}
+    assert "where k and v are views, no program reads them" in reviewed(STRIDED, copying)
 
 
 def test_a_training_loop_in_other_words_passes():
@@ -155,7 +160,7 @@ def test_a_training_loop_in_other_words_passes():
 
 
 def test_every_misfit_is_refused_by_the_course_with_a_clear_message():
-    assert reviewed(lesson.strided_inputs, kernels.strided_inputs) == ""
+    assert reviewed(STRIDED, kernels.strided_inputs) == ""
     for misfit in misfits.misfits():
         with pytest.raises((TypeError, ValueError)):
             kernels.flash_attention(misfit.q, misfit.k, misfit.v)
@@ -190,7 +195,7 @@ def test_torch_s_own_complaint_is_no_message_of_a_launcher_s():
         kind = ValueError if q.dtype == k.dtype == torch.float32 else TypeError
         raise kind(f"q is {q.dtype}, k {k.dtype}, v {v.dtype} {q.device} {k.device} 32 12 3 2")
 
-    sentence = reviewed(lesson.strided_inputs, by_accident)
+    sentence = reviewed(STRIDED, by_accident)
     assert "q with three dimensions" in sentence and "not enough values to unpack" in sentence
 
 
@@ -199,17 +204,17 @@ def test_an_output_laid_out_like_q_is_refused_though_its_numbers_are_right():
         o, lse = kernels.strided_inputs(q, k, v, alpha)
         return torch.empty_like(q).copy_(o), lse
 
-    said = reviewed(lesson.strided_inputs, like_q)
-    assert "o has the strides (640, 16, 32, 1), those of the view q" in said
-    assert "contiguous, (640, 320, 16, 1) here" in said
+    text = reviewed(STRIDED, like_q)
+    assert "o has the strides (640, 16, 32, 1), those of the view q" in text
+    assert "contiguous, (640, 320, 16, 1) here" in text
 
 
 def test_a_complaint_after_the_cases_is_not_counted_as_a_case():
     def unguarded(q, k, v, alpha=None):
         return kernels.flash_forward(q, k, v, 1 / math.sqrt(q.shape[-1]) if alpha is None else alpha)
 
-    said = str(flashlearn.check("strided_inputs", unguarded, demo=True))
-    assert "12 cases, observed" in said and "✗" not in said.split("Cases", 1)[1]
+    text = str(flashlearn.check("strided_inputs", unguarded, demo=True))
+    assert "12 cases, observed" in text and "✗" not in text.split("Cases", 1)[1]
 
 
 # ---------------------------------------------------------------- whose work
@@ -229,7 +234,7 @@ def test_torch_s_attention_with_its_gradients_is_not_the_learner_s():
         o = torch.nn.functional.scaled_dot_product_attention(q, k, v, keep, scale=alpha)
         return o.nan_to_num()
 
-    assert Status.PASS not in statuses(lesson.flash_attention, by_torch)
+    assert Status.PASS not in statuses(ATTENTION, by_torch)
 
 
 # ---------------------------------------------------------------- the kernels' own promises
@@ -279,8 +284,8 @@ def test_losses_that_keep_their_graphs_are_refused():
             adam.step()
         return torch.stack(losses)
 
-    assert "loss.detach()" in reviewed(lesson.train_with_your_kernel, with_graphs)
-    assert reviewed(lesson.train_with_your_kernel, lambda *run: with_graphs(*run).detach()) == ""
+    assert "loss.detach()" in reviewed(TRAINING, with_graphs)
+    assert reviewed(TRAINING, lambda *run: with_graphs(*run).detach()) == ""
 
 
 def test_a_crash_in_a_launcher_of_the_course_is_shown_where_it_was_called():

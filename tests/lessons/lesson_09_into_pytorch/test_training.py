@@ -27,8 +27,8 @@ def test_the_text_is_a_book_in_ascii_and_comes_with_its_licence():
     book = training.TEXT.read_text(encoding="ascii")
     assert book.startswith("Persuasion") and book.rstrip().endswith("Finis")
     assert len(training.text()) == len(book) < 500_000
-    said = (training.TEXT.parent / "README.md").read_text(encoding="utf-8")
-    assert "public domain" in said and "r-cran-janeaustenr" in said
+    licence = (training.TEXT.parent / "README.md").read_text(encoding="utf-8")
+    assert "public domain" in licence and "r-cran-janeaustenr" in licence
 
 
 def test_numbers_and_characters_are_two_ways_of_writing_one_text():

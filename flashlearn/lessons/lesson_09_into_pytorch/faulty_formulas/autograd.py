@@ -30,7 +30,7 @@ KEPT_TOGETHER = tuple(
 )
 """What people keep there: all of it, or some."""
 
-ROOTS_OF = {
+ALPHA_LENGTHS = {
     "alpha from S_q": lambda q, k: q.shape[-2],
     "alpha from S_k": lambda q, k: k.shape[-2],
     "alpha from H": lambda q, k: q.shape[1],
@@ -39,7 +39,7 @@ ROOTS_OF = {
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedState:
     """What the backward pass finds: tensors, the mask and the scale, of the forward pass if all is well."""
 
     q: Tensor
@@ -63,14 +63,14 @@ def passes(
     """(o, dq, dk, dv), or without `do` o alone, on a graph whose backward pass has the faults."""
     if do is None:
         return _differentiable(q, k, v, causal, alpha, faults)
-    kept = forward(q, k, v, causal, alpha, faults)
-    found = forward(*other_call(q, k, v, causal), faults) if another_call else kept
+    saved = forward(q, k, v, causal, alpha, faults)
+    found = forward(*other_call(q, k, v, causal), faults) if another_call else saved
     if "no graph" in faults:
-        return (kept.o, *(torch.full_like(t, math.nan) for t in (q, k, v)))
-    return (kept.o, *backward(mixed(kept, found, faults), do, faults))
+        return (saved.o, *(torch.full_like(t, math.nan) for t in (q, k, v)))
+    return (saved.o, *backward(mixed(saved, found, faults), do, faults))
 
 
-def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, faults: Faults) -> Kept:
+def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, faults: Faults) -> SavedState:
     """What the forward pass computes, and would keep."""
     default = 1 / math.sqrt(q.shape[-1])
     if "zero is no alpha" in faults:
@@ -78,7 +78,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, 
     if "given alpha ignored" in faults:
         alpha = default
     if alpha is None:
-        length = next((f for name, f in ROOTS_OF.items() if name in faults), None)
+        length = next((f for name, f in ALPHA_LENGTHS.items() if name in faults), None)
         alpha = 1.0 if "no default" in faults else default if length is None else length(q, k) ** -0.5
     if "causal and alpha exchanged" in faults:
         causal, alpha = bool(alpha), float(causal)
@@ -89,18 +89,18 @@ def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, 
     if "q scaled beforehand" in faults:
         q, alpha = q * alpha, 1.0
     o, lse = reference.attention_forward(q, k, v, alpha, causal)
-    return Kept(q, k, v, o, lse, causal, alpha)
+    return SavedState(q, k, v, o, lse, causal, alpha)
 
 
-def mixed(own: Kept, last: Kept, faults: Faults) -> Kept:
+def mixed(own: SavedState, last: SavedState, faults: Faults) -> SavedState:
     """What a call's backward pass finds if some of it was kept where the last call overwrote it."""
     shared = [name for fault in faults if fault.startswith(KEPT) for name in fault[len(KEPT) :].split(", ")]
     return dataclasses.replace(own, **{name: getattr(last, name) for name in shared})
 
 
-def backward(kept: Kept, do: Tensor, faults: Faults) -> tuple[Tensor, Tensor, Tensor]:
+def backward(saved: SavedState, do: Tensor, faults: Faults) -> tuple[Tensor, Tensor, Tensor]:
     """(dq, dk, dv), each from kernels that are right and arguments that need not be."""
-    q, k, v, o, lse, causal, alpha = (getattr(kept, f.name) for f in dataclasses.fields(kept))
+    q, k, v, o, lse, causal, alpha = (getattr(saved, f.name) for f in dataclasses.fields(saved))
     if "default alpha backward" in faults:
         alpha = 1 / math.sqrt(q.shape[-1])
     if "no alpha backward" in faults:
@@ -138,7 +138,7 @@ def _gradients(q, k, v, o, do, lse, alpha, causal, guarded) -> tuple[Tensor, Ten
 
 
 def _differentiable(q, k, v, causal, alpha, faults) -> Tensor:
-    """The same as an autograd.Function: o, with the faulty backward pass behind it."""
+    """The same as an autograd.Function: o, whose backward pass has the faults."""
     if "no graph" in faults:
         return forward(q.detach(), k.detach(), v.detach(), causal, alpha, faults).o
     last = _last_calls.setdefault(faults, [None])

@@ -2,7 +2,8 @@
 
     >>> o, lse = forward(q, k, v, None, faults=frozenset({"alpha twice"}))
 
-Several faults can be made at once. Strides that leave a tensor are launchers, in faulty_kernels.
+Several faults can be made at once. Strides that lead outside a tensor are edits of the launcher,
+in strided_inputs.
 """
 
 from __future__ import annotations

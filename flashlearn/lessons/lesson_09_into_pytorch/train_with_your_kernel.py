@@ -1,0 +1,175 @@
+"""`train_with_your_kernel`: a training run whose attention is the learner's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.lessons.lesson_09_into_pytorch import training
+from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.training_run import training_run
+from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
+
+formula = faulty_formula(training_run)
+
+MISTAKES = {
+    "the model sees the future": Mistake(
+        "This is the curve of a model whose attention is not causal: every position sees the character that "
+        "it is to predict.",
+        "`flash_attention(q, k, v, causal=True)`: the model passes q, k and v, and nothing about a mask.",
+        **formula("no mask"),
+    ),
+    "targets not shifted": Mistake(
+        "The model is asked for the character that it has just read.",
+        "Position i reads `batch[:, i]` and is to predict `batch[:, i + 1]`.",
+        **formula("targets not shifted"),
+    ),
+    "gradients pile up": Mistake(
+        "The first losses are right, and from then on every step adds its gradient to those of all steps "
+        "before: backward() adds to .grad, it does not replace it.",
+        "`adam.zero_grad()` before each `loss.backward()`.",
+        **formula("gradients pile up"),
+    ),
+    "losses noted after the step": Mistake(
+        "Each loss is that of the batch after the step that learnt from it.",
+        "Note the loss that the step is made from, before it.",
+        **formula("noted after the step"),
+    ),
+    "no step": Mistake(
+        "These are the losses of the parameters at the start, for every batch: nothing was learnt.",
+        "`adam.step()` after `loss.backward()`, with the gradients still there. And is `optimizer` given the "
+        "model that is trained?",
+        **formula("no step"),
+    ),
+    "logits reshaped instead of transposed": Mistake(
+        "The logits were reshaped to (B, characters, S): that deals the same numbers out anew, and mixes "
+        "positions with characters.",
+        "Swap the two axes, `logits.mT`, or flatten logits and targets.",
+        **formula("logits reshaped"),
+    ),
+    "logits turned and then flattened": Mistake(
+        "The logits' last two axes are exchanged, and then the rows are cut anew: a row of the result no "
+        "longer belongs to one position.",
+        "Either leave the characters last and flatten the first two axes, or put them second and flatten "
+        "nothing.",
+        **formula("logits turned and flattened"),
+    ),
+    "a new optimiser for every step": Mistake(
+        "Adam forgets its moments before every step: these are the losses of an optimiser that is made anew "
+        "each time.",
+        "Make it once, before the loop.",
+        **formula("new optimiser"),
+    ),
+    "losses summed": Mistake(
+        "Each loss is the sum over all positions, not their mean.",
+        "What does `F.cross_entropy` do without `reduction`?",
+        **formula("losses summed"),
+    ),
+}
+
+
+def run_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """A size, the parameters at the start (one fp32 vector), and batches [steps, B, S + 1] of characters."""
+    sizes = case.sizes
+    size = replace(
+        training.SMALL,
+        layers=sizes["layers"], heads=sizes["H"], head_dim=sizes["D"], context=sizes["S"], batch=sizes["B"],
+        steps=sizes["steps"],
+    )  # fmt: skip
+    seed = int(torch.randint(1 << 30, (1,), generator=generator))
+    start = training.initial(size, seed)
+    return {"size": size, "start": start, "batches": training.batches(training.text(), size, seed)}
+
+
+def in_one_thread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with torch limited to one thread: these models are too small for more."""
+
+    @functools.wraps(function)
+    def limited(size: training.Size, start: Tensor, batches: Tensor) -> Any:
+        with training.one_thread():
+            return function(size, start, batches)
+
+    return limited
+
+
+def run_with_autograd(function: Callable[..., Any], given: Inputs) -> Any:
+    """The learner's training run, with autograd."""
+    with torch.enable_grad(), training.one_thread():
+        return function(*given.values())
+
+
+def by_formula(size: training.Size, start: Tensor, batches: Tensor) -> Tensor:
+    """The same run with attention from its formula: right, and rounded in other places."""
+    return training.train(size, start, batches, training.plain)
+
+
+def by_coarse_attention(size: training.Size, start: Tensor, batches: Tensor) -> Tensor:
+    """The same run with O carried at twelve bits: how far right kernels with coarser products may deviate."""
+
+    def coarse(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        o = training.sdpa(q, k, v)
+        return o + (o * 4097 - (o * 4097 - o) - o).detach()  # Dekker's splitting: 12 bits remain
+
+    return training.train(size, start, batches, coarse)
+
+
+def run_case(label: str, seed: int, **sizes: int) -> Case:
+    """A run of these sizes; those not given are the usual ones."""
+    return build_case(label, {"layers": 1, "B": 2, "H": 2, "S": 32, "D": 16, "steps": 8, **sizes}, seed=seed)
+
+
+def review_training(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if no kernels computed the run's attention, or if its losses keep their graphs."""
+    size = training.Size(layers=1, heads=1, head_dim=16, context=16, batch=1, steps=2, learning_rate=3e-3)
+    batches = training.batches(training.text(), size, seed=0)
+    given = {"size": size, "start": training.initial(size, seed=0), "batches": batches}
+    evidence = answer.run(given, Observed()).completed()
+    names = {name for name, _ in evidence.forbidden if "log_softmax" not in name}  # that one is the loss's
+    if any("attention" in name or "softmax" in name for name in names):
+        return "The curve is right, but torch's attention drew it. Hand the model your flash_attention."
+    launched = len(evidence.observation.launches)
+    if launched < 3 * size.steps:
+        return (
+            f"The curve is right, but {launched} kernels ran in {size.steps} steps; with "
+            "flash_attention in the model there are at least three in each."
+        )
+    if evidence.outputs[0].requires_grad:
+        return (
+            "The curve is right, but its losses are still attached to their graphs, and so every "
+            "step's tensors stay in memory to the end of the run. Keep loss.detach()."
+        )
+    return ""
+
+
+train_with_your_kernel = Exercise(
+    name="train_with_your_kernel",
+    lesson="09",
+    kind=Kind.TORCH,
+    title="A training run whose attention is yours",
+    signature="(size, start, batches) -> losses",
+    outputs=("losses",),
+    inputs=run_inputs,
+    cases=(
+        run_case("8 steps, one layer", 1),
+        run_case("5 steps, two layers, S 37", 2, layers=2, S=37, B=1, steps=5),
+    ),
+    judged=HowJudged(
+        reference=in_one_thread(training.train),
+        twins=(in_one_thread(by_formula), in_one_thread(by_coarse_attention)),
+        gradient=True,
+        accumulates=False,
+        call=run_with_autograd,
+        time_limit=120.0,
+        review=review_training,
+    ),
+    explained=HowExplained(mistakes=MISTAKES),
+    points=2,
+)

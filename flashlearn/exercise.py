@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from flashlearn.status import Status
+from flashlearn.verdicts import Status
 
 Inputs = dict[str, Any]
 """Arguments of a launcher by parameter name, in the order of its signature."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from flashlearn.observation import Caution, Launch, Observation, Place
-from flashlearn.status import Status
+from flashlearn.verdicts import Status
 
 if TYPE_CHECKING:
     import torch

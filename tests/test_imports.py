@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "flashlearn"
 # Each may import those before it, and itself. "flashlearn" is what the package itself exports.
 ORDER = (
     "observation",
-    "status",
+    "verdicts",
     "exercise",
     "outcome",
     "quantity",

@@ -55,7 +55,7 @@ def test_a_cell_that_is_still_the_stub_is_left_alone(course):
     path = course.work / "00_tour.ipynb"
     before = path.read_bytes()
     done = flashlearn.reset("row_sum")
-    assert not done.changed and "nothing to put back" in str(done)
+    assert not done.changed and "nothing to reset" in str(done)
     assert path.read_bytes() == before and not (course.work / "old").exists()
 
 
@@ -102,7 +102,7 @@ def test_a_disk_that_refuses_leaves_the_notebook_as_it_was(course, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(resetting.os, "replace", refuse)
-    with pytest.raises(CourseError, match="could not be reset, and is as it was: no space left on device"):
+    with pytest.raises(CourseError, match="could not be reset and is unchanged: no space left on device"):
         flashlearn.reset("row_sum")
     assert path.read_bytes() == before and not [f for f in os.listdir(course.work) if f.endswith(".tmp")]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2]
 OURS = (
     "__init__.py", "exercise.py", "observation.py", "outcome.py", "outdated_lesson.py", "quantity.py",
-    "status.py", "compiler", "interpreter", "machine", "processes", "running", "classroom/__init__.py",
+    "verdicts.py", "compiler", "interpreter", "machine", "processes", "running", "classroom/__init__.py",
     "classroom/sandbox", "lessons/lesson_09_into_pytorch/data",
 )  # fmt: skip
 SYSTEM = (

@@ -123,7 +123,7 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         ("offsets < n", "offsets < x_ptr.numel()", "without a shape or strides"),
         ("* stride_x,", "* x_ptr.stride(0),", "without a shape or strides"),
         (LOAD_X, "tl.load(x_ptr, mask=mask)", "`x_ptr` is one address, but its mask or value has 256 lanes"),
-        (LOAD_X, "tl.load(x_ptr, offsets, mask)", "`offsets` stands where the mask belongs"),
+        (LOAD_X, "tl.load(x_ptr, offsets, mask)", "`offsets` is where the mask belongs"),
         (LOAD_X, "tl.load(x_ptr, offsets, mask=mask)", "`tl.load(x_ptr + offsets, mask=…)`"),
         (LOAD_X, "tl.load(offsets, mask=mask)", "`offsets` holds plain numbers (int32)"),
         (LOAD_X, "tl.load(offsets * 0.5, mask=mask)", "`offsets * 0.5` holds fp32 values"),

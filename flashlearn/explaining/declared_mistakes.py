@@ -30,8 +30,8 @@ from flashlearn.explaining.explanations import (
     two_explanations,
 )
 from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.misplaced_stores import OutputsExchanged
 from flashlearn.explaining.findings.outputs import Outputs
-from flashlearn.explaining.findings.outputs_exchanged import OutputsExchanged
 from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
 from flashlearn.explaining.matching import comparable, is_unfit, size
 from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_candidates

@@ -19,7 +19,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining import failures as failures_of
 from flashlearn.explaining import pipeline
 from flashlearn.explaining.findings import RULES
-from flashlearn.explaining.findings.sign import Sign
+from flashlearn.explaining.findings.zero_sign_constants import Sign
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, FindingKind, Status
 from flashlearn.report import Report

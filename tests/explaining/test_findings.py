@@ -16,13 +16,12 @@ import flashlearn
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, findings, scope
 from flashlearn.explaining.findings import case_status, declared, nan_origin, symbolic, undefined_memory
-from flashlearn.explaining.findings.constants import ConstantFactor, Meaning
 from flashlearn.explaining.findings.first_divergence import WithItsLine
+from flashlearn.explaining.findings.misplaced_stores import Transposed
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.shape import Shape
-from flashlearn.explaining.findings.sign import Sign
-from flashlearn.explaining.findings.transposed import Transposed
 from flashlearn.explaining.findings.two_mistakes import Besides
+from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor, Meaning, Sign
 from flashlearn.interpreter.observers.nan_origin import NonFiniteOrigin
 from flashlearn.judging.cases import run
 from flashlearn.judging.symbolic.clauses import CLAUSES

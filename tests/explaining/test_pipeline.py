@@ -9,8 +9,8 @@ import pytest
 
 from flashlearn.exercise import Case
 from flashlearn.explaining import pipeline
-from flashlearn.explaining.findings.sign import Sign
-from flashlearn.explaining.findings.transposed import Transposed
+from flashlearn.explaining.findings.misplaced_stores import Transposed
+from flashlearn.explaining.findings.zero_sign_constants import Sign
 from flashlearn.explaining.pipeline import Role, Search, Stage, run, stages_for
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Outcome, Status

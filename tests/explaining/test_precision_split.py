@@ -4,8 +4,8 @@ import torch
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.findings.precision import RoundedInside
-from flashlearn.explaining.findings.sign import Sign
 from flashlearn.explaining.findings.some_programs import SomePrograms
+from flashlearn.explaining.findings.zero_sign_constants import Sign
 from flashlearn.explaining.precision_split import split_by_precision as split
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 

@@ -7,7 +7,6 @@ import torch
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.faults import from_status
-from flashlearn.explaining.findings.constants import ConstantFactor, Meaning
 from flashlearn.explaining.findings.declared import where
 from flashlearn.explaining.findings.never_read import (
     ANYWHERE,
@@ -19,6 +18,7 @@ from flashlearn.explaining.findings.never_read import (
 )
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.shape import Shape
+from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor, Meaning
 from flashlearn.explaining.scope import scope_of
 from flashlearn.interpreter.bounds import _where
 from flashlearn.interpreter.shadow import View

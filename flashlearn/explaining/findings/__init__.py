@@ -3,7 +3,7 @@
 A kind is a frozen dataclass: what it is called, its facts, its traits (`flashlearn.outcome.FindingKind`) and
 its wording; a rule (`rule.Rule`) also knows how it is seen in wrong numbers, and its rank among the rules.
 
->>> from flashlearn.explaining.findings.sign import Sign
+>>> from flashlearn.explaining.findings.zero_sign_constants import Sign
 >>> Finding(Sign("dq")).sentence
 'dq has the right size and the opposite sign.'
 

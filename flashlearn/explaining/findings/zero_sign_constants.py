@@ -1,4 +1,4 @@
-"""The right answer times, or plus, one number; and what that number is: alpha, ln 2, a size of the case."""
+"""The right answer times 0, times −1, or times or plus one number; and what that number is: alpha, ln 2, a size."""
 
 from __future__ import annotations
 
@@ -10,6 +10,56 @@ import torch
 
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.outcome import Wording
+
+
+@dataclass(frozen=True)
+class Zero(Rule):
+    """Every element of `output` is 0."""
+
+    name = "zero everywhere"
+    rank = 50
+
+    output: str
+
+    @classmethod
+    def look(cls, clue: Clue) -> Zero | object | None:
+        """Silent where the right answer is 0 as well."""
+        if clue.exercise.explained.explain is not None:
+            return None  # such an exercise explains itself what a 0 means
+        if not bool(clue.expected.any()):
+            return SILENT
+        return cls(clue.name) if not bool(clue.got.any()) else None
+
+    def wording(self) -> Wording:
+        """Where to look for the line that should add to it."""
+        return Wording(
+            f"Every element of {self.output} is 0.",
+            "Follow it back from the store: where does it start at 0, and which line should add to it?",
+        )
+
+
+@dataclass(frozen=True)
+class Sign(Rule):
+    """`output` is minus the right answer."""
+
+    name = "sign"
+    rank = 60
+    conclusive = True
+
+    output: str
+
+    @classmethod
+    def look(cls, clue: Clue) -> Sign | None:
+        """Right once negated."""
+        return cls(clue.name) if clue.close(-clue.got) else None
+
+    def wording(self) -> Wording:
+        """Where a minus may be missing."""
+        return Wording(
+            f"{self.output} has the right size and the opposite sign.",
+            "Where does the formula have a minus? Follow it from the loads to the store.",
+        )
+
 
 CONSTANTS = {"ln 2 = 0.693": math.log(2), "log2 e = 1.443": 1 / math.log(2), "2": 2.0, "1/2": 0.5, "−1": -1.0}
 CLOSE = 2e-3

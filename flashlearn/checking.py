@@ -12,9 +12,9 @@ from typing import Any
 from flashlearn import compiler
 from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose
-from flashlearn.explaining.failures import attempted, log_failure
 from flashlearn.explaining.findings.case_status import Undecided
 from flashlearn.explaining.findings.review import Review
+from flashlearn.explaining.stage import attempted, log_failure
 from flashlearn.interpreter import printing
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run

@@ -12,7 +12,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from flashlearn.explaining.pipeline import ENDED_EARLY, FORMULAS, NAMING, PROOFS, REFINEMENTS, Stage
+from flashlearn.explaining.pipeline import ENDED_EARLY, FORMULAS, NAMING, PROOFS, REFINEMENTS
+from flashlearn.explaining.stage import Stage
 
 PAGE = Path(__file__).parent.parent / "docs" / "how-a-mistake-is-named.md"
 BEGIN, END = "<!-- stages: written by tools/stages_page.py -->", "<!-- end of the stages -->"

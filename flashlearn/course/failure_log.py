@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from flashlearn.course.files import home
-from flashlearn.explaining.failures import LOG
+from flashlearn.explaining.stage import LOG
 
 MAX_ENTRIES = 40
 """Entries in the file at most."""

@@ -5,17 +5,12 @@ from __future__ import annotations
 from flashlearn.exercise import Exercise, Mistake
 from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds
 from flashlearn.explaining.findings.declared import DeclaredFault
+from flashlearn.explaining.stage import worst_status
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, Status
 
 SYNCHRONISATION = "synchronisation"
 """What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
-
-
-def worst_status(outcomes: list[Outcome]) -> Status:
-    """The first status that applies to any case."""
-    order = list(Status)
-    return min((o.status for o in outcomes), key=order.index)
 
 
 def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:

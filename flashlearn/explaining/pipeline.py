@@ -8,9 +8,8 @@ logged, and the others go on without it.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining import stages
@@ -29,61 +28,14 @@ from flashlearn.explaining.experiments import (
     undefined_lanes,
     uninitialised_memory,
 )
-from flashlearn.explaining.failures import attempted
-from flashlearn.explaining.faults import worst_status
 from flashlearn.explaining.findings import SURE, VAGUE
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
-from flashlearn.explaining.rules import by_rules
-from flashlearn.explaining.stages import Search
+from flashlearn.explaining.stage import Role, Search, Stage, attempted, run, worst_status
 from flashlearn.explaining.symbolic import name_mistake
 from flashlearn.explaining.weights import find_in_weights
 from flashlearn.outcome import Finding, Outcome, Status
-
-
-class Role(enum.Enum):
-    """When a stage is asked, and what its finding means."""
-
-    PROOF = "proof"
-    """While nothing has been found; what it finds ends the search."""
-
-    NAME = "name"
-    """While nothing has been found; later stages may add to what it finds, or replace it."""
-
-    REFINEMENT = "refinement"
-    """Always, with what has been found so far, if anything; what it finds takes the place of that."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage of the search.
-
-    `description` is its line on the page docs/how-a-mistake-is-named.md. `find` has a finding, or None where
-    nothing is sure. One that `reruns` the answer is passed over where there is none. `budget` says how much
-    it may take; without one it runs each case a fixed number of times.
-    """
-
-    name: str
-    description: str
-    find: Callable[[Search], Finding | None]
-    role: Role = Role.NAME
-    reruns: bool = True
-    budget: str = ""
-
-
-def run(line: Sequence[Stage], search: Search) -> Finding | None:
-    """What the stages find, in their order; one that raises counts as one that finds nothing."""
-    for stage in line:
-        if stage.reruns and search.answer is None:
-            continue
-        if search.finding is not None and stage.role is not Role.REFINEMENT:
-            continue
-        found = attempted(search.exercise, stage.name, stage.find, search)
-        if found is not None:
-            search = replace(search, finding=found)
-            if stage.role is Role.PROOF:
-                break
-    return search.finding
+from flashlearn.running.answer import Answer, answering
 
 
 def _by_precision(search: Search) -> Finding | None:
@@ -162,7 +114,7 @@ NAMING = (
         "rules that name",
         "The numbers are the right ones transposed, negated, times a constant, in another order, for a part "
         "of the input, and so on: the rules that say what was done.",
-        lambda s: by_rules(s.exercise, s.wrong, SURE),
+        lambda s: stages.by_rules(s.exercise, s.wrong, SURE),
         reruns=False,
     ),
     Stage(
@@ -180,7 +132,7 @@ NAMING = (
     Stage(
         "rules that locate",
         "The wrong elements have something in common: some heads, some programs, the ragged tail.",
-        lambda s: by_rules(s.exercise, s.wrong, VAGUE),
+        lambda s: stages.by_rules(s.exercise, s.wrong, VAGUE),
         reruns=False,
     ),
 )
@@ -301,3 +253,24 @@ def stages_for(exercise: Exercise, outcomes: Sequence[Outcome]) -> tuple[Stage, 
     if first in (None, Status.TODO, Status.NEEDS_GPU):
         return ()
     return WRONG_NUMBERS if worst_status(list(outcomes)) is Status.WRONG else ENDED_EARLY
+
+
+def diagnose(
+    exercise: Exercise, outcomes: list[Outcome], answer: Answer | Callable | None = None
+) -> Finding | None:
+    """The finding for a check that did not pass, or None if there is nothing sure to say.
+
+    With the learner's `answer` at hand, suspicions can be tested by running it again. Only what is meant to
+    end a check, an interrupt, comes through: of a stage that fails there is no finding, and a log entry.
+    """
+    answer = answering(exercise, answer) if answer is not None else None
+    finding = run(stages_for(exercise, outcomes), Search(exercise, outcomes, answer))
+    return with_wording(exercise, finding)
+
+
+def with_wording(exercise: Exercise, finding: Finding | None) -> Finding | None:
+    """The finding, or the first of its parts, that can be put into words."""
+    if finding is None or attempted(exercise, "words", getattr, finding, "wording") is not None:
+        return finding
+    parts = (with_wording(exercise, part) for part in finding.parts)
+    return next(filter(None, parts), None)

@@ -1,9 +1,14 @@
-"""What the stages of the pipeline do with the finding so far, where that takes more than one call."""
+"""What the stages of the pipeline do with the finding so far, where that takes more than one call.
+
+`by_rules` asks the rules: which of them holds in every wrong case of an output, and what that makes of all
+outputs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -13,43 +18,28 @@ from flashlearn.explaining.divergence import first_divergence
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
-from flashlearn.explaining.faults import from_status, worst_status
+from flashlearn.explaining.faults import from_status
 from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
 from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, StaleAnswer
 from flashlearn.explaining.findings.nan_origin import NanOrigin
+from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.matching import comparable
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
+from flashlearn.explaining.stage import Search, attempted, worst_status
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
-from flashlearn.running.answer import Answer
 
 MOSTLY = 0.75
 """The share of the wrong cases that a mistake must explain to be named beside a fault of memory."""
 
+SHARE = 0.7
+"""A rule must hold in this share of the wrong cases; in the others it may be unable to tell."""
+
 ACCESSES = {"all": (*READS, *WRITES), "stores": WRITES, "loads": READS}
 """The accesses that go to a wrong place, or not far enough, by `FindingKind.misplaced`; the most come
 first."""
-
-
-@dataclass(frozen=True)
-class Search:
-    """What is to be explained, and the finding so far.
-
-    `answer` is the learner's, if it can be run again. Without `pairs` two mistakes in the same numbers are
-    not looked for, which takes longest.
-    """
-
-    exercise: Exercise
-    outcomes: list[Outcome]
-    answer: Answer | None = None
-    finding: Finding | None = None
-    pairs: bool = True
-
-    @property
-    def wrong(self) -> list[Outcome]:
-        """The cases with wrong numbers."""
-        return [o for o in self.outcomes if o.status is Status.WRONG]
 
 
 def launcher_fault(search: Search) -> Finding | None:
@@ -76,6 +66,62 @@ def declared_mistake(search: Search) -> Finding | None:
     """The declared mistake, or the two, that would give just these numbers."""
     pairs = search.pairs and not partly_written(search.outcomes)
     return find_declared(search.exercise, search.outcomes, pairs)
+
+
+def by_rules(exercise: Exercise, wrong: Sequence[Outcome], rules: Sequence[type[Rule]]) -> Finding | None:
+    """What the first of the `rules` that holds says of each wrong output; one that fails is passed over."""
+    clues: dict[str, list[Clue]] = {}
+    for outcome in wrong:
+        for check in outcome.outputs:
+            if not check.ok:
+                clues.setdefault(check.name, []).append(Clue(exercise, outcome, check))
+    first = {name: _first_holding(exercise, rules, seen) for name, seen in clues.items()}
+    found = {name: finding for name, finding in first.items() if finding is not None}
+    return _of_all_outputs(found, clues) if found else None
+
+
+def _first_holding(exercise: Exercise, rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Finding | None:
+    for rule in rules:
+        finding = attempted(exercise, f"rule: {rule.name}", holding, [rule], clues)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _of_all_outputs(found: dict[str, Finding], clues: dict[str, list[Clue]]) -> Finding:
+    """One finding from those of several outputs."""
+    first, *others = found.values()
+    silent = tuple(name for name in clues if name not in found)
+    if not others and not silent:
+        return first
+    return Finding(Outputs((first, *others), silent), first.place, first.fits, first.of, bool(silent))
+
+
+def holding(rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Finding | None:
+    """The first rule that holds in every case of one output, as a finding."""
+    ordered = sorted(
+        clues, key=lambda clue: clue.check.got.numel() if hasattr(clue.check.got, "numel") else 0
+    )
+    for rule in rules:
+        holds = _holds(rule, ordered)
+        if holds and len(holds) >= (0 if rule.about_form else SHARE) * len(clues):
+            kind = rule.agree([clue for clue, _ in holds], [seen for _, seen in holds])
+            if kind is not None:
+                asked = len(clues) if rule.about_form else len(holds)  # where it can tell, it holds
+                return Finding(kind, fits=len(holds), of=asked)
+    return None
+
+
+def _holds(rule: type[Rule], clues: Sequence[Clue]) -> list[tuple[Clue, Any]]:
+    """Where the rule holds; nowhere, if there is a case in which it could tell and does not hold."""
+    holds = []
+    for clue in clues:
+        seen = rule.ask(clue)
+        if seen is None and not rule.about_form:
+            return []
+        if seen is not None and seen is not SILENT:
+            holds.append((clue, seen))
+    return holds
 
 
 def other_nan_origin(search: Search) -> Finding | None:
@@ -112,6 +158,8 @@ def _has_wrong_numbers(check: OutputCheck) -> bool:
 
 def with_first_divergence(search: Search) -> Finding | None:
     """The statement that departs first, beside what has been found."""
+    if search.exercise.explained.quantities is None:
+        return None
     finding = search.finding
     if finding is not None and (
         finding.place is not None or finding.kind.knows_lines or _about_form(finding)

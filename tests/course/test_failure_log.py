@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.course import environment, failure_log
-from flashlearn.explaining.failures import attempted
+from flashlearn.explaining.stage import attempted
 from flashlearn.lessons import find
 
 

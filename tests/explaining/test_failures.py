@@ -16,8 +16,8 @@ from flashlearn import checking, explaining
 from flashlearn.checking import grade
 from flashlearn.course import answers, failure_log
 from flashlearn.exercise import Exercise
-from flashlearn.explaining import failures as failures_of
 from flashlearn.explaining import pipeline
+from flashlearn.explaining import stage as stage_module
 from flashlearn.explaining.findings import RULES
 from flashlearn.explaining.findings.zero_sign_constants import Sign
 from flashlearn.lessons import find
@@ -173,5 +173,5 @@ def test_what_python_warns_of_while_something_is_tried_is_not_shown(recwarn):
         warnings.warn("a condition that is none", UserWarning, stacklevel=1)
         return x
 
-    assert failures_of.attempted(find("row_sum"), "a trial", warns, 3) == 3
+    assert stage_module.attempted(find("row_sum"), "a trial", warns, 3) == 3
     assert not recwarn.list

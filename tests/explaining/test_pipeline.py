@@ -11,7 +11,8 @@ from flashlearn.exercise import Case
 from flashlearn.explaining import pipeline
 from flashlearn.explaining.findings.misplaced_stores import Transposed
 from flashlearn.explaining.findings.zero_sign_constants import Sign
-from flashlearn.explaining.pipeline import Role, Search, Stage, run, stages_for
+from flashlearn.explaining.pipeline import stages_for
+from flashlearn.explaining.stage import Role, Search, Stage, run
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Outcome, Status
 

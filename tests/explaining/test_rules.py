@@ -11,7 +11,7 @@ from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.findings import SURE
 from flashlearn.explaining.findings.rule import Clue
-from flashlearn.explaining.rules import holding
+from flashlearn.explaining.stages import holding
 from flashlearn.judging.cases import run
 from flashlearn.outcome import Status
 

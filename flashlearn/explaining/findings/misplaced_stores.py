@@ -15,6 +15,9 @@ import torch
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, indices, near
 from flashlearn.outcome import Wording
 
+SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)
+"""Places by which an output may be shifted: one, or a whole block."""
+
 
 @dataclass(frozen=True)
 class NeverWritten(Rule):
@@ -209,9 +212,6 @@ def _places(view: torch.Tensor) -> torch.Tensor:
     for size, stride in zip(view.shape, view.stride(), strict=True):
         places = places.unsqueeze(-1) + stride * torch.arange(size)
     return places.flatten()
-
-
-SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)
 
 
 @dataclass(frozen=True)

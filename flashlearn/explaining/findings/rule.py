@@ -114,7 +114,7 @@ class Rule(FindingKind):
         comparable = clue.check.got is not None and not clue.check.problem
         if not comparable and not cls.about_form:
             return SILENT
-        seen = cls.look(clue)
+        seen = cls.look(clue) if comparable is not cls.about_form else None
         if seen is None and is_faint(clue.check):
             return SILENT  # the error may be rounding, which is neither for the rule nor against it
         return seen

@@ -1,4 +1,5 @@
-"""The right answer times 0, times −1, or times or plus one number; and what that number is: alpha, ln 2, a size."""
+"""The right answer times 0, times −1, or times or plus one number; and what that number is: alpha, ln 2,
+a size of the case."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _declaring(folder: Path) -> set[str]:
     return {
         name
         for name, path in files.items()
-        if name == "exercises" or re.search(rf"^{name} = ", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(rf"^{name} = ", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
 
 

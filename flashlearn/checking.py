@@ -19,8 +19,7 @@ from flashlearn.interpreter import printing
 from flashlearn.judging import speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
-from flashlearn.machine.garbage_collection import ignore_existing_objects
-from flashlearn.machine.threads import one_thread
+from flashlearn.machine.process_settings import ignore_existing_objects, one_thread
 from flashlearn.observation import Launch
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report import Report

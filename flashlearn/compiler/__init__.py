@@ -8,7 +8,7 @@
 An observed launch gives the kernel, its signature and its constants; a child process compiles them for each
 target under a time limit, so that neither a crash of the compiler nor an endless compilation reaches the
 learner's session. `packing` packs the kernel, `worker` compiles it, `explain` words what the compiler
-refuses, and `compile_queue` keeps work in the background from delaying an answer that a check waits for.
+refuses, and the queue in `child` keeps work in the background from delaying an answer that a check waits for.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flashlearn.compiler import child, explain, heavy_tiles, packing
-from flashlearn.compiler.compile_queue import CompileQueue
-from flashlearn.compiler.sources import GLUON_ONLY
+from flashlearn.compiler.child import CompileQueue
+from flashlearn.interpreter.specialization import GLUON_ONLY
 from flashlearn.machine import device
 from flashlearn.observation import Launch
 

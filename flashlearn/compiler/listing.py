@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flashlearn.compiler.packing import innermost
-from flashlearn.compiler.sources import source_of
+from flashlearn.interpreter.specialization import source_of
 from flashlearn.observation import Launch
 
 INSTRUCTIONS = {

@@ -31,9 +31,8 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction, get_jit_fn_file_line
 
 from flashlearn.compiler import constructs, explain
-from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.language import put_back
-from flashlearn.interpreter.specialization import TARGET, Specialization, backend
+from flashlearn.interpreter.specialization import TARGET, Specialization, backend, is_gluon, source_of
 from flashlearn.outcome import Place
 from flashlearn.processes.forked import Forked, Send
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from triton import language as tl
 
-from flashlearn.compiler.sources import is_gluon
+from flashlearn.interpreter.specialization import is_gluon
 from flashlearn.observation import Launch
 
 GLUON = "triton.experimental.gluon."

@@ -23,7 +23,7 @@ from flashlearn.course.progress import Progress
 from flashlearn.exercise import Exercise
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
-from flashlearn.machine.threads import one_thread
+from flashlearn.machine.process_settings import one_thread
 from flashlearn.outcome import Status
 
 __all__ = ["Part", "Parts", "assemble"]

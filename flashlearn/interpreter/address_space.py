@@ -1,4 +1,4 @@
-"""The tensors of a launch as virtual addresses, and the program that is running.
+"""The tensors of a launch as virtual addresses, an access to them, and the program that is running.
 
 An observer knows a launch by its `AddressSpace`; the values move in flashlearn.interpreter.memory.
 """
@@ -9,14 +9,96 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 
 from flashlearn.interpreter.cautions import CautionLog
 from flashlearn.interpreter.descriptors import DescriptorHandle
 from flashlearn.interpreter.learner_code import Program, find_place
-from flashlearn.interpreter.raw_pointers import NAME, RawPointers
-from flashlearn.interpreter.shadow import Region, View
+from flashlearn.interpreter.shadow import REGION_BITS, Region, View
 from flashlearn.observation import Place
+
+RAW_POINTER_NAME = "a tensor kept as a pointer"
+
+
+class Access:
+    """A load, store or atomic: its addresses, its mask, and the lanes that take part.
+
+    `kind` is "load", "store" or "atomic". `lanes` is the mask where some lanes are off, else None; `flat` are
+    the addresses of the lanes that are on, [n], and `masked_out` counts those that are off. Once the bounds
+    are checked, `region` is the memory they point into (None if no lane is on) and `index` the elements, [n],
+    in items of `itemsize` bytes; `units` are their entries in the region's shadows, and `items` is the memory
+    as items of the dtype. `values` are what a store writes, or what an atomic found, [n]. `has_other` is
+    False for a load without `other=`; `orders` is True for an atomic that acquires or releases.
+    """
+
+    __slots__ = (
+        "addresses", "dtype", "flat", "has_other", "index", "items", "itemsize", "kind", "lanes", "masked",
+        "masked_out", "orders", "partial", "region", "units", "values",
+    )  # fmt: skip
+
+    def __init__(self, kind: str, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype):
+        self.kind = kind
+        self.addresses = addresses
+        self.dtype = dtype
+        self.itemsize = dtype.itemsize
+        self.masked = mask is not None
+        if mask is not None and mask.shape != addresses.shape:
+            mask = np.broadcast_to(mask, addresses.shape)
+        self.partial = mask is not None and not mask.all()
+        self.lanes = mask if self.partial else None
+        self.flat = addresses[mask] if self.partial else addresses.ravel()
+        self.masked_out = addresses.size - self.flat.size
+        self.region: Region | None = None
+        self.has_other = True
+        self.orders = False
+
+    def select(self, values: np.ndarray) -> np.ndarray:
+        """The values of the lanes that take part, in the order of `flat`."""
+        return values[self.lanes] if self.partial else values.ravel()
+
+    def by_tensor(self) -> list[Access]:
+        """One access for each tensor that the lanes point into, as `tl.where(c, x_ptr, y_ptr)` has several.
+
+        Lanes that the mask switches off are counted in the first one.
+        """
+        indices = self.addresses >> np.uint64(REGION_BITS)
+        lanes = self.lanes if self.partial else np.ones(self.addresses.shape, bool)
+        parts = []
+        for index in np.unique(indices[lanes]):
+            part = Access(self.kind, self.addresses, lanes & (indices == index), self.dtype)
+            part.has_other, part.orders = self.has_other, self.orders
+            part.masked_out = 0 if parts else self.masked_out
+            parts.append(part)
+        return parts
+
+
+@dataclass
+class RawPointers:
+    """Pointers kept in tensors: `x.data_ptr()` in the launcher, in the kernel a number made a pointer again.
+
+    `tensors` are those whose addresses were asked for, each view once: the next launches may use them. In a
+    kernel a tensor's address is another one, as all addresses there; `virtual` exchanges them.
+    """
+
+    tensors: dict[tuple, torch.Tensor] = field(default_factory=dict)
+
+    def note(self, tensor: torch.Tensor) -> None:
+        """This tensor's address was asked for."""
+        if tensor.device.type == "cpu" and tensor.layout is torch.strided and tensor.numel():
+            key = (tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.shape, tensor.stride())
+            self.tensors[key] = tensor
+
+    def virtual(self, addresses: np.ndarray, base_of: Callable[[torch.Tensor], int]) -> np.ndarray:
+        """Addresses in which those of real memory are exchanged for the kernel's; `base_of` a storage."""
+        out = addresses
+        for tensor in self.tensors.values():
+            storage = tensor.untyped_storage()
+            first = np.uint64(storage.data_ptr())
+            inside = (addresses >= first) & (addresses < first + np.uint64(storage.nbytes()))
+            if inside.any():
+                out = np.where(inside, addresses - first + np.uint64(base_of(tensor)), out)
+        return out
 
 
 @dataclass
@@ -55,7 +137,10 @@ class AddressSpace:
         """Let a launch use these tensors, by parameter name; return their virtual addresses."""
         views: dict[int, list[View]] = {}
         addresses = {}
-        for name, tensor in [*tensors, *((NAME, kept) for kept in self.raw_pointers.tensors.values())]:
+        for name, tensor in [
+            *tensors,
+            *((RAW_POINTER_NAME, kept) for kept in self.raw_pointers.tensors.values()),
+        ]:
             region = self.region_of(tensor)
             view = View(
                 name, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.element_size()

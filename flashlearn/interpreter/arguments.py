@@ -1,15 +1,23 @@
-"""Bind a launch's arguments as `kernel[grid](…)` would, and record the launch for the compiler."""
+"""A launch's arguments: bound as `kernel[grid](…)` would, recorded for the compiler, and converted.
+
+The interpreted kernel gets scalars for numbers and pointers for tensors; those of a GPU come as copies.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 import triton.language as tl
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor as GluonDescriptor
+from triton.runtime.jit import TensorWrapper, mangle_type
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from flashlearn.interpreter.errors import KernelCrash
+from flashlearn.interpreter.language import integer, scalar
 from flashlearn.interpreter.low_precision import TRITON_NAME
 from flashlearn.interpreter.specialization import Specialization
 from flashlearn.observation import Launch
@@ -135,3 +143,111 @@ def _type_name(value: Any) -> str:
     if isinstance(value, float):
         return "fp32"
     return type(value).__name__
+
+
+@dataclass(frozen=True)
+class ArgumentValues:
+    """Converts the arguments of one launch.
+
+    `addresses` are the tensors' by parameter name, `types` those that annotations name; `integer` makes a
+    scalar of a number. `gluon` is the language of a Gluon kernel, else None.
+    """
+
+    semantic: Any
+    addresses: Mapping[str, int]
+    types: Mapping[str, str]
+    integer: Callable[[int], tl.tensor]
+    gluon: Any = None
+
+    def of(self, function: Callable, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of `function`; a number whose annotation names a type has that one."""
+        annotations = function.__annotations__
+        return {
+            name: value if _is_constexpr(annotations.get(name)) else self._parameter(name, value)
+            for name, value in values.items()
+        }
+
+    def _parameter(self, name: str, value: Any) -> Any:
+        kind = self.types.get(name, "")
+        if kind and not kind.startswith("*") and isinstance(value, bool | int | float):
+            return scalar(value, tl.str_to_ty(kind, None))
+        return self._convert(name, value)
+
+    def _convert(self, name: str, value: Any) -> Any:
+        if isinstance(value, torch.Tensor | TensorWrapper):
+            return scalar(self.addresses[name], tl.str_to_ty(mangle_type(value), None))
+        if isinstance(value, TensorDescriptor):
+            return self._descriptor(name, value)
+        if isinstance(value, GluonDescriptor):
+            from flashlearn.interpreter.gluon.launch import descriptor
+
+            return descriptor(self.semantic, value, self._convert(name, value.base), integer)
+        if isinstance(value, bool):
+            return scalar(value, tl.int1)
+        if isinstance(value, int):
+            return self.integer(value)
+        if isinstance(value, float):
+            return scalar(value, tl.float32)
+        if isinstance(value, tuple):
+            return self._tuple(name, value)
+        return value if self.gluon is None else self.gluon.value(value)
+
+    def _tuple(self, name: str, value: tuple) -> tl.tuple:
+        parts = [self._convert(f"{name}[{i}]", part) for i, part in enumerate(value)]
+        fields = getattr(value, "_fields", None)
+        named = fields and all(isinstance(part, tl.tensor) for part in parts)
+        return tl.tuple(parts, tl.tuple_type([part.type for part in parts], fields) if named else None)
+
+    def _descriptor(self, name: str, value: TensorDescriptor) -> Any:
+        strides = [integer(s) for s in value.strides]
+        strides[-1] = tl.constexpr(1)
+        return self.semantic.make_tensor_descriptor(
+            base=self._convert(name, value.base),
+            shape=[integer(s) for s in value.shape],
+            strides=strides,
+            block_shape=[tl.constexpr(b) for b in value.block_shape],
+            padding_option=value.padding,
+        )
+
+
+def _is_constexpr(annotation: Any) -> bool:
+    return annotation is tl.constexpr or "constexpr" in str(annotation)
+
+
+class HostCopies:
+    """One copy for each storage, so that views stay views."""
+
+    def __init__(self) -> None:
+        self.copies: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
+
+    def fetch(self, value: Any) -> Any:
+        """An argument with the copies in place of its GPU tensors."""
+        if isinstance(value, TensorDescriptor | GluonDescriptor):
+            return replace(value, base=self.fetch(value.base))
+        if isinstance(value, tuple):
+            parts = [self.fetch(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if not isinstance(value, torch.Tensor) or value.device.type in ("cpu", "meta"):
+            return value
+        storage = value.untyped_storage()
+        _, copy = self.copies.setdefault(storage.data_ptr(), (storage, storage.cpu()))
+        empty = torch.empty(0, dtype=value.dtype)
+        return empty.set_(copy, value.storage_offset(), value.shape, value.stride())
+
+    def write_back(self) -> None:
+        """Give the GPU what the kernel stored."""
+        for device, copy in self.copies.values():
+            device.copy_(copy)
+
+
+def tensors_in(name: str, value: Any) -> list[tuple[str, torch.Tensor]]:
+    """The tensors in an argument, with their names."""
+    if isinstance(value, TensorWrapper):
+        return [(name, value.base)]
+    if isinstance(value, TensorDescriptor | GluonDescriptor):
+        return tensors_in(name, value.base)
+    if isinstance(value, torch.Tensor):
+        return [(name, value)]
+    if isinstance(value, tuple):
+        return [pair for i, part in enumerate(value) for pair in tensors_in(f"{name}[{i}]", part)]
+    return []

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashlearn.interpreter.access import Access
-from flashlearn.interpreter.address_space import AddressSpace
+from flashlearn.interpreter.address_space import Access, AddressSpace
 from flashlearn.interpreter.errors import OutOfBounds
-from flashlearn.interpreter.index_intent import intended_index
 from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
-from flashlearn.interpreter.stride_mismatch import Reason, reason
+from flashlearn.interpreter.stride_mismatch import Reason, intended_index, reason
 
 VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
 

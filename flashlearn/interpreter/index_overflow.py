@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import triton.language as tl
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.language import scalar

@@ -16,10 +16,10 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction
 
-from flashlearn.interpreter import libdevice, missing_ops, type_cache
+from flashlearn.interpreter import libdevice, missing_ops
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.low_precision import FLOATS, numpy_dtype
-from flashlearn.interpreter.semantic import ObservedSemantic
+from flashlearn.interpreter.semantic import ObservedSemantic, builtin_binding, type_substitutes
 
 
 def scalar(value: int | float | bool, dtype: tl.dtype) -> tl.tensor:
@@ -69,8 +69,8 @@ def interpreted(
         scope.set(interpreter, "interpreter_semantic", semantic)
         scope.set(interpreter, "_get_np_dtype", numpy_dtype)
         scope.set(interpreter, "_LangPatchScope", lambda: _Patches(scope))
-        scope.set(interpreter, "_patch_builtin", type_cache.binding(scope.fill))
-        for owner, name, member in type_cache.substitutes():
+        scope.set(interpreter, "_patch_builtin", builtin_binding(scope.fill))
+        for owner, name, member in type_substitutes():
             scope.set(owner, name, member)
         interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
         scope.set(tl.tensor, "__index__", lambda self: int(self.handle.data.item()))

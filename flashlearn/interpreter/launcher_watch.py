@@ -2,19 +2,24 @@
 
 A dispatch mode sees every torch operation. Memory that `torch.empty` gives out is poisoned, so that
 a result that was never written cannot look right; operations that would do the exercise's work are noted; and
-tensors computed from what a kernel stored remain the kernel's work.
+tensors computed from what a kernel stored remain the kernel's work. So are the tensors noted whose addresses
+the launcher asks for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
+from triton.tools.tensor_descriptor import TensorDescriptor
 
+from flashlearn.interpreter.address_space import RawPointers
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.interpreter.learner_code import place_of
 from flashlearn.interpreter.memory import Memory
@@ -47,6 +52,8 @@ PUBLIC = {
     "mm": "torch.mm or @", "bmm": "torch.bmm or @", "_softmax": "torch.softmax", "addmm": "torch.addmm",
     "_log_softmax": "torch.log_softmax", "_softmax_backward_data": "the backward of torch.softmax",
 }  # fmt: skip
+DESCRIBED = TensorDescriptor.__post_init__.__code__
+"""Looks at a tensor's address, and keeps none."""
 
 
 class LauncherWatch(LightDispatchMode):
@@ -212,6 +219,27 @@ def fill_poison(tensor: torch.Tensor) -> None:
         tensor.fill_(float("nan"))
     elif tensor.dtype != torch.bool:
         tensor.fill_(torch.iinfo(tensor.dtype).max - 81)
+
+
+@contextlib.contextmanager
+def noting_raw_pointers(kept: RawPointers, launching: Callable[[], bool]) -> Iterator[None]:
+    """Note the tensors that are asked for their addresses inside the block, but not by a launch itself."""
+    own = torch.Tensor.__dict__.get("data_ptr")
+    asked = torch.Tensor.data_ptr
+
+    def data_ptr(tensor: torch.Tensor) -> int:
+        if not launching() and sys._getframe(1).f_code is not DESCRIBED:
+            kept.note(tensor)
+        return asked(tensor)
+
+    torch.Tensor.data_ptr = data_ptr
+    try:
+        yield
+    finally:
+        if own is None:
+            del torch.Tensor.data_ptr
+        else:
+            torch.Tensor.data_ptr = own
 
 
 def learner_place() -> Place | None:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flashlearn.interpreter import bounds
-from flashlearn.interpreter.access import Access
-from flashlearn.interpreter.address_space import AddressSpace
+from flashlearn.interpreter.address_space import Access, AddressSpace
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.observer import Observer, Subscriptions

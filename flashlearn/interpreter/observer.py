@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from flashlearn.interpreter.access import Access
-from flashlearn.interpreter.address_space import AddressSpace
+from flashlearn.interpreter.address_space import Access, AddressSpace
 from flashlearn.interpreter.instrumentation import Site
 from flashlearn.interpreter.learner_code import Program
 

@@ -17,11 +17,9 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from flashlearn.interpreter.errors import LaunchError
-from flashlearn.interpreter.launch_result import LaunchResult
-from flashlearn.interpreter.launcher_watch import LauncherWatch
+from flashlearn.interpreter.launcher_watch import LauncherWatch, noting_raw_pointers
 from flashlearn.interpreter.observer import Observer
-from flashlearn.interpreter.raw_pointers import noted
-from flashlearn.interpreter.session import Session
+from flashlearn.interpreter.session import LaunchResult, Session
 
 with contextlib.suppress(ImportError):
     import triton.experimental.gluon  # noqa: F401  its classes must exist before JITFunction is patched
@@ -129,7 +127,7 @@ def observing(
     install()
     _current.append(session)
     try:
-        kept = noted(session.memory.raw_pointers, lambda: bool(_running))
+        kept = noting_raw_pointers(session.memory.raw_pointers, lambda: bool(_running))
         with kept, LauncherWatch(session.memory, fresh) as watch:
             yield session, watch
     finally:

@@ -18,16 +18,20 @@ from dataclasses import replace
 from typing import Any
 
 from flashlearn.interpreter import printing
-from flashlearn.interpreter.argument_values import ArgumentValues
-from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
+from flashlearn.interpreter.arguments import (
+    ArgumentValues,
+    HostCopies,
+    bind,
+    check_grid,
+    describe_launch,
+    tensors_in,
+)
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.cautions import SAME_VALUE
-from flashlearn.interpreter.errors import KernelCrash, LaunchError, Todo, message_of, todo_message
+from flashlearn.interpreter.errors import KernelCrash, LaunchError, NeedsGpu, Todo, message_of, todo_message
 from flashlearn.interpreter.gluon.timeline import Timeline
-from flashlearn.interpreter.host_copies import HostCopies, tensors_in
 from flashlearn.interpreter.instrumentation import Instrumentation
 from flashlearn.interpreter.language import counting_range, integer, interpreted
-from flashlearn.interpreter.launch_result import LaunchResult
 from flashlearn.interpreter.learner_code import Program, find_place, place_of_error
 from flashlearn.interpreter.loop_types import Carries
 from flashlearn.interpreter.memory import Memory
@@ -45,6 +49,13 @@ from flashlearn.observation import Caution, Launch, Observation, Place
 LARGEST_SHUFFLED = 1 << 20
 LAUNCH_LOCK = threading.RLock()
 """Triton's language is patched while a launch runs, for all threads."""
+
+
+COMPILED_KERNEL_MEMBERS = frozenset(
+    {"asm", "function", "kernel", "metadata", "module", "n_max_threads", "n_regs", "n_spills", "hash", "name"}
+    | {"run", "shared", "src", "launch_metadata", "packed_metadata", "_init_handles"}
+)
+"""What a compiled kernel of triton's has."""
 
 
 class Session:
@@ -239,3 +250,27 @@ def _language(is_gluon: bool, builder: ObservedBuilder, call: Callable) -> Itera
 
     with gluon_interpreted(builder, call) as language:
         yield language
+
+
+class LaunchResult:
+    """Stands for the compiled kernel of a launch that ran interpreted.
+
+    Raises NeedsGpu for what only a compiled kernel has.
+    """
+
+    def __init__(self, kernel: Any):
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> Any:
+        if name in COMPILED_KERNEL_MEMBERS:
+            raise NeedsGpu(
+                f"`.{name}` belongs to a compiled kernel, and this launch ran interpreted: it needs a GPU. A "
+                "check shows registers, spills and shared memory anyway, beside its verdict."
+            )
+        raise AttributeError(f"a compiled kernel has no {name}")
+
+    def __getitem__(self, grid: Any) -> Any:
+        return self._kernel[grid]
+
+    def __repr__(self) -> str:
+        return f"<a launch of {getattr(self._kernel, '__name__', 'a kernel')}, interpreted>"

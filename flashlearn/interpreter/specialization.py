@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from triton.compiler import ASTSource
 from triton.runtime import jit
 from triton.runtime.jit import JITFunction
 
@@ -24,6 +25,8 @@ from flashlearn.interpreter.errors import KernelCrash
 TARGET = 90
 """Compute capability that launches are bound and lowered for."""
 
+GLUON_ONLY = (90,)
+"""Compute capabilities that a Gluon kernel is compiled for: it names a Hopper GPU's own instructions."""
 _binders: dict[int, tuple[weakref.ref, Callable]] = {}
 
 
@@ -155,3 +158,17 @@ def _refuse_options(kernel: JITFunction, kwargs: dict[str, Any], error: Exceptio
             "is a power of two, "
             "1, 2, 4, 8, 16 or 32."
         ) from None
+
+
+def is_gluon(kernel: Any) -> bool:
+    """True for a kernel that is written in Gluon."""
+    return bool(getattr(kernel, "is_gluon", bool)())
+
+
+def source_of(kernel: Any, signature: Any, constexprs: Any, attributes: Any) -> ASTSource:
+    """The source of a kernel that is launched with these types and constants."""
+    if not is_gluon(kernel):
+        return ASTSource(kernel, signature, constexprs, attributes)
+    from triton.experimental.gluon._runtime import GluonASTSource
+
+    return GluonASTSource(kernel, signature, constexprs, attributes)

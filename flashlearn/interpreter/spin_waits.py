@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.errors import NeedsGpu
 from flashlearn.interpreter.observer import Observer
 

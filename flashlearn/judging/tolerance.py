@@ -22,7 +22,7 @@ import torch
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.judging.tf32 import Tf32Products
-from flashlearn.machine.precision import full_precision
+from flashlearn.machine.process_settings import full_precision
 from flashlearn.outcome import Misfit, OutputCheck
 from flashlearn.running.evidence import Foreign
 from flashlearn.running.values import as_tuple

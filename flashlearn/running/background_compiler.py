@@ -22,10 +22,9 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.runtime import driver
 
-from flashlearn.compiler.sources import source_of
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
-from flashlearn.interpreter.specialization import TARGET, Specialization
+from flashlearn.interpreter.specialization import TARGET, Specialization, source_of
 from flashlearn.processes.forked import Forked, fork
 from flashlearn.processes.limits import kill_group
 

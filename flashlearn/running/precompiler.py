@@ -31,9 +31,8 @@ from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from flashlearn.compiler.sources import is_gluon, source_of
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialization import specialize
+from flashlearn.interpreter.specialization import is_gluon, source_of, specialize
 from flashlearn.processes.limits import silence
 from flashlearn.running.background_compiler import compile_into_cache, key
 

@@ -29,10 +29,9 @@ import torch
 from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler import packing
-from flashlearn.compiler.sources import is_gluon
 from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialization import specialize
+from flashlearn.interpreter.specialization import is_gluon, specialize
 from flashlearn.running.trial_child import HEAD
 
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "flashlearn.running.trial_child")

@@ -16,7 +16,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from flashlearn import compiler
-from flashlearn.compiler import child, compile_launch, compile_queue, explain, packing, start
+from flashlearn.compiler import child, compile_launch, explain, packing, start
 from flashlearn.observation import Launch
 from flashlearn.processes import start as processes
 
@@ -457,7 +457,7 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
     monkeypatch.setattr(child, "run_worker", held_back)
     kernels = [softmax(num_warps=1 << n) for n in range(5)]
     waiting = [start([one]) for one in kernels[:4]]
-    for _ in range(compile_queue.BACKGROUND_SLOTS):
+    for _ in range(child.BACKGROUND_SLOTS):
         entered.acquire()
     assert compile_launch(kernels[4])[0].error.startswith("nothing came"), "and it did not wait"
     assert not any(future.done() for future in waiting)
@@ -466,7 +466,7 @@ def test_who_waits_for_an_answer_passes_what_runs_in_the_background(monkeypatch,
 
 
 def test_in_the_background_the_newest_card_comes_first():
-    queue, order = compile_queue.CompileQueue(slots=1), []
+    queue, order = child.CompileQueue(slots=1), []
 
     def work(number):
         with queue.background(number):

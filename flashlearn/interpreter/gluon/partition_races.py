@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.gluon.program import GluonProgram
 from flashlearn.interpreter.gluon.vector_clock import Agent, VectorClock
 from flashlearn.interpreter.observer import Observer

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from flashlearn.interpreter import raw_pointers
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import RAW_POINTER_NAME, Access
 from flashlearn.interpreter.learner_code import Program, find_place
 from flashlearn.interpreter.observer import LaunchStart, Observer
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
@@ -221,7 +220,7 @@ def _names(views: list[View], index: np.ndarray, itemsize: int) -> tuple[tuple[s
     Where several hold all the elements, all of them are named; not so a tensor that was
     only asked for its address, as a launcher does that looks at its alignment.
     """
-    views = [view for view in views if view.name != raw_pointers.NAME] or views
+    views = [view for view in views if view.name != RAW_POINTER_NAME] or views
     if len(views) == 1:
         return (views[0].name,), views[0]
     holders = [view for view in views if coordinates(view, index, itemsize) is not None] or views

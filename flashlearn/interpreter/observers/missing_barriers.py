@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.cautions import MISSING_BARRIER
 from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.observer import Observer

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.observer import Observer
 from flashlearn.interpreter.shadow import REGION_BITS

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.cautions import SAME_VALUE
 from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.low_precision import FLOATS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.observer import Observer
 from flashlearn.observation import Traffic
 

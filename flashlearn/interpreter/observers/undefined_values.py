@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from flashlearn.interpreter.access import Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.cautions import UNINITIALISED
 from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.observer import Observer

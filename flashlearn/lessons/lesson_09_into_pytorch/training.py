@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from flashlearn.machine import device
-from flashlearn.machine.threads import one_thread
+from flashlearn.machine.process_settings import one_thread
 from flashlearn.processes import encoding
 
 __all__ = [

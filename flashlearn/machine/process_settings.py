@@ -1,13 +1,41 @@
-"""Torch's matrix products on a GPU as exact as their dtype allows, whatever a notebook has enabled."""
+"""Settings of this process during a check: torch's threads and precision, Python's garbage collector."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Iterator
 
 import torch
 
 REDUCED = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep torch to one thread: on tensors as small as a check's, threads only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def ignore_existing_objects() -> Iterator[None]:
+    """Exclude existing objects from garbage collection: torch and sympy alone have a million of them.
+
+    New objects are collected as usual. Nothing changes if objects were frozen already.
+    """
+    if gc.get_freeze_count() or not gc.isenabled():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A check does not pay for objects that others made before it."""
+"""What a check sets for its process: it holds inside the block, and is as it was after it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import gc
 import weakref
 
 import pytest
+import torch
 
-from flashlearn.machine.garbage_collection import ignore_existing_objects
+from flashlearn.machine.process_settings import REDUCED, full_precision, ignore_existing_objects
 
 
 class Circle:
@@ -43,3 +44,16 @@ def test_who_has_frozen_or_stopped_the_collector_is_left_alone():
             assert gc.get_freeze_count() == 0
     finally:
         gc.enable()
+
+
+def test_products_are_exact_inside_the_block_and_as_they_were_after_it():
+    matmul = torch.backends.cuda.matmul
+    before = matmul.allow_tf32
+    try:
+        matmul.allow_tf32 = True
+        with full_precision():
+            assert not matmul.allow_tf32
+            assert not any(getattr(matmul, name) for name in REDUCED)
+        assert matmul.allow_tf32 and all(getattr(matmul, name) for name in REDUCED)
+    finally:
+        matmul.allow_tf32 = before

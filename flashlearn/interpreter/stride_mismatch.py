@@ -4,8 +4,8 @@ Neighbouring lanes of a tile lie as far apart as the kernel's strides have it. T
 tensor, but another tensor's; or a stride is left out, and lanes lie 1 apart.
 
 An address beyond the end of a row is that of the next row's first element. `intended_index` is the index that
-the kernel has multiplied by the strides. It still shows in the tile as a whole: where its axes move by strides
-of the tensor, each lane has the index of the first lane plus its own number.
+the kernel has multiplied by the strides. It still shows in the tile as a whole: where its axes move by
+strides of the tensor, each lane has the index of the first lane plus its own number.
 
 >>> # rows 32 … 63 and inner 64 … 95 of a (37, 70) matrix: the lane (0, 6) is a[32, 70], not a[33, 0]
 """

@@ -16,9 +16,9 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
 )
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING
+from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
-from flashlearn.lessons.shared.named_mistakes.forward import forward
 
 MISTAKES = {
     **forward(faulty_formula(scan, causal=False)),

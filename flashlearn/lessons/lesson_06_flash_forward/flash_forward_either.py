@@ -33,11 +33,11 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
 )
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import ON_A_GPU, TIMING, attention_case
+from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
+from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
-from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
-from flashlearn.lessons.shared.named_mistakes.forward import forward
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 

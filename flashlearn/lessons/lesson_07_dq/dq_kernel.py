@@ -8,9 +8,9 @@ from flashlearn.lessons.lesson_07_dq.faulty_kernels import kernel_mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.lessons.shared.attention_mistakes.dq import dq
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.gradients import dq_scan
-from flashlearn.lessons.shared.named_mistakes.dq import dq
 
 MISTAKES = {**dq(faulty_formula(dq_scan, causal=False)), **kernel_mistakes(causal=False)}
 

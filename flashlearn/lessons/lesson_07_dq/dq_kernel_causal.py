@@ -8,10 +8,10 @@ from flashlearn.lessons.lesson_07_dq.faulty_kernels import kernel_mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.attention_mistakes.dq import dq
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.gradients import dq_scan
-from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
-from flashlearn.lessons.shared.named_mistakes.dq import dq
 
 formula = faulty_formula(dq_scan, causal=True)
 

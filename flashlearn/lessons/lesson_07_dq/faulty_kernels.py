@@ -12,7 +12,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Mistake
 from flashlearn.kernels import flash_backward_dq as kernels
-from flashlearn.lessons.shared.named_mistakes.gradients import strides_of_q
+from flashlearn.lessons.shared.attention_mistakes.gradients import strides_of_q
 from flashlearn.lessons.shared.variants import Edits, variant
 from flashlearn.outcome import Status
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from torch import Tensor
 
 from flashlearn.exercise import Mistake
+from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
+from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
+from flashlearn.lessons.shared.attention_mistakes.dq import dq
+from flashlearn.lessons.shared.attention_mistakes.forward import forward as shared_forward
 from flashlearn.lessons.shared.faulty_formulas.faults import Faults, faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan, dq_scan
-from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
-from flashlearn.lessons.shared.named_mistakes.dkv import dkv
-from flashlearn.lessons.shared.named_mistakes.dq import dq
-from flashlearn.lessons.shared.named_mistakes.forward import forward as shared_forward
 
 TILE = (16, 16)
 """The blocks of every patient."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_11_one_pass.faulty_formulas import fused_scan
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
+from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.attention_mistakes.gradients import ALPHA_SIGNS
 from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula, faulty_formula
-from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
-from flashlearn.lessons.shared.named_mistakes.gradients import ALPHA_SIGNS
 from flashlearn.outcome import Status
 
 key_formula = faulty_formula(fused_scan, owner="keys")

@@ -9,10 +9,10 @@ from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kin
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
+from flashlearn.lessons.shared.attention_mistakes.dq import dq
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
-from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
-from flashlearn.lessons.shared.named_mistakes.dkv import dkv
-from flashlearn.lessons.shared.named_mistakes.dq import dq
 
 formula = faulty_formula(grouped.faulty_backward)
 

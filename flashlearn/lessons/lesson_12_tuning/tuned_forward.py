@@ -27,11 +27,11 @@ from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import attention_case, forward_inputs
+from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
+from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.grouped_cases import flagged
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
-from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
-from flashlearn.lessons.shared.named_mistakes.forward import forward
 from flashlearn.running.answer import Answer
 
 formula = faulty_formula(grouped.faulty_forward)

@@ -25,10 +25,10 @@ from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
 from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
+from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
+from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
+from flashlearn.lessons.shared.attention_mistakes.dq import dq
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
-from flashlearn.lessons.shared.named_mistakes.causal_gradients import causal_only
-from flashlearn.lessons.shared.named_mistakes.dkv import dkv
-from flashlearn.lessons.shared.named_mistakes.dq import dq
 
 formula = faulty_formula(faulty_gradients)
 

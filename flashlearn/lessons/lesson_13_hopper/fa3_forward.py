@@ -17,10 +17,10 @@ from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
+from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
+from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
-from flashlearn.lessons.shared.named_mistakes.causal_forward import causal_forward
-from flashlearn.lessons.shared.named_mistakes.forward import forward
 from flashlearn.outcome import Status
 
 formula = faulty_formula(fa3_formulas.faulty_forward)

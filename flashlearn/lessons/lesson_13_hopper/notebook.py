@@ -730,7 +730,7 @@ told(lambda: sums_by_two[(1,)](tiles_of(x, [32, 64]), y, 5, AHEAD=0, num_warps=4
 # <details><summary><b>What to notice</b></summary>
 #
 # - On a GPU this kernel hangs, and a hanging kernel says nothing. Here you read who waits in which line, for which phase of which barrier,
-#   and who arrived there last. In most deadlocks the answer is in "nobody has ever arrived".
+#   and who arrived there last. In most deadlocks the answer is in "nothing has ever arrived".
 # - The consumer reports as soon as the tile is in registers, before it adds. With WGMMA it has to keep the slot for longer: the
 #   product *is* the reading.
 #

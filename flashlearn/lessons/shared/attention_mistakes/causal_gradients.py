@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
+from flashlearn.lessons.shared.attention_mistakes.gradients import for_dkv, for_dq
 from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
-from flashlearn.lessons.shared.named_mistakes.gradients import for_dkv, for_dq
 
 
 def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
+from flashlearn.lessons.shared.attention_mistakes.forward import common
 from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula
 from flashlearn.lessons.shared.faulty_formulas.forward import FILLERS
-from flashlearn.lessons.shared.named_mistakes.forward import common
 
 USUAL_FILLER, *OTHER_FILLERS = FILLERS
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Mistake
+from flashlearn.lessons.shared.attention_mistakes.gradients import common
 from flashlearn.lessons.shared.faulty_formulas.faults import Also, FaultyFormula
-from flashlearn.lessons.shared.named_mistakes.gradients import common
 
 
 def _padded(fault: str) -> Also:

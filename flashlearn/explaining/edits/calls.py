@@ -12,6 +12,7 @@ from flashlearn.explaining.edits.dtypes import allocation_edits, conversion_edit
 from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, TILES_TO_ELEMENTS
+from flashlearn.explaining.edits.rounding import round_down_edit
 
 OTHER_FUNCTION = {
     "max": "sum",
@@ -49,12 +50,6 @@ FUNCTION = edit_kind("function", changes_values=True, lengthens_loop=True)
 TRANSPOSE = edit_kind(
     "transpose",
     question="Write the shape of each operand beside the product, and over what it sums.",
-)
-ROUND_DOWN = edit_kind(
-    "round down",
-    sentence="Line {line} rounds up: `{old}`. With `{new}`",
-    question="What happens to the last block where the size is not a multiple?",
-    by_chance_in_integers=True,
 )
 WRONG_SIZE = edit_kind("wrong size", question="Which size is divided into blocks here?", moves_access=True)
 REDUNDANT_CLAMP = edit_kind("redundant clamp", lengthens_loop=True)
@@ -141,7 +136,7 @@ def untransposed_edit(text: SourceText, node: ast.Attribute) -> Edit:
 def _division_edits(text: SourceText, node: ast.Call, known: NameFamilies) -> Iterator[Edit]:
     """`cdiv` that rounds down, counts elements, or divides another size."""
     a, b = map(text.of, node.args)
-    yield text.edit(ROUND_DOWN, node, f"({a}) // ({b})")
+    yield round_down_edit(text, node)
     yield text.edit(TILES_TO_ELEMENTS, node, f"({text.of(node)} * {b})")
     names = dict.fromkeys([*known.scalars, *known.blocks, *known.assigned])
     sizes = [name for name in names if SIZE_NAME.match(name)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.rounding import round_up_edit
 
 OPERATORS = {
     ast.Add: ("+", ("-", "*")),
@@ -23,7 +24,6 @@ OPERATORS = {
 EITHER_OPERAND_ALONE = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
 NOT_COMMUTATIVE = ast.Sub | ast.Div | ast.MatMult
 INDEX = re.compile(r"arange|program_id|^[A-Z]\w*$")
-BLOCK_SIZE = re.compile(r"block|tile|^B|rows|cols|wide|tall|size", re.I)
 
 OPERATOR = edit_kind("operator", by_chance=True)
 REDUNDANT_OPERAND = edit_kind("redundant operand", by_chance=True)
@@ -40,12 +40,6 @@ BRACKETS = edit_kind(
 )
 MISSING_EXPONENTIAL = edit_kind(
     "missing exponential", sentence="Line {line} lacks an exponential at `{old}`. With `{new}`"
-)
-ROUND_UP = edit_kind(
-    "round up",
-    sentence="Line {line} rounds down: `{old}`. With `{new}`",
-    question="How many blocks are needed if the last one is not full?",
-    by_chance_in_integers=True,
 )
 TILES_TO_ELEMENTS = edit_kind(
     "tiles to elements", question="Is this a number of tiles, or of elements?", moves_access=True
@@ -84,9 +78,7 @@ def operation_edits(text: SourceText, node: ast.BinOp, known: NameFamilies, kern
         swapped = f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}"
         yield text.edit(OPERAND_ORDER, node, swapped)
     if isinstance(node.op, ast.FloorDiv):
-        by_block = bool(BLOCK_SIZE.search(right)) or isinstance(node.right, ast.Constant)
-        up = f"{'tl' if kernel else 'triton'}.cdiv({left}, {right})"
-        yield text.edit(ROUND_UP, node, up, int(kernel and not by_block))
+        yield round_up_edit(text, node, kernel)
         yield text.edit(TILES_TO_ELEMENTS, node, f"({left} {old} {right} * {right})")
 
 

@@ -31,6 +31,7 @@ from flashlearn.machine import device
 from flashlearn.running import answer_source, compiled_run, observed_run, timing
 from flashlearn.running.answer_source import Section, join, sections
 from flashlearn.running.background_compiler import BackgroundCompiler
+from flashlearn.running.caller import Caller
 from flashlearn.running.crashes import describe_exception, is_user_interrupt, with_duration
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.launcher_cache import LauncherCache
@@ -156,7 +157,7 @@ class Here(Answer):
         if isinstance(how, DryRun):
             return dry_run(self._caller(), inputs, how)
         if isinstance(how, Traced):
-            return observed_run.trace(observed_run.Caller(self._spread, self.function), inputs, how)
+            return observed_run.trace(Caller(self._spread, self.function), inputs, how)
         if isinstance(how, Compiled):
             return compiled_run.run(self._caller(), inputs, how, self.cache)
         if isinstance(how, FrontEndCheck):
@@ -194,7 +195,7 @@ class Here(Answer):
         with compiled_run.prepared(self._caller(), draws, limit, ready):
             yield
 
-    def _caller(self, direct: bool = False, autograd: bool | None = None) -> observed_run.Caller:
+    def _caller(self, direct: bool = False, autograd: bool | None = None) -> Caller:
         """How the exercise calls its function. Exercises in plain torch run without autograd."""
         exercise = self.exercise
         own = exercise.judged.call if exercise is not None and not direct else None
@@ -207,7 +208,7 @@ class Here(Answer):
             with grad_mode(autograd):
                 return self.function(*given.values())
 
-        return observed_run.Caller(call, self.function)
+        return Caller(call, self.function)
 
     def _spread(self, given: Any) -> Any:
         positional, named = given

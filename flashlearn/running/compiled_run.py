@@ -25,8 +25,8 @@ from flashlearn.running.trial_launches import RUNNING, STARTING, TrialLaunches
 from flashlearn.running.values import as_tuple, changed_inputs, plain, storage_of, storages
 
 if TYPE_CHECKING:
+    from flashlearn.running.caller import Caller
     from flashlearn.running.launches import RunCache
-    from flashlearn.running.observed_run import Caller
 
 REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: it may wait for their effects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -18,12 +18,10 @@ from flashlearn.interpreter.specialization import Specialization
 from flashlearn.machine import device
 from flashlearn.observation import Launch, Observation
 from flashlearn.processes.forked import Forked
+from flashlearn.running.caller import Caller
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.guard_zones import ZeroedWatch
 from flashlearn.running.run_modes import DryRun
-
-if TYPE_CHECKING:
-    from flashlearn.running.observed_run import Caller
 
 COMPILED_PARTS = ("name", "grid", "signature", "constexprs", "job", "unshippable")
 """What is kept of a launch: enough to compile it."""

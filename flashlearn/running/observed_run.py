@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import observing
 from flashlearn.interpreter.session import Session
 from flashlearn.running import provenance
+from flashlearn.running.caller import Caller
 from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
 from flashlearn.running.launches import RunCache, plain_launch
@@ -38,14 +39,6 @@ FORK_REFUSED = (
     "os.{name} is refused during a check: it would make a second process in which the check goes on, with a "
     "verdict of its own"
 )
-
-
-@dataclass(frozen=True)
-class Caller:
-    """How to call a function with a draw of inputs; `function` is the learner's own, to find its lines by."""
-
-    call: Callable[[Inputs], Any]
-    function: Callable[..., Any]
 
 
 def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> Evidence:

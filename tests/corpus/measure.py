@@ -127,5 +127,5 @@ def undeclared(entry: Entry) -> Iterator[str]:
     """Names of a label that neither the entry's exercise nor the grader's rules have."""
     from flashlearn.lessons import find
 
-    known = GENERIC_NAMES | find(entry.exercise).known.keys()
+    known = GENERIC_NAMES | find(entry.exercise).all_mistakes.keys()
     return (part for name in entry.names for part in parts(name) if part not in known)

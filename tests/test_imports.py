@@ -249,7 +249,7 @@ def test_no_modules_import_each_other():
 
 def is_data(path: Path) -> bool:
     """Declarations, a lesson's text, and its tables are as long as they need to be."""
-    return bool(lesson(path)) and path.name in ("notebook.py", "exercises.py", "mistakes.py", "quantities.py")
+    return bool(lesson(path)) and path.name in ("notebook.py", "quantities.py")
 
 
 def test_a_module_fits_in_the_head():

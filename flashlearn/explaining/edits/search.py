@@ -6,7 +6,7 @@ work, not in seconds, so that a verdict is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
@@ -48,6 +48,9 @@ class Trial(Protocol):
 
     def repaired(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
+
+    def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
+        """Whether these outputs are right on cases that the exercise does not have."""
 
 
 class PartialRepair(NamedTuple):
@@ -94,10 +97,11 @@ def find_edit(
         by_chance = trial.by_chance(edit)
         if len(trial.wrong) == 1 and by_chance:
             continue
-        good = frozenset(trial.repaired(i, edit.applied(sections[i].text)))
-        if good:
-            repairs.setdefault(good, (i, edit))
-        if good == trial.bad:
+        text = edit.applied(sections[i].text)
+        good = frozenset(trial.repaired(i, text))
+        if good and good not in repairs and trial.generalises(i, text, good):
+            repairs[good] = (i, edit)
+        if frozenset(trial.bad) in repairs:
             return edit_finding(trial.wrong, sections[i], edit)
         if not good and trial.reached >= (2 if by_chance else 1):
             partial.append(PartialRepair(trial.reached, i, edit))
@@ -132,7 +136,8 @@ def _two_edits(
     for i, edit in ranked(second, still_wrong, hints):
         if trial.left <= 0:
             return None
-        if trial.repaired(i, edit.applied(texts[i])) == trial.bad:
+        text = edit.applied(texts[i])
+        if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
             parts = (edit_finding(wrong, section, best.edit), edit_finding(wrong, sections[i], edit))
             kind = TwoEdits(best.reached, len(wrong), parts)
             return Finding(kind, parts[0].place, len(wrong), len(wrong))

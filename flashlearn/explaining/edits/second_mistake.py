@@ -91,6 +91,7 @@ def _second_edit(
             return None
         if len(trial.wrong) == 1 and trial.by_chance(edit):
             continue
-        if trial.repaired(number, edit.applied(section.text)) == trial.bad:
+        text = edit.applied(section.text)
+        if trial.repaired(number, text) == trial.bad and trial.generalises(number, text, trial.bad):
             return edit_finding(trial.wrong, section, edit)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import torch
@@ -10,6 +10,7 @@ import torch
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.judging.draws import Draws
+from flashlearn.judging.fresh_cases import fresh_cases
 from flashlearn.judging.symbolic.cases import agreeing, arguments
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome, Status
@@ -39,6 +40,9 @@ number of accesses, and at least twice those of the original text."""
 FORMULA_RUNS = 400
 """The number of runs of edited formulas in one search."""
 
+FRESH_CASES = 2
+"""On how many cases that the exercise does not have an edit must be right as well."""
+
 RIGHT_CASES = 6
 """How many cases that are right already must remain so, from as many kinds of cases as there are."""
 
@@ -62,6 +66,7 @@ class NumericTrial:
         self.reached = 0
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.drawn = Draws(exercise)
+        self._fresh_outcomes: list[Outcome] | None = None
 
     def by_chance(self, edit: Edit) -> bool:
         """True for an edit that may repair a single case by chance."""
@@ -85,6 +90,31 @@ class NumericTrial:
         names = self.exercise.outputs
         right = {name for i, name in enumerate(names) if self._agrees(outcome, i, values[i])}
         return right if set(names) - self.bad <= right else set()
+
+    def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
+        """Whether these outputs are right on cases that the exercise does not have."""
+        return all(self._right_on(section, text, outcome) >= {*outputs} for outcome in self._fresh())
+
+    def _fresh(self) -> list[Outcome]:
+        """Fresh cases as outcomes still to be judged, each from a wrong case: fast and varied ones."""
+        if self._fresh_outcomes is None:
+            usual = [o for o in self.wrong if o.case.data == "normal" and o.case.magnitude == 1] or self.wrong
+            bases = _varied(usual)[:FRESH_CASES]
+            cases = fresh_cases(self.exercise, [o.case for o in bases])
+            self._fresh_outcomes = [
+                replace(base, case=case, outputs=()) for base, case in zip(bases, cases, strict=False)
+            ]
+        return self._fresh_outcomes
+
+    def _right_on(self, section: int, text: str, outcome: Outcome) -> set[str]:
+        """The outputs that are right in a case that has not been judged."""
+        draw = self.drawn.of(outcome.case)
+        others = tuple(one for one in self.fixed if one[0] != section)
+        how = Edited(section, text, outcome.case.seed, 2 * _access_limit(outcome), more=others)
+        values, names = self.answer.run(draw.inputs, how).values, self.exercise.outputs
+        if len(values) != len(names):
+            return set()
+        return {name for i, name in enumerate(names) if draw.truth.judge(i, values[i]).ok}
 
     def stopped(self) -> list[Outcome]:
         """The wrong cases that an access stopped, fastest first."""
@@ -143,6 +173,10 @@ class FormulaTrial:
         """True for an edit that may repair a single case by chance."""
         return edit.kind.by_chance or edit.kind.by_chance_in_integers
 
+    def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
+        """Symbols stand for all numbers."""
+        return True
+
     def repaired(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
         good, self.reached = set(self.bad), 0
@@ -172,6 +206,16 @@ def _right_cases(right: Sequence[Outcome]) -> list[Outcome]:
         order.append((kinds[kind], cost(outcome), outcome))
     first = [outcome for _, _, outcome in sorted(order, key=lambda one: one[:2])[:RIGHT_CASES]]
     return sorted(first, key=cost)
+
+
+def _varied(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes with the fastest of each kind of case first; cases of length 1 test the least."""
+    kinds: dict[tuple, int] = {}
+    order = []
+    for outcome in sorted(outcomes, key=lambda o: (min(o.case.sizes.values(), default=2) < 2, cost(o))):
+        kinds[outcome.case.tags] = kinds.get(outcome.case.tags, 0) + 1
+        order.append((kinds[outcome.case.tags], len(order), outcome))
+    return [outcome for _, _, outcome in sorted(order, key=lambda one: one[:2])]
 
 
 def cost(outcome: Outcome) -> float:

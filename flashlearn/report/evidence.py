@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from flashlearn.exercise import Kind
+from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.outcome import Finding, Misfit, Outcome, Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.units import dtype_name, sizes_of
@@ -34,7 +36,7 @@ class Evidence:
 def evidence_of(result: CheckResult, failing: bool) -> Evidence:
     """The evidence for the sentence of a verdict; `failing` if something is wrong."""
     outcome, finding = result.principal, result.finding if failing else None
-    observation = explanation_and_observation(finding, outcome)[1] if finding is not None else ""
+    observation = _unsaid(*explanation_and_observation(finding, outcome)) if finding is not None else ""
     if finding is not None and (
         result.exercise.judged.says is not None or finding.names[0] == "never written"
     ):
@@ -57,6 +59,12 @@ def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tu
     if finding.kind.adds_to_outcome:
         return seen, wording.more  # no explanation of what was observed: it comes after it
     return (wording.more, seen) if wording.more else (seen, "")
+
+
+def _unsaid(explanation: str, observation: str) -> str:
+    """The sentences of an observation that the explanation does not quote."""
+    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", observation)
+    return " ".join(sentence for sentence in sentences if sentence not in explanation)
 
 
 def _misfit(outcome: Outcome) -> tuple[str, Misfit] | None:
@@ -99,16 +107,18 @@ def skipped_cases(result: CheckResult) -> int:
 
 
 def _fit(result: CheckResult) -> str:
-    """How many wrong cases the explanation fits, unless its sentence says so."""
+    """How many failing cases the explanation fits, unless its sentence says so."""
     finding = result.finding
     if finding is None or finding.of < 2 or _says_share(finding):
         return ""
     wrong = sum(outcome.status is Status.WRONG for outcome in result.outcomes)
-    which = "wrong cases" if finding.of == wrong else "cases it was tried on"
-    share = "all" if finding.fits == finding.of else f"{finding.fits} of the"
     if wrong < finding.fits == len(result.outcomes):  # it was tried on the cases that pass as well
-        return f"the explanation fits {share} {finding.of}: where a case passes, the mistake does not show"
-    return f"the explanation fits {share} {finding.of} {which}"
+        passed = sum(outcome.status is Status.PASS for outcome in result.outcomes)
+        hidden = "the one that passes" if passed == 1 else "those that pass"
+        return f"this explains {all_of(finding.fits, 'case')}: in {hidden}, the mistake does not show"
+    if finding.of == wrong:
+        return f"this explains {some_of(finding.fits, finding.of, 'failing case')}"
+    return f"this explains {some_of(finding.fits, finding.of, 'case')} that it was tested on"
 
 
 def _says_share(finding: Finding) -> bool:

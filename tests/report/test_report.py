@@ -198,7 +198,7 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
     for rendering in (str(report), words(report._repr_html_())):
         assert "This is what WRONG looks like." in rendering
         assert "Look at other=." in rendering
-        assert "fits all 3 wrong cases" in " ".join(rendering.split())
+        assert "explains all 3 failing cases" in " ".join(rendering.split())
 
 
 def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
@@ -752,11 +752,11 @@ def test_an_answer_of_the_wrong_form_is_not_to_be_worked_through_by_hand():
 def test_a_share_in_the_sentence_is_not_repeated():
     declared = Declared("A mask is missing.", "", Scope("part", share=(2, 3)), ("m",))
     told = Finding(declared, fits=2, of=3, partial=True)
-    assert "2 of the 3 wrong cases" in told.sentence
+    assert "2 of the 3 failing cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
-    assert "fits" not in Report(exercise(), outcomes, told).card.evidence.support
+    assert "explains" not in Report(exercise(), outcomes, told).card.evidence.support
     silent = replace(told, kind=replace(declared, scope=None))
-    assert "fits 2 of the 3 wrong cases" in Report(exercise(), outcomes, silent).card.evidence.support
+    assert "explains 2 of the 3 failing cases" in Report(exercise(), outcomes, silent).card.evidence.support
 
 
 def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
@@ -764,7 +764,25 @@ def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
     finding = explained("tail", "The tail is wrong.", fits=3, of=3)
     said = Report(exercise(), outcomes, finding).card.evidence.support
     assert "2 of 3 cases pass" in said
-    assert "fits all 3: where a case passes, the mistake does not show" in said
+    assert "explains all 3 cases: in those that pass, the mistake does not show" in said
+
+
+def test_the_evidence_does_not_repeat_what_the_headline_quotes():
+    seen = "Program (0, 0, 0) reads x[5], but x has shape (4,). 3 of the 8 lanes are outside."
+    told = explained("bounds", f"{seen} The load has no mask.")
+    outcome = replace(report_of(Status.OUT_OF_BOUNDS).outcomes[0], message=f"{seen} All are masked.")
+    assert Report(exercise(), (outcome,), told).card.evidence.observation == "All are masked."
+
+
+def test_no_fit_speaks_of_all_of_one_or_two_cases():
+    failing, passing = report_of(Status.WRONG).outcomes[0], Outcome(ROWS, Status.PASS)
+    for count in (2, 3, 4):
+        for fits in range(1, count + 3):
+            for passed in range(3):
+                told = explained("tail", "The tail is wrong.", fits=fits, of=max(fits, count))
+                outcomes = (failing,) * count + (passing,) * passed
+                support = Report(exercise(), outcomes, told).card.evidence.support
+                assert not re.search(r"\b1 \w*\s?cases\b|\ball [12]\b|\b1 of the 1\b", support), support
 
 
 def test_dataclasses_in_a_findings_facts_become_plain_data():

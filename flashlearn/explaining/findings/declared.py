@@ -89,9 +89,9 @@ def where(scope: Scope | None) -> str:
         return ""
     if scope.kind == "part":
         explained, wrong = scope.share
-        seen = f"By itself it gives your numbers in {explained} of the {wrong} wrong cases."
-        return f"{seen} Fix it, and look at the others again."
+        seen = f"This alone gives exactly your numbers in {explained} of the {wrong} failing cases."
+        return f"{seen} Fix it, then look at the others."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
         return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."
-    return f"It happens {scope.kind} {TAGS[scope.tag]}: the other cases are right."
+    return f"It happens {scope.kind} {TAGS[scope.tag]}; the other cases pass."

@@ -1,4 +1,4 @@
-"""Findings of edits of the answer's own text that were tried: what they change, and what came out right."""
+"""Findings of edits of the answer's own text that were tried: what they change, and which cases pass then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.explaining.edits.edit import EditKind, kind_named
+from flashlearn.explaining.findings.counts import all_pass
 from flashlearn.explaining.findings.rule import joined
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -18,7 +19,7 @@ COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 @dataclass(frozen=True)
 class OneEdit(FindingKind):
-    """An edit with which all `cases` wrong cases come out right, or one `output` does in every case.
+    """An edit with which all `cases` failing cases pass, or one `output` is right in every case.
 
     `edit` is the name of its kind, `line` and `also` are the learner's lines that it changes, `old` and `new`
     the text before and after.
@@ -42,9 +43,7 @@ class OneEdit(FindingKind):
 
     def wording(self) -> Wording:
         """What the edit changes, and that it was seen to be enough."""
-        few = {1: "the wrong case comes", 2: "both wrong cases come"}
-        cases = few.get(self.cases, f"all {self.cases} wrong cases come")
-        result = f"{self.output} comes out right everywhere" if self.output else f"{cases} out right"
+        result = f"{self.output} is right in every case" if self.output else all_pass(self.cases)
         return Wording(f"{self.change()}, {result}.", self.edit_kind.question)
 
     def change(self) -> str:
@@ -73,10 +72,10 @@ class TwoEdits(FindingKind):
     def wording(self) -> Wording:
         """Both changes, with what came of them."""
         first, second = (part.kind for part in self.parts)
-        verb = "comes" if self.reached == 1 else "come"
+        verb = "passes" if self.reached == 1 else "pass"
         return Wording(
-            f"Two things at once. {first.change()}, {self.reached} of the {self.cases} wrong cases {verb} "
-            f"out right. {second.change()} as well, all of them do.",
+            f"There are two mistakes. {first.change()}, {self.reached} of the {self.cases} failing cases "
+            f"{verb}. {second.change()} as well, {'both' if self.cases == 2 else 'all of them'} pass.",
             " ".join(dict.fromkeys(part.edit_kind.question for part in (first, second))),
         )
 
@@ -99,7 +98,7 @@ class EditAndMistake(FindingKind):
         """The change, and the mistake."""
         edit, mistake = self.parts
         return Wording(
-            f"{edit.kind.change()}, every case runs to the end. What is wrong then is a second mistake: "
+            f"{edit.kind.change()}, every case runs to completion. There is a second mistake: "
             f"{mistake.sentence}",
             joined(edit.kind.edit_kind.question, mistake.next_step),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from flashlearn.explaining.findings.counts import all_pass
 from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.outcome import FindingKind, Wording
 
@@ -60,9 +61,9 @@ class Precision(Rule):
                 "Let the launcher pass fp32 memory to add to, and convert it once after the kernel.",
             )
         return Wording(
-            f"{self.output} is close but too coarse: {how}. Some number is rounded on its way there.",
-            "What leaves fp32 before the end: a sum, or a factor that is multiplied and cast back to the "
-            "inputs' dtype?",
+            f"{self.output} is close but not accurate enough: {how}. Some intermediate value is rounded.",
+            "What is not kept in fp32 until the end: a sum, or a factor that is cast back to the inputs' "
+            "dtype?",
         )
 
 
@@ -97,40 +98,36 @@ class RoundedInside(FindingKind):
 
     def wording(self) -> Wording:
         """Where it is rounded, as far as that is known, and what to keep in fp32."""
-        right = {1: "the wrong case is right", 2: "both wrong cases are right"}.get(
-            self.count, f"all {self.count} wrong cases are right"
-        )
+        right = all_pass(self.count)
         if self.sum_name is not None:
             return self._in_one_line(right)
         if not self.full:
             return Wording(
-                "Too much is rounded to half precision on the way: with fp32's digits kept inside the "
-                f"kernel, {right}.",
+                "Intermediate values are rounded to half precision inside the kernel. If they are kept in "
+                f"fp32, {right}.",
                 "Which values are computed in the inputs' own dtype? Convert to tl.float32 after loading, "
                 "keep sums in it, and convert back only before tl.dot and tl.store.",
             )
         where = f" in {_listed(self.lines)}" if self.lines else ""
         to = " and ".join(self.half) or "half precision"
         return Wording(
-            f"Inside the kernel numbers are rounded to {to}{where}, also where the inputs are fp32. With "
-            f"their digits kept, {right}.",
-            "A fixed half-precision type fits half-precision inputs alone: convert to the dtype of the tile "
-            "that the product is taken with, as in `p.to(v.dtype)`, and keep sums in fp32.",
+            f"Values are rounded to {to} inside the kernel{where}, even where the inputs are fp32. If they "
+            f"are kept in fp32, {right}.",
+            "A fixed half-precision type fits half-precision inputs only: convert to the dtype of the other "
+            "operand of the product, as in `p.to(v.dtype)`, and keep sums in fp32.",
         )
 
     def _in_one_line(self, right: str) -> Wording:
         if self.sum_name:
             return Wording(
                 f"`{self.sum_name}` is kept in half precision: line {self.lines[0]} rounds it each time. "
-                f"With fp32's digits in that line alone, {right}.",
-                "Keep a sum in fp32, and add to it what has fp32's digits: half precision begins at the "
-                "store.",
+                f"If that line alone keeps fp32, {right}.",
+                "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )
         return Wording(
-            f"Line {self.lines[0]} rounds what it computes to half precision. With fp32's digits there "
-            f"alone, {right}.",
-            "Compute in tl.float32 what goes through this line; a tile is cast only for a tl.dot, and before "
-            "the store.",
+            f"Line {self.lines[0]} rounds its result to half precision. If that line alone keeps fp32, "
+            f"{right}.",
+            "Compute this line in tl.float32; cast a tile only for a tl.dot, and before the store.",
         )
 
 

@@ -23,7 +23,7 @@ class AtOnce(FindingKind):
     def wording(self) -> Wording:
         """Both, and where they show."""
         first, second = (part.sentence for part in self.parts)
-        sentence = f"Two things at once. First: {first} Second: {second}"
+        sentence = f"There are two mistakes. First: {first} Second: {second}"
         return Wording(joined(sentence, where(self.scope)), steps(self.parts))
 
 
@@ -43,7 +43,9 @@ class ByPrecision(FindingKind):
     def wording(self) -> Wording:
         """Both, each with its precision."""
         full, half = (part.sentence for part in self.parts)
-        return Wording(f"Two things at once. In fp32: {full} In half precision: {half}", steps(self.parts))
+        return Wording(
+            f"There are two mistakes. In fp32: {full} In half precision: {half}", steps(self.parts)
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class PartlyWritten(FindingKind):
         """How many elements, and the other mistake."""
         (other,) = self.parts
         return Wording(
-            f"Two things at once. First: no program writes {self.count} of {self.total} elements of "
+            f"There are two mistakes. First: no program writes {self.count} of {self.total} elements of "
             f"{self.output} (case {self.case}). Second, in what is written: {other.sentence}",
             joined("Do the grid and the store's mask cover the whole output?", other.next_step),
         )

@@ -152,7 +152,7 @@ def five_rules() -> Picture:
     return Picture(
         figure,
         "Backward: a product is multiplied by the other factor transposed, an element-wise product by the "
-        "other factor, a scaling by the same number; a reduction hands out, a broadcast sums.",
+        "other factor, a scaling by the same number; a reduction becomes a broadcast, a broadcast a sum.",
     )
 
 
@@ -175,7 +175,7 @@ def _expression(axes: Axes, x: float, middle: float, tokens: Sequence[str | Box]
 
 
 def column_walk(M: int = 10, N: int = 7, block_m: int = 4, block_n: int = 4) -> Picture:
-    """Who adds up what: a program's columns in its colour, in each square the turn of its loop."""
+    """Who adds up what: a program's columns in its colour, in each square the iteration of its loop."""
     programs, turns = -(-N // block_n), -(-M // block_m)
     figure, (axes,) = canvas(0.62 * programs * block_n + 2.2, 0.42 * (turns * block_m + 2) + 1.0)
     for i in range(turns * block_m):
@@ -197,10 +197,10 @@ def column_walk(M: int = 10, N: int = 7, block_m: int = 4, block_n: int = 4) -> 
     axes.set_xticks(middles, [f"program ({p}, 0, 0)" for p in range(programs)])
     axes.xaxis.tick_top()
     axes.set_xlabel(
-        f"dY, {M}×{N}, in tiles of {block_m}×{block_n}; a number is the turn of the loop", labelpad=8
+        f"dY, {M}×{N}, in tiles of {block_m}×{block_n}; numbers count the loop's iterations", labelpad=8
     )
     padding = turns * block_m * programs * block_n - M * N
     return Picture(
         figure,
-        f"{programs} programs walk down in {turns} turns each; {padding} lanes lie outside the matrix.",
+        f"{programs} programs go down in {turns} iterations each; {padding} lanes lie outside the matrix.",
     )

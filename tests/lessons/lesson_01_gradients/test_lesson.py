@@ -375,8 +375,8 @@ def test_the_kernel_agrees_with_autograd(shape):
         (lambda: pictures.product_jacobian(), "8 × 6; 24 of its 48"),
         (lambda: pictures.product_jacobian(by="W"), "8 × 12; 24 of its 96"),
         (lambda: pictures.sizes(4096, 4096, 11008), "∂Y/∂X 1.3 PiB; ∂Y/∂W 3.6 PiB; X 32 MiB; W 86 MiB"),
-        (lambda: pictures.five_rules(), "a reduction hands out, a broadcast sums"),
-        (lambda: pictures.column_walk(10, 7, 4, 4), "2 programs walk down in 3 turns each; 26 lanes"),
+        (lambda: pictures.five_rules(), "a reduction becomes a broadcast, a broadcast a sum"),
+        (lambda: pictures.column_walk(10, 7, 4, 4), "2 programs go down in 3 iterations each; 26 lanes"),
     ],
 )
 def test_each_picture_is_drawn_and_says_what_it_shows(draw, says):

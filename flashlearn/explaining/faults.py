@@ -5,9 +5,10 @@ from __future__ import annotations
 from flashlearn.exercise import Exercise, Mistake
 from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds
 from flashlearn.explaining.findings.declared import DeclaredFault
+from flashlearn.explaining.matching import fit
 from flashlearn.explaining.stage import worst_status
 from flashlearn.judging.cases import run_observed
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 SYNCHRONISATION = "synchronisation"
 """What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
@@ -21,10 +22,10 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
     of_time = outcome.fault[:1] == (SYNCHRONISATION,)
     for name, mistake in exercise.explained.mistakes.items():
         if mistake.launcher is not None and mistake.status is status:
-            fits = _same_faults(exercise, mistake, outcomes)
+            fits, of = _same_faults(exercise, mistake, outcomes)
             if fits:
                 declared = DeclaredFault(seen, case, mistake.sentence, mistake.next_step, of_time, (name,))
-                return Finding(declared, outcome.place, fits, fits)
+                return Finding(declared, outcome.place, fits, of, partial=fits < of)
     if status is Status.OUT_OF_BOUNDS:
         return Finding(OutOfBounds(seen, case, cause=_cause(outcome.fault)), outcome.place)
     called = (outcome.fault[1],) if of_time else ()
@@ -63,14 +64,37 @@ def _essence(fault: tuple) -> tuple:
     return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 
-def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) -> int:
-    """In how many cases the declared kernel fails just as the learner's did; 0 if it differs in one."""
-    fits = 0
+def _same_faults(exercise: Exercise, mistake: Mistake, outcomes: list[Outcome]) -> tuple[int, int]:
+    """In how many cases, of how many, the declared kernel fails just as the learner's did.
+
+    In none if a case stopped otherwise, if the declared kernel would fail where the learner's does not, or if
+    it leaves most of what is wrong open. Wrong numbers are the same only if they are the declared kernel's.
+    """
+    fits = open_cases = failing = 0
     for outcome in outcomes:
         if outcome.mode != "observed":
             continue
         twin = run_observed(exercise, mistake.launcher, outcome.case)
-        if (twin.status, _essence(twin.fault)) != (outcome.status, _essence(outcome.fault)):
-            return 0  # another crash, say, which has its own reason
-        fits += 1
-    return fits
+        same_end = (twin.status, _essence(twin.fault)) == (outcome.status, _essence(outcome.fault))
+        failing += outcome.status is not Status.PASS
+        if same_end and _same_numbers(twin, outcome):
+            fits += 1
+        elif outcome.status is Status.WRONG and twin.status in (Status.WRONG, Status.PASS):
+            open_cases += 1  # a second mistake
+        else:
+            return 0, 0  # another crash, say, which has its own reason
+    if not open_cases:
+        return fits, fits
+    return (failing - open_cases, failing) if 2 * open_cases <= failing else (0, 0)
+
+
+def _same_numbers(twin: Outcome, outcome: Outcome) -> bool:
+    """Whether wrong numbers are those of the declared kernel."""
+    if outcome.status is not Status.WRONG:
+        return True
+    pairs = zip(twin.outputs, outcome.outputs, strict=True)
+    return all(b.ok if a.ok else a.problem == b.problem and _met(a, b) for a, b in pairs)
+
+
+def _met(twin: OutputCheck, check: OutputCheck) -> bool:
+    return bool(check.problem) or fit(twin.got, check) is not None

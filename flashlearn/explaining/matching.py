@@ -166,6 +166,15 @@ def is_right(outcome: Outcome) -> bool:
     return right and bool(outcome.outputs) and all(check.ok for check in outcome.outputs)
 
 
+def has_wrong_numbers(check: OutputCheck) -> bool:
+    """True if some elements are finite, and wrong."""
+    if check.ok or check.problem or not isinstance(check.got, torch.Tensor):
+        return False
+    got = check.got.double()
+    finite = torch.isfinite(got) & torch.isfinite(check.expected)
+    return bool(((got - check.expected).abs()[finite] > check.allowed).any())
+
+
 def is_unfit(check: OutputCheck) -> bool:
     """True for an output whose type or dtype is wrong: that has to be said first."""
     wrong_dtype = check.misfit is not None and check.misfit.what == "dtype"

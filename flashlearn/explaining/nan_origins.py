@@ -24,7 +24,7 @@ from flashlearn.explaining.findings.undefined_memory import (
     UndefinedNumbers,
     UninitialisedMemory,
 )
-from flashlearn.explaining.matching import size
+from flashlearn.explaining.matching import has_wrong_numbers, size
 from flashlearn.interpreter.observers.nan_origin import NanTracker, NonFiniteOrigin, NonFiniteOrigins
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.outcome import Finding, FindingKind, Outcome, OutputCheck
@@ -82,7 +82,7 @@ def _in_kernel(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> F
     origins = [f[0] for f in found]
     if len({(b.kind, b.place.line if b.place else 0) for b in origins}) != 1:
         return None
-    return _finding(*found[0], len(suspects))
+    return _finding(*found[0], [outcome for _, _, outcome, _ in found])
 
 
 def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Finding | None:
@@ -98,7 +98,9 @@ def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Fi
     if not kind or place is None or len({(k, p and p.line) for k, p, _ in seen}) > 1:
         return None
     check = next(c for c in outcome.outputs if _comparable(c) and _elsewhere(c).any())
-    return _finding(NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), len(suspects))
+    return _finding(
+        NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), [o for _, _, o in seen]
+    )
 
 
 def _comparable(check: OutputCheck) -> bool:
@@ -133,13 +135,20 @@ def _read_off(
 
 
 def _finding(
-    origin: NonFiniteOrigin, check: OutputCheck, outcome: Outcome, seen: NonFiniteOrigins, cases: int
+    origin: NonFiniteOrigin,
+    check: OutputCheck,
+    outcome: Outcome,
+    seen: NonFiniteOrigins,
+    examined: list[Outcome],
 ) -> Finding:
+    """The finding; it explains those of the cases in which nothing but NaN and infinities is wrong."""
+    cases = len(examined)
+    explained = sum(not any(map(has_wrong_numbers, o.outputs)) for o in examined)
     reached = (outcome.case.name, check.name, int(_elsewhere(check).sum()), check.got.numel())
     kind: FindingKind
     if origin.kind in UNDEFINED:
         kind = UndefinedNumbers(origin.kind, origin.tensor, *reached)
-        return Finding(kind, origin.place, cases, cases)
+        return Finding(kind, origin.place, explained, cases)
     grown = None
     overflows = [b for b, _ in seen.infinite.values() if b.kind == "overflow"]
     if origin.kind in ("inf over inf", "zero times inf", "inf minus inf") and len(overflows) == 1:
@@ -149,4 +158,4 @@ def _finding(
     name = "overflow" if origin.kind in ("inf over inf", "overflow") and overflows else origin.kind
     where = grown.place if grown is not None else None
     kind = NanOrigin(origin.kind, grown is not None, where, *reached, called=(name,))
-    return Finding(kind, origin.place, cases, cases)
+    return Finding(kind, origin.place, explained, cases)

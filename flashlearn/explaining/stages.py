@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import torch
+from typing import Any, NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared, partly_written
@@ -26,7 +24,7 @@ from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.two_mistakes import Besides
-from flashlearn.explaining.matching import comparable
+from flashlearn.explaining.matching import comparable, has_wrong_numbers
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
 from flashlearn.explaining.stage import Search, attempted, worst_status
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
@@ -76,29 +74,43 @@ def by_rules(exercise: Exercise, wrong: Sequence[Outcome], rules: Sequence[type[
             if not check.ok:
                 clues.setdefault(check.name, []).append(Clue(exercise, outcome, check))
     first = {name: _first_holding(exercise, rules, seen) for name, seen in clues.items()}
-    found = {name: finding for name, finding in first.items() if finding is not None}
+    found = {name: holds for name, holds in first.items() if holds is not None}
     return _of_all_outputs(found, clues) if found else None
 
 
-def _first_holding(exercise: Exercise, rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Finding | None:
+class Holding(NamedTuple):
+    """A rule that holds of one output, as a finding, and the names of the cases in which it was seen."""
+
+    finding: Finding
+    cases: frozenset[str]
+
+
+def _first_holding(exercise: Exercise, rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Holding | None:
     for rule in rules:
-        finding = attempted(exercise, f"rule: {rule.name}", holding, [rule], clues)
-        if finding is not None:
-            return finding
+        found = attempted(exercise, f"rule: {rule.name}", holding, [rule], clues)
+        if found is not None:
+            return found
     return None
 
 
-def _of_all_outputs(found: dict[str, Finding], clues: dict[str, list[Clue]]) -> Finding:
-    """One finding from those of several outputs."""
-    first, *others = found.values()
+def _of_all_outputs(found: dict[str, Holding], clues: dict[str, list[Clue]]) -> Finding:
+    """One finding from those of several outputs; it fits a case if it explains every wrong output there."""
+    (first, _), *others = found.values()
     silent = tuple(name for name in clues if name not in found)
-    if not others and not silent:
+    if len(clues) == 1:
         return first
-    return Finding(Outputs((first, *others), silent), first.place, first.fits, first.of, bool(silent))
+    asked = {(clue.outcome.case.name, name) for name, seen in clues.items() for clue in seen}
+    explained = {(case, name) for name, holds in found.items() for case in holds.cases}
+    open_to = {case for case, _ in asked - explained}
+    cases = {case for case, _ in asked}
+    decided = cases if silent else {case for case, _ in explained}  # elsewhere no rule could tell
+    fits = len(cases - open_to)
+    kinds = (first, *(other.finding for other in others))
+    return Finding(Outputs(kinds, silent), first.place, fits, max(fits, len(decided)), bool(silent))
 
 
-def holding(rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Finding | None:
-    """The first rule that holds in every case of one output, as a finding."""
+def holding(rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Holding | None:
+    """The first rule that holds in every case of one output."""
     ordered = sorted(
         clues, key=lambda clue: clue.check.got.numel() if hasattr(clue.check.got, "numel") else 0
     )
@@ -108,7 +120,8 @@ def holding(rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Finding | Non
             kind = rule.agree([clue for clue, _ in holds], [seen for _, seen in holds])
             if kind is not None:
                 asked = len(clues) if rule.about_form else len(holds)  # where it can tell, it holds
-                return Finding(kind, fits=len(holds), of=asked)
+                cases = frozenset(clue.outcome.case.name for clue, _ in holds)
+                return Holding(Finding(kind, fits=len(holds), of=asked), cases)
     return None
 
 
@@ -144,16 +157,7 @@ def _by_nan_alone(search: Search) -> bool:
     )
     if declared is None or declared.wrong is None or search.exercise.kind is not Kind.KERNEL:
         return False
-    return not any(_has_wrong_numbers(check) for o in search.wrong for check in o.outputs)
-
-
-def _has_wrong_numbers(check: OutputCheck) -> bool:
-    """True if some elements are finite, and wrong."""
-    if check.ok or check.problem or not isinstance(check.got, torch.Tensor):
-        return False
-    got = check.got.double()
-    finite = torch.isfinite(got) & torch.isfinite(check.expected)
-    return bool(((got - check.expected).abs()[finite] > check.allowed).any())
+    return not any(has_wrong_numbers(check) for o in search.wrong for check in o.outputs)
 
 
 def with_first_divergence(search: Search) -> Finding | None:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from flashlearn.exercise import Kind
-from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.outcome import Finding, Misfit, Outcome, Status
 from flashlearn.report.data import CheckResult
+from flashlearn.report.remainder import explained_and_left
 from flashlearn.report.units import dtype_name, sizes_of
 from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened
 
@@ -94,7 +94,7 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
     if result.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
-    fit = _fit(result)
+    fit = explained_and_left(result)
     return "; ".join([*parts, fit] if fit else parts) + "."
 
 
@@ -104,25 +104,3 @@ def skipped_cases(result: CheckResult) -> int:
     stopped = any(o.status in (Status.TODO, Status.TIMEOUT, Status.CRASHED) for o in result.outcomes)
     kernel = result.exercise.kind is Kind.KERNEL and len(result.outcomes) > 1 and not stopped
     return sum(not case.gpu and case.name not in ran for case in result.exercise.cases) if kernel else 0
-
-
-def _fit(result: CheckResult) -> str:
-    """How many failing cases the explanation fits, unless its sentence says so."""
-    finding = result.finding
-    if finding is None or finding.of < 2 or _says_share(finding):
-        return ""
-    wrong = sum(outcome.status is Status.WRONG for outcome in result.outcomes)
-    if wrong < finding.fits == len(result.outcomes):  # it was tried on the cases that pass as well
-        passed = sum(outcome.status is Status.PASS for outcome in result.outcomes)
-        hidden = "the one that passes" if passed == 1 else "those that pass"
-        return f"this explains {all_of(finding.fits, 'case')}: in {hidden}, the mistake does not show"
-    if finding.of == wrong:
-        return f"this explains {some_of(finding.fits, finding.of, 'failing case')}"
-    return f"this explains {some_of(finding.fits, finding.of, 'case')} that it was tested on"
-
-
-def _says_share(finding: Finding) -> bool:
-    """True if the finding's sentence says how many wrong cases it explains."""
-    scope = getattr(finding.kind, "scope", None)
-    says = scope is not None and scope.share == (finding.fits, finding.of)
-    return says or any(map(_says_share, finding.parts))

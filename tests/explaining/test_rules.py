@@ -84,7 +84,7 @@ def test_each_rule_finds_its_own_mistake(name):
 def test_no_rule_that_names_a_deed_fires_on_another_one(name):
     outcomes = run(EXERCISE, WRONG[name])
     clues = [Clue(EXERCISE, o, o.outputs[0]) for o in outcomes]
-    fired = {f.mistake for rule in SURE if (f := holding([rule], clues)) is not None}
+    fired = {held.finding.mistake for rule in SURE if (held := holding([rule], clues)) is not None}
     assert fired <= {name}
 
 

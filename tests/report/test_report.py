@@ -205,7 +205,7 @@ def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
     fault = Finding(OutOfBounds(seen, ROWS.name, cause="mask"))
     both = Finding(Besides((fault, explained("no alpha", "Alpha is missing."))))
-    besides = "Besides, the cases that do run are wrong: Alpha is missing."
+    besides = "Besides, cases that run to the end have wrong results: Alpha is missing."
     assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
 
@@ -756,7 +756,10 @@ def test_a_share_in_the_sentence_is_not_repeated():
     outcomes = report_of(Status.WRONG).outcomes * 3
     assert "explains" not in Report(exercise(), outcomes, told).card.evidence.support
     silent = replace(told, kind=replace(declared, scope=None))
-    assert "explains 2 of the 3 failing cases" in Report(exercise(), outcomes, silent).card.evidence.support
+    assert (
+        "explains 2 of the 3 failing cases: check again"
+        in Report(exercise(), outcomes, silent).card.evidence.support
+    )
 
 
 def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():

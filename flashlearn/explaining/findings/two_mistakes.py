@@ -76,7 +76,7 @@ class Besides(FindingKind):
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        more = f"Besides, the cases that do run are wrong: {other.sentence}"
+        more = f"Besides, cases that run to the end have wrong results: {other.sentence}"
         next_step = joined(fault.next_step, other.next_step)
         return Wording(f"{fault.sentence} {more}", next_step, fault.quotes, joined(fault.more or "", more))
 

@@ -134,4 +134,7 @@ def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
 
     told = found("merge_partials", merge_partials)
     assert told.mistake == "crashed + acc not rescaled"
-    assert "truth value" in told.sentence and "Besides, the cases that do run are wrong" in told.sentence
+    assert (
+        "truth value" in told.sentence
+        and "Besides, cases that run to the end have wrong results" in told.sentence
+    )

@@ -1,0 +1,90 @@
+"""How much of what fails the finding explains, and what remains: a clause for the evidence.
+
+Nothing is claimed that was not compared. A finding by its numbers explains the cases in which it gives them;
+an access that stops a case explains none of those that ran to the end.
+"""
+
+from __future__ import annotations
+
+from flashlearn.explaining.findings.case_status import CaseStatus
+from flashlearn.explaining.findings.counts import all_of, some_of
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.two_mistakes import AtOnce
+from flashlearn.explaining.matching import has_wrong_numbers
+from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.report.data import CheckResult
+
+AGAIN = "check again after fixing it"
+
+STOPPED = (Status.CRASHED, Status.OUT_OF_BOUNDS, Status.RACE)
+
+
+def explained_and_left(result: CheckResult) -> str:
+    """How many of the failing cases the explanation fits, or what the others show; "" where that is said.
+
+    >>> explained_and_left(result)
+    'this explains 14 of the 19 failing cases: check again after fixing it'
+    """
+    finding = result.finding
+    if finding is None:
+        return ""
+    failing = [o for o in result.outcomes if o.status is not Status.PASS]
+    if isinstance(finding.kind, CaseStatus):
+        return _others(result.principal, failing)
+    if finding.of < 2 or _says_share(finding):
+        return ""
+    if finding.fits < finding.of:
+        share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
+        return f"this explains {share}: {AGAIN}"
+    return _fits_all(finding, result, failing)
+
+
+def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> str:
+    """That the explanation fits all the cases that it was tried on, and which ones these are."""
+    silent = 0 if not isinstance(finding.kind, Declared | AtOnce) else sum(map(_has_no_numbers, failing))
+    if silent and silent == len(failing):
+        return f"only NaN and infinities, which other mistakes make as well, speak for it: {AGAIN}"
+    if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
+        hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
+        return f"this explains {all_of(finding.of, 'case')}: in {hidden}, the mistake does not show"
+    left = len(failing) - finding.of
+    if left <= 0:
+        fits = f"this explains {all_of(len(failing), 'failing case')}"
+        poor = f", {silent} of them only by NaN and infinities, which other mistakes make as well: {AGAIN}"
+        return fits + poor if silent else fits
+    others = "the other one" if left == 1 else f"the other {left}"
+    return f"this explains {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"
+
+
+def _has_no_numbers(outcome: Outcome) -> bool:
+    """True where nothing but NaN and infinities is wrong."""
+    compared = outcome.status is Status.WRONG
+    return compared and not any(check.problem or has_wrong_numbers(check) for check in outcome.outputs)
+
+
+def _others(principal: Outcome | None, failing: list[Outcome]) -> str:
+    """Where not every failing case stops as the one that is reported does: how the others fail."""
+    if principal is None or principal.status not in STOPPED or len(failing) < 2:
+        return ""
+    alike = [o for o in failing if o.status is principal.status and o.place == principal.place]
+    wrong = sum(o.status is Status.WRONG for o in failing)
+    elsewhere = len(failing) - len(alike) - wrong
+    if not wrong and not elsewhere:
+        return ""
+    stop = "1 failing case stops" if len(alike) == 1 else f"{len(alike)} failing cases stop"
+    seen = [f"{elsewhere} elsewhere"] if elsewhere else []
+    if wrong:
+        run = (
+            "1 runs to the end with a wrong result"
+            if wrong == 1
+            else f"{wrong} run to the end with wrong results"
+        )
+        seen.append(f"{run}, perhaps for another reason")
+    return f"{stop} there, {' and '.join(seen)}: {AGAIN}"
+
+
+def _says_share(finding: Finding) -> bool:
+    """True if the finding's sentence says how many wrong cases it explains."""
+    scope = getattr(finding.kind, "scope", None)
+    says = scope is not None and scope.share == (finding.fits, finding.of)
+    return says or any(map(_says_share, finding.parts))

@@ -1,0 +1,97 @@
+"""What a report says of the cases that its explanation leaves open: counted, never more than was compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from flashlearn.exercise import Case, Exercise, HowJudged, Kind
+from flashlearn.explaining import diagnose
+from flashlearn.explaining.findings.case_status import OutOfBounds
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.judging.cases import run
+from flashlearn.observation import Place
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.report.data import CheckResult
+from flashlearn.report.remainder import explained_and_left
+
+CASE = Case("small", seed=1)
+PLACE = Place("kernel.py", 7, "x = tl.load(x_ptr + i)", "f")
+
+
+def two_outputs(x):
+    """An exercise with two outputs, and no declared mistakes."""
+    return x * 2 + 1, x.cumsum(0)
+
+
+EXERCISE = Exercise(
+    name="two_outputs",
+    lesson="99",
+    kind=Kind.TORCH,
+    title="",
+    signature="(x) -> a, b",
+    outputs=("a", "b"),
+    inputs=lambda case, generator: {"x": torch.randn(case.sizes["n"], 5, generator=generator)},
+    cases=tuple(Case(f"{n} rows", {"n": n}, seed=n) for n in (20, 30, 40, 50)),
+    judged=HowJudged(reference=two_outputs),
+)
+
+
+def outcome(status, got=None, place=None):
+    expected = torch.zeros(4, dtype=torch.float64)
+    checks = () if got is None else (OutputCheck("y", False, 1.0, 1e-3, got=got, expected=expected),)
+    return Outcome(CASE, status, place=place, outputs=checks)
+
+
+NUMBERS = outcome(Status.WRONG, torch.ones(4))
+NAN = outcome(Status.WRONG, torch.full((4,), float("nan")))
+PASSES = outcome(Status.PASS)
+STOPS = outcome(Status.OUT_OF_BOUNDS, place=PLACE)
+DECLARED = Finding(Declared("A factor is missing.", "", None, ("factor",)), fits=2, of=2)
+
+
+def said(outcomes, finding):
+    return explained_and_left(CheckResult(EXERCISE, tuple(outcomes), finding))
+
+
+def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end():
+    finding = Finding(OutOfBounds("Program 0 reads x[9].", CASE.name), PLACE)
+    assert said([PASSES, STOPS, STOPS], finding) == ""
+    text = said([PASSES, STOPS, STOPS, NUMBERS], finding)
+    assert text.startswith("2 failing cases stop there, 1 runs to the end with a wrong result")
+    assert "check again" in text and "fits" not in text
+    elsewhere = replace(STOPS, place=replace(PLACE, line=9))
+    assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there, 1 elsewhere")
+
+
+def test_nan_alone_are_not_counted_as_an_explanation():
+    assert said([NUMBERS, NUMBERS], DECLARED) == "this explains both failing cases"
+    assert said([NAN, NAN], DECLARED).startswith("only NaN and infinities")
+    mixed = said([NUMBERS, NAN], DECLARED)
+    assert "1 of them only by NaN and infinities" in mixed and "check again" in mixed
+
+
+def test_what_is_left_open_is_counted_among_all_failing_cases():
+    partial = replace(DECLARED, fits=2, of=3, partial=True)
+    assert (
+        said([NUMBERS] * 3, partial) == "this explains 2 of the 3 failing cases: check again after fixing it"
+    )
+    untested = said([NUMBERS] * 3, DECLARED)
+    assert "both cases that it was tested on" in untested and "the other one" in untested
+
+
+@pytest.mark.parametrize("rows", [20, 40])
+def test_a_rule_that_holds_of_one_output_explains_only_cases_in_which_no_other_is_wrong(rows):
+    def answer(x):
+        a, b = two_outputs(x)
+        noise = torch.linspace(0, 1, b.numel()).reshape(b.shape).sin().mul(97).frac()
+        return a * 4, b + noise if len(x) > rows else b
+
+    outcomes = run(EXERCISE, answer)
+    finding = diagnose(EXERCISE, outcomes)
+    open_to = sum(size > rows for size in (20, 30, 40, 50))
+    assert finding.names[0] == "constant factor" and finding.partial
+    assert (finding.fits, finding.of) == (4 - open_to, 4)
+    assert f"explains {4 - open_to} of the 4 failing cases" in said(outcomes, finding)

@@ -46,8 +46,8 @@ def out_of_bounds(
         )
     elif misaligned:
         sentence = (
-            f"{program} {verb} {region.views[0].name} at a byte offset that is no multiple of "
-            f"{access.itemsize}: the pointer's element type and the tensor's do not fit."
+            f"{program} {verb} {region.views[0].name} at a byte offset that is not a multiple of "
+            f"{access.itemsize}: the pointer's element type and the tensor's do not match."
         )
     else:
         bad = (offset < region.low) | (offset + access.itemsize > region.high)
@@ -67,8 +67,8 @@ def out_of_bounds(
             fault = (*fault, "descriptor")
         why = _reason(access, region, view, index, space)
         fault = (*fault, *why[0]) if why else fault
-        lanes = _lanes(int(bad.sum()), access.addresses.size)
-        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space)}"
+        lanes, outside = _lanes(int(bad.sum()), access.addresses.size), int(bad.sum())
+        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space, outside)}"
         sentence += f" {why[1]}" if why else ""
     return OutOfBounds(sentence, space.place(), fault)
 
@@ -144,17 +144,17 @@ def _lanes(bad: int, total: int) -> str:
     return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
 
 
-def _mask(access: Access, space: AddressSpace) -> str:
+def _mask(access: Access, space: AddressSpace, outside: int) -> str:
     """What should have kept the lanes out: a mask, a block pointer's boundary_check, a descriptor's shape."""
     checked, described = space.boundary_check, space.descriptor
     if described is not None:
         message = f"shape {described.shape} and strides {described.strides}"
-        return f"Its descriptor says {message}, which is more than there is."
+        return f"Its descriptor has {message}, which covers more than the tensor."
     if checked is not None and not checked:
         return f"The {access.kind} has no boundary_check."
     if checked is not None:
         which = f"dimension {checked[0]} alone" if len(checked) == 1 else f"dimensions {checked}"
         return f"The {access.kind}'s boundary_check names {which}."
     if access.masked:
-        return f"The {access.kind} has a mask, but it lets them through."
+        return f"The {access.kind} has a mask, but it lets {'it' if outside == 1 else 'them'} through."
     return f"The {access.kind} has no mask."

@@ -25,8 +25,8 @@ from flashlearn.interpreter.low_precision import BF16, FLOATS, NARROW, cast, num
 from flashlearn.interpreter.memory import Memory
 
 TF32_SENTENCE = (
-    "A GPU multiplies the fp32 tiles of this `tl.dot` in TF32: of the 23 bits of each operand's mantissa it "
-    "uses 10, three decimal digits. Here all 23 were used. That is its default; "
+    "By default, a GPU multiplies the fp32 tiles of this `tl.dot` in TF32: of the 23 bits of each operand's "
+    "mantissa it uses 10, about three decimal digits. Here all 23 were used; "
     'input_precision="ieee" multiplies in full fp32, and more slowly.'
 )
 IMPLICIT_MASK = "implicit mask"  # an attribute of the mask that triton gives to an atomic without one

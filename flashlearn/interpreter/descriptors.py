@@ -71,11 +71,11 @@ def misfit(
     """Why memory cannot be described so, in elements of `size` bytes from `address` on; nothing if it can."""
     if not len(shape) == len(strides) == len(block):
         return (
-            "A descriptor has as many strides and block sizes as dimensions; here the shape has "
+            "A descriptor needs one stride and one block size per dimension; here the shape has "
             f"{len(shape)}, there are {len(strides)} strides, and the block has {len(block)} sizes."
         )
     if not 1 <= len(shape) <= MOST_SIDES:
-        return f"A descriptor has one to {MOST_SIDES} dimensions, and {row(shape)} has {len(shape)}."
+        return f"A descriptor has one to {MOST_SIDES} dimensions, but {row(shape)} has {len(shape)}."
     return (
         _no_memory(shape) or _no_block(size, block) or _no_rows(size, strides) or _no_beginning(address, size)
     )
@@ -84,17 +84,17 @@ def misfit(
 def _no_memory(shape: Sequence[int]) -> str:
     if min(shape) > 0:
         return ""
-    return f"Nothing can be described of shape {row(shape)}: where there is nothing to do, launch nothing."
+    return f"No descriptor can have the shape {row(shape)}: for an empty tensor, launch nothing."
 
 
 def _no_block(size: int, block: Sequence[int]) -> str:
     odd = next((n for n in block if n < 1 or n & (n - 1)), None)
     if odd is not None:
-        return f"The sizes of a descriptor's block are powers of two, and {row(block)} has {odd}."
+        return f"The sizes of a descriptor's block must be powers of two, but {row(block)} has {odd}."
     if block[-1] * size < ALIGNED:
         return (
-            f"A descriptor's block holds at least {ALIGNED} bytes along its last dimension, and {row(block)} "
-            f"holds {block[-1]} elements of {size} bytes there: take {ALIGNED // size} at least."
+            f"A descriptor's block must hold at least {ALIGNED} bytes along its last dimension; {row(block)} "
+            f"holds {block[-1]} elements of {size} bytes there: use at least {ALIGNED // size}."
         )
     return ""
 
@@ -102,14 +102,14 @@ def _no_block(size: int, block: Sequence[int]) -> str:
 def _no_rows(size: int, strides: Sequence[int]) -> str:
     if strides[-1] != 1:
         return (
-            "The last dimension of a described tensor lies in one piece in memory, and here its stride is "
+            "The last dimension of a described tensor must have stride 1, but here its stride is "
             f"{strides[-1]}: make the tensor contiguous first, or load it through pointers."
         )
     odd = next((s for s in strides[:-1] if s * size % ALIGNED), None)
     if odd is None:
         return ""
     return (
-        f"All strides of a described tensor but the last are multiples of {ALIGNED} bytes, and here one is "
+        f"All strides of a described tensor but the last must be multiples of {ALIGNED} bytes; here one is "
         f"{odd} elements of {size} bytes, {odd * size}: pad the rows to multiples of {ALIGNED // size} "
         "elements, or load such tensors through pointers."
     )
@@ -119,7 +119,8 @@ def _no_beginning(address: int, size: int) -> str:
     if address % ALIGNED == 0:
         return ""
     return (
-        f"A described tensor begins at a multiple of {ALIGNED} bytes, and this one {address % ALIGNED} "
+        f"A described tensor must begin at a multiple of {ALIGNED} bytes; this one begins "
+        f"{address % ALIGNED} "
         f"bytes ({address % ALIGNED // size} elements) after one: copy it, or load it through pointers."
     )
 
@@ -166,8 +167,8 @@ class DescriptorOperations:
         size = described.element.primitive_bitwidth // 8
         if first[-1] * size % ALIGNED:
             raise KernelCrash(
-                f"A block of a descriptor begins at a multiple of {ALIGNED} bytes along the last dimension, "
-                f"{ALIGNED // size} elements here, and this one begins at {first[-1]}.",
+                f"A block of a descriptor must begin at a multiple of {ALIGNED} bytes along the last "
+                f"dimension, {ALIGNED // size} elements here; this one begins at {first[-1]}.",
                 self.memory.place(),
             )
         return described.block(first)

@@ -180,8 +180,8 @@ class Carries:
             if name in constants:
                 if isinstance(value, bool | int | float) and (isinstance(now, tl.tensor) or now != value):
                     self.refuse(
-                        f"`{name}` is a constant of the compiled kernel, and the loop in line {loop} assigns "
-                        f"it anew: give the variable another name before the loop.",
+                        f"`{name}` is a constant in the compiled kernel, but the loop in line {loop} assigns "
+                        f"it a new value: give the variable another name before the loop.",
                         places[name],
                     )
                 continue
@@ -190,7 +190,7 @@ class Carries:
                 self.refuse(
                     f"`{name}` enters the loop in line {loop} as {words(one)} and leaves it as "
                     f"{words(other)}. It passes here; a GPU's compiler refuses it, since a variable keeps "
-                    "one shape and dtype through a loop: start it as what it becomes (`tl.full`, "
+                    "one shape and dtype through a loop: give it its final type from the start (`tl.full`, "
                     "`tl.zeros`), or convert inside with `.to(...)`.",
                     places[name],
                 )

@@ -80,8 +80,9 @@ class ObservedSemantic(TritonSemantic):
         tile = [int(tl.core._unwrap_if_constexpr(n)) for n in getattr(value, "shape", ())]
         if tile != block:
             raise KernelCrash(
-                f"The tile has shape {row(tile)}, and the descriptor's block {row(block)}: what is stored "
-                f"has the block's shape, ones included: `tile.reshape({', '.join(map(str, block))})`.",
+                f"The tile has shape {row(tile)}, but the descriptor's block is {row(block)}: a stored "
+                f"tile has the block's shape, including its ones: "
+                f"`tile.reshape({', '.join(map(str, block))})`.",
                 self.builder.memory.place(),
             )
 
@@ -104,15 +105,16 @@ class ObservedSemantic(TritonSemantic):
         rank = len(desc.block_shape)
         if len(offsets) != rank:
             raise KernelCrash(
-                f"The descriptor has {rank} dimensions, and here are {len(offsets)} offsets: one for each.",
+                f"The descriptor has {rank} dimensions, but {len(offsets)} offsets are given: pass one for "
+                f"each.",
                 self.builder.memory.place(),
             )
 
     def _fits_dtype(self, desc, value) -> None:
         if value.dtype != desc.dtype:
             raise KernelCrash(
-                f"The tile is {value.dtype}, and the descriptor's tensor {desc.dtype}. A store converts by "
-                f"itself, an atomic does not: `tile.to(tl.{desc.dtype.codegen_name()})`.",
+                f"The tile is {value.dtype}, but the descriptor's tensor is {desc.dtype}. A store converts "
+                f"by itself; an atomic does not: `tile.to(tl.{desc.dtype.codegen_name()})`.",
                 self.builder.memory.place(),
             )
 

@@ -123,9 +123,9 @@ def _misfit(name: str, value: Any) -> str:
     kind = type(value)
     home = kind.__module__.split(".")[0]
     if isinstance(value, list):
-        return f"a list, {_short(value)}: a kernel takes tensors and numbers. Hand over each number."
+        return f"a list, {_short(value)}: a kernel takes tensors and numbers. Pass each number by itself."
     if isinstance(value, str):
-        constant = f"what is known when the kernel is compiled is declared as `{name}: tl.constexpr`"
+        constant = f"a compile-time constant is declared as `{name}: tl.constexpr`"
         return f"text, {_short(value)}: a number is written without quotes, and {constant}."
     if inspect.isroutine(value):
         own = getattr(value, "__name__", name)
@@ -133,13 +133,11 @@ def _misfit(name: str, value: Any) -> str:
     if kind.__name__ == "dtype":
         return "a dtype: a kernel learns a tensor's dtype from its pointer, `x_ptr.dtype.element_ty`."
     if home == "numpy" and kind.__name__ == "ndarray":
-        return "an array of NumPy's: a kernel takes torch tensors, `torch.from_numpy(x)`."
+        return "a NumPy array: a kernel takes torch tensors; convert it with `torch.from_numpy(x)`."
     if home == "numpy":
-        return f"a number of NumPy's, {kind.__name__}: make one of Python's of it, `int(n)` or `float(n)`."
+        return f"a NumPy number, {kind.__name__}: convert it to a Python number, `int(n)` or `float(n)`."
     article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"
-    return (
-        f"{article} {kind.__name__}: a kernel takes tensors and numbers. Hand over what is in it, one by one."
-    )
+    return f"{article} {kind.__name__}: a kernel takes tensors and numbers. Pass what is in it, one by one."
 
 
 def _short(value: Any) -> str:
@@ -155,7 +153,7 @@ def _refuse_options(kernel: JITFunction, kwargs: dict[str, Any], error: Exceptio
     if "power of 2" in str(error) or not isinstance(warps, int):
         raise KernelCrash(
             f"{kernel.fn.__name__} was launched with num_warps={warps!r}: the number of warps "
-            "is a power of two, "
+            "must be a power of two, "
             "1, 2, 4, 8, 16 or 32."
         ) from None
 

@@ -138,7 +138,7 @@ def exceeds_budget(case: Case, outcomes: list[Outcome]) -> bool:
 def _too_long(exercise: Exercise, case: Case, outcomes: list[Outcome], taken: float) -> Outcome:
     first = "The first case" if len(outcomes) == 1 else f"The first {len(outcomes)} cases"
     sentence = (
-        f"{first} took {taken:.1f} s, and a whole check may take "
+        f"{first} took {taken:.1f} s, and a whole check may take at most "
         f"{CHECK_LIMIT_FACTOR * exercise.judged.time_limit:g} s, so it was stopped."
     )
     return Outcome(case, Status.TIMEOUT, sentence)
@@ -263,11 +263,11 @@ def _stale_sentence(exercise: Exercise, first: Outcome, again: Outcome, evidence
     """A sentence if the second call returned an earlier answer, or wrote into its memory; else nothing."""
     both = list(zip(again.outputs, first.outputs, strict=True)) if again.outputs else []
     if both and all(isinstance(a.got, torch.Tensor) and same(a.got, b.got) for a, b in both):
-        return "The second call gave the first call's answer, though its inputs differ."
+        return "The second call returned the first call's answer, although its inputs differ."
     wrong = zip(exercise.outputs, evidence.outputs, again.outputs, strict=False)
     for name, out, check in wrong:
         if out.kept and not check.ok:
-            return f"{name} is memory that an earlier call returned, and its second content is wrong."
+            return f"{name} is memory that an earlier call already returned, and its new values are wrong."
     return ""
 
 

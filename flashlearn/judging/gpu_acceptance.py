@@ -70,7 +70,7 @@ def _hidden_lane_caution(loads: list[tuple[str, Place | None]], value: float) ->
     sentence = (
         f"{names} {'is' if len(loads) == 1 else 'are'} loaded under a mask without other=, and the result "
         f"depends on what the hidden lanes hold: with {value:g} there it is wrong. Here they held NaN, which "
-        "a maximum passes over; on a GPU they are undefined. Say with other= what they hold."
+        "a maximum ignores; on a GPU they are undefined. Set them with other=."
     )
     return Caution(NO_OTHER, sentence, loads[0][1])
 

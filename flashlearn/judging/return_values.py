@@ -22,7 +22,7 @@ from flashlearn.running.provenance import OVERWRITTEN, PARTLY, TORCH
 NUMBERS = re.compile(r"\b(?:fp|bf)?\d+")
 ORIGIN_SENTENCES = {
     TORCH: "no kernel stored it: torch computed it.",
-    OVERWRITTEN: "it was overwritten after your kernel had stored into it.",
+    OVERWRITTEN: "it was overwritten after your kernel stored it.",
     PARTLY: "no kernel stored all of it: torch computed the rest.",
 }
 
@@ -35,12 +35,12 @@ def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
     if not math.isfinite(bad.error):
         return _not_finite_sentence(bad)
     if bad.error > bad.allowed == 0:
-        return f"{bad.name} is off by up to {bad.error:.2g}; it has to be exact."
+        return f"{bad.name} is off by up to {bad.error:.2g}; it must be exact."
     if bad.error > bad.allowed:
         return f"{bad.name} is off by up to {bad.error:.2g}; {bad.allowed:.2g} is allowed at this precision."
     return (
-        f"{bad.name} is noisier than it need be: its rms error is {bad.rms_ratio:.2f} times what a sum "
-        "carried in fp32 may have."
+        f"{bad.name} is less accurate than it should be: its rms error is {bad.rms_ratio:.2f} times what "
+        "is allowed for sums kept in fp32."
     )
 
 
@@ -52,13 +52,17 @@ def _not_finite_sentence(bad: OutputCheck) -> str:
     unwritten = torch.zeros_like(not_finite)
     if bad.writers is not None:
         unwritten = not_finite & (bad.writers.reshape(not_finite.shape) < 0)
-    count, what = not_finite, "is NaN or infinite"
+    count, singular, plural = not_finite, "is NaN or infinite", "are NaN or infinite"
     if bool(unwritten.any()):
-        count, what = unwritten, "was never written"
-    if int(count.sum()) == count.numel():
-        return f"All of {bad.name} {what}, where the right answer is a number."
-    share = f"{int(count.sum())} of {count.numel()} elements"
-    return f"{bad.name} {what} in {share}, where the right answer is a number."
+        count, singular, plural = unwritten, "was never written", "were never written"
+        if bool(unwritten.all()) and unwritten.numel() > 1:
+            return f"No element of {bad.name} was ever written."
+    number, total = int(count.sum()), count.numel()
+    if number == total:
+        every = bad.name if total == 1 else f"Every element of {bad.name}"
+        return f"{every} {singular}; the right answer is finite."
+    verb = singular if number == 1 else plural
+    return f"{number} of {total} elements of {bad.name} {verb}, where the right answer is finite."
 
 
 def without_numbers(sentence: str) -> tuple[str]:
@@ -83,7 +87,7 @@ def count_sentence(exercise: Exercise, returned: Any, outputs: tuple) -> str:
     if what == "list":
         return (
             f"The {who} returned a list of {len(outputs)}; it should return one tensor, {wanted}. "
-            "torch.stack makes one of tensors, torch.tensor one of numbers."
+            "torch.stack joins tensors into one, torch.tensor makes one from numbers."
         )
     return f"The {who} returned {len(outputs)} values; it should return {len(exercise.outputs)}: {wanted}."
 
@@ -96,13 +100,13 @@ def side_effects(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...
     kernel = exercise.kind is Kind.KERNEL
     if evidence.changed:
         name, who = evidence.changed[0], "launcher" if kernel else "function"
-        sentence = f"The {who} changed its input {name}: inputs must be as they were afterwards."
+        sentence = f"The {who} changed its input {name}: inputs must stay unchanged."
         return ("changed input", name), sentence
     if not kernel or len(evidence.outputs) != len(exercise.outputs):
         return (), ""
     for name, out in zip(exercise.outputs, evidence.outputs, strict=True):
         if given := out.memory_of:
-            sentence = f"{name} is the memory of the input {given}: allocate a fresh tensor for the result."
+            sentence = f"{name} shares the memory of the input {given}: allocate a new tensor for the result."
             return ("returned input", name, given), sentence
     return (), ""
 
@@ -115,7 +119,7 @@ def check_authorship(
         operation, place = evidence.forbidden[0]
         sentence = (
             f"The answer is right, but {operation} computed it (or part of it). "
-            "Here your own kernel has to: the launcher may allocate, copy, cast and reshape."
+            "Your own kernel must do that: the launcher may allocate, copy, cast and reshape."
         )
         return Status.NOT_YOURS, sentence, place
     if not evidence.observation.launches:
@@ -141,8 +145,8 @@ def _too_little_work(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> 
     if done >= needed / 2:
         return ""
     return (
-        f"The answer is right, but your kernels did {done} arithmetic operations where it takes "
-        f"about {needed:.0f}: the work was done outside them."
+        f"The answer is right, but your kernels did {done} arithmetic operations where "
+        f"about {needed:.0f} are needed: the work was done outside them."
     )
 
 
@@ -152,8 +156,8 @@ def _origin_sentence(name: str, out: Output) -> str:
         return f"{name} is right, but {ORIGIN_SENTENCES[out.made_by]}"
     if out.copied and not out.whole:
         return (
-            f"{name} is right, but {out.copied} held the same numbers, but for a factor and a constant, "
-            "without your kernel: torch or NumPy computed them."
+            f"{name} is right, but {out.copied} already held the same numbers, up to a factor and a "
+            "constant, without your kernel: torch or NumPy computed them."
         )
     if out.copied:
         return f"{name} is right, but {out.copied} held it before your kernel ran: the kernel copied it."

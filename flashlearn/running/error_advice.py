@@ -71,7 +71,7 @@ ADVICE = (
     (
         r"Expected target size|Expected input batch_size",
         "F.cross_entropy needs the classes in dimension 1: logits [N, classes] and targets [N]{here}. "
-        "Flatten the dimensions in front, logits.flatten(0, 1) and targets.flatten().",
+        "Flatten the leading dimensions, logits.flatten(0, 1) and targets.flatten().",
     ),
     (
         r"IndexError: .*(out of bounds|out of range)",
@@ -113,11 +113,11 @@ ADVICE = (
     ),
     (
         r"loop of ufunc does not support|has no callable \w+ method",
-        f"NumPy's functions want numbers, and a symbol has none yet: use {SYMPY}.",
+        f"NumPy's functions need numbers, and a symbol has no value yet: use {SYMPY}.",
     ),
     (
         r"must be Tensor, not \w*(Matrix|Symbol|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float)",
-        f"torch's functions want tensors, and the arguments are sympy's: use {SYMPY}.",
+        f"torch's functions need tensors, but the arguments are sympy's: use {SYMPY}.",
     ),
     (
         r"unsupported ScalarType",
@@ -125,7 +125,7 @@ ADVICE = (
     ),
     (
         r"must be Tensor, not",
-        "torch's functions want tensors: torch.tensor(…) makes one; Python's math does for plain numbers.",
+        "torch's functions need tensors: torch.tensor(…) makes one; Python's math does for plain numbers.",
     ),
     (
         r"SympifyError",
@@ -150,7 +150,7 @@ ADVICE = (
     ),
     (
         r"First variable cannot be a number|Can't calculate.*derivative",
-        "One differentiates with respect to a symbol, and this is a value{here}.",
+        "A derivative is taken with respect to a symbol, but this is a value{here}.",
     ),
     (
         r"unsupported operand.*(builtin_function_or_method|'method'|'function')",
@@ -171,12 +171,12 @@ ADVICE = (
     ),
     (
         r"only integer tensors of a single element can be converted to an index",
-        "A tensor is where Python needs one whole number: an index, a range, or how often text is "
-        "repeated. Is a number written in quotes?",
+        "There is a tensor where Python needs one whole number: an index, a range, or a repeat count. "
+        "Is a number written in quotes?",
     ),
     (
         r"Boolean value of Tensor with more than one value",
-        "if, and, or, max and min want one truth value, and a tensor holds many: use torch.where, "
+        "if, and, or, max and min need one truth value, but a tensor holds many: use torch.where, "
         "torch.maximum, or & and | between masks.",
     ),
 )  # fmt: skip

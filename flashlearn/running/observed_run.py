@@ -36,8 +36,8 @@ MAX_EVENTS = 40_000
 
 FORKS = ("fork", "forkpty")
 FORK_REFUSED = (
-    "os.{name} is refused during a check: it would make a second process in which the check goes on, with a "
-    "verdict of its own"
+    "os.{name} is refused during a check: it would start a second process in which the check continues, with "
+    "a verdict of its own"
 )
 
 

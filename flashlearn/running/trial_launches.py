@@ -42,7 +42,7 @@ RUNNING = 10.0
 HUNG = (
     "The compiled `{name}` did not finish on this GPU within {seconds:g} s: its partitions wait for one "
     "another. In the observed run it finished. It was launched in a child process first, which was killed: "
-    "nothing of your session is lost."
+    "your session is not affected."
 )
 
 _log = logging.getLogger("flashlearn.trials")

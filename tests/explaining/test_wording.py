@@ -135,11 +135,11 @@ def check(got: list[float], expected: list[float], writers: list[int], allowed: 
 @pytest.mark.parametrize(
     ("output", "sentence"),
     [
-        (check([float("nan"), 1.0], [1.0, 1.0], [0, 0]), "z is NaN or infinite in 1 of 2 elements"),
-        (check([float("nan"), 1.0], [1.0, 1.0], [-1, 0]), "z was never written in 1 of 2 elements"),
-        (check([float("nan")] * 2, [1.0, 1.0], [0, 0]), "All of z is NaN or infinite"),
+        (check([float("nan"), 1.0], [1.0, 1.0], [0, 0]), "1 of 2 elements of z is NaN or infinite"),
+        (check([float("nan"), 1.0], [1.0, 1.0], [-1, 0]), "1 of 2 elements of z was never written"),
+        (check([float("nan")] * 2, [1.0, 1.0], [0, 0]), "Every element of z is NaN or infinite"),
         (check([0.0, 1.0], [-float("inf"), 1.0], [0, 0]), "z is wrong where the right answer is infinite."),
-        (check([1.0, 3.0], [1.0, 1.0], [0, 0], 0.0), "z is off by up to 2; it has to be exact."),
+        (check([1.0, 3.0], [1.0, 1.0], [0, 0], 0.0), "z is off by up to 2; it must be exact."),
     ],
 )
 def test_what_was_seen_says_which_way_round_it_is_wrong(output, sentence):

@@ -208,7 +208,7 @@ def test_half_precision_atomics_round_each_sum():
     ("how", "said"),
     [
         ({"SHAPE": (8, 4)}, "`tile.reshape(4, 8)`"),
-        ({"AT": 3}, "begins at a multiple of 16 bytes along the last dimension, 4 elements here"),
+        ({"AT": 3}, "begin at a multiple of 16 bytes along the last dimension, 4 elements here"),
         ({"ATOMIC": True, "HALF": True}, "`tile.to(tl.float32)`"),
     ],
 )
@@ -222,8 +222,8 @@ def test_a_tile_that_does_not_fit_the_block_is_told_so(how, said):
     [
         ((4, 34, 1, 8), "one is 34 elements of 4 bytes, 136"),
         ((4, 64, 2, 8), "its stride is 2"),
-        ((4, 32, 1, 2), "holds 2 elements of 4 bytes there: take 4 at least"),
-        ((0, 32, 1, 8), "where there is nothing to do, launch nothing"),
+        ((4, 32, 1, 2), "holds 2 elements of 4 bytes there: use at least 4"),
+        ((0, 32, 1, 8), "for an empty tensor, launch nothing"),
     ],
 )
 def test_memory_that_no_kernel_can_describe_is_told_so(how, said):
@@ -231,7 +231,7 @@ def test_memory_that_no_kernel_can_describe_is_told_so(how, said):
 
 
 def test_a_view_that_begins_between_two_multiples_is_told_so():
-    assert "begins at a multiple of 16 bytes, and this one 8 bytes (2 elements)" in crash(
+    assert "begin at a multiple of 16 bytes; this one begins 8 bytes (2 elements)" in crash(
         lambda: described_by[(1,)](torch.zeros(512)[2:], 4, 32, 1, 8)
     )
 
@@ -241,7 +241,7 @@ def test_a_view_that_begins_between_two_multiples_is_told_so():
     [
         (torch.zeros(8, 6), [4, 4], "one is 6 elements of 4 bytes, 24: pad the rows to multiples of 4"),
         (torch.zeros(8, 16).T, [4, 4], "its stride is 16"),
-        (torch.zeros(8, 16)[:, 1:], [4, 4], "begins at a multiple of 16 bytes"),
+        (torch.zeros(8, 16)[:, 1:], [4, 4], "begin at a multiple of 16 bytes"),
         (torch.zeros(8, 16), [4], "the block has 1 sizes"),
     ],
 )
@@ -258,7 +258,7 @@ def test_a_descriptor_that_promises_more_than_the_tensor_has_is_told_so():
     lying = TensorDescriptor(torch.zeros(4, 8), [8, 8], [8, 1], [8, 8])
     with pytest.raises(OutOfBounds) as caught, observing():
         store_as[(1,)](lying, SHAPE=(8, 8), AT=0, ATOMIC=False, HALF=False)
-    assert "Its descriptor says shape (8, 8) and strides (8, 1)" in caught.value.sentence
+    assert "Its descriptor has shape (8, 8) and strides (8, 1)" in caught.value.sentence
     assert "descriptor" in caught.value.fault
 
 

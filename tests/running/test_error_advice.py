@@ -177,7 +177,7 @@ def test_an_import_that_is_missing_is_written_out():
 
 def test_a_return_that_is_missing_is_asked_for():
     assert "Is the return statement missing?" in of_torch(lambda x, w, dy: None).message
-    assert "end with return?" in of_sympy(lambda p, dp: None).message
+    assert "end with a return statement?" in of_sympy(lambda p, dp: None).message
 
 
 @pytest.mark.parametrize("wrong", [lambda x, w: None, lambda x, w, dy, bias: None, lambda: None])

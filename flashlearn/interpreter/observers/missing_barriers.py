@@ -57,7 +57,8 @@ class MissingBarriers(Observer):
                 name = access.region.views[0].name
                 sentence = (
                     f"The program loads elements of {name} that other lanes of it have stored since the last "
-                    "barrier. On a GPU these lanes are other threads, and the load may be ahead of them: put "
+                    "barrier. On a GPU these lanes are other threads, and the load may run before their "
+                    "stores: put "
                     "tl.debug_barrier() between the store and the load, or keep the values in a tile."
                 )
                 self.space.cautions.add(MISSING_BARRIER, sentence, self.space.place())

@@ -106,7 +106,7 @@ def _call_mismatch(exercise: Exercise, answer: Answer, given: Mapping[str, Any])
     facts = answer.facts()
     if not facts.callable:
         return (
-            f"{formatting.short(facts.text, 40)} is no function: hand in the function itself, "
+            f"{formatting.short(facts.text, 40)} is not a function: pass the function itself, "
             f'check("{exercise.name}", {exercise.name}), without calling it.'
         )
     return answer.misfit(exercise.name, list(given))

@@ -12,7 +12,7 @@ from flashlearn.judging.symbolic import formatting
 from flashlearn.judging.symbolic.patterns import Pattern, Subject
 
 TWICE = "is missing twice, as if you had divided by it instead of multiplying"
-POWERS = {-1: "is missing", 1: "is there once too often", -2: TWICE}
+POWERS = {-1: "is missing", 1: "appears once too often", -2: TWICE}
 """The predicate for an argument, by the power with which it is a factor of the error."""
 SIZES = {"1": "{}", "-1": "1/{}", "1/2": "√{}", "-1/2": "1/√{}", "-2": "1/{}²"}
 """A size to a power."""
@@ -41,7 +41,7 @@ def _entries(subject: Subject, only: str = "") -> str:
         "only entry": "your only entry",
         "every entry": "every entry",
         "every item": "every item",
-        "diagonal": "every entry of the diagonal",
+        "diagonal": "every entry on the diagonal",
         "off diagonal": "every entry off the diagonal",
         "row": f"{only}{line}" if subject.whole else f"{only}entries of {line}",
         "column": f"{only}{line}" if subject.whole else f"{only}entries of {line}",
@@ -58,8 +58,8 @@ def _is_plural(subject: Subject) -> bool:
 
 def _rest(subject: Subject) -> str:
     if subject.kind == "named":
-        return f", {'the other is' if subject.others == 1 else 'the others are'} right"
-    return {"diagonal": ", the others are right", "off diagonal": ", the diagonal is right"}.get(
+        return f"; {'the other is' if subject.others == 1 else 'the others are'} right"
+    return {"diagonal": "; the others are right", "off diagonal": "; the diagonal is right"}.get(
         subject.kind, ""
     )
 
@@ -85,8 +85,8 @@ def _offset(subject: Subject, by: str, too_large: bool) -> str:
 CLAUSES = {
     "index range": lambda read: f"your answer reads {read}, which is outside the right answer's range",
     "transposed": lambda: "your matrix is the transpose of the right one",
-    "transposed and sign": lambda: "your matrix is the transpose of the right one, with the other sign",
-    "missing off-diagonal": lambda: "your matrix is diagonal, the entries off the diagonal are missing",
+    "transposed and sign": lambda: "your matrix is the transpose of the right one, with the opposite sign",
+    "missing off-diagonal": lambda: "your matrix is diagonal: the entries off the diagonal are missing",
     "missing diagonal": lambda: "your diagonal is zero",
     "zero": lambda subject: _subject_and_predicate(subject, "is zero", "are zero"),
     "sign": lambda subject: _subject_and_predicate(subject, "has the wrong sign", "have the wrong sign"),

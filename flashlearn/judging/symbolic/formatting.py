@@ -115,12 +115,17 @@ def listed(words: list[str], joint: str = "and") -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {joint} {words[-1]}"
 
 
+def with_article(noun: str) -> str:
+    """`a tensor`, `an object`."""
+    return f"{'an' if noun[:1].lower() in tuple('aeio') else 'a'} {noun}"
+
+
 def kind(value: Any) -> str:
     """What came back, in two or three words with their article."""
     if value is None:
         return "None"
     if isinstance(value, Foreign):
-        return f"a {value.type}"
+        return with_article(value.type)
     if isinstance(value, (MatrixBase, MatrixExpr)):
         return matrix(value.shape)
     if isinstance(value, NDimArray):
@@ -142,4 +147,4 @@ def kind(value: Any) -> str:
         return f"the undefined function {value}"
     if isinstance(value, sp.Expr):
         return "one expression"
-    return f"a {type(value).__name__}"
+    return with_article(type(value).__name__)

@@ -146,7 +146,7 @@ def _fitting(got: Any, wanted: tuple, asked: str) -> MatrixBase | MatrixExpr:
         if _same_shape(got.shape, wanted):
             return _checked(got) if isinstance(got, MatrixBase) else got
         if _same_shape(got.shape, wanted[::-1]):
-            raise unexpected(got, asked, ": the transpose of yours.", "transposed", got.T)
+            raise unexpected(got, asked, ", the transpose of yours.", "transposed", got.T)
     raise unexpected(got, asked, rule="wrong shape")
 
 
@@ -205,7 +205,11 @@ def _mapping(expected: Mapping, got: Any) -> Form:
     missing, surplus = [k for k in keys if k not in named], [k for k in named if k not in keys]
     if missing or surplus:
         parts = [f"lacks {formatting.listed(missing)}"] if missing else []
-        parts += [f"holds {formatting.listed(surplus)}, which is not asked for"] if surplus else []
+        parts += (
+            [f"has the extra {'key' if len(surplus) == 1 else 'keys'} {formatting.listed(surplus)}"]
+            if surplus
+            else []
+        )
         raise Unreadable(f"your dictionary {' and '.join(parts)}.", "wrong shape")
     return Form(
         parts={k: _part(e, named[k], f"key {k}") for k, e in zip(keys, expected.values(), strict=True)}

@@ -39,7 +39,7 @@ class Unreadable(Exception):
 
     @property
     def sentence(self) -> str:
-        """The text with the part of the answer that it is about: «For item 1, a string came back; …»."""
+        """The text with the part of the answer that it is about: "For item 1, you returned a string; …"."""
         return formatting.capital("".join(f"for {part}, " for part in self.where) + self.text)
 
     def inside(self, part: str) -> Unreadable:
@@ -50,9 +50,9 @@ class Unreadable(Exception):
 def unexpected(
     got: Any, wanted: str, rest: str = "", rule: str = "wrong type", core: Any = None
 ) -> Unreadable:
-    """«A string came back; a 3×3 matrix is asked for…»: `rest` begins with its own punctuation."""
+    """ "You returned a string; a 3×3 matrix is expected…": `rest` begins with its own punctuation."""
     found = got if isinstance(got, str) else formatting.kind(got)
-    return Unreadable(f"{found} came back; {wanted} asked for{rest or '.'}", rule, core)
+    return Unreadable(f"you returned {found}; {wanted} expected{rest or '.'}", rule, core)
 
 
 def reject_non_sympy(got: Any, expected: Any) -> None:
@@ -61,10 +61,12 @@ def reject_non_sympy(got: Any, expected: Any) -> None:
     seen = got if isinstance(got, Foreign) else foreign(got)
     module = seen.module.partition(".")[0]
     if got is None:
-        raise unexpected("nothing (None)", wanted, ". Does every path through the function end with return?")
+        raise unexpected(
+            "nothing (None)", wanted, ". Does every path through the function end with a return statement?"
+        )
     if isinstance(got, str):
         raise unexpected(
-            f'a string, "{formatting.short(got)}",',
+            f'a string, "{formatting.short(got)}"',
             wanted,
             ". Strings are never evaluated: build the expression from the function's arguments.",
         )
@@ -78,7 +80,7 @@ def reject_non_sympy(got: Any, expected: Any) -> None:
         raise unexpected(
             f"a NumPy array of shape {seen.shape}" if seen.shape else "a NumPy number",
             wanted,
-            ". NumPy rounds and knows no symbols: use sp.Matrix, sp.exp and sp.Rational instead.",
+            ". NumPy rounds and has no symbols: use sp.Matrix, sp.exp and sp.Rational instead.",
         )
     if isinstance(got, TRUTH_VALUES) and not isinstance(expected, TRUTH_VALUES):
         _reject_truth(got, wanted)
@@ -92,11 +94,13 @@ def reject_non_sympy(got: Any, expected: Any) -> None:
 def _reject_truth(got: Any, wanted: str) -> None:
     if isinstance(got, sp.Equality):
         text = formatting.short(f"{formatting.tidy(str(got.lhs))} = {formatting.tidy(str(got.rhs))}")
-        raise unexpected(f"an equation, {text},", wanted, ": return its right-hand side alone.", core=got.rhs)
+        raise unexpected(f"an equation, {text}", wanted, ": return its right-hand side alone.", core=got.rhs)
     if isinstance(got, (bool, BooleanAtom)):
-        advice = ". Return the expression itself, not whether it equals something (== compares, sympy's too)."
+        advice = (
+            ". Return the expression itself, not whether it equals something (== compares, in sympy too)."
+        )
         raise unexpected(f"the truth value {bool(got)}", wanted, advice)
-    raise unexpected(f"a condition, {formatting.short(formatting.tidy(str(got)))},", wanted)
+    raise unexpected(f"a condition, {formatting.short(formatting.tidy(str(got)))}", wanted)
 
 
 def _reject_callable(seen: Foreign, wanted: str, lambda_wanted: bool) -> None:

@@ -39,7 +39,7 @@ from flashlearn.judging.symbolic.patterns import Pattern
 from flashlearn.judging.symbolic.unreadable import Unreadable
 
 SIMPLE_SECONDS = 0.6
-INSIDE = {"transposed": "Its entries are right.", "unevaluated": "Worked out, it is right."}
+INSIDE = {"transposed": "Its entries are right.", "unevaluated": "Once evaluated, it is right."}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def judge(
     except TimeLimit:
         return Verdict(
             False,
-            f"Your answer could not be compared within {seconds:g} s: it is too large an expression. "
+            f"Your answer could not be compared within {seconds:g} s: the expression is too large. "
             "Simplify it along the way.",
             undecided=True,
         )
@@ -194,7 +194,7 @@ def _wrong(pair: _Pair, seen: Comparison, plan: sampling_plan.Plan) -> Verdict:
     sample = examples.simplest(small.samples if small.differ else seen.samples)
     example = examples.counterexample(sample, pair.expressions, pair.given)
     lead = clauses.clause(pattern) if pattern else clauses.wrong(patterns.subject(seen.samples))
-    sentence = f"{formatting.capital(lead)}: {example.sentence}."
+    sentence = f"{formatting.capital(lead)}. {formatting.capital(example.sentence)}."
     return Verdict(False, sentence, examples.detail(sample, example), pattern=pattern, counterexample=example)
 
 

@@ -102,9 +102,7 @@ def loads_no_address(context: ErrorContext) -> str:
     if not is_tensor(pointer) or where is None or is_address(pointer):
         return ""
     if context.called == "tl.store" and rest and is_address(rest[0]):
-        return (
-            "The arguments of tl.store are exchanged: the addresses come first, then what is written there."
-        )
+        return "The arguments of tl.store are swapped: the addresses come first, then the values to write."
     what = written(where)
     handed = _number_for_tensor(context, where)
     if handed:
@@ -217,17 +215,17 @@ def _offset_of_another_kind(context: ErrorContext, sides: list[tuple[ast.AST, An
     (_, one), (node, other) = sides
     if is_address(one) and is_address(other):
         return (
-            f"`{context.text}` adds two addresses, which gives no address. Add offsets to one address: they "
-            "count elements and are whole numbers."
+            f"`{context.text}` adds two addresses, which does not give an address. Add offsets to one "
+            f"address: they count elements and are whole numbers."
         )
     if is_address(other) and is_fraction(one):
         (node, other), one = sides[0], other
     if is_address(one) and is_fraction(other):
         divided = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(node))
         fix = (
-            "Divide with //, which stays whole."
+            "Divide with //, which gives a whole number."
             if divided
-            else "Leave the fractions out, or convert with .to(tl.int32)."
+            else "Drop the fractions, or convert with .to(tl.int32)."
         )
         return (
             f"An offset counts elements, so it is a whole number, and `{written(node)}` is {dtype(other)}. "

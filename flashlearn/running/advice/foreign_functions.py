@@ -101,8 +101,8 @@ def loop_over_a_tile(context: ErrorContext) -> str:
     name = context.node.iter.id
     return (
         f"`for {written(context.node.target)} in {name}`: a kernel cannot iterate over a tile. Operations "
-        f"act on all {math.prod(shape(value))} lanes at once, and tl.sum, tl.max or tl.min make one number "
-        "of them."
+        f"act on all {math.prod(shape(value))} lanes at once, and tl.sum, tl.max or tl.min reduce them to "
+        "one number."
     )
 
 

@@ -48,7 +48,7 @@ def extent_not_constant(context: ErrorContext) -> str:
         other = (
             "Otherwise use tl.arange(0, BLOCK) with a block size, and a mask."
             if end
-            else "Otherwise make it of the block's size, [BLOCK]."
+            else "Otherwise give it the block's size, [BLOCK]."
         )
         return (
             f"{name} is known only when the kernel runs, and a tile's size when it is compiled. If {name} "
@@ -57,12 +57,12 @@ def extent_not_constant(context: ErrorContext) -> str:
     if context.called == "tl.arange":
         return (
             f"`{name}` is known only when the kernel runs, and both ends of tl.arange are constants. Count "
-            "from 0 and add the beginning: `start + tl.arange(0, BLOCK)`."
+            "from 0 and add the start: `start + tl.arange(0, BLOCK)`."
         )
     return (
-        f"`{name}` is known only when the kernel runs, and a tile's size when it is compiled. Make it of "
-        "parameters that are tl.constexpr, such as [BLOCK]; a half is written half: tl.constexpr = BLOCK "
-        "// 2."
+        f"`{name}` is known only when the kernel runs, and a tile's size when it is compiled. Build "
+        "it from parameters that are tl.constexpr, such as [BLOCK]; half of it is declared as "
+        "half: tl.constexpr = BLOCK // 2."
     )
 
 
@@ -192,8 +192,8 @@ def wrong_axis(context: ErrorContext) -> str:
         return f"{context.called} needs the number of an axis, a constant such as 0 or 1, after the tile."
     if is_tensor(value) and not is_tile(value):
         return (
-            f"`{name}` is a single number here, and {context.called} reduces a tile: which line made one "
-            "number of it?"
+            f"`{name}` is a single number here, and {context.called} reduces a tile: which line "
+            "reduced it to one number?"
         )
     if is_tile(value):
         axes = (

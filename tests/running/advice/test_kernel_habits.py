@@ -134,7 +134,7 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         (LOAD_X, "x_ptr + offsets * stride_x", "`x` holds addresses"),
         ("a * x +", "tl.exp(x_ptr) +", "x_ptr is an address, and `tl.exp(x_ptr)`"),
         ("a * x + y,", "x_ptr,", "x_ptr is an address"),
-        (STORE, "tl.store(a * x + y, z_ptr + offsets, mask=mask)", "The arguments of tl.store are exchanged"),
+        (STORE, "tl.store(a * x + y, z_ptr + offsets, mask=mask)", "The arguments of tl.store are swapped"),
         (STORE, "tl.store(z_ptr + pid, x)", "Each lane needs its own address"),
     ],
 )  # fmt: skip
@@ -235,7 +235,7 @@ def test_sizes_axes_and_arguments_are_asked_for_by_name(base, old, new, words):
         (LAUNCH, "(a, x, y, z, '8', x.stride(0)", "is text, '8'"),
         (LAUNCH, "(a, x, y, z, None, x.stride(0)", "None for n"),
         (LAUNCH, "(a, x, y, z, n, x.stride", "as in x.stride(0)?"),
-        (LAUNCH, "(a, x, y, z, np.int64(n), x.stride(0)", "a number of NumPy's, int64"),
+        (LAUNCH, "(a, x, y, z, np.int64(n), x.stride(0)", "a NumPy number, int64"),
         (LAUNCH, "(a, x.data_ptr(), y, z, n, x.stride(0)", "not x.data_ptr()"),
         (LAUNCH, "(a, 877_792_000, y, z, n, x.stride(0)", "not x.data_ptr()"),
         (LAUNCH, "(a, x, y, z, x.dtype, x.stride(0)", "n of add_kernel is a dtype"),

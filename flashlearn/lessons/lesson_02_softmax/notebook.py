@@ -2,8 +2,8 @@
 # # Softmax and its Jacobian
 #
 # Attention turns scores into weights with one function, softmax, row by row. Its backward pass is one line of
-# mathematics and six of a kernel, and it stands in the middle of FlashAttention's backward pass. Here you derive
-# it, look at it as a matrix, find out that nobody needs the matrix, and write both kernels.
+# mathematics and six lines of a kernel, and it is at the heart of FlashAttention's backward pass. Here you derive
+# it, look at it as a matrix, find out that the matrix is never needed, and write both kernels.
 #
 # **Afterwards you can**
 #
@@ -15,11 +15,11 @@
 #   sentence;
 # - write softmax, forward and backward, as kernels with one program per row.
 #
-# **You need** lesson 00, above all its `row_sum`: one program per row, masks, `other=`. Of calculus, the quotient
-# rule. A *Jacobian* (lesson 01) is the matrix of a function's derivatives: row $k$ holds the derivatives of output
-# $k$, column $j$ those by input $j$. Of sympy, the ten lines at the beginning of lesson 01's section 3.
+# **You need** lesson 00, above all its `row_sum` (one program per row, masks, `other=`); the quotient rule; the
+# *Jacobian* of lesson 01, the matrix of a function's derivatives (row $k$ holds the derivatives of output $k$,
+# column $j$ those with respect to input $j$); and the ten lines of sympy at the beginning of lesson 01's section 3.
 #
-# **It takes** 75 to 90 minutes: three symbolic answers of one line each, two kernels of six and seven lines, three
+# **It takes** about two hours: three symbolic answers of one line each, two kernels of six and seven lines, three
 # questions at the beginning and three at the end.
 
 # %%
@@ -40,8 +40,8 @@ from flashlearn.lessons.shared import example
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it
+# again. A wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -82,11 +82,11 @@ for other in (-float("inf"), 0.0):
     print(f"other = {other:4}: Z = {Z_found.item():.4f}")
 
 # %% [markdown]
-# An idle lane that holds 0 is a fourth key with a perfectly good score: its exponential is $e^0 = 1$, and a seventh of
-# the whole would go to nobody. With $-\infty$ its exponential is 0, and the sum is right. You will need this again in
-# section 8, where you write the whole softmax as a kernel.
+# An idle lane that holds 0 acts as a fourth key with an ordinary score: its exponential is $e^0 = 1$, and a seventh
+# of the whole would go to a key that does not exist. With $-\infty$ its exponential is 0, and the sum is right. You
+# will need this again in section 8, where you write the whole softmax as a kernel.
 #
-# **Predict:** what becomes of the shares if 5 is added to every score? And if every score is multiplied by 10?
+# **Predict:** what happens to the shares if 5 is added to every score? And if every score is multiplied by 10?
 
 
 # %% tags=["nbval-check-output"]
@@ -104,14 +104,15 @@ for label, row in (("s", s_hand), ("s + 5", s_hand + 5), ("10 s", 10 * s_hand)):
 # <details><summary><b>What to notice</b></summary>
 #
 # - Adding a constant changes nothing: every exponential and their sum grow by the same factor, $e^5$, and it
-#   cancels. Softmax sees only the *differences* of scores. This small fact will come back again and again.
+#   cancels. Softmax depends only on the *differences* of scores. This small fact will come back again and again.
 # - Multiplying does change the shares: the differences grow, and the largest score takes nearly everything. This is
 #   why attention scales its scores by $\alpha = 1/\sqrt{D}$ before the softmax.
 #
 # </details>
 #
-# Dividing all scores by a number $T$ is known as softmax at the *temperature* $T$. Move $T$ and a shift $c$, and watch
-# who gets what. Which of the two sliders do the shares not mind at all? Where does each $T$ lead in the end?
+# Dividing all scores by a number $T$ is known as softmax at the *temperature* $T$. Change $T$ and a shift $c$, and
+# watch the shares. Which of the two sliders has no effect? What happens as $T$ becomes very small, and as it becomes
+# very large?
 
 # %%
 pictures.sliding_softmax(s_hand.tolist())
@@ -119,8 +120,8 @@ pictures.sliding_softmax(s_hand.tolist())
 # %% [markdown]
 # ## 2 · It overflows
 #
-# The formula is right, and as it stands it cannot be computed. Scores of 1000 are unusual, but scores of 100 are
-# not, and $e^{100} \approx 2.7 \cdot 10^{43}$ is more than fp32 can hold.
+# The formula is right, but it cannot be computed as written. Scores of 1000 are unusual, but scores of 100 do occur,
+# and $e^{100} \approx 2.7 \cdot 10^{43}$ is more than fp32 can hold.
 #
 # **Predict:** the three rows below have the same differences, so they have the same softmax. What does each print?
 
@@ -138,25 +139,25 @@ for start in (0.0, 1000.0, -1000.0):
 # <details><summary><b>What to notice</b></summary>
 #
 # - Large scores: $e^{1000}$ is $\infty$ in fp32, and $\infty / \infty$ is NaN. Very negative scores: all
-#   exponentials are 0, and $0/0$ is NaN too. Neither is an exotic input: a masked or badly scaled row is enough.
-# - Nothing warns you. By way of the gradient, one such row turns the weights into NaN at the next step of training.
+#   exponentials are 0, and $0/0$ is NaN too. Neither needs an exotic input: a badly scaled row is enough.
+# - Nothing warns you. Through the gradient, one such row can turn the weights into NaN at the next step of training.
 #
 # </details>
 
 # %% [markdown]
-# How far does the exponential reach in each format?
+# Over which range is the exponential a positive, finite number in each format?
 
 # %%
 pictures.exponential_range()
 
 # %% [markdown]
 # The remedy is the small fact from above. Only differences count, so subtract something from the whole row first,
-# and choose it so that the exponentials behave: the row's maximum, $m$.
+# and choose it so that the exponentials stay in range: the row's maximum, $m$.
 #
 # $$p_k = \frac{e^{s_k - m}}{\sum_l e^{s_l - m}}, \qquad m = \max_l s_l.$$
 #
 # Now the largest exponential is $e^0 = 1$, so nothing overflows; the sum lies between 1 and $N$, so nothing is
-# divided by zero. Shares below $10^{-45}$ still become 0, and that is the right answer to one part in $10^{45}$.
+# divided by zero. Shares below about $10^{-45}$ still become 0, which is right to within $10^{-45}$.
 
 
 # %% tags=["nbval-check-output"]
@@ -170,27 +171,27 @@ for start in (0.0, 1000.0, -1000.0):
     print(s_row.tolist(), "->", rounded(safe_softmax(s_row)))
 
 # %% [markdown]
-# This costs a pass over the row, and it leaves a question that is easy to overlook. We want to *differentiate*
-# softmax, and $m$ depends on the scores as well. Does it add a term to the derivative? Keep this question in mind;
-# section 5 answers it.
+# This costs one more pass over the row, and it leaves a question that is easy to overlook. We want to
+# *differentiate* softmax, and $m$ depends on the scores as well. Does it add a term to the derivative? Keep this
+# question in mind; section 5 answers it.
 #
 # ## 3 · One derivative, two cases
 #
-# How does share $k$ move when score $j$ moves? Take a pencil. $p_k = e^{s_k} / Z$ is a quotient, and
+# How does share $k$ change when score $j$ changes? Take a pencil. $p_k = e^{s_k} / Z$ is a quotient, and
 #
 # $$\left(\frac{u}{Z}\right)' = \frac{u'}{Z} - \frac{u\,Z'}{Z^2}, \qquad u = e^{s_k}, \qquad \frac{\partial Z}{\partial s_j} = e^{s_j}.$$
 #
-# The score $s_j$ is in the denominator always. It is in the numerator only if $k = j$. So there are two cases.
+# The score $s_j$ is always in the denominator. It is in the numerator only if $k = j$. So there are two cases.
 #
-# **$k \ne j$.** The numerator does not move, $u' = 0$:
+# **$k \ne j$.** The numerator does not change, $u' = 0$:
 #
 # $$\frac{\partial p_k}{\partial s_j} = -\frac{e^{s_k}\, e^{s_j}}{Z^2} = -\,p_k\, p_j .$$
 #
-# **$k = j$** is yours. Both move this time, $u' = e^{s_k}$. Write the result as $p_k$ times something, and keep the
-# paper.
+# **$k = j$** is for you. Both change this time, $u' = e^{s_k}$. Write the result as $p_k$ times something, and keep
+# the paper: do it before you run the next cell.
 #
-# Now let sympy do the same. In the next cell $N$ is a symbol and the sum is never written out, so what it shows
-# holds for **every $N$**. The only thing we tell sympy is that $j$ is one of the row's indices.
+# Now let sympy do the same. In the next cell $N$ is a symbol and the sum is never expanded, so what it shows holds
+# for **every $N$**. The only thing we tell sympy is that $j$ is one of the row's indices.
 
 # %% tags=["nbval-check-output"]
 N = sp.Symbol("N", integer=True, positive=True)
@@ -208,8 +209,9 @@ entry = sp.refine(sp.diff(p_at(k), s[j]).doit(), j_in_row)
 entry
 
 # %% [markdown]
-# $\delta_{jk}$ is Kronecker's delta: 1 if $j = k$, 0 otherwise. It stands exactly where the pencil needed two
-# cases. Put in 0, and the first case must come out (still for every $N$; an `assert` that holds prints nothing):
+# $\delta_{jk}$ is Kronecker's delta: 1 if $j = k$, 0 otherwise. It appears exactly where you needed two cases on
+# paper. With 0 in its place, the first case must come out (still for every $N$; an `assert` that holds prints
+# nothing):
 
 # %%
 delta = sp.KroneckerDelta(j, k)
@@ -220,9 +222,10 @@ assert sp.simplify(different - (-p_at(k) * p_at(j))) == 0
 # %% [markdown]
 # <details><summary><b>If you try this yourself: a trap in sympy</b></summary>
 #
-# We differentiate by `s[j]`, and the sum in `Z` runs over `l`. Differentiate by `s[l]` instead, the sum's own
-# index, and sympy returns a second term of $-p_k$ in place of $-p_k\,p_l$: it takes the $l$ outside the sum for the
-# $l$ inside. No error, no warning. Give a sum an index that nothing else uses.
+# We differentiate with respect to `s[j]`, and the sum in `Z` runs over `l`. If you differentiate with respect to
+# `s[l]` instead, the sum's own index, sympy returns a second term of $-p_k$ in place of $-p_k\,p_l$: it confuses the
+# $l$ outside the sum with the $l$ inside. There is no error and no warning. Give a sum an index that nothing else
+# uses.
 #
 # </details>
 
@@ -242,13 +245,13 @@ J_hand
 # %% [markdown]
 # ### Exercise: `softmax_jacobian` · warm-up
 #
-# You have every entry: one case from above, the other on your paper. Now write the whole matrix, for any $N$, in terms
-# of the shares alone: no scores, no exponentials.
+# You have every entry: one case from above, the other from your paper. Now write the whole matrix, for any $N$, in
+# terms of the shares alone: no scores, no exponentials.
 #
-# `p` is a sympy column, an $N \times 1$ `Matrix`; what you return is $N \times N$. Useful pieces: `sp.diag(*p)` is
-# a diagonal matrix with the entries of `p`; `p.T` is the transposed matrix; `*` between matrices is the matrix
-# product; `p.rows` is $N$. It can be done entry by entry, too: `sp.Matrix(p.rows, p.rows, lambda k, j: …)`. There
-# is a form that needs one line and no cases.
+# `p` is a sympy column, an $N \times 1$ `Matrix`; what you return is $N \times N$. Useful pieces: `sp.diag(*p)` is a
+# diagonal matrix with the entries of `p`; `p.T` is the transposed matrix; `*` between matrices is the matrix
+# product; `p.rows` is $N$. It can also be done entry by entry: `sp.Matrix(p.rows, p.rows, lambda k, j: …)`. There is
+# a form that needs one line and no cases.
 #
 # The check calls your function with exact fractions first, then with symbols, and shows a counterexample worked out
 # in small numbers if it finds one.
@@ -278,10 +281,10 @@ flashlearn.check("softmax_jacobian", softmax_jacobian)
 # %% [markdown]
 # ## 4 · What the matrix says
 #
-# *(Read on when your check has passed: from here on your result is taken apart.)*
+# *(Read on when your check has passed: this section discusses the result.)*
 #
-# $\partial p_k / \partial s_k$ is $p_k - p_k\,p_k = p_k\,(1 - p_k)$. So both cases share $-p_k\,p_j$, and the diagonal
-# has $p_k$ on top. In one line,
+# $\partial p_k / \partial s_k$ is $p_k - p_k\,p_k = p_k\,(1 - p_k)$. So both cases share $-p_k\,p_j$, and the
+# diagonal has an additional $p_k$. In one line,
 #
 # $$J = \mathrm{diag}(p) - p\,p^\top .$$
 
@@ -289,8 +292,8 @@ flashlearn.check("softmax_jacobian", softmax_jacobian)
 assert sp.simplify(same - p_at(j) * (1 - p_at(j))) == 0
 
 # %% [markdown]
-# Here it is for $p = (\frac16, \frac13, \frac12)$. Row $k$ is a share, column $j$ a score; blue is positive, orange
-# negative.
+# Here it is for $p = (\frac16, \frac13, \frac12)$. Row $k$ belongs to share $k$, column $j$ to score $j$; blue is
+# positive, orange negative.
 
 # %%
 pictures.jacobian(p_hand.tolist())
@@ -301,12 +304,12 @@ pictures.jacobian(p_hand.tolist())
 #
 # $$p_k = \underbrace{e^{s_k}}_{\text{what } k \text{ is worth}} \cdot \underbrace{\frac{1}{Z}}_{\text{what one unit of worth buys}},$$
 #
-# and the product rule moves one factor at a time. Move the first and hold the second: only share $j$ itself
-# changes, by $p_j$. That is $\mathrm{diag}(p)$, and it **scales**. Hold the first and move the second: every share
-# shrinks by the same percentage, $p_j$ of itself. That is $-p\,p^\top$, and it makes the shares **compete**.
+# and the product rule varies one factor at a time. Vary the first and keep the second: only share $j$ itself
+# changes, by $p_j$. That is $\mathrm{diag}(p)$, and it **scales**. Keep the first and vary the second: every share
+# shrinks by the same fraction of itself, $p_j$. That is $-p\,p^\top$, and it makes the shares **compete**.
 #
-# The next cell takes this literally. It gives the numerator scores of its own, $a$, and the denominator scores of
-# its own, $b$, differentiates by each, and only then sets both to $s$. It holds for **every $N$**.
+# The next cell does exactly this. It gives the numerator its own scores, $a$, and the denominator its own scores,
+# $b$, differentiates with respect to each, and only then sets both to $s$. It holds for **every $N$**.
 
 # %%
 a, b = sp.IndexedBase("a", real=True), sp.IndexedBase("b", real=True)
@@ -326,9 +329,9 @@ assert sp.simplify(numerator_moves + denominator_moves - entry) == 0
 pictures.competition(p_hand.tolist(), j=1)
 
 # %% [markdown]
-# Read it from left to right. Share 1 gains $\frac13$, which makes the whole too large by $\frac13$. So everybody
-# pays back in proportion to what they hold, share 1 included: of its gain of $\frac13$ it pays a third back. What
-# remains sums to zero, because the whole is still 1.
+# Read it from left to right. Share 1 gains $\frac13$, which makes the sum too large by $\frac13$. So all shares give
+# back in proportion to their size, share 1 included: it gives back a third of its gain of $\frac13$. The changes
+# that remain sum to zero, because the shares still sum to 1.
 #
 # A derivative is a claim about small steps, so take one. **Predict** the three numbers from column 1 before you run
 # the cell.
@@ -342,11 +345,11 @@ print("measured", rounded(change))
 print("column 1", rounded(J_hand[:, 1]))
 
 # %% [markdown]
-# ### Beside a sigmoid
+# ### Compared with a sigmoid
 #
-# You may know a smaller relative. The *sigmoid* $\sigma(x) = 1 / (1 + e^{-x})$ turns one score into one share, and its
-# derivative is $\sigma\,(1 - \sigma)$. That is what stands on the diagonal of $J$, and no accident: a softmax of *two*
-# scores is a sigmoid of their difference.
+# You may know a smaller relative. The *sigmoid* $\sigma(x) = 1 / (1 + e^{-x})$ turns one score into one share, and
+# its derivative is $\sigma\,(1 - \sigma)$. The diagonal of $J$ has the same form, and that is no accident: a softmax
+# of *two* scores is a sigmoid of their difference.
 #
 # **Predict** the whole $2 \times 2$ matrix $J$, in terms of $\sigma' = \sigma(1 - \sigma)$ at $s_0 - s_1$.
 
@@ -366,10 +369,10 @@ in_slopes = (J2 / slope.subs(difference_of_scores)).applyfunc(sp.simplify)
 print("J = σ' times", in_slopes.tolist())
 
 # %% [markdown]
-# So with two scores there is one number, and what one share gains the other loses. With $N$ scores, hold all but $s_k$:
-# $p_k$ is a sigmoid of $s_k$ again, hence $p_k\,(1 - p_k)$. Then what is the difference between a softmax and $N$
-# sigmoids side by side? The Jacobian of $N$ sigmoids is diagonal. Nobody pays for anybody's gain, and the shares need not
-# sum to 1. **The entries off the diagonal are what makes it a softmax.**
+# So with two scores there is one number, and what one share gains the other loses. With $N$ scores, keep all but
+# $s_k$ fixed: $p_k$ is a sigmoid of $s_k$ again, hence $p_k\,(1 - p_k)$. Then what is the difference between a
+# softmax and $N$ sigmoids side by side? The Jacobian of $N$ sigmoids is diagonal. No share pays for another one's
+# gain, and they need not sum to 1. **The off-diagonal entries are what makes it a softmax.**
 
 # %%
 one_by_one = torch.autograd.functional.jacobian(torch.sigmoid, s_hand)
@@ -381,14 +384,15 @@ assert torch.allclose(torch.sigmoid(s_hand[0] - z_of_others.log()), p_hand[0])
 # %% [markdown]
 # ## 5 · Rows that sum to zero
 #
-# Look at the heat map again: every row of $J$ sums to zero, and so does every column, since $J$ is symmetric. The
-# two have different reasons.
+# Look at the heat map again: every row of $J$ sums to zero, and so does every column, since $J$ is symmetric. There
+# is a separate reason for each.
 #
-# - **Columns**, $\sum_k \partial p_k / \partial s_j = 0$: the shares always sum to 1, so whatever moves, their
-#   changes cancel.
-# - **Rows**, $\sum_j \partial p_k / \partial s_j = 0$: moving all scores together moves nothing. This is the small
-#   fact from section 1, *shift invariance*, and its proof is to differentiate it. Add $c$ to every score and ask
-#   how $p_k$ depends on $c$. By the chain rule that is the sum of row $k$; by shift invariance it is zero.
+# - **Columns**, $\sum_k \partial p_k / \partial s_j = 0$: the shares always sum to 1, so whichever score changes,
+#   their changes cancel.
+# - **Rows**, $\sum_j \partial p_k / \partial s_j = 0$: adding the same number to all scores changes nothing. This is
+#   the small fact from section 1, *shift invariance*; to prove the statement, differentiate it. Add $c$ to every
+#   score and ask how $p_k$ depends on $c$. By the chain rule the derivative is the sum of row $k$; by shift
+#   invariance it is zero.
 #
 # For **every $N$**:
 
@@ -396,13 +400,13 @@ assert torch.allclose(torch.sigmoid(s_hand[0] - z_of_others.log()), p_hand[0])
 c = sp.Symbol("c", real=True)
 shifted = sp.exp(s[k] + c) / sp.Sum(sp.exp(s[l] + c), (l, 0, N - 1))
 
-assert sp.simplify(shifted - p_at(k)) == 0  # the value does not see c
+assert sp.simplify(shifted - p_at(k)) == 0  # the value does not depend on c
 assert sp.simplify(sp.diff(shifted, c).doit()) == 0  # so the sum over row k of J is 0
 
 # %% [markdown]
-# In matrix words: $J\,\mathbf 1 = 0$. A matrix that sends a vector other than zero to zero is *singular*: its
-# determinant is 0, and it has no inverse. That is as it should be. From the shares one can find out the scores'
-# differences, never their common level, because that information is gone.
+# In matrix form: $J\,\mathbf 1 = 0$. A square matrix that maps a nonzero vector to zero is *singular*: its
+# determinant is 0, and it has no inverse. That is as it should be. From the shares one can recover the differences
+# of the scores, but never their common level, because that information is lost.
 
 # %% tags=["nbval-check-output"]
 assert J_hand == J_hand.T
@@ -420,11 +424,9 @@ print("determinant", J_hand.det(), " rank", J_hand.rank(), " null vector", list(
 #
 # But $\partial p_k / \partial m$ is minus the sum of row $k$, and that is zero. *Whatever*
 # $\partial m / \partial s_j$ may be, it is multiplied by zero. It does not matter which entry is the largest, or
-# that the maximum has no derivative where two entries tie. You may treat $m$ as a constant in the backward pass,
-# and forget it.
+# that the maximum has no derivative where two entries tie. You may treat $m$ as a constant in the backward pass.
 #
-# The next cell checks that at $N = 3$, with $m$ an arbitrary function of the three scores that sympy knows nothing
-# about.
+# The next cell checks that at $N = 3$, for an arbitrary differentiable function $m$ of the three scores.
 
 # %%
 m = sp.Function("m")(*s3)
@@ -449,10 +451,11 @@ for factor in (0, 1, 5, 20, 80):
 # <details><summary><b>What to notice</b></summary>
 #
 # - When one share takes everything, $p_k (1 - p_k)$ is zero for the winner because $1 - p_k$ is, and for the others
-#   because $p_k$ is. The softmax is *saturated*: no gradient reaches any score of the row, however wrong they are.
-# - Dot products of two random rows of length $D$ grow like $\sqrt D$. Unscaled, at $D = 128$, they are spread over
-#   some 11 units on either side of zero, and one share takes most of the row. This is the reason that the authors
-#   of the Transformer give for $1/\sqrt{D}$.
+#   because $p_k$ is. The softmax is *saturated*: almost no gradient reaches any score of the row, however wrong the
+#   scores are.
+# - The dot product of two random vectors of length $D$ (independent entries of variance 1) has the standard
+#   deviation $\sqrt D$. Unscaled, at $D = 128$, that is 11, and in a long row one share takes most of the whole.
+#   This is the reason that the authors of the Transformer give for $1/\sqrt{D}$.
 #
 # </details>
 #
@@ -462,7 +465,7 @@ for factor in (0, 1, 5, 20, 80):
 # elsewhere. Then $E[y_k] = p_k$, and $E[y_k y_j]$ is $p_k$ for $k = j$ and 0 otherwise. So
 # $\mathrm{Cov}(y_k, y_j) = E[y_k y_j] - E[y_k] E[y_j]$ is exactly $J_{kj}$. Much follows at once: $J$ is symmetric;
 # $x^\top J x = \mathrm{Var}_p[x] \ge 0$ for every $x$, so $J$ has no negative eigenvalues; and the variance is 0
-# exactly if $x$ is the same wherever $p$ is positive, which is the null vector again.
+# exactly if $x$ is the same wherever $p$ is positive, which gives $\mathbf 1$ as a null vector again.
 #
 # </details>
 
@@ -472,8 +475,8 @@ for factor in (0, 1, 5, 20, 80):
 # > **The claim.** One sometimes reads: with $P_i$ for row $i$ of $P$, the Jacobian of that row's softmax is
 # > $\mathrm{diag}(P_i) - P_i P_i^\top$.
 # >
-# > **The experiment.** A row of a matrix is a row: its shape is $[1, N]$. Take the formula at its word. **Predict**
-# > the shape of `P_i @ P_i.T`, and whether the second line raises an error.
+# > **The experiment.** A row of a matrix is a row: its shape is $[1, N]$. Take the formula literally. **Predict**
+# > the shape of `P_i @ P_i.T`, and whether the line after it raises an error.
 
 # %% tags=["nbval-check-output"]
 P_i = torch.tensor([[1.0, 2.0, 3.0]]) / 6  # [1, 3]
@@ -484,15 +487,15 @@ print(at_its_word)
 print("rows sum to", rounded(at_its_word.sum(dim=1)))
 
 # %% [markdown]
-# > **The verdict.** The formula is right where $P_i$ is a column, as many authors agree to write it, and wrong where it
-# > is the row that it looks like in code. For a row, $P_i P_i^\top$ is a single
-# > number, $\sum_k p_k^2$; torch broadcasts it over the matrix and says nothing. Sympy, stricter, would have
-# > refused: `ShapeError`. Written for rows it is
+# > **The verdict.** The formula is right where $P_i$ is a column, which is a common convention in papers, and wrong
+# > where it is a row, as it is in code. For a row, $P_i P_i^\top$ is a single number, $\sum_k p_k^2$; torch
+# > broadcasts it over the matrix and says nothing. Sympy, stricter, would have refused: `ShapeError`. Written for
+# > rows it is
 # >
 # > $$J = \mathrm{diag}(P_i) - P_i^\top P_i .$$
 # >
-# > What catches it is not the shape, which fits, but a property: the rows must sum to zero. Know a property of
-# > every matrix you write down, and test it.
+# > What catches it is not the shape, which fits, but a property: the rows must sum to zero. Know a property of every
+# > matrix that you write down, and test it.
 
 # %% [markdown]
 # ## 6 · A gradient is not a Jacobian
@@ -500,8 +503,7 @@ print("rows sum to", rounded(at_its_word.sum(dim=1)))
 # > ### A claim to test: the derivative of softmax is a matrix, so its gradient is one
 # >
 # > **The claim.** Softmax has $N$ inputs and $N$ outputs, so its derivative is an $N \times N$ matrix. So in the
-# > backward pass $dS$ holds a matrix for every row of $S$. (The first sentence is right, and most of us have believed
-# > the second for an afternoon.)
+# > backward pass $dS$ holds a matrix for every row of $S$. (The first sentence is right.)
 # >
 # > **The experiment.** Let torch say what it computes. **Predict** the two shapes.
 
@@ -517,23 +519,23 @@ print("Jᵀ dp   ", tuple((J_torch.T @ dp_hand).shape), rounded(J_torch.T @ dp_h
 
 # %% [markdown]
 # > **The verdict.** There are two different things here. A *Jacobian* says how a vector depends on a vector, and is
-# > a matrix. A *gradient* says how **one number**, the loss $L$, depends on a vector, and has that vector's shape.
-# > The backward pass passes gradients along: it comes with $dp = \partial L / \partial p$ and leaves with
-# > $ds = \partial L / \partial s$, both rows of $N$. The Jacobian is what stands between them,
+# > a matrix. A *gradient* says how **one number**, the loss $L$, depends on a vector, and has that vector's shape. A
+# > backward pass hands gradients on: here it receives $dp = \partial L / \partial p$ and returns
+# > $ds = \partial L / \partial s$, each with $N$ numbers. The Jacobian relates the two,
 # >
 # > $$ds_j = \sum_k \frac{\partial L}{\partial p_k} \frac{\partial p_k}{\partial s_j} = \sum_k dp_k\, J_{kj}, \qquad\text{that is,}\qquad ds = J^\top dp .$$
 # >
-# > The matrix exists. But it is never what the backward pass hands on, and, as you will see now, it is not even a step
-# > on the way.
+# > The matrix exists. But it is never what the backward pass hands on, and, as you will now see, it is not even an
+# > intermediate result.
 #
 # It was the same in lesson 01: $dX$ always means $\partial L / \partial X$ and has the shape of $X$, and the product
 # $J^\top dp$ is a *vector–Jacobian product*, VJP; every backward pass is made of them.
 #
 # ### The product without the matrix
 #
-# What is $\sum_k dp_k\,J_{kj}$ for softmax? Again for **every $N$**. For the sake of differentiation the loss may
-# be replaced by $\sum_k dp_k\, p_k$ with the $dp_k$ held constant: it has the same derivatives by $p$, hence the
-# same gradient.
+# What is $\sum_k dp_k\,J_{kj}$ for softmax? Again for **every $N$**. For differentiation the loss may be replaced by
+# $\sum_k dp_k\, p_k$ with the $dp_k$ held constant: it has the same derivatives with respect to $p$, hence the same
+# gradient.
 
 # %% tags=["nbval-check-output"]
 dp = sp.IndexedBase("dp", real=True)
@@ -546,12 +548,12 @@ ds_entry
 # ### Exercise: `softmax_vjp` · core
 #
 # Read the two terms above: which parts of them are a $p_j$, and what is the sum in the second? Then write $ds$ in
-# terms of `p` and `dp`, two sympy columns of length $N$, **without building $J$**. (The result is checked, not the
-# way; but the point of the exercise is the way.)
+# terms of `p` and `dp`, two sympy columns of length $N$, **without building $J$**. (Only the result is checked, but
+# the point of the exercise is how you get it.)
 #
 # Useful pieces: `p.multiply_elementwise(v)` is $p \circ v$, the product entry by entry; `p.dot(v)` is the number
 # $\langle p, v \rangle = \sum_k p_k v_k$; `sp.ones(p.rows, 1)` is a column of ones. (Sympy does not subtract a
-# number from a matrix: multiply a column of ones by it first.)
+# number from a matrix: multiply a column of ones by the number first.)
 
 
 # %% exercise="softmax_vjp"
@@ -559,7 +561,7 @@ ds_entry
 #     from the right: which part of it is a single number?
 # HINT: `ds` is a column of $N$: each entry is $p_j$ times a difference, $dp_j$ minus one number that all
 #     entries share. `p.dot(dp)` is such a number, `p.multiply_elementwise(...)` the product entry by entry.
-# HINT: `p.multiply_elementwise(dp - …)`, where the dots stand for a column that holds the same number in
+# HINT: `p.multiply_elementwise(dp - …)`; the dots are a column that has the same number in
 #     every entry: the mean of dp under p.
 def softmax_vjp(p: sp.Matrix, dp: sp.Matrix) -> sp.Matrix:
     """ds = Jᵀ dp without J: two columns [N, 1] → a column [N, 1]."""
@@ -582,13 +584,14 @@ flashlearn.check("softmax_vjp", softmax_vjp)
 #
 # $$ds = p \circ (dp - \langle p, dp \rangle), \qquad\text{entry by entry}\qquad ds_j = p_j \bigl(dp_j - \mathrm{E}_p[dp]\bigr).$$
 #
-# $\mathrm{E}_p[dp] = \sum_k p_k\, dp_k$ is the *mean of $dp$ under $p$*: what the loss's derivative is on average,
-# if index $k$ counts with weight $p_k$. So the formula is a sentence:
+# $\mathrm{E}_p[dp] = \sum_k p_k\, dp_k$ is the *mean of $dp$ under $p$*: the average of the loss's derivatives when
+# index $k$ has weight $p_k$. So the formula can be read as a sentence:
 #
-# > A score's gradient is its share, times how much its $dp$ differs from what the row gets on average.
+# > A score's gradient is its share, times the difference between its $dp$ and the weighted average of the row's
+# > $dp$.
 #
 # The two terms are the two of $J$: $p \circ dp$ is the scaling, $-\,p\,\langle p, dp\rangle$ the competition. The
-# assertion that this is what sympy found, for **every $N$**:
+# next cell asserts that this is what sympy found, for **every $N$**:
 
 # %%
 mean = sp.Sum(dp[k] * sp.exp(s[k]), (k, 0, N - 1)) / Z  # E_p[dp]
@@ -604,7 +607,7 @@ assert sp.expand(ds_entry - p_at(j) * (dp[j] - mean)) == 0
 pictures.deviations(p_hand.tolist(), dp_hand.tolist())
 
 # %% [markdown]
-# **Predict**, without computing: what is $ds$ if all of $dp$ is the same number, say 7?
+# **Predict**, without computing: what is $ds$ if every entry of $dp$ is the same number, say 7?
 
 # %% tags=["nbval-check-output"]
 vjp = flashlearn.use("softmax_vjp", softmax_vjp)
@@ -616,16 +619,16 @@ for dp_row in ((1, -2, 0), (7, 7, 7), (8, 5, 7)):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A loss that wants *less of everything* has nothing to say to shares of one whole: the gradient is zero. Without
-#   the inner product you would have got $(\frac76, \frac73, \frac72)$, and an optimiser that pushes all scores down
-#   for ever.
+# - A loss that would shrink all shares alike cannot do so, since they sum to 1: the gradient is zero. Without the
+#   inner product you would have got $(\frac76, \frac73, \frac72)$, and an optimiser would push all scores down
+#   forever.
 # - $(8, 5, 7)$ is $(1, -2, 0) + 7$, and gives the same $ds$: only differences of $dp$ count. It is shift invariance
-#   again, now on the way back, since $J^\top \mathbf 1 = 0$.
+#   again, now in the backward pass, since $J^\top \mathbf 1 = 0$.
 # - $ds$ sums to zero for every $dp$: the scores' common level has no influence, so it gets no gradient.
 #
 # </details>
 #
-# ### Where you have met it before
+# ### Where you may have met it before
 #
 # If the loss is the cross-entropy $L = -\log p_y$ for a right answer $y$, then $dp$ is $-1/p_y$ at $y$ and zero
 # elsewhere. The mean under $p$ is $p_y \cdot (-1/p_y) = -1$, and the formula collapses: $ds_j = p_j (dp_j + 1)$,
@@ -641,17 +644,17 @@ assert sp.Matrix(vjp(fractions, dp_cross_entropy)) == fractions - one_hot
 # %% [markdown]
 # ### Exercise: `log_softmax_vjp` · stretch
 #
-# Such a loss divides by $p_y$ only to multiply by it again. So nobody computes it from the shares: one computes their
-# logarithms at once, $\ell_k = \log p_k = s_k - \log Z$. (torch calls this `log_softmax`.) Its gradient is simpler than
-# that of softmax, and it is not the same.
+# With such a loss, the gradient divides by $p_y$ only to multiply by it again. So in practice one does not compute
+# it from the shares but computes their logarithms directly, $\ell_k = \log p_k = s_k - \log Z$. (In torch this is
+# `log_softmax`.) Its gradient is simpler than that of softmax, and different.
 #
-# Given $d\ell = \partial L / \partial \ell$ as `dlog`, and the shares `p`, both columns of length $N$, return $ds$. Begin
-# with $\partial \ell_k / \partial s_j$: again there are two cases. Again there is no need of a matrix.
+# Given $d\ell = \partial L / \partial \ell$ as `dlog`, and the shares `p`, both columns of length $N$, return $ds$.
+# Begin with $\partial \ell_k / \partial s_j$: again there are two cases, and again you need no matrix.
 
 
 # %% exercise="log_softmax_vjp"
-# HINT: $\ell_k = s_k - \log Z$ is a difference, so differentiate its two terms apart. Which score is in the
-#     first one, and which scores are in the second?
+# HINT: $\ell_k = s_k - \log Z$ is a difference, so differentiate its two terms separately. Which score is in
+#     the first one, and which scores are in the second?
 # HINT: $\partial \log Z / \partial s_j = p_j$, the same for every $k$. So $\ell_k$ hands all of its gradient
 #     to its own score, and takes $p_j$ times as much from every score $j$. Add up over $k$: `sum(dlog)` is
 #     one number.
@@ -671,8 +674,8 @@ flashlearn.check("log_softmax_vjp", log_softmax_vjp)
 # flashlearn.hint("log_softmax_vjp")
 
 # %% [markdown]
-# When it passes, the cross-entropy takes one line: $d\ell$ is $-1$ at $y$ and 0 elsewhere. What does your formula make
-# of it?
+# When it passes, the cross-entropy takes one line: $d\ell$ is $-1$ at $y$ and 0 elsewhere. What does your formula
+# give?
 
 # %%
 log_vjp = flashlearn.use("log_softmax_vjp", log_softmax_vjp)
@@ -688,8 +691,8 @@ assert sp.Matrix(log_vjp(fractions, -one_hot)) == fractions - one_hot
 pictures.bytes_per_row(n=4096, size=4)
 
 # %% [markdown]
-# One row of attention over 4096 keys: 64 MiB against 48 KiB. And a row is not alone. **Predict** the size of all
-# Jacobians of one head with as many queries as keys, and of a layer with 32 heads.
+# One row of attention over 4096 keys: 64 MiB against 48 KiB. And there are many rows. **Predict** the total size of
+# the Jacobians of one head with as many queries as keys, and of a layer with 32 heads.
 
 # %% tags=["nbval-check-output"]
 keys = queries = 4096
@@ -700,7 +703,7 @@ for heads in (1, 32):
 
 # %% [markdown]
 # The structure is what makes it possible: $J$ is a diagonal matrix plus one of *rank one*, and each of the two can
-# be multiplied with a vector without being written down. (Even $3N$ per row is too much in the end: FlashAttention
+# be multiplied by a vector without being built. (Even $3N$ numbers per row are too many in the end: FlashAttention
 # keeps none of the three rows in memory. Lessons 03 to 08 show how.)
 
 # %% [markdown]
@@ -732,8 +735,8 @@ print(S.cpu().numpy().round(3))
 
 # %% [markdown]
 # What does the padding lane do to the first row? Here is every lane of program (0, 0, 0), line by line, with two
-# different fillers. **Predict** before you look at the second picture: which lines go wrong with `other=0.0`, and is the
-# maximum one of them?
+# different fillers. **Predict** before you look at the second picture: which lines go wrong with `other=0.0`, and is
+# the line with the maximum one of them?
 
 # %%
 pictures.forward_lanes(S[0].tolist(), block=4, other=-float("inf"))
@@ -744,19 +747,19 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - With $-\infty$ the idle lane serves both reductions: it never wins the maximum, and $e^{-\infty} = 0$ adds
+# - With $-\infty$ the idle lane is neutral in both reductions: it is never the maximum, and $e^{-\infty} = 0$ adds
 #   nothing to the sum.
 # - With 0 the idle lane is a score like any other, and takes $6.5\,\%$ of the row. The result looks like a softmax,
-#   is nearly one, and its rows do not sum to 1. The maximum happened to be right here; in a row of negative scores
-#   it would be 0. A maximum that is too large does no harm by itself (why?), unless it is too large by a hundred,
-#   and every exponential vanishes.
-# - Nothing here depends on the other rows: programs need not know of each other.
+#   is nearly one, but its rows do not sum to 1. The maximum happened to be right here; in a row of negative scores
+#   it would be 0. A maximum that is too large does no harm by itself (why?), unless it is too large by about a
+#   hundred: then every exponential is 0 in fp32.
+# - Nothing here depends on the other rows: programs do not exchange anything.
 #
 # </details>
 #
 # ### Exercise: `softmax_forward` · core
 #
-# Write the kernel; the launcher is given. What the check will ask of it:
+# Write the kernel; the launcher is given. What the check requires:
 #
 # - any number of columns; scores around 100 and around $-200$; scores of $-\infty$, which get share 0 (a row has at
 #   least one finite score);
@@ -788,26 +791,26 @@ flashlearn.check("softmax_forward", softmax_forward)
 # flashlearn.hint("softmax_forward")
 
 # %% [markdown]
-# When it passes, break it on purpose, one thing at a time, and read what the check makes of it: `other=0.0`; no
-# maximum; `s_row` in the store in place of `p_row`; no `.to(tl.float32)`. One of the four changes nothing: which,
-# and why? And which of the other three would a test have found that tries one matrix of normally distributed
+# When it passes, break it on purpose, one thing at a time, and read what the check says: `other=0.0`; no maximum;
+# `s_row` in the store in place of `p_row`; no `.to(tl.float32)`. One of the four changes nothing: which, and why?
+# And which of the other three would be found by a test with a single contiguous fp32 matrix of normally distributed
 # numbers, of shape $64 \times 64$?
 #
 # <details><summary><b>What to notice</b></summary>
 #
 # - Each score is read once and each share written once, $2 M N$ elements for $M$ rows. Written with separate torch
-#   operations (maximum, subtract, exponential, sum, divide) the same matrix would travel eight times: read five
-#   times, written three times. Between the load and the store everything stays in registers. This is *fusion*, and
-#   it is the same idea as FlashAttention's.
-# - There are some five operations per element, for two or four bytes read and as many written: memory is the limit
+#   operations (maximum, subtract, exponential, sum, divide), the matrix would be read five times and written three
+#   times. Here everything stays in registers between the load and the store. This is *fusion*, and FlashAttention is
+#   built on the same idea.
+# - There are about five operations per element, for two or four bytes read and as many written: memory is the limit
 #   by far, as for every kernel so far.
-# - Leaving out `.to(tl.float32)` is the one that changes nothing, and by luck: `tl.max` answers in fp32 even for
+# - Leaving out `.to(tl.float32)` is the one that changes nothing, and only by luck: `tl.max` returns fp32 even for
 #   half-precision input, so `s - m_i` is fp32 already. The other three all pass on $64 \times 64$ normal numbers:
-#   no padding, no large scores, no views. Tests find what their data can show.
+#   there is no padding, no large score, no view. A test finds only what its data can show.
 # - The row must fit into one block. Lesson 04 lifts that: maximum and sum can be carried along a row in pieces.
-# - A row of nothing but $-\infty$ is left out here. Then $m_i = -\infty$, and $-\infty - (-\infty)$ is NaN, in this
-#   kernel as in `torch.softmax`. In attention such rows exist (a query that may attend to nothing), and from
-#   lesson 04 on their shares are defined to be zero.
+# - A row of nothing but $-\infty$ is excluded here. Then $m_i = -\infty$, and $-\infty - (-\infty)$ is NaN, in this
+#   kernel as in `torch.softmax`. In attention such rows exist (a query that may attend to nothing), and from lesson
+#   04 on their shares are defined to be zero.
 #
 # </details>
 
@@ -816,17 +819,18 @@ flashlearn.check("softmax_forward", softmax_forward)
 #
 # $$ds_{ij} = p_{ij} \bigl(dp_{ij} - \langle p_i, dp_i \rangle\bigr)$$
 #
-# Look at what it needs: $p$ and $dp$. Not the scores, not the maximum, not the sum. A softmax's derivative is a
-# function of its *output*, so the forward pass has to keep only that (and lesson 04 will get rid of even that).
+# Look at what it needs: $p$ and $dp$. It does not need the scores, the maximum or the sum. A softmax's derivative is
+# a function of its *output*, so the forward pass has to keep only that (and lesson 04 will get rid of even that).
 #
-# **Predict** what the padding must hold this time. Forward it was $-\infty$, which served a maximum and a sum of
-# exponentials. Now there is one reduction, $\sum_j p_{ij}\,dp_{ij}$. What does $-\infty$ do there?
+# **Predict** what the padding must hold this time. In the forward kernel it was $-\infty$, which is neutral for a
+# maximum and for a sum of exponentials. Now there is one reduction, $\sum_j p_{ij}\,dp_{ij}$. What would $-\infty$
+# do there?
 #
 # ### Exercise: `softmax_backward` · core
 #
 # Write the kernel; the launcher is given. `p` and `dp` are two tensors with strides of their own, either of which
-# may be a view; `ds` is a new tensor with its own. The two share a dtype, fp32, fp16 or bf16, and `ds` has it, too.
-# Compute in fp32 from the loads to the store. `p` may contain zeros.
+# may be a view; `ds` is a new tensor with its own strides. `p` and `dp` share a dtype, fp32, fp16 or bf16, and `ds`
+# has it, too. Compute in fp32 from the loads to the store. `p` may contain zeros.
 
 # %% exercise="softmax_backward"
 # HINT: One program owns one row of p and of dp. All entries of ds share one number, the mean of dp under p:
@@ -835,7 +839,7 @@ flashlearn.check("softmax_forward", softmax_forward)
 # HINT: Two loads with their own strides, `p_row, p_col` and `dp_row, dp_col`, under the mask `j < N`, padding
 #     0; a `tl.sum` over `axis=0` gives one number; `ds` is a block of `BLOCK` lanes, stored under the mask.
 # HINT: After the loads (each with `.to(tl.float32)`): `inner = tl.sum(p * dp, axis=0)`, and every lane of ds
-#     is its p times what its dp has beyond `inner`. Store at `ds_ptr + i * ds_row + j * ds_col` with `mask=j
+#     is its p times the difference of its dp and `inner`. Store at `ds_ptr + i * ds_row + j * ds_col` with `mask=j
 #     < N`.
 # INCLUDE: flashlearn/kernels/softmax.py:softmax_backward_kernel
 
@@ -850,30 +854,31 @@ flashlearn.check("softmax_backward", softmax_backward)
 
 # %% [markdown]
 # Break this one, too: leave out the inner product; take the plain mean; use `other=-float("inf")`; leave out
-# `.to(tl.float32)`. The last one misses two cases, one by a hair and one by far. Look at what is special about each.
+# `.to(tl.float32)`. The last one fails in two cases, one narrowly and one by far. Look at what is special about
+# each.
 #
 # <details><summary><b>What to notice</b></summary>
 #
 # - In the case called *dp around 60* the mean of $dp$ is large and the deviations are small.
-#   $dp_j - \langle p, dp\rangle$ subtracts two nearly equal numbers, and whatever was rounded off in the inner
-#   product is what remains. In exact arithmetic a constant in $dp$ changes nothing; in half precision it costs
-#   digits. This time luck does not help: `tl.sum` of fp16 numbers is an fp16 sum.
-# - The case in bf16 is missed by a hair, and no single number of it is off by too much. What is too large is the root
-#   mean square of all errors: 1.1 times what is allowed, where a kernel that sums in fp32 takes two thirds of it. In
-#   fp16, which keeps three bits more, the same fault takes nine tenths, and passes. One draw of ordinary numbers is a
-#   weak witness against a sum in half precision; it takes data that are made for it.
-# - Two rows are read and one is written, $3MN$ elements. This is the kernel of the formula, and there is no matrix
-#   in it.
-# - `inner` is one number per row. In attention it has a name, $\delta_i$, and lesson 03 shows that it can be had
-#   from $O$ and $dO$, without $p$ or $dp$.
+#   $dp_j - \langle p, dp\rangle$ subtracts two nearly equal numbers, so the rounding error of the inner product
+#   dominates what remains. In exact arithmetic a constant in $dp$ changes nothing; in half precision it costs
+#   digits. This time there is no such luck: `tl.sum` of fp16 numbers is an fp16 sum.
+# - The case in bf16 fails narrowly, and no single element is off by too much. What is too large is the root mean
+#   square of all errors: in our run 1.1 times what is allowed, where a kernel that sums in fp32 stays at two thirds
+#   of it. In fp16, which keeps three more bits, the same fault stays at nine tenths, and passes. Ordinary random
+#   numbers hardly show a sum in half precision; it takes data made for the purpose.
+# - Two rows are read and one is written, $3MN$ elements in all. The kernel computes the formula, and builds no
+#   Jacobian.
+# - `inner` is one number per row. In attention it has a name, $\delta_i$, and lesson 03 shows that it can be
+#   computed from $O$ and $dO$, without $p$ or $dp$.
 #
 # </details>
 #
 # ### Both together, against autograd
 #
-# The small example to the end: $P = \mathrm{softmax}(S)$, then a gradient $dP$ that comes from above, then $dS$.
-# (How $dP$ comes about in attention is the first question of lesson 03.) Its first row is $(1, -2, 0)$, the one that
-# you have worked with by hand.
+# The small example from start to end: $P = \mathrm{softmax}(S)$, then a given gradient $dP$, then $dS$. (How $dP$
+# arises in attention is the first question of lesson 03.) Its first row is $(1, -2, 0)$, the one that you have
+# worked with by hand.
 
 # %%
 dP = torch.tensor([[1, -2, 0], [0, 2, 1], [2, 0, 2], [1, 2, 2]], dtype=torch.float32, device=DEVICE)  # (4, 3)
@@ -895,7 +900,7 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 #
 # | | formula | remember |
 # |---|---|---|
-# | softmax | $p_k = e^{s_k - m} / \sum_l e^{s_l - m}$ | only differences count, so the maximum is free |
+# | softmax | $p_k = e^{s_k - m} / \sum_l e^{s_l - m}$ | only differences count, so subtracting the maximum changes nothing |
 # | its Jacobian | $\mathrm{diag}(p) - p\,p^\top$ | scaling and competition; symmetric; $J\,\mathbf 1 = 0$ |
 # | for a row $P_i$ of shape $[1, N]$ | $\mathrm{diag}(P_i) - P_i^\top P_i$ | $P_i P_i^\top$ is one number |
 # | its VJP | $ds = p \circ (dp - \langle p, dp\rangle)$ | share times deviation from the mean under $p$ |
@@ -903,7 +908,7 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 # | padding forward | $-\infty$ | neutral for the maximum, and $e^{-\infty} = 0$ |
 # | padding backward | $0$ | neutral for the inner product |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
@@ -913,8 +918,8 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 # <details><summary>Answer</summary>
 #
 # The mean is 2, so $ds = (\frac12 \cdot 1, \frac12 \cdot (-1)) = (\frac12, -\frac12)$. For $p = (1, 0)$ the mean is
-# 3: $ds = (1 \cdot 0, 0 \cdot (-2)) = (0, 0)$. The row is saturated. However much the loss would like to change it,
-# no gradient reaches the scores, and the row stays as it is.
+# 3: $ds = (1 \cdot 0, 0 \cdot (-2)) = (0, 0)$. The row is saturated. However wrong it is, no gradient reaches the
+# scores, and the row stays as it is.
 #
 # </details>
 
@@ -924,10 +929,10 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 #
 # <details><summary>Answer</summary>
 #
-# In exact arithmetic it is right: any number may be subtracted from a row, and shift invariance does not ask where
-# it comes from. Nor does the gradient change. In fp32 nothing overflows, but a row whose scores all lie more than
-# about 104 below the matrix's maximum has exponentials that are all 0: $0/0$ is NaN. Two rows, $(0, 0)$ and
-# $(200, 200)$, show it.
+# In exact arithmetic it is right: any number may be subtracted from a row, wherever it comes from. Nor does the
+# gradient change. In fp32 nothing overflows, but a row whose scores all lie more than about 104 below the matrix's
+# maximum has exponentials that are all 0 (on hardware that flushes subnormal numbers, more than about 87): $0/0$ is
+# NaN. Two rows, $(0, 0)$ and $(200, 200)$, show it.
 #
 # </details>
 
@@ -938,8 +943,8 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 #
 # <details><summary>Answer</summary>
 #
-# In every tested row all shares are equal (all scores zero, say), so that both means agree; or all of $dp$ is one
-# number, so that both give zero. The property: $ds$ sums to zero over each row. With the plain mean $\mu$ the sum
+# In every tested row all shares are equal (all scores zero, say), so that both means agree; or all entries of $dp$
+# are equal, so that both give zero. The property: $ds$ sums to zero over each row. With the plain mean $\mu$ the sum
 # is $\langle p, dp\rangle - \mu$, which is zero only if the two means agree. With $p = (\frac16, \frac13, \frac12)$
 # and $dp = (1, -2, 0)$ it is $-\frac12 + \frac13 = -\frac16$.
 #
@@ -948,17 +953,17 @@ print("equal to autograd's dS: ", torch.allclose(dS, leaf.grad, atol=1e-6))
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. How would you explain to a friend why the
+# *Two or three sentences in your own words, to be read again in a month. How would you explain to a friend why the
 # shares compete? Where did you mix up a gradient and a Jacobian, or a row and a column? Double-click here and
 # write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# Lesson 03 puts this row between two matrix products: $S = \alpha\,QK^\top$ in front, $O = PV$ behind. The formula
-# of this lesson is its middle line, $dS = P \circ (dP - \delta)$, with one surprise: the inner product
+# Lesson 03 puts the softmax between two matrix products: $S = \alpha\,QK^\top$ before it, $O = PV$ after it. The
+# formula of this lesson is its middle line, $dS = P \circ (dP - \delta)$, with one surprise: the inner product
 # $\delta_i = \langle P_i, dP_i \rangle$ can be computed without $P$ and without $dP$. Lesson 04 comes back to $m_i$
-# and $l_i$ and shows that one number per row is enough to have $P$ again.
+# and $l_i$ and shows that one number per row is enough to compute $P$ again.
 #
 # **Sources.** Softmax by that name: J. Bridle, *Training stochastic model recognition algorithms as networks can
 # lead to maximum mutual information estimation of parameters*, NIPS 1989. Subtracting the maximum, as "safe

@@ -10,10 +10,13 @@ QUESTIONS = (
         "A function takes 4 numbers to 3. What is the shape of its Jacobian, and what does row 2 hold?",
         right("3 × 4; the derivatives of output 2", "A row for every output, a column for every input."),
         wrong(
-            "4 × 3; the derivatives by input 2",
+            "4 × 3; the derivatives with respect to input 2",
             "Rows belong to outputs and columns to inputs, and here it is the other way round.",
         ),
-        wrong("3 × 4; the derivatives by input 2", "The shape fits. But inputs are counted along a row."),
+        wrong(
+            "3 × 4; the derivatives with respect to input 2",
+            "The shape fits. But inputs are counted along a row.",
+        ),
     ),
     Question(
         "01, §2",
@@ -28,10 +31,10 @@ QUESTIONS = (
         "`dC`?",
         wrong("the mean of dC over its M rows", "The forward pass does not divide by M."),
         wrong("dC itself", "That has the shape [M, N], and db has the shape of b."),
-        wrong("the sum of dC over its N columns", "That leaves M numbers. How many has b?"),
+        wrong("the sum of dC over its N columns", "That leaves M numbers. How many does b have?"),
         right(
             "the sum of dC over its M rows",
-            "b was used M times, and M gradients add: a broadcast goes back as a sum.",
+            "b was used M times, and M gradients add: the gradient of a broadcast is a sum.",
         ),
     ),
 )

@@ -1,25 +1,25 @@
 # %% [markdown]
 # # Attention, backward, by hand
 #
-# Attention is three lines: scores, softmax, a mean of values. Its backward pass is five, and every FlashAttention
-# kernel of this course is an arrangement of those five lines. Here you find each of them, put numbers in, and
-# meet the one that is not just the chain rule: the *delta trick*, which makes a backward pass in tiles possible.
+# Attention is three lines: scores, softmax, a mean of values. Its backward pass is five, and every backward kernel of
+# this course computes some of those five lines, in some order. Here you derive each of them, put numbers in, and meet
+# the one that is not just the chain rule: the *delta trick*, which makes a backward pass in tiles practical.
 #
 # **Afterwards you can**
 #
-# - write down $dV$, $dP$, $dS$, $dQ$ and $dK$ without looking anything up, and say for each where its transpose
-#   comes from and whether it has an $\alpha$;
+# - write down $dV$, $dP$, $dS$, $dQ$ and $dK$ without looking anything up, and say for each where its transpose comes
+#   from and whether it has an $\alpha$;
 # - prove the delta identity, and say which gradients need it in a kernel that sees only a tile at a time;
 # - extend the backward pass to a loss that uses the logsumexp as well;
-# - test a backward pass by properties that need no reference, and by inputs that make its matrices readable;
+# - test a backward pass with properties that need no reference, and with inputs that make its matrices readable;
 # - write the first kernel of the backward pass, `delta_preprocess`.
 #
 # **You need** lesson 01 (gradients of matrix products) and lesson 02 (the softmax and its VJP,
 # $ds = p \circ (dp - \langle p, dp\rangle)$). For the kernels, lesson 00.
 #
-# **It takes** about two and a half hours, well in two sittings (sections 1 to 5, then the rest): four symbolic
-# answers of one or two lines, two functions in torch of six to nine lines, one kernel of eight, three questions at the
-# start and three at the end. Section 10 holds the proofs for any size, to be read by those who want them.
+# **It takes** about two and a half hours, best in two sittings (sections 1 to 5, then the rest): four symbolic answers
+# of one or two lines, two functions in torch of six to nine lines, one kernel of eight, three questions at the start
+# and three at the end. Section 10 has the proofs for any size, for those who want them.
 
 # %%
 import math
@@ -41,8 +41,8 @@ from flashlearn.lessons.shared.in_numbers import in_numbers
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again. A
+# wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -59,11 +59,11 @@ flashlearn.recall("03", answers)
 #
 # $$S = \alpha\, Q K^\top, \qquad P = \mathrm{softmax}(S) \text{ row by row}, \qquad O = P\,V.$$
 #
-# Read them with one query $i$ in mind. $S_{ij}$ says how well key $j$ fits it. $P_i$, the row, is a distribution
-# over the keys. $O_i = \sum_j P_{ij} V_j$ is the mean of the values under it. Queries do not see each other.
+# Read them with one query $i$ in mind. $S_{ij}$ says how well key $j$ fits it. Row $P_i$ is a distribution over the
+# keys. $O_i = \sum_j P_{ij} V_j$ is the mean of the values under it. Queries do not interact.
 #
-# The numbers are the course's small example: four queries, three keys, $D = 2$. All three sizes differ on purpose:
-# a transposed operand will not fit.
+# The numbers are the course's small example: four queries, three keys, $D = 2$. All three sizes differ on purpose: a
+# product with a wrongly transposed operand will not fit.
 
 # %% tags=["nbval-check-output"]
 Q, K, V, dO, alpha = example.Q, example.K, example.V, example.dO, example.ALPHA  # fp64
@@ -78,10 +78,10 @@ for name, value in (("√2 · S", math.sqrt(2) * S), ("P", P), ("O", O)):
 # %% [markdown]
 # Now a loss $L$, one number, is computed from $O$ by whatever follows, and the backward pass begins with
 # $dO = \partial L / \partial O$. As in lessons 01 and 02, $dX$ always means $\partial L/\partial X$ and always has the
-# shape of $X$. That last half sentence is the most useful tool of this lesson: call it the **shape rule**.
+# shape of $X$. The last part of that sentence is the most useful tool of this lesson: call it the **shape rule**.
 #
-# The way back visits the same three lines in reverse order. These are its stations; what to compute on each arrow
-# is for you to find.
+# The backward pass goes through the same three lines in reverse order. Here are its intermediate results; what each
+# arrow computes is for you to find.
 
 # %%
 pictures.passes()
@@ -89,10 +89,10 @@ pictures.passes()
 # %% [markdown]
 # ### A kernel to begin with
 #
-# One program per query computes a row of $P$ and a row of $O$. It also keeps a tally: what its query gave to each key
-# is added to `given`, one number per key. `tl.atomic_add(pointers, values)` adds to memory in one step, which no other
-# program can interrupt. **Predict** what stands in `given` when all four programs have run, what its sum is, and why the
-# tally needs such a step where the store of $O$ does not.
+# One program per query computes a row of $P$ and a row of $O$. It also adds the weight that its query gives to each key
+# to `given`, which has one number per key. `tl.atomic_add(pointers, values)` adds to each number in memory in a single
+# step that no other program can interrupt. **Predict** what `given` contains when all four programs have run, what its
+# sum is, and why this addition has to be atomic while the store of $O$ does not.
 
 
 # %%
@@ -109,7 +109,7 @@ def attend_kernel(
     s = tl.where(in_keys, alpha * tl.sum(k * q[None, :], axis=1), -float("inf"))  # [BLOCK]
     e = tl.exp(s - tl.max(s, axis=0))
     p = e / tl.sum(e, axis=0)  # row i of P
-    tl.store(o_ptr + i * D + d, tl.sum(p[:, None] * v, axis=0))  # row i of O: nobody else's
+    tl.store(o_ptr + i * D + d, tl.sum(p[:, None] * v, axis=0))  # row i of O: no other program writes it
     tl.atomic_add(given_ptr + j, p, mask=in_keys)  # every program adds to every key
 
 
@@ -124,21 +124,21 @@ print("given to each key:", given.cpu().numpy().round(3), "  in all:", round(flo
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A *row* of $P$ belongs to a program, and so does the row of $O$ that is made of it. A *column* of $P$ belongs to
-#   nobody: every query has one entry of it. `given` holds the sums of the columns, and they add up to 4, one for each
-#   query.
-# - Four programs add to the same three numbers. A plain load, addition and store would lose some of them as soon as
-#   two programs do it at the same time. Lesson 05 shows such a loss.
-# - Whatever the backward pass computes *for a key* will be collected along a column. That is the whole difficulty of
-#   lesson 08, and you have met it in a kernel of ten lines.
+# - A *row* of $P$ belongs to one program, and so does the row of $O$ that is computed from it. A *column* of $P$
+#   belongs to no single program: every query has one entry of it. `given` holds the sums of the columns, and they add
+#   up to 4, one for each query.
+# - Four programs add to the same three numbers. With a plain load, addition and store, an addition can be lost when two
+#   programs do it at the same time. Lesson 05 shows such a loss.
+# - Whatever the backward pass computes *for a key* is a sum along a column. That is the main difficulty of lesson 08,
+#   and you have met it in a small kernel.
 #
 # </details>
 #
 # ## 2 · Back through O = P V
 #
 # In lesson 01 you found the gradients of both factors of a matrix product $Y = XW$. Here is such a product with other
-# names, and with three sizes that differ, so that there is only one order in which the factors fit. Take a pencil,
-# write the shape of each matrix under its name, and use the shape rule.
+# names, and with three different sizes, so that the factors fit in only one order. Take a pencil, write the shape of
+# each matrix under its name, and use the shape rule.
 #
 # ### Exercise: `attention_dv_dp` · warm-up
 #
@@ -150,9 +150,9 @@ print("given to each key:", given.cpu().numpy().round(3), "  in all:", round(flo
 
 # %% exercise="attention_dv_dp"
 # HINT: $O = P V$ has two factors. Each one's gradient is $dO$ multiplied by the *other* factor, transposed,
-#     and it stays on its own side: $P$ stands on the left of $V$.
-# HINT: dV must be $[S_k, D]$, made of $P$, which is $[S_q, S_k]$, and $dO$, which is $[S_q, D]$: the summed
-#     index is the query. dP must be $[S_q, S_k]$, made of $dO$ and $V$: the summed index is the component.
+#     which stays on its own side: $P$ is on the left of $V$.
+# HINT: dV must be $[S_k, D]$, from $P$, which is $[S_q, S_k]$, and $dO$, which is $[S_q, D]$: the summed
+#     index is the query. dP must be $[S_q, S_k]$, from $dO$ and $V$: the summed index is the component.
 # HINT: `dv = p.T * do`. One product is left for you: `do` times something gives `dp`.
 def attention_dv_dp(p: sp.Matrix, v: sp.Matrix, do: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
     """(dV, dP) of O = P V: [S_q, S_k], [S_k, D], [S_q, D] → [S_k, D], [S_q, S_k]."""
@@ -179,33 +179,33 @@ print(f"dV\n{dV.numpy().round(3)}\ndP\n{dP.numpy()}")
 # %% [markdown]
 # <details><summary><b>Where the transpose comes from</b> (when exercise 1 has passed)</summary>
 #
-# How does $V_{jd}$ reach the loss? Through component $d$ of *every* query's output, each time with the factor
-# $P_{ij}$: $O_{id} = \sum_j P_{ij} V_{jd}$. What is used several times collects several gradients, and they add:
+# How does $V_{jd}$ reach the loss? Through component $d$ of *every* query's output, each time with the factor $P_{ij}$:
+# $O_{id} = \sum_j P_{ij} V_{jd}$. What is used several times gets several gradients, and they add:
 #
 # $$dV_{jd} = \sum_i \frac{\partial L}{\partial O_{id}}\,\frac{\partial O_{id}}{\partial V_{jd}} = \sum_i P_{ij}\, dO_{id}.$$
 #
-# Forward, the sum ran over $j$, along a *row* of $P$: a query collects from the keys. Backward, it runs over $i$,
-# along a *column* of $P$: a value collects from the queries what it has given to them, as `given` did. A matrix product
-# sums along the rows of its left factor. To sum along columns, the matrix has to be turned first. That is all that the
-# transpose says: $dV = P^\top dO$.
+# Forward, the sum ran over $j$, along a *row* of $P$: a query collects from the keys. Backward, it runs over $i$, along
+# a *column* of $P$: a value collects gradients from all queries that used it, as `given` collected weights. A matrix
+# product sums along the rows of its left factor. To sum along columns, the matrix has to be transposed first. That is
+# all that the transpose means: $dV = P^\top dO$.
 #
-# To have it at hand for any product, read it as a rule of order. *Each factor keeps its side, and the other factor is
-# transposed.* $P$ stands on the left, so in $dP = dO\,V^\top$ the factor $V^\top$ stays on the right; $V$ stands on the
-# right, so in $dV$ the factor $P^\top$ stays on the left. Section 10 proves it for any size.
+# As a rule for any product, the *order rule*: *each factor keeps its side, and the other factor is transposed.* In
+# $dP = dO\,V^\top$ the factor $V^\top$ stays on the right, where $V$ was; in $dV$ the factor $P^\top$ stays on the
+# left, where $P$ was. Section 10 proves it for any size.
 #
 # </details>
 #
 # <details><summary><b>What to notice</b></summary>
 #
 # - Row 0 of $dP$ is $(1, -2, 0)$, the row from lesson 02. $dP_{ij} = \langle dO_i, V_j\rangle$ asks: if query $i$
-#   attended a little more to key $j$, would the value found there help or hurt?
+#   attended a little more to key $j$, would its value raise or lower the loss?
 # - $dP$ needs $V$ and no $P$; $dV$ needs $P$ and no $V$. Each factor's gradient needs the *other* factor.
 # - $dP$ is an $S_q \times S_k$ matrix, like $S$ and $P$: the size that FlashAttention never writes to memory.
 #
 # </details>
 
 # %% [markdown]
-# One entry of $dV$, drawn. (The picture appears when exercise 1 has passed and the cell is run again.)
+# Here is one entry of $dV$ as a picture. (It appears when exercise 1 has passed and the cell is run again.)
 
 # %%
 solved = flashlearn.use("attention_dv_dp", attention_dv_dp) is attention_dv_dp
@@ -219,7 +219,7 @@ pictures.collected(P.tolist(), dO.tolist(), j=1, d=0) if solved else "after exer
 #
 # $$dS_i = P_i \circ \bigl(dP_i - \langle P_i, dP_i\rangle\bigr).$$
 #
-# The inner product is one number per query. It gets a name, and the name will stay until the last lesson:
+# The inner product is one number per query. We give it a name, which will be used until the last lesson:
 #
 # $$\delta_i = \sum_j P_{ij}\, dP_{ij}, \qquad dS_{ij} = P_{ij}\,(dP_{ij} - \delta_i), \qquad\text{or}\qquad dS = P \circ (dP - \delta).$$
 #
@@ -241,51 +241,51 @@ except RuntimeError as error:
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Without `keepdim` the four numbers are lined up with the three *columns*, and torch refuses. With
-#   $S_q = S_k$ it would not: every $\delta_i$ would be subtracted from a column instead of its row, without a word.
-#   It is the reason that this course's examples are never square.
-# - The rows of $dS$ sum to zero, always: lesson 02's shift invariance. It is a test that needs no reference. Keep it
-#   in mind; section 8 needs it.
+# - Without `keepdim` the four numbers are aligned with the three *columns*, and torch raises an error. With $S_q = S_k$
+#   it would not: every $\delta_i$ would be subtracted from a column instead of its row, without an error. That is one
+#   reason why the course's running example is not square.
+# - The rows of $dS$ sum to zero, always: lesson 02's shift invariance. It is a test that needs no reference. Keep it in
+#   mind for section 8.
 #
 # </details>
 #
 # ## 4 · The delta trick
 #
-# $\delta_i$ is harmless on paper and a nuisance in a kernel. It is a sum over *all* keys, and it is needed before
-# the *first* entry of $dS_i$ can be computed. A kernel that sees one tile of keys at a time and wants $dS$, as the
-# gradient of $K$ does, would have to walk through all of them once for $\delta$, and then again for $dS$. (Does $dQ$ need
-# that, too? Section 6 comes back to it.)
+# $\delta_i$ is harmless on paper and a nuisance in a kernel. It is a sum over *all* keys, and it is needed before the
+# *first* entry of $dS_i$ can be computed. A kernel that sees one tile of keys at a time and needs $dS$, as the gradient
+# of $K$ does, would have to go through all tiles once for $\delta$, and then again for $dS$. (Is this also true of
+# $dQ$? Section 6 comes back to it.)
 #
 # Write out what is being summed. $dP_{ij} = \sum_d dO_{id} V_{jd}$, so
 #
 # $$\delta_i = \sum_j P_{ij} \sum_d dO_{id} V_{jd} = \sum_j \sum_d P_{ij}\, dO_{id}\, V_{jd}.$$
 #
-# For query 0 of the example these are six terms, a table of keys by components. Here they are, with their sums by
-# rows (blue), by columns (orange) and in all (green):
+# For query 0 of the example these are six terms, a table of keys by components. Here they are, with their row sums
+# (blue), column sums (orange) and the total (green):
 
 # %%
 pictures.two_sums(P[0].tolist(), dO[0].tolist(), V.tolist())
 
 # %% [markdown]
-# By rows, first over $d$, each row gives a $P_{ij}\, dP_{ij}$. But a finite table may be summed by columns just as
-# well. **Predict:** what is the sum of one column, $\sum_j P_{ij}\, dO_{id}\, V_{jd}$, if you take out what does not
-# depend on $j$?
+# By rows, first over $d$, each row gives a $P_{ij}\, dP_{ij}$. But a finite table may also be summed by columns.
+# **Predict:** what is the sum of one column, $\sum_j P_{ij}\, dO_{id}\, V_{jd}$, if you factor out what does not depend
+# on $j$?
 #
 # ### Exercise: `delta_identity` · core
 #
 # Write the same sum in the other order, at any size. Return two expressions:
 #
-# - `o_id`: the inner sum over the keys, without the factor that does not depend on $j$. It has a name, and the
-#   variable gives it away;
+# - `o_id`: the inner sum over the keys, without the factor that does not depend on $j$ (the variable's name says what
+#   it is);
 # - `delta_i`: the outer sum over the components, built from `dO` and `o_id`.
 #
-# `P`, `V` and `dO` are indexed symbols: write `P[i, j]`, `V[j, d]`, `dO[i, d]`. `i`, `d`, `S_k` and `D` are given
-# as well; make an index of your own for the keys. Keys are counted from 0 to $S_k - 1$, components from 0 to
-# $D - 1$, and `sp.Sum(term, (j, first, last))` includes both ends.
+# `P`, `V` and `dO` are indexed symbols: write `P[i, j]`, `V[j, d]`, `dO[i, d]`. `i`, `d`, `S_k` and `D` are given as
+# well; create your own index for the keys. Keys are counted from 0 to $S_k - 1$, components from 0 to $D - 1$, and
+# `sp.Sum(term, (j, first, last))` includes both ends.
 
 
 # %% exercise="delta_identity"
-# HINT: With the sum over $d$ outside, $dO_{id}$ does not depend on $j$ and can stand in front of the inner
+# HINT: With the sum over $d$ outside, $dO_{id}$ does not depend on $j$ and can be moved in front of the inner
 #     sum. What is left inside, $\sum_j P_{ij} V_{jd}$, has a name.
 # HINT: `o_id` is one `sp.Sum` over j with a free index `d`; `delta_i` is an `sp.Sum` over d of `dO[i, d] *
 #     o_id`. A sympy sum includes its upper end: `(j, 0, S_k - 1)`.
@@ -314,32 +314,32 @@ flashlearn.check("delta_identity", delta_identity)
 #
 # $$\delta_i = \sum_j P_{ij}\, dP_{ij} = \sum_d dO_{id}\, O_{id} .$$
 #
-# - The right-hand side has no $j$ in it. $O$ and $dO$ lie in memory, both $[S_q, D]$; no $P$, no $dP$, no walk along
-#   the keys. Each query's $\delta_i$ can be had before the kernel proper starts.
-# - The sum has $D$ terms instead of $S_k$: 64 or 128 instead of thousands.
-# - It has a price: $O$ must be kept from the forward pass. It is kept anyway, as the next layer's input.
+# - The right-hand side has no $j$ in it. $O$ and $dO$ are in memory, both $[S_q, D]$; it needs no $P$, no $dP$, and no
+#   loop over the keys. Each query's $\delta_i$ can be computed before the main kernel starts.
+# - The sum has $D$ terms instead of $S_k$: typically 64 or 128 instead of thousands.
+# - It has a price: $O$ must be kept from the forward pass. Usually it is kept anyway, as the input of what follows.
 # - In matrices: $\sum_j P_{ij}\, dP_{ij}$ is entry $(i, i)$ of $P\, dP^\top$, and $\sum_d O_{id}\, dO_{id}$ is entry
-#   $(i, i)$ of $O\, dO^\top$. These two matrices are one, with brackets in different places: $P\,dP^\top =
-#   P\,(dO\,V^\top)^\top = (P\,V)\,dO^\top = O\,dO^\top$. The delta trick is the associativity of the matrix product,
-#   seen on the diagonal.
+#   $(i, i)$ of $O\, dO^\top$. These two matrices are the same, with brackets in different places:
+#   $P\,dP^\top = P\,(dO\,V^\top)^\top = (P\,V)\,dO^\top = O\,dO^\top$. The delta trick is the associativity of the
+#   matrix product, seen on the diagonal.
 #
 # Section 10 runs all of this for any number of keys and any $D$.
 #
 # </details>
 #
-# ## 5 · One line more: a loss that also uses LSE
+# ## 5 · One more line: a loss that also uses LSE
 #
 # The forward kernels of this course return a second result, one number per query: the logarithm of the denominator
 # of its softmax,
 #
 # $$\mathrm{LSE}_i = \log \sum_j e^{S_{ij}} ,$$
 #
-# *log-sum-exp*. Lesson 04 is about it; here its definition is all you need. Usually it is a note from the forward pass
-# to the backward pass. But sometimes a loss depends on it: when partial results over parts of the keys are merged by
-# their LSE, or when a penalty keeps the scores small. Then a gradient $d\mathrm{LSE}_i$ arrives together with $dO_i$.
+# *logsumexp*. Lesson 04 is about it; here its definition is all you need. Usually the forward pass stores it only for
+# the backward pass. But sometimes a loss depends on it: when partial results over parts of the keys are merged by their
+# LSE, or when a penalty keeps the scores small. Then a gradient $d\mathrm{LSE}_i$ arrives together with $dO_i$.
 #
-# LSE depends on the scores, and its derivative is an old friend. For **every $S_k$** (the `refine` tells sympy that $j$
-# is one of the keys that are summed over):
+# LSE depends on the scores, and its derivative is something you know. For **every $S_k$** (the `refine` tells sympy
+# that $j$ is one of the keys that are summed over):
 
 # %% tags=["nbval-check-output"]
 S_k, D = sp.symbols("S_k D", integer=True, positive=True)
@@ -352,13 +352,14 @@ lse_by_score = sp.refine(sp.diff(sp.log(Z), s[j]).doit(), j_in_row)
 lse_by_score
 
 # %% [markdown]
-# That is $p_j$: a score moves the logarithm of the total by its share of the total.
+# That is $p_j$: a small change of a score changes the logarithm of the total by the score's share of the total, times
+# the change.
 #
 # ### Exercise: `lse_gradient` · core
 #
-# For one query, return $ds$ if the loss depends on $p$ *and* on LSE. `p` and `dp` are columns of $N$, as in
-# lesson 02, and `dlse` is one number, $\partial L / \partial\,\mathrm{LSE}$. Two paths lead from a score to the loss;
-# their gradients add. Useful pieces: `p.multiply_elementwise(x)`, `p.dot(x)`, `sp.ones(p.rows, 1)`.
+# For one query, return $ds$ for a loss that depends on $p$ *and* on LSE. `p` and `dp` are columns of $N$, as in lesson
+# 02, and `dlse` is one number, $\partial L / \partial\,\mathrm{LSE}$. Two paths lead from a score to the loss; their
+# gradients add. Useful pieces: `p.multiply_elementwise(x)`, `p.dot(x)`, `sp.ones(p.rows, 1)`.
 
 
 # %% exercise="lse_gradient"
@@ -406,10 +407,10 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 #
 # - The two paths have a factor $p_j$ in common, so they share one bracket:
 #   $dS_{ij} = P_{ij}\,(dP_{ij} - \delta_i) + P_{ij}\, d\mathrm{LSE}_i = P_{ij}\,\bigl(dP_{ij} - (\delta_i - d\mathrm{LSE}_i)\bigr)$.
-# - What a pleasant result for kernels: **nothing in them changes.** Hand them $\delta - d\mathrm{LSE}$ in place of
-#   $\delta$, one subtraction of $S_q$ numbers, and they compute the gradient of the richer loss.
-# - The rows no longer sum to zero, but to $d\mathrm{LSE}_i$. Shift invariance is gone for a good reason: adding $c$ to
-#   a row of scores leaves $P$ as it was and adds $c$ to LSE.
+# - This is convenient for kernels: **nothing in them changes.** Give them $\delta - d\mathrm{LSE}$ in place of
+#   $\delta$, one subtraction for each query, and they compute the gradient of such a loss too.
+# - The rows no longer sum to zero, but to $d\mathrm{LSE}_i$. Shift invariance no longer holds, for a good reason:
+#   adding $c$ to a row of scores leaves $P$ unchanged and adds $c$ to LSE.
 #
 # </details>
 #
@@ -417,21 +418,21 @@ print("rows of dS now sum to", dS_rich.sum(dim=-1).numpy().round(6))
 #
 # ### Sides and scale
 #
-# Once more a product of two factors, $Q$ on the left and $K^\top$ on the right, with a number in front. The left factor
-# is as before. The right factor is $K^\top$, and what you want is the gradient of $K$. Take a pencil, name the shapes,
-# and write both.
+# This is again a product of two factors, $Q$ on the left and $K^\top$ on the right, with a number in front. The left
+# factor is as before. The right factor is $K^\top$, and what you want is the gradient of $K$. Take a pencil, write down
+# the shapes, and find both gradients.
 #
 # ### Exercise: `attention_dq_dk` · core
 #
 # Return the pair $(dQ, dK)$. `q` is $[S_q, D]$, `k` is $[S_k, D]$, `alpha` is a number, and `ds`, $[S_q, S_k]$, is the
-# gradient of $S = \alpha Q K^\top$, alpha included.
+# gradient with respect to $S = \alpha Q K^\top$, alpha included.
 
 
 # %% exercise="attention_dq_dk"
 # HINT: By the order rule, the left factor of $Q K^\top$ gets $dS$ times the right factor transposed. The
 #     right factor is $K^\top$; its gradient is $Q^\top dS$, and $dK$ is the transpose of that.
 # HINT: dQ is $[S_q, D]$ from $dS$, $[S_q, S_k]$, and $K$, $[S_k, D]$. dK is $[S_k, D]$ from $dS$ and $Q$,
-#     $[S_q, D]$: the query is summed away, so $dS$ has to be turned. Where does alpha go?
+#     $[S_q, D]$: the query is the summed index, so $dS$ has to be transposed. Where does alpha go?
 # HINT: `dq = alpha * ds * k`. One line is left for you: `dk`, with the query as the summed index, and alpha.
 def attention_dq_dk(q: sp.Matrix, k: sp.Matrix, ds: sp.Matrix, alpha: sp.Expr) -> tuple[sp.Matrix, sp.Matrix]:
     """(dQ, dK) of S = alpha Q Kᵀ: [S_q, D], [S_k, D], [S_q, S_k], a number → [S_q, D], [S_k, D]."""
@@ -448,8 +449,7 @@ flashlearn.check("attention_dq_dk", attention_dq_dk)
 # flashlearn.hint("attention_dq_dk")
 
 # %% [markdown]
-# Your answer in numbers, and a question that costs nothing: every row of $dS$ sums to zero. **Predict** the sum of all
-# rows of $dK$.
+# Your answer in numbers, and a question: every row of $dS$ sums to zero. **Predict** the sum of all rows of $dK$.
 
 # %% tags=["nbval-check-output"]
 dQ, dK = in_numbers(flashlearn.use("attention_dq_dk", attention_dq_dk), Q, K, dS, alpha)  # (4, 2), (3, 2)
@@ -462,32 +462,32 @@ print("rows of dK add up to zero:", bool(dK.sum(dim=0).abs().max() < 1e-12))
 # $dQ = \alpha\, dS\, (K^\top)^\top = \alpha\, dS\, K$; the gradient of $K^\top$ is $\alpha\, Q^\top dS$, and $dK$ is its
 # transpose, $\alpha\, dS^\top Q$.
 #
-# In words, row by row, for a training step, which goes *against* the gradient. $dQ_i = \alpha \sum_j dS_{ij} K_j$: a
-# query is pulled towards the keys that it should have attended to more (their $dS_{ij}$ is negative), and away from
-# the others. $dK_j = \alpha \sum_i dS_{ij} Q_i$: a key is pulled towards the queries that should have attended more to
-# it. Again the forward pass sums over keys, and what belongs to a *key* sums over *queries*: hence $dS^\top$.
+# In words, row by row, for a training step (which goes *against* the gradient) and $\alpha > 0$:
+# $dQ_i = \alpha \sum_j dS_{ij} K_j$ means that a query is pulled towards the keys that it should have attended to more
+# (their $dS_{ij}$ is negative), and away from the others. $dK_j = \alpha \sum_i dS_{ij} Q_i$: a key is pulled towards
+# the queries that should have attended more to it. The gradient of something that belongs to a *key* is a sum over
+# *queries*: hence $dS^\top$.
 #
-# **Where alpha goes.** $\alpha$ stands in $S$ once, so in each derivative of $S$ once: in $dQ$ and in $dK$. Not in
-# $dV$, $dP$ or $\delta$, which lie behind the softmax, and not in $dS$, which is the derivative by the *scaled*
-# scores.
+# **Where alpha goes.** $\alpha$ is in $S$ once, so it is once in each gradient that goes through $S$: in $dQ$ and in
+# $dK$. It is not in $dV$, $dP$ or $\delta$, which come before that step in the backward pass, and not in $dS$, which is
+# the gradient with respect to the *scaled* scores.
 #
 # </details>
 
 # %% [markdown]
-# **From memory.** Lesson 01 took two claims about this product apart: that
-# $\partial S/\partial Q$ is $\alpha K^\top$, and that $dK$ is $dS \cdot Q$. What is wrong with each, and for which
-# sizes does torch not object to the second?
+# **From memory.** Lesson 01 refuted two claims about this product: that $\partial S/\partial Q$ is $\alpha K^\top$, and
+# that $dK$ is $dS \cdot Q$. What is wrong with each, and for which sizes does torch not object to the second?
 #
 # <details><summary>Answer</summary>
 #
-# The derivative of a matrix by a matrix has four indices: $\partial S/\partial Q$ has $4 \cdot 3 \cdot 4 \cdot 2 = 96$
-# entries here. Row $i$ of $S$ depends on row $i$ of $Q$ alone, by $\partial S_i / \partial Q_i = \alpha K$, of shape
-# $[S_k, D]$, and multiplying each row of $dS$ by *that* gives $dQ = \alpha\, dS\, K$. With $\alpha K^\top$ in its
-# place, $[4 \times 3] \cdot [2 \times 3]$, not even the shapes fit.
+# The derivative of a matrix with respect to a matrix has four indices: $\partial S/\partial Q$ has
+# $4 \cdot 3 \cdot 4 \cdot 2 = 96$ entries here. Row $i$ of $S$ depends on row $i$ of $Q$ alone, with
+# $\partial S_i / \partial Q_i = \alpha K$, of shape $[S_k, D]$, and multiplying each row of $dS$ by *that* gives
+# $dQ = \alpha\, dS\, K$. With $\alpha K^\top$ in its place, $[4 \times 3] \cdot [2 \times 3]$, not even the shapes fit.
 #
 # $dS \cdot Q$ sums over keys where $dK$ has to sum over queries, and it forgets $\alpha$. With four queries and three
-# keys torch refuses; with $S_q = S_k$ it does not. Most demonstrations of attention are square, and many tests are.
-# And no shape ever shows a missing $\alpha$.
+# keys torch raises an error; with $S_q = S_k$ it does not, and many demonstrations and tests of attention are square.
+# And a missing $\alpha$ never shows in a shape.
 #
 # </details>
 #
@@ -497,13 +497,13 @@ print("rows of dK add up to zero:", bool(dK.sum(dim=0).abs().max() < 1e-12))
 #
 # Put the last two steps together for one query: $dq_f = \alpha \sum_j p_j (dP_j - \delta)\, K_{jf}$. Both
 # $\delta = \mathrm E_p[dP]$ and the weights are those of one distribution, so this is
-# $\alpha\,\bigl(\mathrm E_p[dP\, K_f] - \mathrm E_p[dP]\,\mathrm E_p[K_f]\bigr)$. If all attended keys were worth the
-# same, or lay in the same place, the query has nothing to learn.
+# $\alpha\,\bigl(\mathrm E_p[dP\, K_f] - \mathrm E_p[dP]\,\mathrm E_p[K_f]\bigr)$. If all attended keys are worth the
+# same, or are equal, the query's gradient is zero.
 #
 # </details>
 #
-# Derived from $q$ itself, in one go, for **every $S_k$ and every $D$**: $\alpha$ times the covariance, under the query's
-# own attention, of what each key was worth and where it lies.
+# The next cell derives it from $q$ itself, in one step, for **every $S_k$ and every $D$**: the gradient is $\alpha$
+# times the covariance, under the query's attention, of $dP$ (what each key is worth) and $K$ (where it is).
 
 # %%
 e, f = sp.symbols("e f", integer=True)
@@ -526,25 +526,25 @@ covariance = mean(dp_[k] * moved) - mean(dp_[k]) * mean(moved)
 assert sp.expand(dq_f - covariance) == 0
 
 # %% [markdown]
-# ### Is one walk enough?
+# ### Is one pass enough?
 #
 # Section 4 said that $dS$ needs $\delta_i$ before its first entry, and so does $dK$, whose rows collect entries of $dS$
 # from many queries. It is tempting to say the same of $dQ_i$. But $dQ_i$ is a sum along *one* row, and a covariance can
-# be had in one walk over the data, as every pocket calculator does it.
+# be computed in one pass over the data, as pocket calculators do.
 #
 # ### Exercise: `dq_in_one_walk` · stretch
 #
-# Compute $dQ$ in torch without $\delta$ and without $O$. `tiles` is a walk over the keys and values, tile by tile:
-# `for k, v in tiles:` gives `[block, D]` of each, the last tile may be smaller, and each tile comes once. It is gone when
-# the next one comes, as in a kernel: what you want to keep of it you have to add up. Besides you have `q` and `do` of
-# shape $[S_q, D]$, `lse` of shape $[S_q]$, by which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$ with $S = \alpha Q K^\top$, and
-# the number `alpha`. $dQ$ has `q`'s dtype.
+# Compute $dQ$ in torch without $\delta$ and without $O$. `tiles` iterates over the keys and values, tile by tile:
+# `for k, v in tiles:` gives `[block, D]` of each; the last tile may be smaller, and each tile comes only once. It is no
+# longer available when the next one comes, as in a kernel: you can only keep sums. You are also given `q` and `do` of
+# shape $[S_q, D]$, `lse` of shape $[S_q]$, from which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$ with
+# $S = \alpha Q K^\top$, and the number `alpha`. $dQ$ has `q`'s dtype.
 
 
 # %% exercise="dq_in_one_walk"
 # HINT: $dQ_i = \alpha \sum_j P_{ij}\,(dP_{ij} - \delta_i)\,K_j$. Multiply the bracket out: which of the two
-#     sums needs $\delta_i$, and where can it stand in that sum?
-# HINT: $\delta_i$ does not depend on $j$, so it can wait in front of its sum until the walk is over. Three
+#     sums needs $\delta_i$, and can it be factored out of that sum?
+# HINT: $\delta_i$ does not depend on $j$, so its sum can be multiplied by it after the loop. Three
 #     sums are carried: $\sum P\,dP\,K$ and $\sum P K$, both $[S_q, D]$, and $\sum P\,dP$, $[S_q, 1]$.
 # HINT: In the loop: `p = torch.exp(alpha * q @ k.T - lse[:, None])`, `worth = p * (do @ v.T)`, and three sums
 #     of `worth @ k`, `p @ k` and `worth.sum(dim=1, keepdim=True)`. What you return is left for you.
@@ -571,8 +571,8 @@ flashlearn.check("dq_in_one_walk", dq_in_one_walk)
 # flashlearn.hint("dq_in_one_walk")
 
 # %% [markdown]
-# How good is it? Against autograd, with your function if it has passed: in fp64, in fp32, and in fp32 with keys that all
-# lie around 30. **Predict** what the last one does to a difference of two sums.
+# How accurate is it? Here it is compared with autograd, with your function if it has passed: in fp64, in fp32, and in
+# fp32 with keys that are all around 30. **Predict** what the last one does to a difference of two sums.
 
 
 # %%
@@ -612,12 +612,12 @@ assert (
 # %% [markdown]
 # <details><summary><b>What to notice</b> (when exercise 5 has passed)</summary>
 #
-# - $dQ_i = \alpha\,\bigl(\sum_j P_{ij}\,dP_{ij}\,K_j - \delta_i \sum_j P_{ij} K_j\bigr)$: $\delta_i$ stands outside both
-#   sums, and may come last. In fp64 that agrees with autograd, which knows $\delta$ first, to rounding. So "$\delta$ must
-#   be known before the loop" is true of $dS$ and $dK$, and not of $dQ$.
+# - $dQ_i = \alpha\,\bigl(\sum_j P_{ij}\,dP_{ij}\,K_j - \delta_i \sum_j P_{ij} K_j\bigr)$: $\delta_i$ is outside both
+#   sums, so it may come last. In fp64 the result agrees with autograd up to rounding. So "$\delta$ must be known before
+#   the loop" is true of $dS$ and $dK$, but not of $dQ$.
 # - The price: a second sum of the size of $dQ$ in registers, a further matrix product in the loop, and a difference of
-#   two large numbers at the end, which costs digits when the keys have a common offset. With $\delta$ at hand before the
-#   loop, from $O$ and $dO$, nobody pays it.
+#   two large numbers at the end, which costs digits when the keys have a common offset. If $\delta$ is computed before
+#   the loop, from $O$ and $dO$, there is no such price.
 #
 # </details>
 #
@@ -627,7 +627,7 @@ assert (
 #
 # | step | gives | shape | needs |
 # |---|---|---|---|
-# | again | $P$ | $[S_q, S_k]$ | $Q, K, \alpha$ |
+# | recompute | $P$ | $[S_q, S_k]$ | $Q, K, \alpha$ |
 # | values | $dV$ | $[S_k, D]$ | $P, dO$ |
 # | probabilities | $dP$ | $[S_q, S_k]$ | $dO, V$ |
 # | one number per query | $\delta$ | $[S_q]$ | $P, dP$, or $O, dO$ |
@@ -635,14 +635,14 @@ assert (
 # | queries | $dQ$ | $[S_q, D]$ | $dS, K, \alpha$ |
 # | keys | $dK$ | $[S_k, D]$ | $dS, Q, \alpha$ |
 #
-# Five matrix products, one of them ($Q K^\top$) repeated from the forward pass, which has two: attention's backward
-# pass is counted as $2.5$ times its forward pass.
+# That is five matrix products, one of them ($Q K^\top$) repeated from the forward pass, which has two: attention's
+# backward pass is counted as $2.5$ times its forward pass.
 #
 # ### Exercise: `attention_backward` · core
 #
-# Write it in torch, formulas only: matrix products, `torch.softmax`, element-wise operations and sums, but no
-# autograd. All inputs are matrices, `q` and `do` of shape $[S_q, D]$, `k` and `v` of shape $[S_k, D]$, and `alpha`
-# is a number (it may be negative). Scores may lie beyond 100. Return `dq, dk, dv`, in this order.
+# Write it in torch, as formulas: matrix products, `torch.softmax`, element-wise operations and sums, but no autograd.
+# All inputs are matrices, `q` and `do` of shape $[S_q, D]$, `k` and `v` of shape $[S_k, D]$, and `alpha` is a number
+# (it may be negative). Scores may exceed 100. Return `dq, dk, dv`, in this order.
 
 
 # %% exercise="attention_backward"
@@ -674,9 +674,8 @@ flashlearn.check("attention_backward", attention_backward)
 # flashlearn.hint("attention_backward")
 
 # %% [markdown]
-# The running example to the end, and autograd's word on it. These are the numbers that lessons 07 to 10 come back to.
-# (Six lines, and you have done by hand what `loss.backward()` does before your finger is off the key.) The picture of
-# section 1 has its labels now, if the exercise has passed.
+# Here is the running example from start to end, compared with autograd. Lessons 07 to 10 come back to these numbers.
+# The picture of section 1 now has its labels, if the exercise has passed.
 
 # %% tags=["nbval-check-output"]
 by_hand = flashlearn.use("attention_backward", attention_backward)
@@ -697,7 +696,7 @@ pictures.passes(labelled=by_hand is attention_backward)
 #
 # > ### Sources corrected: "all differences are below 5e-3, so the kernel is right"
 # >
-# > **The claim.** A backward kernel is compared with a reference on matrices of $128 \times 64$, values uniform in
+# > **The claim.** A backward kernel is compared with a reference on matrices of $128 \times 64$ with values uniform in
 # > $[-0.5, 0.5]$. The largest difference in $dQ$ is below $5 \cdot 10^{-3}$. The test passes.
 # >
 # > **The experiment.** Commit the worst fault of this lesson on purpose: forget $\delta$, so that $dS = P \circ dP$.
@@ -727,25 +726,26 @@ for scale in scales:
 
 at = scales.index(0.5)
 print(f"values in ±0.5: largest error {errors_dQ[at]:.1e}, largest entry {sizes_dQ[at]:.1e}")
-print(f"the test with a bar of 5e-3 {'passes' if errors_dQ[at] < 5e-3 else 'fails'};", end=" ")
+print(f"the test with a tolerance of 5e-3 {'passes' if errors_dQ[at] < 5e-3 else 'fails'};", end=" ")
 print(f"the error is {errors_dQ[at] / sizes_dQ[at]:.0%} of the largest entry")
 
 # %%
 pictures.blind_bar(scales, errors_dQ, sizes_dQ, bar=5e-3)
 
 # %% [markdown]
-# > **The verdict.** It passes. Small values make all of $dQ$ small, one hundredth at most, and a bar that is fixed in
-# > absolute terms stops seeing. With values of $\pm 1$ the same bar would have caught it; with $\pm 0.25$ it would
-# > accept a $dQ$ of nothing but zeros. An allowed error must come from the size of the result and from the precision
-# > of the arithmetic. (The checks of this course compare with what plain torch achieves at the same precision.)
+# > **The verdict.** It passes. Small values make all of $dQ$ small, about one hundredth at most, and then a fixed
+# > absolute tolerance is blind. With values in $\pm 1$ the same tolerance would have caught the fault; with $\pm 0.25$
+# > it would accept a $dQ$ of nothing but zeros. The allowed error must depend on the size of the result and on the
+# > precision of the arithmetic. (The checks of this course compare with what plain torch achieves at the same
+# > precision.)
 #
-# Better than a bar are properties that hold for every input. You have met one; here are three, each for **any size**.
+# It also helps to test properties that hold for every input. You have met one; here are three, each for **any size**.
 #
 # 1. The rows of $dS$ sum to zero (section 3). But a kernel returns no $dS$. What it returns is $dK$, and
 #    $\sum_j dK_j = \alpha \sum_i \bigl(\sum_j dS_{ij}\bigr) Q_i = 0$: **the rows of $dK$ add up to zero.** It is
 #    shift invariance again: adding one vector to all keys adds one number to each row of $S$.
 # 2. $Q^\top dQ = \alpha\, Q^\top dS\, K$ and $K^\top dK = \alpha\, K^\top dS^\top Q$ are **transposes of each other**.
-#    A scale that is missing on one side only, or a $dK$ without its transpose, breaks it.
+#    A scale that is missing in only one of them, or a $dK$ without its transpose, breaks this.
 # 3. The rows of $P$ sum to one, so $\sum_j dV_j = \sum_i dO_i$: **$dV$ and $dO$ have the same column sums.**
 #
 # (Section 10 proves them.)
@@ -783,8 +783,8 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The first two faults break one property each and leave the others whole, so the broken one says where to look:
-#   the same kind of reasoning as lesson 10's.
+# - The first two faults break one property each and leave the others intact, so the broken one says where to look: the
+#   same kind of reasoning as in lesson 10.
 # - A forgotten $\delta$ does not break the second: it holds for *any* matrix in place of $dS$.
 # - Nothing here sees an $\alpha$ that is missing in both. Properties narrow the search; a reference decides.
 #
@@ -792,10 +792,10 @@ for function in (by_hand, without_delta, alpha_missing_in_dK, alpha_missing_in_b
 #
 # ### Inputs that can be read
 #
-# A third kind of test chooses the inputs so that a result *is* a matrix that you want to see. With $V = I$, the identity,
-# $O = P$. The author of one CUDA kernel used $4 \times 4$ matrices, with $Q$ and $K$ like the identity. If $V$ and $dO$
-# are so as well, each result has two different numbers in it, and can be checked in the head. **Predict:** does such a
-# test notice a $dV$ that was computed without its transpose? And a $dK$?
+# A third kind of test chooses the inputs so that a result *is* a matrix that you want to see. With $V = I$, the
+# identity, $O = P$. The author of one CUDA kernel used $4 \times 4$ matrices, with $Q$ and $K$ equal to the identity.
+# If $V$ and $dO$ are identities too, each result contains only two different numbers and can be checked mentally.
+# **Predict:** does such a test notice a $dV$ that was computed without its transpose? And a $dK$?
 
 
 # %% tags=["nbval-check-output"]
@@ -828,9 +828,9 @@ print(f"with Q = K = V = dO = I, dV is\n{by_hand(one, one, one, one, 0.5)[2].num
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - With the identity everywhere, $S$ is symmetric, so $P$ and $dS$ are, and a transpose that is missing changes nothing.
-#   The pattern is pleasant to read and blind to the commonest mistake of this lesson.
-# - Leave $K = V = dO = I$ and give $Q$ some other numbers, and most results are one matrix: $O = P$, $dV = P^\top$,
+# - With the identity everywhere, $S$ is symmetric, and so are $P$ and $dS$, so a missing transpose changes nothing. The
+#   pattern is easy to read, and blind to a common mistake of this lesson.
+# - Keep $K = V = dO = I$ and give $Q$ other numbers, and most results are a single matrix: $O = P$, $dV = P^\top$,
 #   $dP = I$, $dQ = \alpha\, dS$. Now a transpose shows, and you can read $P$ and $dS$ off the results of a kernel that
 #   never stores them. (The checks of this course do that to find out which pairs a kernel forgets.)
 #
@@ -842,9 +842,8 @@ print(f"with Q = K = V = dO = I, dV is\n{by_hand(one, one, one, one, 0.5)[2].num
 #
 # $$\delta_i = \sum_d dO_{id}\, O_{id} .$$
 #
-# It is `row_sum` of lesson 00 with a product inside, and with the tensors that real attention has:
-# $[B, H, S, D]$, a batch of $B$ sequences with $H$ heads each. One program owns `BLOCK_S` queries of one head, a tile
-# of `[BLOCK_S, BLOCK_D]`:
+# It is `row_sum` of lesson 00 with a product inside, and with the tensors of real attention: $[B, H, S, D]$, a batch of
+# $B$ sequences with $H$ heads each. One program owns `BLOCK_S` queries of one head, a tile of `[BLOCK_S, BLOCK_D]`:
 #
 # | mathematics | in the kernel | shape |
 # |---|---|---|
@@ -853,10 +852,10 @@ print(f"with Q = K = V = dO = I, dV is\n{by_hand(one, one, one, one, 0.5)[2].num
 # | $O_{id}$, $dO_{id}$ | `o`, `do` | `[BLOCK_S, BLOCK_D]` |
 # | $\delta_i$ | `delta` | `[BLOCK_S]` |
 #
-# Two ragged edges this time: `BLOCK_D` is the smallest power of two that is not below $D$ (64 for 64, 128 for 65), and
-# the last block of queries may not be full. And four strides per tensor: a projection often leaves $[B, S, H, D]$ in memory, which attention reads as a
-# *view* of shape $[B, H, S, D]$; and `dO` comes from whatever follows. **Predict** its strides when the loss is
-# simply `o.sum()`.
+# There are two ragged edges this time: `BLOCK_D` is the smallest power of two that is not below $D$ (64 for 64, 128 for
+# 65), and the last block of queries may not be full. And there are four strides per tensor: a projection often leaves
+# $[B, S, H, D]$ in memory, which attention reads as a *view* of shape $[B, H, S, D]$; and `dO` comes from whatever
+# follows. **Predict** its strides when the loss is simply `o.sum()`.
 
 # %% tags=["nbval-check-output"]
 heads_inside = torch.zeros(2, 5, 3, 8).transpose(1, 2)  # [B, S, H, D] in memory, seen as [B, H, S, D]
@@ -871,15 +870,15 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# All strides of that `do` are 0: one number in memory, seen from everywhere. A kernel that addresses `do` with the
-# strides of `o` reads past its end. It is one of the commonest faults of hand-written backward passes, and it shows
-# in the very first test that one writes, or in none.
+# All strides of that `do` are 0: every element is the same number in memory. A kernel that addresses `do` with the
+# strides of `o` reads past its end. It is an easy fault to make in a hand-written backward pass, and tests with
+# contiguous tensors never show it.
 #
 # </details>
 #
 # ### Exercise: `delta_preprocess` · core
 #
-# Write the kernel; the launcher is given. What the check will ask of it:
+# Write the kernel; the launcher is given. What the check requires:
 #
 # - any $S$ and $D$: mask both;
 # - `o` and `do` are views with strides of their own, `delta` is new and contiguous: head $h$ of batch entry $b$
@@ -891,7 +890,7 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 
 # %% exercise="delta_preprocess"
 # HINT: It is `row_sum` of lesson 00 with a product before the sum and four dimensions in the address: one
-#     program owns BLOCK_S queries of one head. Which of its lanes do not exist, and what may they hold?
+#     program owns BLOCK_S queries of one head. Which of its lanes have no element, and what may they hold?
 # HINT: `i[:, None]` is `[BLOCK_S, 1]` and `d[None, :]` is `[1, BLOCK_D]`; pointers and mask are `[BLOCK_S,
 #     BLOCK_D]`. An element of o is at `b * o_b + h * o_h + i * o_s + d * o_d`, of do likewise with its own
 #     strides. `tl.sum(..., axis=1)` leaves `[BLOCK_S]`, and delta's element is `(b * H + h) * S + i`.
@@ -911,21 +910,21 @@ flashlearn.check("delta_preprocess", delta_preprocess)
 
 # %% [markdown]
 # When it passes, break it: leave `(d < D)` out of the mask; use the strides of `o` for both; leave out
-# `.to(tl.float32)`. Which of the three would a test have found that uses one contiguous fp32 tensor with $D = 64$?
+# `.to(tl.float32)`. Which of the three would be found by a test with contiguous fp32 tensors and $D = 64$?
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - None of them. $D = 64$ is a power of two, one layout serves both tensors, and fp32 needs no cast.
+# - None of them. $D = 64$ is a power of two, both tensors have the same strides, and fp32 needs no conversion.
 # - The kernel reads $2 S D$ numbers, writes $S$, and does $2 S D$ operations: memory is the limit, by far.
-# - $\delta$ stays in fp32 although $O$ and $dO$ do not. $dS$ is the *difference* $dP - \delta$, and where the two
-#   nearly agree, an error of $\delta$ is all that remains. (Remember *dp around 60* in lesson 02.)
+# - $\delta$ stays in fp32 although $O$ and $dO$ do not. $dS$ contains the *difference* $dP - \delta$, and where the two
+#   nearly agree, the error of $\delta$ dominates. (Remember *dp around 60* in lesson 02.)
 # - With $O$ in fp16, $\delta$ is computed from a rounded $O$, and is no longer exactly $\sum_j P_{ij}\, dP_{ij}$.
-#   Real kernels live with that; the error is of the size of the rounding of $O$.
+#   Kernels in practice accept that; the error is of the size of the rounding of $O$.
 #
 # </details>
 
 # %% [markdown]
-# The kernel, the identity and the formulas in one: your $\delta$ in the place of $\sum_j P_{ij}\,dP_{ij}$.
+# The kernel, the identity and the formulas together: your $\delta$ in place of $\sum_j P_{ij}\,dP_{ij}$.
 
 # %% tags=["nbval-check-output"]
 preprocess = flashlearn.use("delta_preprocess", delta_preprocess)
@@ -946,9 +945,9 @@ print("dQ is right:", torch.allclose(alpha * dS_kernel.cpu().double() @ K, dQ, a
 # >
 # > **The experiment.** Count. Such a kernel (you write it in lesson 08) owns a block of $B$ keys and walks over all
 # > blocks of $B$ queries, since a key collects from every query. For each block it must load tiles of $Q$ and $dO$,
-# > $B \cdot D$ numbers of $b$ bytes each, and the LSE of its queries, from which it has $P$ again (four bytes per query);
-# > then either one $\delta$ per query, four bytes as well, or a tile of $O$. **Predict** by how much the second grows the
-# > traffic, at $D = 64$ in fp16, and by how much the arithmetic.
+# > $B \cdot D$ numbers of $b$ bytes each, and the LSE of its queries, from which it recomputes $P$ (four bytes per
+# > query); then either one $\delta$ per query, four bytes as well, or a tile of $O$. **Predict** by how much the second
+# > choice increases the traffic, at $D = 64$ in fp16, and by how much the arithmetic.
 
 # %% tags=["nbval-check-output"]
 B, b = sp.symbols("B b", positive=True)
@@ -967,21 +966,21 @@ print(f"traffic +{float((with_o / with_delta).subs(sizes) - 1):.0%}, ", end="")
 print(f"arithmetic +{float((sums / products).subs(sizes)):.1%}")
 
 # %% [markdown]
-# > **The verdict.** Nearly free in arithmetic, and half as much again in traffic, because $O$ is asked for once per
-# > block of *keys*, $N/B$ times in all: $\Theta(N^2 D / B)$ bytes to save $N$ numbers. (These are bytes requested;
-# > caches catch some of them.) On the chip the tile of $O$ takes room, too. Computed once in a small kernel of its own,
-# > $\delta$ costs $2ND$ reads. A kernel for $dQ$ owns its queries and may compute it before its loop at the same price,
-# > or, as exercise 5 has shown, do without.
+# > **The verdict.** It is nearly free in arithmetic, but costs almost half as much traffic again, because $O$ is
+# > requested once per block of *keys*, $N/B$ times in all: $\Theta(N^2 D / B)$ bytes to save $N$ numbers. (These are
+# > requested bytes; caches serve some of them.) The tile of $O$ also takes space on the chip. Computed once in a small
+# > kernel of its own, $\delta$ costs $2ND$ reads. A kernel for $dQ$ owns its queries and may compute it before its loop
+# > at the same price, or, as exercise 5 has shown, do without it.
 
 # %% [markdown]
 # ## 10 · The proofs, for any size
 #
-# The checks compare your formulas with the right ones at a few sizes. These cells prove them at every size. They also
-# give away the answers of exercises 1 to 4: come here when you have your own.
+# The checks compare your formulas with the right ones at a few sizes. These cells prove them for every size. They also
+# give away the answers to exercises 1 to 4: come here when you have your own.
 #
-# **The order rule.** In place of the loss stands the sum $\langle dY, Y \rangle = \sum_{id} dY_{id} Y_{id}$ with $dY$ held
-# constant, since it has the same derivatives by $Y$. Written with matrices that sum is a trace,
-# $\mathrm{tr}(dY^\top Y)$, and sympy can differentiate it by whole matrices:
+# **The order rule.** The loss is replaced by the sum $\langle dY, Y \rangle = \sum_{id} dY_{id} Y_{id}$ with $dY$ held
+# constant, since it has the same derivatives with respect to $Y$. Written with matrices, that sum is a trace,
+# $\mathrm{tr}(dY^\top Y)$, and sympy can differentiate it with respect to whole matrices:
 
 # %%
 S_q = sp.Symbol("S_q", integer=True, positive=True)
@@ -998,16 +997,16 @@ assert dQ_ == alpha_ * dS_ * K_ and dK_ == alpha_ * dS_.T * Q_
 # %% [markdown]
 # <details><summary><b>If you try this yourself: a trap in sympy</b></summary>
 #
-# Derivatives by a `MatrixSymbol` are reliable for sums and products of matrices. They are not for a softmax: with
-# `x = sp.MatrixSymbol("x", 3, 1)`, differentiating `x.applyfunc(sp.exp)` divided by the sum of its entries returns
-# the diagonal part alone. The competition, $-p\,p^\top$, is silently gone. So we go through the softmax row by
-# row, with indexed sums, as in lesson 02.
+# Derivatives with respect to a `MatrixSymbol` are reliable for sums and products of matrices. They are not for a
+# softmax: with `x = sp.MatrixSymbol("x", 3, 1)`, differentiating `x.applyfunc(sp.exp)` divided by the sum of its
+# entries returns the diagonal part alone. The competition, $-p\,p^\top$, is silently missing. So we go through the
+# softmax row by row, with indexed sums, as in lesson 02.
 #
 # </details>
 #
-# **The delta identity**, three times: both sides as one double sum, which sympy is asked to reorder, for any number of
-# keys and any $D$; as associativity, in matrices; and entry by entry at two concrete sizes, with nothing assumed about
-# the entries (the rows of $P$ need not even sum to one).
+# **The delta identity**, three times: both sides as one double sum, which sympy reorders, for any number of keys and
+# any $D$; as associativity, in matrices; and entry by entry at two concrete sizes, with nothing assumed about the
+# entries (the rows of $P$ need not even sum to one).
 
 # %%
 p, v, do = (sp.IndexedBase(name, real=True) for name in ("P", "V", "dO"))
@@ -1049,14 +1048,14 @@ assert ((P_.T * dO_).T * ones_k).doit() == (dO_.T * (P_ * ones_k)).doit()  # dO�
 # | | formula | remember |
 # |---|---|---|
 # | order rule | $Y = XW$: $dX = dY\,W^\top$, $dW = X^\top dY$ | each keeps its side, the other is transposed |
-# | values | $dV = P^\top dO$ | belongs to a key, so it sums over queries |
+# | values | $dV = P^\top dO$ | belongs to a key, so it is a sum over queries |
 # | probabilities | $dP = dO\, V^\top$ | no $P$ in it |
 # | delta | $\delta_i = \sum_j P_{ij} dP_{ij} = \sum_d dO_{id} O_{id}$ | the same table, summed the other way; known before any tile |
 # | scores | $dS = P \circ (dP - \delta)$ | rows sum to 0 |
 # | with LSE in the loss | $dS = P \circ (dP - (\delta - d\mathrm{LSE}))$ | kernels do not change |
 # | queries, keys | $dQ = \alpha\, dS\, K$, $dK = \alpha\, dS^\top Q$ | $\alpha$ once in each, nowhere else |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
@@ -1065,52 +1064,52 @@ assert ((P_.T * dO_).T * ones_k).doit() == (dO_.T * (P_ * ones_k)).doit()  # dO�
 #
 # <details><summary>Answer</summary>
 #
-# $S = Q' K^\top$ with $Q' = \alpha Q$ needs no $\alpha$ any more. $dK = dS^\top Q'$ has it already: multiplying again
-# would give $\alpha^2$. $dQ$ is made of $dS$ and $K$, which have not seen $\alpha$: $dQ = \alpha\, dS\, K$ still needs
-# it. It is the commonest way to get "alpha twice in $dK$" or "alpha forgotten in $dQ$".
+# $S = Q' K^\top$ with $Q' = \alpha Q$ no longer needs $\alpha$. $dK = dS^\top Q'$ contains it already: multiplying
+# again would give $\alpha^2$. $dQ$ is computed from $dS$ and $K$, neither of which contains the factor:
+# $dQ = \alpha\, dS\, K$ still needs it. This is an easy way to get "alpha twice in $dK$" or "alpha forgotten in $dQ$".
 #
 # </details>
 
 # %% [markdown]
-# **2.** All values are equal: $V_j = c$ for every key, $c$ a row of $D$ numbers. Without computing: what are $dS$,
-# $dQ$ and $dK$? Which quantity of this lesson says so at a glance?
+# **2.** All values are equal: $V_j = c$ for every key, where $c$ is a row of $D$ numbers. Without computing: what are
+# $dS$, $dQ$ and $dK$? Which quantity of this lesson shows it immediately?
 #
 # <details><summary>Answer</summary>
 #
-# All zero. If every key holds the same value, it does not matter where a query looks. $dP_{ij} = \langle dO_i,
-# c\rangle$ does not depend on $j$, so it equals its mean $\delta_i$, and $dP - \delta = 0$. The test "delta forgotten"
-# could hardly be simpler: set all values equal, and look for zeros.
+# All zero. If every key holds the same value, it does not matter where a query looks.
+# $dP_{ij} = \langle dO_i, c\rangle$ does not depend on $j$, so it equals its mean $\delta_i$, and $dP - \delta = 0$.
+# This is a very simple test for a forgotten delta: set all values equal, and look for zeros.
 #
 # </details>
 
 # %% [markdown]
-# **3.** Somebody computes $\delta$ from the forward pass's $O$ *before* dropout, residual connection and projection
-# are applied, but takes for $dO$ the gradient that arrives at the block's end. Shapes fit. What is wrong, and which
+# **3.** Someone computes $\delta$ from the forward pass's $O$ *before* dropout, residual connection and projection are
+# applied, but uses as $dO$ the gradient that arrives at the end of the block. The shapes fit. What is wrong, and which
 # of the three properties shows it?
 #
 # <details><summary>Answer</summary>
 #
-# The identity needs $O = P\,V$ and the gradient *by that $O$*: the same $dO$ that gives $dP = dO\,V^\top$. If $dP$
-# is computed from the same wrong $dO$, then $\delta$ and $dP$ still belong together, all properties hold, and only a
-# reference finds out. If $dP$ has the right $dO$ and $\delta$ the wrong one, the rows of $dS$ do not sum to zero, and
-# the first property breaks.
+# The identity needs $O = P\,V$ and the gradient *by that $O$*: the same $dO$ that gives $dP = dO\,V^\top$. If $dP$ is
+# computed from the same wrong $dO$, then $\delta$ and $dP$ are still consistent, all properties hold, and only a
+# comparison with a reference reveals it. If $dP$ has the right $dO$ and $\delta$ the wrong one, the rows of $dS$ do not
+# sum to zero, and the first property breaks.
 #
 # </details>
 
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. How would you explain the transpose in $dV$
+# *Two or three sentences in your own words, to be read again in a month. How would you explain the transpose in $dV$
 # without the word "transpose"? What would you tell someone who asks why $O$ is saved for the backward pass?
 # Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# Every formula here still needs $P$, an $S_q \times S_k$ matrix that one does not want to store. Lesson 04 shows how
-# to have it again from one number per query: $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$. With that and with $\delta$, the
-# two sums over the keys that a row of the backward pass needs are known before it starts, and any tile of $P$ and
-# $dS$ can be made from a tile of $Q$, $K$, $V$ and $dO$. Lessons 07 and 08 do just that.
+# Every formula here still needs $P$, an $S_q \times S_k$ matrix that one does not want to store. Lesson 04 shows how to
+# compute it again from one number per query: $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$. With that and with $\delta$, the
+# two sums over the keys that a row of the backward pass needs are known before it starts, and any tile of $P$ and $dS$
+# can be made from a tile of $Q$, $K$, $V$ and $dO$. Lessons 07 and 08 do just that.
 #
 # **Sources.** The backward pass of attention in this form, with $D_i = dO_i \cdot O_i$ for our $\delta_i$: T. Dao et
 # al., *FlashAttention*, NeurIPS 2022, appendix B.2; computed before the loops, T. Dao, *FlashAttention-2*, arXiv

@@ -45,7 +45,7 @@ def passes(labelled: bool = False) -> Picture:
         (
             bottom,
             BACKWARD,
-            "backward: from right to left, each gradient with the shape of what it belongs to",
+            "backward: from right to left, each gradient has the shape of its matrix",
         ),
     ):
         back = axes is bottom
@@ -181,7 +181,7 @@ def _total(axes: Axes, x: float, y: float, value: float, colour: str) -> None:
 def blind_bar(
     scales: Sequence[float], errors: Sequence[float], sizes: Sequence[float], bar: float
 ) -> Picture:
-    """What a forgotten delta does to dQ, over the size of the test's values, against an absolute bar."""
+    """What a forgotten delta does to dQ, over the size of the test's values, against an absolute tolerance."""
     figure, (axes,) = canvas(8.2, 3.9)
     for label, values, colour, offset in (
         ("largest entry of dQ", sizes, FORWARD, (-10, 10)),
@@ -194,7 +194,7 @@ def blind_bar(
             fontsize=11, weight="bold", ha="right" if offset[0] < 0 else "left",
         )  # fmt: skip
     axes.axhline(bar, color=GREY, linewidth=1.3, linestyle="--")
-    axes.text(scales[-1], bar * 1.25, f"the bar: {bar:g}", color=GREY, fontsize=10.5, ha="right")
+    axes.text(scales[-1], bar * 1.25, f"the tolerance: {bar:g}", color=GREY, fontsize=10.5, ha="right")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(list(scales), [f"±{x:g}" for x in scales])
@@ -202,5 +202,5 @@ def blind_bar(
     axes.set_xlabel("the test's values are uniform in")
     axes.set_ylabel("absolute size, in units of dQ")
     hidden = [f"±{x:g}" for x, error in zip(scales, errors, strict=True) if error < bar]
-    text = f"A bar of {bar:g} does not see that delta is missing for values in {', '.join(hidden)}."
+    text = f"A tolerance of {bar:g} does not show that delta is missing for values in {', '.join(hidden)}."
     return Picture(figure, text)

@@ -16,8 +16,8 @@ QUESTIONS = (
     ),
     Question(
         "01, §7",
-        "A matrix is used four times in the forward pass, each time in another way. What is its gradient?",
-        right("the sum of four gradients", "Used k times, k gradients add. This lesson lives on it."),
+        "A matrix is used four times in the forward pass, each time in a different way. What is its gradient?",
+        right("the sum of four gradients", "Used k times, k gradients add. This lesson builds on that."),
         wrong("the mean of four gradients", "Nothing divides by four: each use moves the loss in full."),
         wrong(
             "that of the last use",
@@ -26,7 +26,7 @@ QUESTIONS = (
     ),
     Question(
         "00, §6",
-        "A row of 6 scores lies in a block of 8 lanes, and its maximum is wanted. What must the other two "
+        "A row of 6 scores is in a block of 8 lanes, and you want its maximum. What must the other two "
         "lanes hold?",
         wrong("0", "And if all six scores are negative?"),
         right("−∞", "It loses against every number, and its exponential adds nothing either."),

@@ -17,7 +17,7 @@ QUESTIONS = (
     Question(
         "01, §7",
         "A matrix is used four times in the forward pass, each time in a different way. What is its gradient?",
-        right("the sum of four gradients", "Used k times, k gradients add. This lesson builds on that."),
+        right("the sum of four gradients", "Used k times, k gradients add: this lesson uses that."),
         wrong("the mean of four gradients", "Nothing divides by four: each use moves the loss in full."),
         wrong(
             "that of the last use",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Exercise, Mistake
-from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds
+from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds, Race
 from flashlearn.explaining.findings.declared import DeclaredFault
 from flashlearn.explaining.matching import fit
 from flashlearn.explaining.stage import worst_status
@@ -28,6 +28,9 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
                 return Finding(declared, outcome.place, fits, of, partial=fits < of)
     if status is Status.OUT_OF_BOUNDS:
         return Finding(OutOfBounds(seen, case, cause=_cause(outcome.fault)), outcome.place)
+    if status is Status.RACE:
+        race = Race(seen, case, accesses=outcome.fault[1:3], adds=exercise.judged.atomics)
+        return Finding(race, outcome.place)
     called = (outcome.fault[1],) if of_time else ()
     return Finding(BY_STATUS[status](seen, case, called), outcome.place)
 

@@ -48,10 +48,10 @@ def launcher_fault(search: Search) -> Finding | None:
         untouched = kind is ReturnedInput and all(_is_unwritten(check) for check in outcome.outputs)
         if kind is not None and (untouched or all(check.ok for check in outcome.outputs)):
             alike = next(o for o in wrong if o.fault == outcome.fault)
-            return Finding(kind(outcome.message, alike.case.name))
+            return Finding(kind(outcome.message, alike.case.name, search.exercise.kind))
     stale = next((o for o in wrong if o.fault[:1] == (StaleAnswer.name,)), None)
     if stale is not None and len(wrong) == 1:
-        return Finding(StaleAnswer(stale.message, stale.case.name))
+        return Finding(StaleAnswer(stale.message, stale.case.name, search.exercise.kind))
     return None
 
 

@@ -6,7 +6,7 @@ work, not in seconds, so that a verdict is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from flashlearn.exercise import Exercise, Kind
@@ -27,6 +27,10 @@ SECOND_EDIT_WORK = 400.0
 
 PROOF_WORK = 2 * SECOND_EDIT_WORK
 """No second edit is sought if one run of all wrong cases would take more than this."""
+
+
+ATOMIC = "atomic_"
+"""What atomics begin with. Edits bring none into answers whose results must not change from run to run."""
 
 
 class Trial(Protocol):
@@ -84,7 +88,7 @@ def find_edit(
         return None
     repairs: dict[frozenset[str], tuple[int, Edit]] = {}
     partial: list[PartialRepair] = []
-    edits = ((i, edit) for i, section in enumerate(sections) for edit in edits_of(section.text))
+    edits = ((i, edit) for i, section in enumerate(sections) for edit in _fitting(exercise, section.text))
     hints = Hints(
         divergence=lines_within(sections, line),
         address=address_slice(sections, accesses, line) if accesses else (),
@@ -107,12 +111,20 @@ def find_edit(
             partial.append(PartialRepair(trial.reached, i, edit))
     single = [(name, *repairs[key]) for name in exercise.outputs if (key := frozenset({name})) in repairs]
     if len(single) < max(2, len(trial.bad)):
-        return _two_edits(trial, sections, partial, outcomes, hints)
+        return _two_edits(exercise, trial, sections, partial, outcomes, hints)
     parts = tuple(edit_finding(trial.wrong, sections[i], edit, name) for name, i, edit in single)
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
 
 
+def _fitting(exercise: Exercise, text: str) -> Iterator[Edit]:
+    """The edits of a text that the exercise allows: an atomic only where the order of additions is open."""
+    for edit in edits_of(text):
+        if exercise.judged.atomics or ATOMIC not in edit.new or ATOMIC in edit.old:
+            yield edit
+
+
 def _two_edits(
+    exercise: Exercise,
     trial: Trial,
     sections: Sequence[Section],
     partial: Sequence[PartialRepair],
@@ -132,7 +144,7 @@ def _two_edits(
     trial.wrong = [*wrong[best.reached :], *wrong[: best.reached]]
     texts = [text if i == at else one.text for i, one in enumerate(sections)]
     trial.fixed = ((at, text),)
-    second = ((i, edit) for i, one in enumerate(texts) for edit in edits_of(one))
+    second = ((i, edit) for i, one in enumerate(texts) for edit in _fitting(exercise, one))
     for i, edit in ranked(second, still_wrong, hints):
         if trial.left <= 0:
             return None

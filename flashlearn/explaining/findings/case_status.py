@@ -56,12 +56,46 @@ class NeedsGpu(CaseStatus):
 
 @dataclass(frozen=True)
 class Race(CaseStatus):
-    """Two programs that access one element, one of them with a store."""
+    """Two programs, or lanes, that access one element, one of them with a store.
+
+    `accesses` are the kinds of the two, "load", "store", "atomic" or "lanes"; `adds` says that the exercise
+    lets programs add to one sum, in any order.
+    """
 
     name = "race"
     memory_fault = True
     misplaced = "all"
-    step = "Give every element one program that writes it, or add with tl.atomic_add."
+
+    accesses: tuple[str, ...] = ()
+    adds: bool = False
+
+    def wording(self) -> Wording:
+        """The sentence of the case, and a next step by the two accesses."""
+        return Wording(self.seen, self._step(), self.case)
+
+    def _step(self) -> str:
+        if "lanes" in self.accesses:
+            return "Two lanes of one program write to one address: which index tells lanes apart there?"
+        if "atomic" in self.accesses:
+            return (
+                "An atomic excludes other atomics alone: all accesses of this element in the launch have to "
+                "be atomic, or each program needs elements of its own."
+            )
+        if self.adds:
+            return (
+                "Are the shares of several programs to be added here? That takes an atomic addition. If not, "
+                "which index tells the programs apart, and does the address contain it?"
+            )
+        if "load" in self.accesses:
+            return (
+                "What one program reads no other may write in the same launch: which index tells the two "
+                "apart, and does the address contain it? What all programs have written a second launch may "
+                "read."
+            )
+        return (
+            "Every element needs one program that writes it: which index tells the two programs apart, and "
+            "does the address contain it?"
+        )
 
 
 @dataclass(frozen=True)

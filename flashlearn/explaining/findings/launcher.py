@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from flashlearn.exercise import Kind
 from flashlearn.outcome import FindingKind, Wording
 
 
 @dataclass(frozen=True)
 class LauncherFault(FindingKind):
-    """`seen` is what `case` says; its `fault` begins with the name of the kind."""
+    """`seen` is what `case` says; its `fault` begins with the name of the kind. `answer` is what computes."""
 
     step: ClassVar[str]
 
     seen: str
     case: str = ""
+    answer: Kind = Kind.KERNEL
 
     def wording(self) -> Wording:
         """The sentence of the case."""
@@ -35,7 +37,14 @@ class ChangedInput(LauncherFault):
     """An input has other values after the call."""
 
     name = "changed input"
-    step = "Allocate a tensor of your own for what the kernel writes."
+    step = (
+        "Which line writes into its memory: a store of the kernel, or a line of the launcher? A view is its "
+        "memory, and so may be what `contiguous`, `reshape` and `to` return."
+    )
+
+    def wording(self) -> Wording:
+        """The sentence of the case, and how such an answer can change an input."""
+        return Wording(self.seen, IN_PLACE.get(self.answer, self.step), self.case)
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class ReturnedInput(LauncherFault):
     """An output is an input."""
 
     name = "returned input"
-    step = "Allocate the result with torch.empty_like, and let the kernel store into it."
+    step = "Allocate memory of its own for the result, and let the kernel store into it."
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,15 @@ class StaleAnswer(LauncherFault):
     name = "stale answer"
     step = "Nothing may be kept from one call to the next: compute from the arguments, every time."
 
+
+IN_PLACE = {
+    Kind.TORCH: (
+        "Which line works in place: +=, an index on the left of =, a method whose name ends in _, or out=? A "
+        "view is the input's memory, and so may be what `contiguous`, `reshape` and `to` return."
+    ),
+    Kind.SYMBOLIC: "Which line assigns into the input, or into another name of it? A copy is another object.",
+}
+"""What to look for where there is no kernel."""
 
 BY_FAULT: dict[str, type[LauncherFault]] = {
     kind.name: kind for kind in (WrongReturn, ChangedInput, ReturnedInput, StaleAnswer)
@@ -72,6 +90,7 @@ class NothingLaunched(FindingKind):
         """What comes back without a kernel."""
         return Wording(
             "No kernel is launched: what comes back is memory that was never written.",
-            "Launch the kernel as `kernel[grid](…)`, with a program for each part of the output.",
+            "Which line launches a kernel, `kernel[grid](…)`? Is it reached, and how many programs has its "
+            "grid?",
             self.case,
         )

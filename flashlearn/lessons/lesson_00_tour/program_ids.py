@@ -43,13 +43,15 @@ MISTAKES = {
             "Several programs write the same slots: their blocks overlap. Program p owns "
             "the block that begins at p · block, and no other."
         ),
-        next_step="Program p begins at p * BLOCK: add that to tl.arange(0, BLOCK).",
+        next_step="Where does the block of program p begin, and which number in the address says so?",
         launcher=_with("pid * BLOCK + tl.arange", "tl.arange"),
         status=Status.RACE,
     ),
     "tail without a program": Mistake(
-        sentence="The ragged tail was never written: it belongs to no program; n // block rounds down.",
-        next_step="Round up: triton.cdiv(n, block) programs, the last of which works under its mask.",
+        sentence="The ragged tail was never written, as if there were n // block programs, or blocks: "
+        "that rounds down.",
+        next_step="It takes triton.cdiv(n, block) programs, and the last one's mask lets through what is "
+        "left.",
         launcher=_with("triton.cdiv(n, block)", "max(n // block, 1)"),
     ),
     "element numbers": Mistake(
@@ -57,7 +59,7 @@ MISTAKES = {
             "Each slot holds its own number i; it should hold the number of the program that owns "
             "it, i // block."
         ),
-        next_step="Use the offsets for the addresses, and pid as the value.",
+        next_step="The offsets make the addresses; what is stored there is the program's number.",
         wrong=lambda x, block: _elements(x),
     ),
     "lane numbers": Mistake(
@@ -65,7 +67,7 @@ MISTAKES = {
             "Each slot holds its place within the block, i % block; it should hold the program's "
             "number, i // block."
         ),
-        next_step="tl.arange is the same in every program. The value to store is tl.program_id(0).",
+        next_step="tl.arange is the same in every program: which call tells programs apart?",
         wrong=lambda x, block: _elements(x) % block,
     ),
     "dealt out in turn": Mistake(
@@ -73,12 +75,12 @@ MISTAKES = {
             "The elements are dealt out in turn, like cards: slot i belongs to program i mod the number of "
             "programs. Here each program owns a block of neighbours."
         ),
-        next_step="Program p's first element is p * BLOCK, and the next ones follow it.",
+        next_step="Program p's first element has the number p times the block, and the next ones follow it.",
         wrong=lambda x, block: _elements(x) % max(1, _programs(x, block)),
     ),
     "counted from one": Mistake(
         sentence="Every number is one too large: programs are counted from 0.",
-        next_step="Store tl.program_id(0) as it is.",
+        next_step="The first program's number is 0: what is added to it?",
         wrong=lambda x, block: ids(x, block) + 1,
     ),
     "lanes counted from one": Mistake(
@@ -86,7 +88,7 @@ MISTAKES = {
             "Every block is shifted by one: element 0 is never written, and the first element of each later "
             "block has the number of the program before."
         ),
-        next_step="Lanes count from 0: tl.arange(0, BLOCK).",
+        next_step="Lanes count from 0: what is added to the offsets?",
         launcher=_with("tl.arange(0, BLOCK)", "tl.arange(1, 1 + BLOCK)"),
     ),
     "number of programs": Mistake(

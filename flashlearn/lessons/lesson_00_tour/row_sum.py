@@ -71,7 +71,8 @@ MISTAKES = {
             "The load has no mask: lanes beyond the last column read the next row, and in the last "
             "row they leave x."
         ),
-        next_step="Load under mask=j < columns, and say with other= what the remaining lanes hold.",
+        next_step="A mask lets through the lanes whose column is below `columns`, and other= says what "
+        "the rest hold.",
         launcher=_with(", mask=in_row, other=0.0", ""),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -85,29 +86,33 @@ MISTAKES = {
         sentence=(
             "The addresses assume that rows follow one another without gaps; in a strided view they do not."
         ),
-        next_step="x[i, j] lies at x_ptr + i * stride_row + j * stride_column, whatever the view.",
+        next_step="x[i, j] lies i row strides and j column strides from the first element, whatever the "
+        "view.",
         launcher=_with("x.stride(0), x.stride(1)", "columns, 1"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "padding is −inf": Mistake(
-        sentence="Rows shorter than their block sum to −inf: the padded lanes were loaded as −inf.",
-        next_step=("−inf is the filler for a maximum. A sum needs the number that adds nothing: other=0.0."),
+        sentence="Rows shorter than their block sum to −inf: the padded lanes count as −inf.",
+        next_step=("−inf is the filler for a maximum. A sum needs the number that adds nothing: 0."),
         wrong=_padded_with_minus_infinity,
     ),
     "first row everywhere": Mistake(
         sentence="Every element of s is the sum of row 0, whichever program wrote it.",
-        next_step="Add i * stride_row to the pointer, with i = tl.program_id(0).",
+        next_step="Which number tells programs apart, and does the address contain it, times the stride "
+        "of the rows?",
         wrong=_first_row_for_all,
     ),
     "strides swapped": Mistake(
-        sentence="The strides have changed places: program i walks along column i instead of row i.",
-        next_step="The row's number goes with stride_row, the lanes with stride_column.",
+        sentence="The strides are in each other's place, or the indices are: program i walks along column "
+        "i instead of row i.",
+        next_step="The row's number goes with the stride of the rows, the lanes with that of the columns.",
         launcher=_with("x.stride(0), x.stride(1)", "x.stride(1), x.stride(0)"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "summed in half precision": Mistake(
-        sentence="The sum was accumulated in half precision: each addition is rounded to 11 bits.",
-        next_step="Convert before you add: tl.sum(x.to(tl.float32), axis=0). The store converts back.",
+        sentence="The sum was computed in half precision: numbers of 11 bits in fp16, and of 8 in bf16.",
+        next_step="tl.sum adds in the dtype that it is given: convert before you add. The store converts "
+        "back.",
         launcher=_with("x.to(tl.float32)", "x"),
     ),
 }

@@ -26,8 +26,8 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "no mask": Mistake(
-        sentence="A load without a mask: the last program's block reaches beyond the vectors.",
-        next_step="Build the mask once, offsets < n, and give it to both loads and to the store.",
+        sentence="A load lets all lanes through: the last program's block reaches beyond the vectors.",
+        next_step="One mask, true for the lanes whose element exists, is for both loads and for the store.",
         launcher=_with(
             ("stride_x, mask=in_vector)", "stride_x)"),
             ("stride_y, mask=in_vector)", "stride_y)"),
@@ -35,7 +35,7 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "store without mask": Mistake(
-        sentence="The loads are masked but the store is not: it writes beyond the end of z.",
+        sentence="The store has no mask: it writes beyond the end of z.",
         next_step="tl.store takes the same mask as the loads.",
         launcher=_with(("a * x + y, mask=in_vector)", "a * x + y)")),
         status=Status.OUT_OF_BOUNDS,
@@ -45,7 +45,7 @@ MISTAKES = {
             "The addresses assume that neighbours lie side by side; in x[::2] they are two elements apart."
         ),
         next_step=(
-            "Multiply the offsets by stride_x and stride_y (or call .contiguous() first and pay for "
+            "Multiply each vector's offsets by its own stride (or call .contiguous() first and pay for "
             "the copy)."
         ),
         launcher=_with(("x.stride(0), y.stride(0)", "1, 1")),
@@ -53,33 +53,32 @@ MISTAKES = {
     ),
     "same block for all": Mistake(
         sentence=(
-            "Block 0 of z is all that is ever written: every program takes that block, or there is only one."
+            "Block 0 of z is all that is ever written: every program writes that block, or there is only one."
         ),
-        next_step=(
-            "Program p takes the elements from p * BLOCK on, and there are triton.cdiv(n, BLOCK) programs."
-        ),
+        next_step=("Where does program p begin, and how many programs do n elements take?"),
         launcher=_with(("pid * BLOCK + tl.arange", "tl.arange")),
     ),
     "tail without a program": Mistake(
         sentence=(
-            "The ragged tail of z was never written: it belongs to no program; n // BLOCK rounds down."
+            "The ragged tail of z was never written, as if there were n // BLOCK programs, or blocks: "
+            "that rounds down."
         ),
-        next_step="Round up: grid = (triton.cdiv(n, BLOCK),).",
+        next_step="How many blocks does triton.cdiv give, and does the mask let all n elements through?",
         launcher=_with(("triton.cdiv(n, BLOCK)", "max(n // BLOCK, 1)")),
     ),
     "a scales the sum": Mistake(
         sentence="z is a·(x + y): a scales y too.",
-        next_step="Only x is scaled: a * x + y.",
+        next_step="z = a·x + y: what is in the brackets that a multiplies?",
         wrong=lambda a, x, y: a * (x + y),
     ),
     "a scales y": Mistake(
-        sentence="z is x + a·y: a scales the wrong vector.",
-        next_step="Only x is scaled: a * x + y. Look at the order of the arguments in the launch, too.",
+        sentence="z is x + a·y: the other vector is scaled.",
+        next_step="x is the one that is scaled. Look at the order of the arguments in the launch, too.",
         wrong=lambda a, x, y: x + a * y,
     ),
     "a is missing": Mistake(
         sentence="z is x + y: the factor a is missing.",
-        next_step="Use the kernel's first argument: a * x + y.",
+        next_step="z = a·x + y: where does a come in?",
         wrong=lambda a, x, y: x + y,
     ),
     "y is subtracted": Mistake(

@@ -60,35 +60,38 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "rows below the matrix": Mistake(
-        "The load masks the columns and not the rows: the last tile reaches below the last row.",
-        "The mask of a tile has two factors: (i < M)[:, None] & (j < N)[None, :].",
+        "A load reaches below the last row: its mask lets rows through that do not exist.",
+        "The mask of a tile has two factors, one for its rows and one for its columns: what is each "
+        "compared with?",
         launcher=_with(("mask=in_tile", "mask=in_columns[None, :]")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides swapped": Mistake(
-        "The strides have changed places: the program walks along rows where it should walk down columns.",
-        "dy[i, j] lies at dy_ptr + i * dy_row + j * dy_col, whatever the view.",
+        "The strides are in each other's place, or the indices are: the program walks along rows where it "
+        "should walk down columns.",
+        "dy[i, j] lies i row strides and j column strides from the first element, whatever the view.",
         launcher=_with(("*dy.stride()", "dy.stride(1), dy.stride(0)")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the first tile only": Mistake(
-        "Only the first BLOCK_M rows are added up. A batch has more rows than a tile.",
-        "Loop over the rows, start = 0, BLOCK_M, 2 · BLOCK_M, … below M, and add each tile's sums.",
+        "Only the rows of the first tile are added up. A batch has more rows than a tile.",
+        "The loop goes over the rows, tile by tile up to M: does its address move on, and are the sums of "
+        "every tile added?",
         **with_faults(column_sums, "first tile only"),
     ),
     "the last, short tile left out": Mistake(
-        "The rows of the last tile are missing from the sum: the loop ends too early.",
-        "range(0, M, BLOCK_M) includes the last tile, short or full.",
+        "The rows of the last tile are missing from the sum: from all sums, or where that tile is not full.",
+        "How many tiles do M rows take, if the last one is short, and does the mask let its rows through?",
         **with_faults(column_sums, "ragged tile left out", also=("last tile left out",)),
     ),
     "the first tile left out": Mistake(
-        "The rows of the first tile are missing from the sum: the loop starts one tile late.",
-        "range(0, M, BLOCK_M) starts with the first row.",
+        "The rows of the first tile are missing from the sum.",
+        "With which row does the loop begin, and what has been added by then?",
         **with_faults(column_sums, "first tile left out"),
     ),
     "tiles that overlap": Mistake(
         "Rows are counted more than once: a tile has more rows than the loop moves on by.",
-        "Two numbers have to agree, the step of range and the number of rows in i. Both are BLOCK_M.",
+        "Two numbers have to agree: the rows of a tile, and the step from one tile to the next.",
         **with_faults(column_sums, "tiles twice as high", also=("steps of one row",)),
     ),
     "mean instead of sum": Mistake(
@@ -97,20 +100,20 @@ MISTAKES = {
         **with_faults(column_sums, "mean"),
     ),
     "summed along the wrong axis": Mistake(
-        "Each tile is summed along its rows. The tile is square, so the shapes fit, and the sums of rows "
-        "land where the sums of columns belong.",
+        "The sums run along the rows of a tile, where they should run down its columns. With square tiles "
+        "the shapes fit, and the sums of rows land where the sums of columns belong.",
         "db[j] adds up over i: which axis of the tile is i, and which one has to go?",
         **with_faults(column_sums, "rows of the tile summed"),
     ),
     "the last tile overwrites": Mistake(
-        "db holds the sums of the last tile alone: each tile's sums replace those before.",
-        "Add to the accumulator, db += tl.sum(…), and store once, after the loop.",
+        "db holds the sums of the last tile alone, as if each tile's sums replaced those before.",
+        "What happens in a step to the sums of the tiles before, in registers and in memory?",
         **with_faults(column_sums, "last tile only"),
     ),
     "load, add, store": Mistake(
         "Several programs add to the same columns of db, each with a load and a store of its own. What one "
         "adds between the other's load and store is lost.",
-        "tl.atomic_add does the three in one step; or let one program own a column from top to bottom.",
+        "An atomic addition does the three in one step; or let one program own a column from top to bottom.",
         launcher=_with(*A_PROGRAM_PER_TILE, (STORE, LOAD_AND_STORE)),
         status=Status.RACE,
     ),
@@ -124,8 +127,8 @@ MISTAKES = {
         ),
     ),
     "tiles summed in half precision": Mistake(
-        "The tiles are summed in half precision: tl.sum of fp16 numbers is an fp16 sum.",
-        "Convert before you add: tl.sum(dy.to(tl.float32), axis=0).",
+        "The tiles are summed in half precision: the sum of fp16 numbers is an fp16 sum.",
+        "Convert to fp32 before you add, and keep the sums in it.",
         launcher=_with(("dy.to(tl.float32)", "dy")),
     ),
 }

@@ -59,8 +59,8 @@ MISTAKES = {
         wrong=lambda x, w, dy: (dy @ w.mT, _rows(x).mT @ _rows(dy) / _rows(dy).shape[0]),
     ),
     "dw from the first batch element": Mistake(
-        "Your dw comes from the first sequence of the batch alone.",
-        "All leading dimensions are rows: flatten(0, -2) makes [B, S, K] into [B·S, K].",
+        "Your dw is that of the first sequence of the batch alone.",
+        "All leading dimensions are rows: [B, S, K] is [B·S, K] to a product.",
         wrong=lambda x, w, dy: (
             dy @ w.mT,
             x.reshape(-1, *x.shape[-2:])[0].mT @ dy.reshape(-1, *dy.shape[-2:])[0],

@@ -37,13 +37,13 @@ MISTAKES = {
     ),
     "sum of dp, not weighted by p": Mistake(
         "You subtracted the plain sum of dp. The sum is weighted: Σ_j p_j dp_j.",
-        "Sum the product p * dp, not dp.",
+        "What is summed is p ∘ dp, not dp.",
         **formula("inner of dp alone"),
     ),
     "plain mean of dp": Mistake(
         "You subtracted the plain mean of dp. The mean is taken under p: Σ_j p_j dp_j, with nothing to "
         "divide by.",
-        "Sum the product p * dp; the weights p already sum to 1.",
+        "What is summed is p ∘ dp; the weights p already sum to 1.",
         **formula("inner of dp alone", "divided by N"),
     ),
     "inner product divided by N": Mistake(
@@ -85,23 +85,26 @@ MISTAKES = {
     "padding of −inf": Mistake(
         "The padding is −inf, as in the forward kernel. Here it enters a product: −inf · −inf is ∞, the "
         "inner product becomes infinite, and the row with it.",
-        "Padding must add nothing to Σ p dp: other=0.0.",
+        "Padding must add nothing to Σ p dp: which number does that, as a factor?",
         **formula("padding of −inf", also=("−inf up to 16 too",)),
     ),
     "inner product of the last block": Mistake(
-        "The inner product is that of the row's last block alone: each block replaces what was summed.",
-        "Add: acc += p * dp, and start from 0.",
+        "The inner product is that of the row's last block alone, as if each block replaced what was summed.",
+        "What happens in a step to the sum of the blocks before?",
         **formula("last tile only"),
     ),
     "inner product without the last block": Mistake(
-        "The last block of the row is missing from the inner product: its loop ends too early.",
-        "range(0, N, BLOCK) reaches the last, incomplete block, too.",
+        "The last block of the row is missing from the inner product: from every row, or where that block "
+        "is not full.",
+        "How many blocks does a row of N columns take, if the last one is not full, and does the mask let "
+        "its columns through?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "load without a mask": Mistake(
-        "The loads touch all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
+        "The loads let all lanes through: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",
-        "Pass mask=j < N and other=0.0 to both loads.",
+        "A mask keeps the lanes from column N on away from memory, and other= gives them a number that "
+        "adds nothing.",
         launcher=_with(
             ("p_row + j * p_col, mask=in_row, other=0.0", "p_row + j * p_col"),
             ("dp_row + j * dp_col, mask=in_row, other=0.0", "dp_row + j * dp_col"),
@@ -109,16 +112,16 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides of p used for dp": Mistake(
-        "Both loads use the strides of p. dp is a tensor of its own: autograd hands you whatever layout it "
-        "has.",
-        "Address dp with dp_row and dp_col.",
+        "dp is read where the strides of p lead. dp is a tensor of its own: autograd hands you whatever "
+        "layout it has.",
+        "Address dp with the strides of dp.",
         launcher=_with(("i * dp_row + j * dp_col", "i * p_row + j * p_col")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "sum in half precision": Mistake(
         "The product and its sum are computed in half precision. Where dp has a large mean, dp − ⟨p, dp⟩ "
         "cancels most digits, and only the rounding errors stay.",
-        "Compute in fp32 from the loads to the store: .to(tl.float32) right after each tl.load.",
+        "Compute in fp32 from the loads to the store: the product of two fp16 numbers fits into it exactly.",
         launcher=backward_in_half_precision,
     ),
 }

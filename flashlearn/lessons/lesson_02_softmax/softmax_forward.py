@@ -25,98 +25,104 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "maximum not subtracted": Mistake(
-        "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, ∞/∞ is "
-        "NaN, and exp(−200) is 0, so that a row far below zero becomes 0/0.",
-        "Take the row's maximum first and exponentiate s − m_i: the largest exponential is then exp(0) = 1.",
+        "The exponentials are those of the scores as they are, with no maximum subtracted: exp(89) is "
+        "already infinite in fp32, ∞/∞ is NaN, and exp(−200) is 0, so that a row far below zero becomes "
+        "0/0.",
+        "With the row's maximum subtracted the largest exponential is exp(0) = 1. Does it reach the "
+        "exponent?",
         **formula("no maximum"),
     ),
     "padding enters the sum": Mistake(
-        "The padded lanes count as scores of 0: each adds exp(0 − m_i) to the row's sum.",
-        "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
+        "The padded lanes count as scores of 0: each adds exp(0 − m) to the row's sum, with m its maximum.",
+        "What must a padded lane hold so that it changes neither a maximum nor a sum of exponentials?",
         **formula("zeros in whole rows", also=("zeros in the sum",)),
     ),
     "padding enters the maximum": Mistake(
         "What is subtracted from a row is never below 0, as if padded lanes took part in the maximum as "
         "scores of 0, or as if it started at 0. In a row far below zero all exponentials vanish.",
-        "Start from -float('inf'), which loses against every score, and give it to padded lanes as other=.",
+        "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
         **formula("zeros in the maximum"),
     ),
     "divided by the sum so far": Mistake(
-        "Each block of p is divided by the sum of the blocks up to its own: it was stored while the sum was "
-        "still growing. Only the last block is right.",
+        "Each block of p is divided by the sum of the blocks up to its own, as if it were stored while "
+        "the sum is still growing. Only the last block is right.",
         "Finish the loop that sums, then divide and store in a loop of its own.",
         **formula("sum so far"),
     ),
     "the sum lacks the maximum": Mistake(
-        "The numerators are exp(s − m_i), and the denominator is the sum of exp(s) as it is: each row sums "
-        "to exp(−m_i).",
-        "Both belong to the same unit: subtract m_i in the sum, too.",
+        "The numerators are exp(s − m), with m the row's maximum, and the denominator is the sum of "
+        "exp(s) as it is: each row sums to exp(−m).",
+        "Both belong to the same unit: which exponentials does the sum add?",
         **formula("sum without the maximum"),
     ),
     "the sum of the last block": Mistake(
-        "The denominator is the sum of the row's last block alone: each block replaces what was summed.",
-        "Add: l_i += tl.sum(…), and start from 0.",
+        "The denominator is the sum of the row's last block alone, as if each block replaced what was "
+        "summed.",
+        "What happens in a step to the sum of the blocks before?",
         **formula("last tile only"),
     ),
     "the maximum of the last block": Mistake(
-        "The maximum is that of the row's last block: each block replaces it. In exact arithmetic any number "
-        "may be subtracted; in fp32 a score that is 89 larger overflows.",
-        "m_i is the larger of m_i and the block's maximum.",
+        "The maximum is that of the row's last block, as if each block replaced it. In exact arithmetic "
+        "any number may be subtracted; in fp32 a score that is 89 larger overflows.",
+        "What happens in a step to the maximum of the blocks before?",
         **formula("last tile's maximum"),
     ),
     "l not rescaled": Mistake(
         "The sum is not rescaled when the running maximum moves: what the earlier blocks gave is still in "
         "units of exp(m_old).",
-        "Multiply l_i by exp(m_i − m_new) before the block's sum is added.",
+        "When the maximum moves from m_old to m_new, by which factor does a sum of exp(s − m_old) change?",
         **formula("l not rescaled"),
     ),
     "logarithm of l forgotten": Mistake(
-        "You stored exp(s − (m_i + l_i)). Dividing by l_i is subtracting log(l_i) in the exponent.",
-        "The LSE is m_i + log(l_i).",
+        "You stored exp(s − (m + l)), with m the row's maximum and l its sum. Dividing by l is "
+        "subtracting log l in the exponent.",
+        "LSE is the logarithm of exp(m) · l.",
         **formula("m + l"),
     ),
     "normalised over columns": Mistake(
-        "Each column sums to 1 where each row should: the sum ran over the rows of a column.",
+        "Each column sums to 1 where each row should: maximum and sum are those of a column.",
         "One program owns one row: program i needs the elements s[i, 0], …, s[i, N − 1].",
         **formula("over columns"),
     ),
     "not divided by the sum": Mistake(
-        "You stored exp(s − m_i): the largest entry of each row is exactly 1, and rows do not sum to 1.",
-        "Divide by l_i, the sum of the row's exponentials.",
+        "You stored exp(s − m), with m the row's maximum: the largest entry of each row is exactly 1, and "
+        "rows do not sum to 1.",
+        "What is missing is a division, by the sum of the row's exponentials.",
         **formula("not divided"),
     ),
     "divided by the number of columns": Mistake(
         "p is the exponential divided by N, the number of columns: that is a mean's denominator.",
-        "Divide by l_i, the sum of the row's exponentials.",
+        "What is missing is a division, by the sum of the row's exponentials.",
         **formula("divided by N"),
     ),
     "powers of two": Mistake(
-        "You computed 2^(s − m_i): tl.exp2 needs its argument multiplied by log2(e).",
-        "Use tl.exp, or tl.exp2((s - m_i) * 1.4426950408889634).",
+        "p is made of powers of two of natural numbers, 2^(s − m) where e^(s − m) belongs.",
+        "e^x is 2^(x log2 e): which of the two do you raise to a power, and is the exponent in its unit?",
         **formula("powers of two"),
     ),
     "logarithm of the softmax": Mistake(
-        "You stored s − m_i − log(l_i), the logarithm of the softmax.",
-        "The task asks for the probabilities themselves: exp(s − m_i) / l_i.",
+        "You stored the logarithm of the softmax.",
+        "The task asks for the probabilities themselves.",
         **formula("logarithm"),
     ),
     "load without a mask": Mistake(
-        "The load touches all BLOCK lanes: those from column N on lie beyond the row, and in the last row "
+        "A load lets all lanes through: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",
-        "Pass mask=j < N to the load, and an other= that adds nothing.",
+        "A mask keeps the lanes from column N on away from memory; other= gives them a number that adds "
+        "nothing.",
         launcher=_with((', mask=in_row, other=-float("inf")', "")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides of s used for p": Mistake(
         "The store uses the strides of s. p is a new, contiguous tensor: where s is a slice or a transposed "
         "view, the strides differ.",
-        "Address p with p_row and p_col.",
+        "Address p with the strides of p.",
         launcher=_with(("i * p_row + j * p_col", "i * s_row + j * s_col")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "sum in half precision": Mistake(
-        "The exponentials are rounded to fp16 before they are summed and divided: 11 bits, where fp32 "
-        "keeps 24.",
+        "The exponentials are rounded to half precision before they are summed and divided: 11 bits in "
+        "fp16, 8 in bf16, where fp32 keeps 24.",
         "Keep everything in fp32 between the load and the store; the store converts by itself.",
         launcher=_with(("tl.exp(s - m_i)", "tl.exp(s - m_i).to(tl.float16)")),
     ),

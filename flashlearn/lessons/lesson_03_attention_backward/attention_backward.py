@@ -104,12 +104,12 @@ MISTAKES = {
     "delta over the queries": Mistake(
         "Your delta is summed over the queries, one number per key. There is one per query: a row of P is "
         "one distribution.",
-        "Sum over the last dimension, with keepdim=True so that it is subtracted from its own row.",
+        "Which dimension of P ∘ dP counts keys? Each query's sum is subtracted from its own row.",
         **formula("delta over the queries"),
     ),
     "one delta for all queries": Mistake(
-        "Your delta is one number for the whole matrix: the sum ran over all rows.",
-        "Give the sum a dimension: .sum(dim=-1, keepdim=True).",
+        "Your delta is one number for the whole matrix: the sum over all rows.",
+        "Over which dimension does the sum run, and which one must stay?",
         **formula("one delta"),
     ),
     "P in front forgotten": Mistake(
@@ -129,30 +129,30 @@ MISTAKES = {
         **formula("no alpha in dQ", "no alpha in dK"),
     ),
     "alpha applied twice": Mistake(
-        "dQ and dK have alpha squared: it was multiplied into dS, and again into the products.",
+        "dQ and dK have alpha squared: it comes in twice, in dS and once more, perhaps.",
         ALPHA_IN_BOTH,
         **formula("alpha twice"),
     ),
     "scores without alpha": Mistake(
-        "P was computed from Q Kᵀ without alpha, so everything that uses P is off.",
+        "P is that of Q Kᵀ without alpha, so everything that uses P is off.",
         "S = alpha Q Kᵀ comes before the softmax; the same alpha comes back in dQ and dK.",
         **formula("scores without alpha"),
     ),
     "softmax over the queries": Mistake(
-        "The columns of P sum to one, where its rows should: the softmax ran over the queries.",
-        "A query distributes its attention over the keys: torch.softmax(S, dim=-1).",
+        "The columns of P sum to one, where its rows should: the softmax is one over the queries.",
+        "A query distributes its attention over the keys: which dimension of S counts those?",
         **formula("softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are taken of the scores as they are: beyond 88.7 they are infinite in fp32, and "
-        "∞/∞ is NaN.",
-        "Use torch.softmax, or subtract each row's maximum first: it changes neither value nor gradient.",
+        "The exponentials are those of the scores as they are, with no maximum subtracted: beyond 88.7 "
+        "they are infinite in fp32, and ∞/∞ is NaN.",
+        "Subtracting each row's maximum, as torch.softmax does, changes neither value nor gradient.",
         **formula("exp without maximum"),
     ),
     "maximum before alpha": Mistake(
-        "The maximum is taken before alpha comes in. With a negative alpha the largest Q Kᵀ is the smallest "
-        "score: the exponents are positive, and overflow.",
-        "Multiply by alpha first, then subtract the maximum.",
+        "The maximum is that of Q Kᵀ, before alpha comes in. With a negative alpha the largest Q Kᵀ is "
+        "the smallest score: the exponents are positive, and overflow.",
+        "What has to come first, alpha or the maximum?",
         **formula("maximum before alpha"),
     ),
     "P in place of dS in dK": Mistake(

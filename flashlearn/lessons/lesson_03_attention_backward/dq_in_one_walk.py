@@ -17,13 +17,12 @@ MISTAKES = {
         **formula("no delta"),
     ),
     "delta so far": Mistake(
-        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the "
-        "last one.",
+        "Each tile's dS has the delta of the tiles seen so far. delta is complete only after the last one.",
         "Take delta out of the sum over the keys: what remains beside it can be summed without knowing it.",
         **formula("delta so far"),
     ),
     "delta of the tile alone": Mistake(
-        "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
+        "Each tile's dS has a delta of its own. There is one delta per query, over all keys.",
         "Sum P dP over all tiles, and subtract once, when the walk is over.",
         **formula("delta of the tile"),
     ),
@@ -39,13 +38,13 @@ MISTAKES = {
         **formula("softmax of the tile"),
     ),
     "only the last tile": Mistake(
-        "dQ holds the last tile alone: each tile replaces what was summed.",
-        "Add: start the three sums from zero before the loop.",
+        "dQ holds the last tile alone, as if each tile replaced what was summed.",
+        "What happens in a step to the sums of the tiles before?",
         **formula("last tile only"),
     ),
     "tiles kept": Mistake(
-        "dq is NaN wherever there is more than one tile: you kept tiles, and computed with them later. A "
-        "tile is gone when the next one comes.",
+        "dq is NaN wherever there is more than one tile, as it is if tiles are kept and computed with "
+        "later: a tile is gone when the next one comes.",
         "What you need of a tile has to be added up while it is there.",
         **formula("tiles kept"),
     ),

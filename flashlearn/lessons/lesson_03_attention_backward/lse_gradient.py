@@ -36,8 +36,8 @@ def _by_bracket(bracket, outside=lambda p, dlse: 0):
 
 MISTAKES = {
     "dLSE forgotten": Mistake(
-        "You returned p ∘ (dp − delta): what comes through O. The part that comes through LSE is missing, or "
-        "it cancelled: it does if dlse is added to dp before delta is computed.",
+        "You returned p ∘ (dp − delta): what comes through O. The part that comes through LSE is missing, "
+        "or it cancelled: it does where one number is added to all of dp before delta is computed.",
         "What is the derivative of log Σ_l exp(s_l) by s_j?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp)),
     ),

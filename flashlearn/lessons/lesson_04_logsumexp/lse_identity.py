@@ -68,7 +68,7 @@ MISTAKES = {
     ),
     "base-2 logarithm": Mistake(
         "Your LSE adds log2 l to m, which is a natural logarithm: the two do not fit together.",
-        "Use sp.log(l).",
+        "Which logarithm undoes exp(m)?",
         **_by_lse(lambda m, l: m + sp.log(l) / sp.log(2)),
     ),
     "divided by the LSE": Mistake(

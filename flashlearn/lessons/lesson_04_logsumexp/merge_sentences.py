@@ -4,8 +4,8 @@ from __future__ import annotations
 
 SENTENCES = {
     "nothing rescaled": (
-        "You added l and acc as they are. They are counted in different units: l_a in units of exp(m_a), "
-        "l_b in units of exp(m_b).",
+        "l and acc are added as they are, or with factors of 1. They are counted in different units: l_a "
+        "in units of exp(m_a), l_b in units of exp(m_b).",
         "Bring both to the unit exp(m) first: by which factor does l_a change?",
     ),
     "acc not rescaled": (

@@ -65,99 +65,103 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "l not rescaled": Mistake(
-        "l is not rescaled when the maximum moves: the sum of the earlier blocks still is in units of "
-        "exp(m_old). The same happens if m_i is overwritten before the factor is computed from it: "
-        "exp(m_i − m_new) is then exp(0).",
-        "Multiply l_i by exp(m_i − m_new), with the m_i from before the block, then add the block's sum.",
+        "The sum of the earlier blocks stays in units of exp(m_old) when the maximum moves: it is not "
+        "rescaled, or by a factor of 1, as where the old maximum is overwritten before the factor is "
+        "computed from it.",
+        "The factor is exp(m_old − m_new). Is it there, and does m_old still have its old value in that "
+        "line?",
         **formula("l not rescaled"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are taken of the scores as they are: exp(89) is already infinite in fp32, and a "
-        "row far below zero sums to 0, whose logarithm is −inf.",
-        "Carry the maximum along, and exponentiate x − m_new.",
+        "The exponentials are those of the scores as they are, with no maximum subtracted: exp(89) is "
+        "already infinite in fp32, and a row far below zero sums to 0, whose logarithm is −inf.",
+        "Carry the maximum along, and subtract it in the exponent.",
         **formula("no maximum"),
     ),
     "maximum of the first block only": Mistake(
-        "The maximum is the first block's. In exact arithmetic any number may be subtracted; in fp32 a later "
-        "score that is 89 larger makes the sum infinite.",
-        "Let every block raise the maximum: tl.maximum(m_i, tl.max(x, axis=0)).",
+        "What is subtracted is the first block's maximum. In exact arithmetic any number may be "
+        "subtracted; in fp32 a later score that is 89 larger makes the sum infinite.",
+        "Which line lets every block raise the maximum?",
         **formula("first block's maximum"),
     ),
     "the block's own maximum": Mistake(
-        "m_new is the maximum of the block alone, so it can fall: then exp(m_i − m_new) is larger than 1, "
-        "overflows for a fall of 89, and a block of −inf loses what came before it.",
-        "The maximum of what was seen so far never falls: tl.maximum(m_i, tl.max(x, axis=0)).",
+        "The new maximum is that of the block alone, so it can fall: then exp(m_old − m_new) is larger "
+        "than 1, overflows for a fall of 89, and a block of −inf loses what came before it.",
+        "The maximum of what was seen so far never falls: it is the larger of the old one and the block's.",
         **formula("block's own maximum"),
     ),
     "maximum not added back": Mistake(
         "You stored log l, the logarithm of the sum of exp(x − m).",
-        "LSE = m_i + log(l_i).",
+        "LSE is the logarithm of exp(m) · l: what has become of the first factor?",
         **formula("m not added"),
     ),
     "logarithm of l forgotten": Mistake(
         "You stored m + l, the maximum and the sum itself.",
-        "LSE = m_i + log(l_i): the logarithm of exp(m_i) · l_i.",
+        "LSE is the logarithm of exp(m) · l, and that of a product is a sum.",
         **formula("no logarithm"),
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
-        "Use tl.log. If you work in powers of two, multiply the result by ln 2 at the end.",
+        "Natural both: which logarithm do you take? If you work in powers of two, multiply the whole "
+        "result by ln 2 at the end.",
         **formula("base 2"),
     ),
     "only the last block": Mistake(
-        "The result is that of the row's last block alone: each block overwrites what was carried.",
-        "m_new is the larger of m_i and the block's maximum, and l_i is rescaled and added to.",
+        "The result is that of the row's last block alone, as if each block overwrote what was carried.",
+        "What happens in a step to the maximum and the sum of the blocks before?",
         **formula("last tile only"),
     ),
     "last block left out": Mistake(
-        "The columns of the row's last block are missing: the loop ends one block early.",
-        "for start in range(0, N, BLOCK) reaches them; the mask hides what lies beyond N.",
+        "The columns of the row's last block are missing: of every row, or where that block is not full.",
+        "How many blocks does a row of N columns take, if the last one is not full, and does the mask let "
+        "its columns through?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "padding enters the sum": Mistake(
         "The padded lanes of the last block count as scores of 0: each adds exp(0 − m).",
-        "Give the load an other= that changes neither a maximum nor a sum of exponentials.",
+        "What must a padded lane hold so that it changes neither a maximum nor a sum of exponentials?",
         **formula("zeros for padding"),
     ),
     "a finite number for −inf": Mistake(
         "The padding of the last block is a large negative number, where −inf belongs. In a row that shows "
         "nothing but −inf that number is the maximum, and the padded lanes are all that is counted.",
-        'Give the load other=-float("inf"): it loses against every maximum, and its exponential is 0.',
+        "−inf loses against every maximum, and its exponential is 0.",
         **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
     ),
     "maximum starts at 0": Mistake(
-        "The running maximum starts at 0 instead of −inf. In exact arithmetic any number may be subtracted; "
-        "in fp32 all exponentials of a row far below zero vanish, and log 0 is −inf.",
-        'Start m_i at -float("inf"), the neutral element of a maximum.',
+        "The running maximum is never below 0, as if it started there. In exact arithmetic any number may "
+        "be subtracted; in fp32 all exponentials of a row far below zero vanish, and log 0 is −inf.",
+        "The neutral element of a maximum is −inf.",
         **formula("m from 0"),
     ),
     "lanes not brought together": Mistake(
-        "Each lane carries a maximum and a sum of its own, and at the end the sums are added as they are. "
+        "Each lane has a maximum and a sum of its own, and at the end the sums are added as they are. "
         "They are counted in different units, exp(m) of each lane.",
         "Multiply each lane's sum by exp(m_lane − m), with m the largest of the lanes' maxima, and add then.",
         **formula("lanes apart"),
     ),
     "−inf minus −inf": Mistake(
-        "As long as a row has shown nothing but −inf, m_new is −inf, and x − m_new is −inf + inf: NaN, which "
-        "stays in l_i to the end.",
-        "Subtract a number that is finite: tl.where(m_new == -inf, 0.0, m_new).",
+        "As long as a row has shown nothing but −inf, its maximum is −inf, and x − m is −inf + inf: NaN, "
+        "which stays in the sum to the end.",
+        "Where the maximum is −inf, a number that is finite has to be subtracted.",
         **formula("no guard"),
     ),
     "columns one apart": Mistake(
-        "The kernel reads columns that are one element apart. In a transposed view they are x_col apart.",
-        "Column j of row i is at x_ptr + i * x_row + j * x_col.",
+        "The kernel reads columns that are one element apart. In a transposed view they are further apart.",
+        "Column j of row i lies i row strides and j column strides from the first element.",
         launcher=_with(("j * x_col", "j")),
     ),
     "exponentials in half precision": Mistake(
         "The block's exponentials and their sum are rounded to x's own precision: 11 bits for fp16, 8 for "
         "bf16, where fp32 keeps 24. The result is fp32 and shows it.",
-        "Convert right after the load: .to(tl.float32).",
+        "Where does half precision end? Everything from the load on can be fp32.",
         launcher=_with(("tl.sum(tl.exp(x - shift), axis=0)", HALF_SUM)),
     ),
     "load without a mask": Mistake(
-        "The last block touches all BLOCK lanes: those from column N on lie beyond the row, and in the last "
-        "row beyond the tensor.",
-        "Pass mask=j < N to the load, and other=-float('inf').",
+        "The last block lets all lanes through: those from column N on lie beyond the row, and in the "
+        "last row beyond the tensor.",
+        "A mask keeps the lanes from column N on away from memory; other= gives them a number that adds "
+        "nothing.",
         launcher=_with((', mask=j < N, other=-float("inf")', "")),
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -102,13 +102,13 @@ MISTAKES = {
         wrong=lambda s, lse: s - _finite(lse),
     ),
     "powers of two": Mistake(
-        "You computed 2^(s − lse): tl.exp2 needs its argument multiplied by log2(e).",
-        "Use tl.exp, or tl.exp2((s - lse) * 1.4426950408889634).",
+        "P is a power of two of natural numbers, 2^(s − lse) where e^(s − lse) belongs.",
+        "e^x is 2^(x log2 e): which of the two do you raise to a power, and is the exponent in its unit?",
         wrong=lambda s, lse: (s - _finite(lse)).double().exp2().to(s.dtype),
     ),
     "−inf minus −inf": Mistake(
         "A row of nothing but −inf has lse = −inf, and s − lse is −inf + inf: NaN. Its probabilities are 0.",
-        "Subtract a number that is finite: tl.where(lse == -inf, 0.0, lse).",
+        "Where lse is −inf, a number that is finite has to be subtracted.",
         wrong=lambda s, lse: (s - lse.unsqueeze(1)).exp().to(s.dtype),
     ),
     "softmax of the tile": Mistake(
@@ -119,7 +119,7 @@ MISTAKES = {
     "lse taken by column": Mistake(
         "The kernel reads lse[j]: there is one per row, and where a tile has more columns than there are "
         "rows this reads beyond its end.",
-        "lse belongs to rows: load it at i, and broadcast it with [:, None].",
+        "lse belongs to rows: it is loaded at the rows' indices, and broadcast along the columns.",
         launcher=_with(
             ("lse_ptr + i * lse_row, mask=in_rows", "lse_ptr + j * lse_row, mask=j < N"),
             ("shift[:, None]", "shift[None, :]"),
@@ -127,24 +127,24 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "rows not masked": Mistake(
-        "The mask is j < N alone: the last block of rows reaches beyond row M − 1.",
-        "A tile has two masks: (i < M)[:, None] & (j < N)[None, :].",
+        "Rows are not masked: the last block of rows reaches beyond row M − 1.",
+        "A tile has two masks, one for its rows and one for its columns: what is each compared with?",
         launcher=_with(("in_rows = i < M", "in_rows = i >= 0")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides of s used for p": Mistake(
         "The store uses the strides of s. p is a new, contiguous tensor: where s is a slice or a transposed "
         "view, the strides differ.",
-        "Address p with p_row and p_col.",
+        "Address p with the strides of p.",
         launcher=_with(
             ("i[:, None] * p_row + j[None, :] * p_col", "i[:, None] * s_row + j[None, :] * s_col"),
         ),
         status=Status.OUT_OF_BOUNDS,
     ),
     "stride of lse ignored": Mistake(
-        "The kernel reads lse at lse_ptr + i. Where lse is a column of a wider tensor, row i is lse_row · i "
-        "elements away.",
-        "Address lse with lse_row.",
+        "The kernel reads lse as if its numbers lay side by side. Where lse is a column of a wider "
+        "tensor, they do not.",
+        "Address lse with its stride.",
         launcher=_with(("i * lse_row", "i")),
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -28,57 +28,58 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "accumulator overwritten": Mistake(
-        "Each step of the loop replaces the accumulator, so that only the last block of the inner dimension "
-        "is left in C.",
-        "acc += tl.dot(a, b): one tile of C is a sum over all blocks of K.",
+        "C holds the last block of the inner dimension alone, as if each step of the loop replaced the sum.",
+        "One tile of C is a sum over all blocks of K: what happens in a step to what was summed before?",
         **formula("last tile only"),
     ),
     "last block of K left out": Mistake(
-        "The last block of the inner dimension is missing from C: the loop ends too early.",
-        "range(0, K, BLOCK_K) reaches the last block, full or not; the masks take care of its padding.",
+        "The last block of the inner dimension is missing from C: from every sum, or where that block is "
+        "not full.",
+        "How many blocks does the inner dimension take, if the last one is not full, and do the masks let "
+        "its elements through?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "last element of K left out": Mistake(
         "Every sum lacks its last product: of the inner dimension the elements 0 to K − 2 are taken.",
-        "The last index is K − 1: a mask of inner < K lets it through.",
+        "The last index is K − 1: which mask, or which bound, leaves it out?",
         **formula("last line left out"),
     ),
     "addresses do not advance": Mistake(
         "Every step of the loop multiplies the first blocks of A and B again: the addresses do not move with "
         "the loop.",
-        "Compute the inner index inside the loop, start + arange, or advance the pointers at its end.",
+        "The inner index has to grow by a block from step to step, or the pointers have to: do they?",
         **formula("A stays", "B stays"),
     ),
     "A's pointer is not advanced": Mistake(
         "Every step of the loop takes the first block of A, while B moves on.",
-        "A's columns are those of the step, as B's rows are: start + arange.",
+        "A's columns are those of the step, as B's rows are: does A's address contain the step?",
         **formula("A stays"),
     ),
     "B's pointer is not advanced": Mistake(
         "Every step of the loop takes the first block of B, while A moves on.",
-        "B's rows are those of the step, as A's columns are: start + arange.",
+        "B's rows are those of the step, as A's columns are: does B's address contain the step?",
         **formula("B stays"),
     ),
     "first block of K left out": Mistake(
-        "The loop starts one block late: the first block of the inner dimension is missing from C.",
-        "range(0, K, BLOCK_K) starts at 0.",
+        "The first block of the inner dimension is missing from C.",
+        "With which block does the loop begin, and what has been added by then?",
         **formula("first tile left out"),
     ),
     "tiles not turned back": Mistake(
-        "Each tile of C holds the right numbers, transposed in its place: a tile of Cᵀ was computed, and "
-        "stored with the addresses of a tile of C.",
-        "tl.trans(acc) transposes a tile; or exchange the two index vectors in the addresses of the store.",
+        "Each tile of C holds the right numbers, transposed in its place: product and store disagree "
+        "about which index counts rows.",
+        "Which index counts the rows of C in the product, and which one in the addresses of the store?",
         **formula("tiles not turned back"),
     ),
     "inner dimension not masked": Mistake(
-        "The mask guards rows and columns, but not the inner dimension: the last block of the loop reaches "
-        "beyond K, into the next row, and from the last row beyond the matrix.",
-        "Both loads need inner < K in their mask; the padding must be 0, since it enters the sum.",
+        "The inner dimension is not masked: the last block of the loop reaches beyond K, into the next "
+        "row, and from the last row beyond the matrix.",
+        "Both loads need the inner index in their mask; the padding must be 0, since it enters the sum.",
         launcher=_with(("in_inner = inner < K", "in_inner = inner < K + BLOCK_K")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "store without mask": Mistake(
-        "The loads are masked but the store is not: a tile at the edge writes beyond C.",
+        "The store has no mask: a tile at the edge writes beyond C.",
         "tl.store takes the mask of rows and columns.",
         launcher=_with(("acc, mask=in_rows[:, None] & in_columns[None, :])", "acc)")),
         status=Status.OUT_OF_BOUNDS,
@@ -86,29 +87,31 @@ MISTAKES = {
     "strides of A used for B": Mistake(
         "B is addressed with the strides of A. A and B are different matrices, and their rows have "
         "different lengths.",
-        "Address B with b_row and b_col.",
+        "Address B with its own two strides.",
         launcher=_with(("*b.stride()", "*a.stride()")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "views taken for contiguous": Mistake(
         "The addresses assume rows that lie side by side; in a slice or a transposed view they do not.",
-        "Use the strides that the launcher passes, a_row and a_col, b_row and b_col.",
+        "Each matrix has a stride of its own for each dimension: multiply every index by it.",
         launcher=_with(("*a.stride(), *b.stride()", "K, 1, N, 1")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "programs swapped": Mistake(
-        "Rows come from program_id(1) and columns from program_id(0), but the grid counts blocks of rows "
-        "first: where the two counts differ, some tiles of C have no program.",
-        "grid = (blocks of rows, blocks of columns): program_id(0) is the tile's row.",
+        "The programs' numbers are taken apart in another order than the grid, or the number of tiles in "
+        "a row, has them: where there are more tiles one way than the other, some tiles of C have no "
+        "program.",
+        "How many tiles of C are there down, and how many across? Compare both with how a program finds "
+        "its tile.",
         launcher=_with(
             ("rows = tl.program_id(0)", "rows = tl.program_id(1)"),
             ("columns = tl.program_id(1)", "columns = tl.program_id(0)"),
         ),
     ),
     "accumulator in half precision": Mistake(
-        "The running sum is kept in half precision: each step rounds it, and a sum that grows over many "
-        "blocks loses what each of them adds.",
-        "Let acc be fp32, tl.zeros(…, dtype=tl.float32), and convert once, when storing.",
+        "The running sum is kept in half precision, or what is added to it is rounded so: a sum that "
+        "grows over many blocks loses what each of them adds.",
+        "A sum is kept in fp32, with summands that have its digits, and converted once, when storing.",
         launcher=_with(
             ("dtype=tl.float32", "dtype=c_ptr.dtype.element_ty"),
             (f"acc += {_DOT}", f"acc = (acc + {_DOT}).to(acc.dtype)"),

@@ -47,53 +47,53 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
     """The mistakes that only a kernel can make."""
     return {
         "accumulator in half precision": Mistake(
-            "acc is carried in the dtype of q. fp16 overflows at 65504, long before acc / l_i would, and "
-            "every addition rounds to 11 bits (8 in bf16).",
-            "Keep m_i, l_i and acc in tl.float32; convert once, before the store.",
+            "The sum of O is carried in half precision, or what is added to it is. fp16 overflows at "
+            "65504, long before the quotient would, and every addition rounds to 11 bits (8 in bf16).",
+            "Keep all running sums and what is added to them in tl.float32; convert once, before the store.",
             launcher=faulty_forward("accumulator in half", causal),
         ),
         "P cast to fp16 whatever V is": Mistake(
             "P is converted to fp16 by name. tl.dot wants both operands of one dtype: with V in bf16 or "
             "fp32 the kernel does not compile.",
-            "Write p.to(v.dtype): it is right for whatever V holds.",
+            "A tile's own `.dtype` is right for whatever V holds.",
             launcher=faulty_forward("p in fp16", causal),
             status=Status.CRASHED,
         ),
         "l sums over the queries": Mistake(
-            "l_i is a sum along the wrong axis of p: over the block's queries, for each key. The shapes fit "
-            "because the tile is square.",
-            "A row of p is a query, a column a key: l_i sums along the row, tl.sum(p, axis=1).",
+            "The sum l runs along the wrong axis of P's tile: over the block's queries, for each key. The "
+            "shapes fit because the tile is square.",
+            "l sums over keys: which axis of the tile counts those?",
             launcher=faulty_forward("sum along the queries", causal),
         ),
         "the first tile again and again": Mistake(
-            "Every step reads the first tile of K and V, and the keys from BLOCK_K on are never seen. With a "
-            "single tile of keys the answer is right.",
-            "The keys of a step are start + keys: use them in both addresses, and in both masks.",
+            "Every step reads the first tile of K and V, and later keys are never seen. With a single "
+            "tile of keys the answer is right.",
+            "The keys of a step begin where the step does: do both addresses, and both masks, contain that?",
             launcher=faulty_forward("first tile again", causal),
         ),
         "K is not transposed": Mistake(
-            "The product takes k as it was loaded, [BLOCK_K, BLOCK_D]. Q Kᵀ sums over D, so the second "
-            "operand must be [BLOCK_D, BLOCK_K].",
-            "tl.dot(q, tl.trans(k)), or load the tile with its two index vectors exchanged.",
+            "The product's second operand has keys as rows. Q Kᵀ sums over D, so its rows must count the "
+            "components.",
+            "Transpose the tile of K, or load it with its two index vectors exchanged; not both.",
             launcher=faulty_forward("k not transposed", causal),
             status=Status.CRASHED,
         ),
         "keys loaded without a mask": Mistake(
             "The last tile reaches beyond S_k, and for the last head beyond the tensor.",
-            "Mask the load with columns < S_k (and d < D), with other=0.0.",
+            "A mask keeps the keys from S_k on away from memory; other= gives them zeros.",
             launcher=faulty_forward("keys without a mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),
         "D is not masked": Mistake(
             "BLOCK_D is D rounded up to a power of two, 16 at least: the columns from D on belong to the "
             "next row, and in the last row lie outside the tensor.",
-            "Every load and store of a tile needs d < D in its mask.",
+            "Every load and store of a tile needs a mask for its columns as well as for its rows.",
             launcher=faulty_forward("D without a mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),
         "strides of q used for k": Mistake(
             "K is read with the strides of Q. They agree only if both have one layout and one length.",
-            "Address K with k_batch, k_head, k_row and k_col (and V with its own four).",
+            "Address K with its own four strides (and V with its own).",
             launcher=faulty_forward("strides of q for k", causal),
         ),
     }

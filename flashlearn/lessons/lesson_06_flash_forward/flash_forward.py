@@ -24,9 +24,9 @@ MISTAKES = {
     **forward(faulty_formula(scan, causal=False)),
     **kernel_mistakes(causal=False),
     "the mask of keys lies along the queries": Mistake(
-        "s is masked along the wrong axis: where the tile lacks a key, a query's row is set to −inf, and "
+        "S is masked along the wrong axis: where the tile lacks a key, a query's row is set to −inf, and "
         "the padded keys still take part. The shapes fit because the tile is square.",
-        'Keys are the columns of s: tl.where((columns < S_k)[None, :], s, -float("inf")).',
+        "Which axis of the tile of scores counts keys, and along which one does the mask lie?",
         launcher=faulty_forward("mask along the queries"),
     ),
 }

@@ -20,14 +20,14 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
     **{name: mistake for name, mistake in dq(formula).items() if name not in PADDING},
     **causal_only(formula, keys=False),
     "loop ends one block early": Mistake(
-        "The loop ends before the tile that the diagonal crosses: every query misses its nearest keys.",
-        "The last query of block i is (i + 1) · BLOCK_Q − 1, and it sees keys up to that plus S_k − S_q.",
+        "The tile that the diagonal crosses is never visited: queries miss the nearest of their keys.",
+        "The loop ends with the last key that the block's last query sees: its number plus S_k − S_q.",
         **formula("ends one block early"),
     ),
     "loop end without S_k − S_q": Mistake(
-        "The loop ends at the program's own block of queries, as if the diagonal began in the top-left "
-        "corner. With more keys than queries, visible tiles are left out.",
-        "Shift the end by S_k − S_q, as in the mask.",
+        "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal began "
+        "in the top-left corner. With more keys than queries some of them are visible.",
+        "Does S_k − S_q come into the loop's end, as into the mask?",
         **formula("ends at the top-left diagonal"),
     ),
     **kernel_mistakes(causal=True),

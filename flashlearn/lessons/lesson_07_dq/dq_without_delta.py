@@ -46,7 +46,7 @@ MISTAKES = {
         **formula("delta so far"),
     ),
     "delta of the tile alone": Mistake(
-        "Each tile's dS was made with a delta of its own. There is one delta per query, over all keys.",
+        "Each tile's dS has a delta of its own. There is one delta per query, over all keys.",
         "Sum P dP over all tiles, and subtract once, after the loop.",
         **formula("delta of the tile"),
     ),
@@ -58,32 +58,34 @@ MISTAKES = {
     "keys summed without P": Mistake(
         "delta was multiplied by the plain sum of the keys. Each key counts with the weight that the query "
         "gave to it.",
-        "The second sum is Σ_j P_ij K_j, a product of p with the tile of keys.",
+        "The second sum is Σ_j P_ij K_j, a product of P with the tile of keys.",
         **formula("keys not weighted"),
     ),
     "only the last tile": Mistake(
-        "dq holds the last tile of keys alone: each tile replaces what was summed before it.",
-        "Add: the three sums start from zero before the loop, and grow in it.",
+        "dQ holds the last tile of keys alone, as if each tile replaced what was summed before it.",
+        "What happens in a step to the sums of the tiles before?",
         **formula("last tile only"),
     ),
     "the last, incomplete block of keys is left out": Mistake(
-        "The loop covers only whole blocks of keys. The rest of each row is missing.",
-        "range(0, S_k, BLOCK_K) takes the last block too; the mask handles the rest.",
+        "Only whole blocks of keys count. The rest of each row is missing.",
+        "How many blocks do S_k keys take, if the last one is not full, and does the mask let its keys "
+        "through?",
         **formula("whole blocks only"),
     ),
     "alpha is missing from dQ": Mistake(
         "dQ lacks the factor alpha: S = alpha Q Kᵀ, so the derivative by Q carries alpha once more.",
-        "Multiply the difference by alpha, once, before the store.",
+        "The difference of the two parts carries alpha once. Where does it come in?",
         **formula("no alpha"),
     ),
     "alpha applied twice": Mistake(
         "dQ carries alpha twice.",
-        "alpha belongs in s (to rebuild P) and once in dq.",
+        "Beside the alpha of the scores, which rebuild P, dQ carries one. Where do both come in?",
         **formula("alpha twice"),
     ),
     "sums in half precision": Mistake(
-        "The sums over the keys are rounded to half precision after every tile; the errors add up.",
-        "Start all three in tl.float32, and convert once, at the store.",
+        "The sums over the keys are rounded to half precision with every tile; the errors add up.",
+        "All three are kept in tl.float32, with summands that have its digits, and converted once, at the "
+        "store.",
         **formula("sums in half"),
     ),
 }

@@ -57,8 +57,9 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
     return {
         **strides_of_q(faulty_dq("strides of q", causal)),
         "load of K without a mask": Mistake(
-            "The last tile of keys reaches beyond S_k, and for D below BLOCK_D its columns beyond D.",
-            "mask=in_keys[:, None] & in_d[None, :], other=0.0 for K as for V.",
+            "A load of K reaches beyond its last key, or beyond its columns.",
+            "Both loads, of K as of V, need a mask for keys and one for columns; other= gives the rest "
+            "zeros.",
             launcher=faulty_dq("no mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),

@@ -19,20 +19,22 @@ MISTAKES = {
     **dkv(formula),
     **causal_only(formula, keys=True),
     "loop starts one block late": Mistake(
-        "The loop begins after the tile that the diagonal crosses: every key misses its nearest queries.",
-        "The first query that sees key j is i = j − (S_k − S_q); begin with the block that holds it.",
+        "The tile that the diagonal crosses is never visited: keys miss the nearest of their queries.",
+        "The first query that sees key j is i = j − (S_k − S_q). Does the loop begin with the block that "
+        "holds it?",
         **formula("starts one block late"),
     ),
     "the first block that sees the keys is left out": Mistake(
         "The first block of queries that sees the program's keys is left out, unless its first query sees "
-        "them already: the loop's bound is rounded up, or the block's first query alone is asked.",
+        "them already, as if the loop's bound were rounded up, or the block's first query alone were "
+        "asked.",
         "A block counts as soon as its last query sees the first key; the mask hides what is too much.",
         **formula("start rounded up"),
     ),
     "loop start without S_k − S_q": Mistake(
-        "The loop begins at the program's own block of keys, as if the diagonal began in the top-left "
-        "corner. With more keys than queries, visible tiles are left out.",
-        "Shift the start by S_k − S_q, as in the mask, and no further than to 0.",
+        "Tiles of queries before the program's own block of keys are left out, as if the diagonal began "
+        "in the top-left corner. With more keys than queries some of them are visible.",
+        "Does S_k − S_q come into the loop's start, as into the mask? It is never below 0.",
         **formula("starts at the top-left diagonal"),
     ),
     **kernel_mistakes(causal=True),

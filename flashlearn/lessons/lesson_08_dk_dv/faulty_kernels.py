@@ -50,8 +50,9 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
     return {
         **strides_of_q(faulty_dkv("strides of q", causal)),
         "load of dO without a mask": Mistake(
-            "The last tile of queries reaches beyond S_q, and for D below BLOCK_D its columns beyond D.",
-            "mask=in_queries[:, None] & in_d[None, :], other=0.0 for dO as for Q.",
+            "A load of dO reaches beyond its last query, or beyond its columns.",
+            "Both loads, of dO as of Q, need a mask for queries and one for columns; other= gives the "
+            "rest zeros.",
             launcher=faulty_dkv("no mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),

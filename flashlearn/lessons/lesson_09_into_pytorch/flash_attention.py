@@ -28,17 +28,17 @@ formula = faulty_formula(passes)
 MISTAKES = {
     "the mask is forgotten": Mistake(
         "causal=True changes nothing: o is that of unmasked attention.",
-        "Choose the launchers by `causal`: there are two of each.",
+        "There are two launchers of each kind. What chooses between them?",
         **formula("no mask"),
     ),
     "the mask is turned round": Mistake(
-        "What causal=True gives is unmasked, and without it o is masked: the two launchers are exchanged.",
-        "`flash_forward_causal if causal else flash_forward`.",
+        "What causal=True gives is unmasked, and without it o is masked: the two are exchanged.",
+        "Which of the two launchers runs where causal is True?",
         **formula("mask turned round"),
     ),
     "the mask is forgotten on the way back": Mistake(
         "The gradients are those of unmasked attention, though o is masked.",
-        "The backward pass has to know what the forward pass did: keep `ctx.causal` and choose by it.",
+        "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and chosen by?",
         **formula("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
@@ -53,12 +53,12 @@ MISTAKES = {
     ),
     "alpha is forgotten on the way back": Mistake(
         "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
-        "Keep it: `ctx.alpha = alpha`.",
+        "Which alpha does the backward pass use, and is it the one that forward used for this call?",
         **formula("default alpha backward"),
     ),
     "alpha is 1 on the way back": Mistake(
         "The gradients are computed with alpha = 1, which is not what the forward pass had.",
-        "Keep it: `ctx.alpha = alpha`.",
+        "Which alpha does the backward pass use, and is it the one that forward used for this call?",
         **formula("no alpha backward"),
     ),
     "alpha is never used": Mistake(
@@ -68,18 +68,19 @@ MISTAKES = {
     ),
     "no default for alpha": Mistake(
         "Where no alpha is given, 1 is used. The default is 1/√D.",
-        "`if alpha is None: alpha = 1 / math.sqrt(q.shape[-1])`.",
+        "None means 1/√D. Which D is it, and where is None replaced?",
         **formula("no default"),
     ),
     "alpha from S": Mistake(
         "The default of alpha is one over the root of another length than D: of S, or of "
         "the number of heads.",
-        "D is the last dimension, `q.shape[-1]`.",
+        "D is the last dimension of q: which one do you take?",
         **formula("alpha from S_q", also=("alpha from S_k", "alpha from H")),
     ),
     "alpha = 0 taken for none": Mistake(
-        "An alpha of 0.0 is replaced by the default: `alpha or …` takes every false value for a missing one.",
-        "Ask `if alpha is None`.",
+        "An alpha of 0.0 is replaced by the default, as `alpha or …` does: it takes every false value for "
+        "a missing one.",
+        "Which test tells a missing alpha, None, from 0.0?",
         **formula("zero is no alpha"),
     ),
     "causal and alpha exchanged": Mistake(
@@ -89,19 +90,20 @@ MISTAKES = {
         **formula("causal and alpha exchanged"),
     ),
     "dQ of the scaled q": Mistake(
-        "forward multiplies q by alpha itself, and what backward returns is the gradient by alpha q: dQ "
-        "lacks the factor alpha.",
-        "By the chain rule, what is the derivative of alpha q by q?",
+        "dQ lacks the factor alpha: what backward returns is the gradient by alpha q, not by q.",
+        "By the chain rule, what is the derivative of alpha q by q, and where is q multiplied by alpha?",
         **formula("q scaled beforehand"),
     ),
     "alpha applied twice to dQ": Mistake(
-        "dQ is multiplied by alpha once more, though its kernel has done it.",
-        "Return what the launcher gives, as it is.",
+        "dQ carries alpha once more than it should: its launcher has multiplied by it already.",
+        "What the launcher gives is the gradient, as it is. What happens to it after that, or to q and k "
+        "before?",
         **formula("dq scaled again"),
     ),
     "alpha applied twice to dK": Mistake(
-        "dK is multiplied by alpha once more, though its kernel has done it.",
-        "Return what the launcher gives, as it is.",
+        "dK carries alpha once more than it should: its launcher has multiplied by it already.",
+        "What the launcher gives is the gradient, as it is. What happens to it after that, or to q and k "
+        "before?",
         **formula("dk scaled again"),
     ),
     "dk and dv exchanged": Mistake(
@@ -110,12 +112,12 @@ MISTAKES = {
         **formula("dk and dv exchanged"),
     ),
     "k and v exchanged on the way back": Mistake(
-        "The backward pass takes v for k and k for v: they were kept, or unpacked, in another order.",
+        "The backward pass takes v for k and k for v, as if they were kept, or unpacked, in another order.",
         "`ctx.saved_tensors` gives tensors back in the order of `save_for_backward`.",
         **formula("k and v exchanged"),
     ),
     "o and do exchanged": Mistake(
-        "The backward launchers were given do in o's place, and o in do's. delta does not notice.",
+        "The backward launchers have do in o's place, and o in do's. delta does not notice.",
         "Their order is q, k, v, o, do, lse, alpha.",
         **formula("o and do exchanged"),
     ),
@@ -125,8 +127,8 @@ MISTAKES = {
         **formula("dO of ones"),
     ),
     "delta is halved": Mistake(
-        "The gradients of q and k are those of a delta of half its size: the o that was kept is half the o "
-        "of the forward pass.",
+        "The gradients of q and k are those of a delta of half its size, as if the o that was kept were "
+        "half the o of the forward pass.",
         "delta is Σ_d dO ∘ O: keep o as the kernel wrote it.",
         **formula("o halved"),
     ),
@@ -139,14 +141,14 @@ MISTAKES = {
         "Where a second call comes before the first one's backward pass, the gradients are those of the "
         "second call's numbers. What is kept on the class or in a global is shared by all calls; a model "
         "has one call per layer.",
-        "Each call has a `ctx` of its own: `ctx.save_for_backward(…)`.",
+        "Each call has a `ctx` of its own. What does backward read that is not kept there?",
         **formula(KEPT_TOGETHER[0], also=KEPT_TOGETHER[1:]),
     ),
     "nothing to differentiate": Mistake(
         "o is right but attached to no graph: it does not require a gradient though q, k and v do; the "
         "gradients shown here as NaN do not exist.",
-        "Call `FlashAttention.apply(q, k, v, …)` with q, k and v themselves, neither detached nor under "
-        "no_grad, and not `FlashAttention.forward`.",
+        "Gradients need `apply` (not `forward`) of the autograd.Function, with q, k and v themselves, "
+        "neither detached nor under no_grad.",
         **formula("no graph"),
     ),
 }

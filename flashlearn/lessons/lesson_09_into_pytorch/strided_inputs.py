@@ -46,61 +46,63 @@ formula = faulty_formula(forward)
 
 MISTAKES = {
     "v read with k's strides": Mistake(
-        "v is read with the strides of k. Both have one shape, and here different layouts.",
+        "v is read where the strides of k lead. Both have one shape, and here different layouts.",
         "Sixteen strides go to the kernel: which four are in the place of v's?",
         launcher=faulty_launcher("v with k's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "k and v read with q's strides": Mistake(
-        "k and v are read with the strides of q.",
-        "Each tensor brings its own: `*k.stride()`, `*v.stride()`.",
+        "k and v are read where the strides of q lead.",
+        "Each tensor brings its own: are they those of the tensors that the kernel is given?",
         launcher=faulty_launcher("k and v with q's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "o written with q's strides": Mistake(
-        "o is written with the strides of q, but o is a tensor of its own, with its own layout.",
-        "Pass `*o.stride()` for o, whatever q looks like.",
+        "o is written where the strides of q lead, but o is a tensor of its own, with its own layout.",
+        "The strides of o go to the kernel with o, whatever q looks like.",
         launcher=faulty_launcher("o with q's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the last stride taken to be 1": Mistake(
-        "Neighbouring elements of a row are taken to lie side by side in memory: in your launch the last "
-        "stride is 1, and not every case has it so.",
-        "Pass the fourth stride as well: `*t.stride()` has all four.",
+        "Neighbouring elements of a row are taken to lie side by side in memory, and not every case has "
+        "it so.",
+        "A tensor has four strides here. Where does the last one go to the kernel, and is it the tensor's "
+        "own?",
         launcher=faulty_launcher("last is 1"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "every tensor taken to be contiguous": Mistake(
-        "q, k and v are read as if they were contiguous, with strides made from their shapes. A view's "
-        "memory is laid out differently.",
-        "Ask the tensor: `t.stride()`. A shape says nothing about strides.",
+        "q, k and v are read as if they were contiguous. A view's memory is laid out differently.",
+        "Which tensor's strides does the kernel get: those of the view, or of something contiguous with "
+        "its shape?",
         launcher=faulty_launcher("as if contiguous"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "heads and batch exchanged": Mistake(
-        "The strides of the batch and of the head are exchanged.",
-        "The kernel's order is batch, head, row, column: that of the dimensions, and of `t.stride()`.",
+        "The strides of batch and head are exchanged, or their indices are.",
+        "The kernel's order is batch, head, row, column: that of the dimensions, and of `stride()`.",
         launcher=faulty_launcher("heads before batch"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "alpha from the padded D": Mistake(
-        "alpha is one over the root of BLOCK_D, the padded width. It should be that of D.",
+        "alpha is one over the root of the padded width. It should be that of D.",
         "The case with D 24 is padded to 32; padding must not change the mathematics.",
         **formula("alpha of the padded D"),
     ),
     "alpha = 0 taken for none": Mistake(
-        "An alpha of 0.0 is replaced by the default: `alpha or …` takes every false value for a missing one.",
-        "Ask `if alpha is None`.",
+        "An alpha of 0.0 is replaced by the default, as `alpha or …` does: it takes every false value for "
+        "a missing one.",
+        "Which test tells a missing alpha, None, from 0.0?",
         **formula("zero is no alpha"),
     ),
     "no default for alpha": Mistake(
         "Where no alpha is given, 1 is used. The default is 1/√D.",
-        "`if alpha is None: alpha = 1 / math.sqrt(q.shape[-1])`.",
+        "None means 1/√D. Which D is it, and where is None replaced?",
         **formula("no default"),
     ),
     "alpha from S": Mistake(
         "The default of alpha is one over the root of a length S, not of D.",
-        "D is the last dimension, `q.shape[-1]`.",
+        "D is the last dimension of q: which one do you take?",
         **formula("alpha from S_q", also=("alpha from S_k",)),
     ),
     "alpha is never used": Mistake(
@@ -109,15 +111,15 @@ MISTAKES = {
         **formula("given alpha ignored"),
     ),
     "alpha applied twice": Mistake(
-        "The scores carry alpha twice: the launcher has multiplied it on, and the kernel does it again.",
-        "The kernel takes alpha as an argument: leave q as it is.",
+        "The scores carry alpha twice: what the kernel multiplies by it carries it already.",
+        "The kernel multiplies by the alpha that it is given. What else does?",
         **formula("alpha twice"),
     ),
     "o's layout": Mistake(
-        "The numbers of o are right and in the wrong places: o was allocated with the layout of q, and "
-        "written as if it were contiguous.",
-        "Pass `*o.stride()` for o, and allocate it with `torch.empty((B, H, S_q, D), …)`: `empty_like(q)` "
-        "keeps the order of q's dimensions in memory.",
+        "The numbers of o are right and in the wrong places: o has another layout than the one it is "
+        "written in.",
+        "`empty_like` keeps the order of q's dimensions in memory, an allocation by shape does not. Which "
+        "strides does the kernel get for o?",
         **formula("o like q"),
     ),
 }

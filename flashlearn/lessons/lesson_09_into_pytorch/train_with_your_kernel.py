@@ -24,7 +24,8 @@ MISTAKES = {
     "the model sees the future": Mistake(
         "This is the curve of a model whose attention is not causal: every position sees the character that "
         "it is to predict.",
-        "`flash_attention(q, k, v, causal=True)`: the model passes q, k and v, and nothing about a mask.",
+        "The model passes q, k and v to the attention that it is given, and nothing about a mask. Where "
+        "does causal=True come in?",
         **formula("no mask"),
     ),
     "targets not shifted": Mistake(
@@ -33,9 +34,9 @@ MISTAKES = {
         **formula("targets not shifted"),
     ),
     "gradients pile up": Mistake(
-        "The first losses are right, and from then on every step adds its gradient to those of all steps "
-        "before: backward() adds to .grad, it does not replace it.",
-        "`adam.zero_grad()` before each `loss.backward()`.",
+        "The first losses are right, and from then on every step's gradient is added to those of all "
+        "steps before: backward() adds to .grad, it does not replace it.",
+        "Which call sets .grad back, and does it come between two calls of backward()?",
         **formula("gradients pile up"),
     ),
     "losses noted after the step": Mistake(
@@ -45,14 +46,14 @@ MISTAKES = {
     ),
     "no step": Mistake(
         "These are the losses of the parameters at the start, for every batch: nothing was learnt.",
-        "`adam.step()` after `loss.backward()`, with the gradients still there. And is `optimizer` given the "
-        "model that is trained?",
+        "Does a step of the optimiser come after backward(), with the gradients still there, and is the "
+        "optimiser that of the model that is trained?",
         **formula("no step"),
     ),
     "logits reshaped instead of transposed": Mistake(
-        "The logits were reshaped to (B, characters, S): that deals the same numbers out anew, and mixes "
-        "positions with characters.",
-        "Swap the two axes, `logits.mT`, or flatten logits and targets.",
+        "The logits' numbers are dealt out anew, which mixes positions with characters, as a reshape to "
+        "(B, characters, S) does.",
+        "Exchanging two axes is no reshape: which one does cross_entropy want?",
         **formula("logits reshaped"),
     ),
     "logits turned and then flattened": Mistake(
@@ -63,8 +64,8 @@ MISTAKES = {
         **formula("logits turned and flattened"),
     ),
     "a new optimiser for every step": Mistake(
-        "Adam forgets its moments before every step: these are the losses of an optimiser that is made anew "
-        "each time.",
+        "Adam has no moments from one step to the next: these are the losses of an optimiser that is made "
+        "anew each time.",
         "Make it once, before the loop.",
         **formula("new optimiser"),
     ),

@@ -35,7 +35,7 @@ MISTAKES = {
     "alpha on dV as well": wrong_cure(
         "clinic_1",
         "dK is right, but dV, which was right, now carries alpha as well. O = P V has no alpha of its own.",
-        "Leave the store of dV as it was.",
+        "Which of the two sums does the factor belong to?",
         (STORE_DK, "tl.store(dk_ptr + key_tile, alpha * dk, mask"),
         ("tl.store(dv_ptr + key_tile, dv,", "tl.store(dv_ptr + key_tile, alpha * dv,"),
     ),

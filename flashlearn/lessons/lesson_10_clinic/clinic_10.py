@@ -26,32 +26,32 @@ MISTAKES = {
     "the smaller of both": wrong_cure(
         "clinic_10",
         "The smaller of the two lengths counts for both: queries are left out, or keys never written.",
-        "The kernel has two bounds because there are two lengths.",
+        "There are two lengths. Follow each from the launch to the masks and to the loop.",
         (LAUNCH_10, "delta, dk, dv, alpha, min(S_q, S_k), min(S_q, S_k), D=D"),
     ),
     "the larger of both": Mistake(
         "The larger length for both is too much for one of them.",
-        "The kernel has two bounds because there are two lengths.",
+        "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, max(S_q, S_k), max(S_q, S_k), D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of queries for both": Mistake(
-        "The kernel is told the number of queries twice: where there are fewer keys, it reads beyond them, "
-        "and where there are more, the last ones are never written.",
-        "The kernel has two bounds because there are two lengths.",
+        "The number of queries counts for the keys too: where there are fewer keys, the kernel leaves "
+        "them, and where there are more, the last ones are never written.",
+        "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of keys for both": Mistake(
-        "The kernel is told the number of keys twice: where there are fewer queries, it reads beyond them, "
-        "and where there are more, the last ones are left out.",
-        "The kernel has two bounds because there are two lengths.",
+        "The number of keys counts for the queries too: where there are fewer queries, the kernel leaves "
+        "them, and where there are more, the last ones are left out.",
+        "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the grid is swapped too": Mistake(
         "Now the grid counts blocks of queries, though a program owns a block of keys.",
-        "The grid was right: S_k blocks of keys. Look at what the kernel is told.",
+        "The grid of the patient was right. Look at what the kernel is told.",
         launcher=edited(
             "clinic_10", ("grid = (triton.cdiv(S_k, BLOCK),)", "grid = (triton.cdiv(S_q, BLOCK),)")
         ),

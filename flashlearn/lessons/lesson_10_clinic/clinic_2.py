@@ -25,7 +25,7 @@ MISTAKES = {
     "what was there is added again": Mistake(
         "The addition is atomic now, and it adds too much: what was read is in memory already, and is added "
         "once more, if the other program had stored by then.",
-        "An atomic addition reads by itself. Which line is no longer needed?",
+        "An atomic addition reads by itself. What must it be given?",
         launcher=edited(
             "clinic_2",
             (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_add")),
@@ -50,8 +50,8 @@ MISTAKES = {
     ),
     "added after every tile": wrong_cure(
         "clinic_2",
-        "dk is a running sum. Added to memory after every tile, the first tiles count again and again; with "
-        "one tile per program it would be right.",
+        "dK's first tiles count again and again, as if a running sum were added to memory after every "
+        "tile; with one tile per program it would be right.",
         "Add once, after the loop.",
         (LOAD_DK, ""),
         (f"    {ADD_DK}\n", ""),

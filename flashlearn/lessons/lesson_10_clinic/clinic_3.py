@@ -42,13 +42,13 @@ MISTAKES = {
         "clinic_3",
         "Each program goes on by PARTS tiles, but all of them begin with the first: every fourth tile counts "
         "four times, and the others are left out.",
-        "The step is right. Where does program p begin?",
+        "Where does program p begin?",
         (SCAN, "for start in range(0, S_q, PARTS * BLOCK):"),
     ),
     "parts counted in queries": wrong_cure(
         "clinic_3",
-        "The loop counts queries, `part` and PARTS count tiles: program p begins at query p and goes on by "
-        "PARTS queries, so that its tiles overlap and most queries count many times.",
+        "Program p begins at query p and goes on by PARTS queries, as if queries were tiles, so that its "
+        "tiles overlap and most queries count many times.",
         "At which query does tile number p begin?",
         (SCAN, "for start in range(part, S_q, PARTS):"),
     ),
@@ -61,22 +61,23 @@ MISTAKES = {
     ),
     "parts that are no whole tiles": wrong_cure(
         "clinic_3",
-        "Each program has its quarter of the queries, but a whole tile reaches beyond it, and nothing in the "
-        "mask ends at the quarter; what S_q // PARTS leaves over belongs to no program.",
-        "Share out tiles, not queries: tile p, p + PARTS, p + 2·PARTS, …",
+        "Each program has its quarter of the queries, and a quarter is no whole number of tiles: a tile "
+        "that reaches beyond it counts queries of the next one as well, and a quarter that is rounded "
+        "down leaves queries over.",
+        "What is shared out, queries or tiles? And where does a program's last tile end?",
         (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),
     "divided in dV alone": wrong_cure(
         "clinic_3",
-        "dV is right because it is divided by the number of programs, dK is still four times too large. And "
-        "dividing treats the symptom: every program still does the work of all.",
+        "dV is right, as it is if it is divided by the number of programs, and dK is still four times too "
+        "large. Dividing treats the symptom: every program would still do the work of all.",
         "Let each program scan only its share of the tiles.",
         ("tl.atomic_add(dv_ptr + key_tile, dv,", "tl.atomic_add(dv_ptr + key_tile, dv / PARTS,"),
     ),
     "divided in dK alone": wrong_cure(
         "clinic_3",
-        "dK is right because it is divided by the number of programs, dV is still four times too large. And "
-        "dividing treats the symptom: every program still does the work of all.",
+        "dK is right, as it is if it is divided by the number of programs, and dV is still four times too "
+        "large. Dividing treats the symptom: every program would still do the work of all.",
         "Let each program scan only its share of the tiles.",
         (
             "tl.atomic_add(dk_ptr + key_tile, alpha * dk,",

@@ -16,14 +16,14 @@ P_4 = "p = tl.where((columns < S_k)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"
 
 MISTAKES = {
     "padded queries repeat the last one": Mistake(
-        "As admitted: dK and dV are right where S_q is a multiple of 16, and wrong everywhere else.",
-        "Dump p of the last tile of queries, and look at the rows that no query belongs to.",
+        "As admitted: dK and dV are right where S_q is a multiple of 16, and wrong where it is not.",
+        "Dump P of the last tile of queries, and look at the rows that no query belongs to.",
         launcher=sick("clinic_4"),
     ),
     "only dS is masked": wrong_cure(
         "clinic_4",
         "dK is right. dV still counts the last query too often: it is made of P, not of dS.",
-        "Both sums use p; zero it before the first of them.",
+        "Both sums use P, and both need it to be 0 there.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (DS, "ds = tl.where((rows < S_q)[:, None], p * (dp - delta_i[:, None]), 0.0)"),
     ),
@@ -59,15 +59,15 @@ MISTAKES = {
     ),
     "keys compared with the number of queries": wrong_cure(
         "clinic_4",
-        "The mask still asks about keys, and now with the number of queries: the keys from S_q on are lost, "
-        "and the rows without a query still count.",
-        "Which of `rows` and `columns` numbers the queries, and along which axis of the tile does it lie?",
+        "The keys from S_q on are lost, and the rows without a query still count: keys are compared with "
+        "the number of queries.",
+        "Which index numbers the queries, and along which axis of the tile does it lie?",
         (P_4, "p = tl.where((columns < S_q)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),
     "the last block is left out": wrong_cure(
         "clinic_4",
         "The rows without a query are gone, and with them the queries of the last block that do exist.",
-        "The loop was right. What do the surplus rows of its last block contribute?",
+        "The patient's loop was right. What do the surplus rows of its last block contribute?",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         ("range(0, S_q, BLOCK)", "range(0, S_q // BLOCK * BLOCK, BLOCK)"),
     ),

@@ -36,15 +36,15 @@ MISTAKES = {
     ),
     "only l is masked": wrong_cure(
         "clinic_5",
-        "LSE is right now, and O is not: the hidden keys are gone from l, but their p still meets V.",
-        "l and acc need the same p, masked for both.",
+        "LSE is right now, and O is not: the hidden keys are gone from l, but their P still meets V.",
+        "Both sums need the same P, masked for both.",
         (SUM_L, "        l_i = l_i * rescale + tl.sum(tl.where(seen, p, 0.0), axis=1)\n"),
         (MASK_P, ""),
     ),
     "one key too few in l": wrong_cure(
         "clinic_5",
-        "acc is right, and l lacks a key: the one with the query's own number, which it may see.",
-        "l and acc need the same p. What tells the mask of l from `seen`?",
+        "The numerator of O is right, and l lacks a key: the last one that the query may see.",
+        "Both sums need the same P. What tells the mask of one from that of the other?",
         (
             SUM_L,
             "        own = columns[None, :] < rows[:, None] + S_k - S_q\n"
@@ -55,7 +55,7 @@ MISTAKES = {
         "clinic_5",
         "The keys that do not exist are out of l, but those that exist and are hidden from the query are "
         "still in it.",
-        "`seen` knows both.",
+        "Which condition knows both?",
         (SUM_L, f"        p = tl.where(in_keys[None, :], p, 0.0)\n{SUM_L}"),
     ),
 }

@@ -42,21 +42,20 @@ MISTAKES = {
     ),
     "only m is converted": wrong_cure(
         "clinic_6",
-        "m is in natural units now, but log2 l is not: a sum of two units.",
+        "m is in natural units, but the logarithm of l has base 2: a sum of two units.",
         "LSE is m + log l, both in the same base.",
         (LSE_6, "m_i / log2e + tl.log2(l_i), mask"),
     ),
     "only l is converted": wrong_cure(
         "clinic_6",
-        "The logarithm of l is natural now, but m still counts in powers of two: s was multiplied by log2 e "
-        "before the maximum was taken.",
+        "The logarithm of l is natural, but m counts in powers of two: a sum of two units.",
         "LSE is m + log l, both in the same base.",
         (LSE_6, "m_i + tl.log(l_i), mask"),
     ),
     "a constant with too few digits": Mistake(
-        "The conversion is the right one, with a constant that has too few digits: LSE is off by the same "
-        "small part of itself everywhere.",
-        "fp32 has seven digits. `log2e` is in the kernel already, with all of them.",
+        "LSE is off by the same small part of itself everywhere, as it is if the constant of the "
+        "conversion has too few digits.",
+        "fp32 has seven digits. How many has your constant?",
         wrong=_with_constant(0.6931),
         also=tuple(_with_constant(c) for c in (0.693, 0.69315, 1 / 1.44, 1 / 1.443, 1 / 1.4427)),
     ),

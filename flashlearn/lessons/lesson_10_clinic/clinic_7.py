@@ -21,9 +21,9 @@ MISTAKES = {
     ),
     "delta of one tile": wrong_cure(
         "clinic_7",
-        "You subtract the mean over the keys of the tile. delta is the mean over all keys of the row; the "
-        "two agree as long as a row fits into one tile.",
-        "delta of the whole row was loaded before the loop.",
+        "What is subtracted is the mean over the keys of the tile. delta is the mean over all keys of the "
+        "row; the two agree as long as a row fits into one tile.",
+        "Where does the patient get delta of the whole row from?",
         (DS_7, "ds = p * (dp - tl.sum(p * dp, axis=1)[:, None])"),
     ),
     "delta subtracted after the product": wrong_cure(
@@ -35,21 +35,21 @@ MISTAKES = {
     "delta divided by the number of keys": wrong_cure(
         "clinic_7",
         "delta is divided by S_k: it is a mean already, with the weights P, and not a sum.",
-        "delta_i is Σ_j P_ij dP_ij, and a row of P sums to 1. Subtract it as it is.",
+        "delta_i is Σ_j P_ij dP_ij, and a row of P sums to 1: nothing remains to be divided.",
         (DS_7, "ds = p * (dp - delta_i[:, None] / S_k)"),
     ),
     "the plain mean of the tile": wrong_cure(
         "clinic_7",
         "You subtract the mean of dP over the keys of the tile, all keys alike. delta is the mean over all "
         "keys of the row, each with its weight P.",
-        "delta of the whole row was loaded before the loop.",
+        "Where does the patient get delta of the whole row from?",
         (DS_7, "ds = p * (dp - (tl.sum(dp, axis=1) / BLOCK)[:, None])"),
     ),
     "LSE in the place of delta": wrong_cure(
         "clinic_7",
         "LSE is subtracted from dP. It belongs to the scores and has done its part in p; what dP is compared "
         "with is its mean, delta.",
-        "Two numbers per query were loaded before the loop. Which one has not been used?",
+        "Two numbers belong to each query, LSE and delta. Which one does dS need?",
         (DS_7, "ds = p * (dp - lse_i[:, None])"),
     ),
     "delta added": wrong_cure(

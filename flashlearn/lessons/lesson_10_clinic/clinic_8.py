@@ -18,8 +18,8 @@ SUM_8 = "acc = (acc * rescale[:, None] + pv).to(acc.dtype)"
 MISTAKES = {
     "the accumulator is in half precision": Mistake(
         "As admitted: in fp32 and bf16 all is well, in fp16 O is infinite where V is large.",
-        "Watch acc over the tiles, and compare it with the largest number of fp16, 65504. O = acc / l would "
-        "fit.",
+        "Watch the sum over the tiles, and compare it with the largest number of fp16, 65504. Its "
+        "quotient by l would fit.",
         launcher=sick("clinic_8"),
     ),
     "the accumulator is in bf16": wrong_cure(
@@ -31,21 +31,21 @@ MISTAKES = {
     ),
     "the accumulator is always in fp16": wrong_cure(
         "clinic_8",
-        "acc is in fp16 for all inputs now, also for those in fp32 and bf16, which were right before.",
+        "The sum is in fp16 for all inputs now, also for those in fp32 and bf16, which were right before.",
         "An accumulator needs range and precision: which dtype has both?",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.float16)"),
     ),
     "the accumulator is clamped": wrong_cure(
         "clinic_8",
-        "Clamped at 65504 there is no infinity any more, only a wrong number: O is too small where acc was "
-        "cut.",
-        "The number 65504 belongs to a format. Choose another one for acc.",
+        "Clamped at 65504 there is no infinity any more, only a wrong number: O is too small where the "
+        "sum was cut.",
+        "The number 65504 belongs to a format. Does the sum have to be in it?",
         (SUM_8, "acc = tl.minimum(acc * rescale[:, None] + pv, 65504.0).to(acc.dtype)"),
     ),
     "the tile's product is rounded": wrong_cure(
         "clinic_8",
-        "acc is in fp32, but each tile's product is rounded to half precision before it is added; sixteen "
-        "values of 10⁴ are too many for fp16 already.",
+        "Each tile's product is rounded to half precision before it is added; sixteen values of 10⁴ are "
+        "too many for fp16 already.",
         "tl.dot answers in fp32: leave it there.",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.float32)"),
         (PV_8, 'pv = tl.dot(p.to(v.dtype), v, input_precision="ieee").to(v.dtype)'),

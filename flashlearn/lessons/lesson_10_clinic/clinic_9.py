@@ -19,9 +19,10 @@ MISTAKES = {
     ),
     "the new product is rescaled": wrong_cure(
         "clinic_9",
-        "The new tile's product is multiplied by rescale. It is the only part that is in units of the new "
-        "maximum already; the old sum is not.",
-        "rescale = exp(m_old − m_new) turns the old unit into the new one.",
+        "The new tile's product is multiplied by the factor of the risen maximum. It is the only part "
+        "that is in units of the new maximum already; the old sum is not.",
+        "The factor exp(m_old − m_new) turns the old unit into the new one: which of the two terms is in "
+        "the old one?",
         (SUM_9, "acc = acc + pv * rescale[:, None]"),
     ),
     "old and new are rescaled": wrong_cure(
@@ -35,13 +36,14 @@ MISTAKES = {
         "clinic_9",
         "The old sum is divided by the factor that it is to be multiplied with. In front of the first tile "
         "the factor is exp(−∞) = 0, and 0/0 is NaN.",
-        "rescale = exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
+        "exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
         (SUM_9, "acc = acc / rescale[:, None] + pv"),
     ),
     "rescaled by the quotient of the sums": wrong_cure(
         "clinic_9",
-        "acc is divided by l at the end, once. Inside the loop only its unit changes, and that is rescale.",
-        "l and acc are two sums over the same keys: they are treated alike.",
+        "The numerator of O changes by the quotient of the old and the new l. Inside the loop only its "
+        "unit changes, by exp(m_old − m_new).",
+        "l and the numerator of O are two sums over the same keys: they are treated alike.",
         (SUM_9, "acc = acc * (rescale / l_i)[:, None] + pv"),
     ),
 }

@@ -30,8 +30,8 @@ def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """What goes wrong with shares in separate memory, and with their sum."""
     return {
         "one part for all": Mistake(
-            "All programs of a head store their shares of dQ in one place, over each other's.",
-            "Part i of head h belongs to program (i, h, b): which of its numbers has the address left out?",
+            "Programs of one head store their shares of dQ in one place, over each other's.",
+            "Which of a program's numbers, block, head and batch, has the address left out?",
             launcher=faulty("determinism", "one part for all"),
             status=Status.RACE,
         ),
@@ -41,15 +41,15 @@ def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("last share missing"),
         ),
         "only the first part is added": Mistake(
-            "dQ is made of the first block of keys alone, once or in every step: the other parts were "
-            "stored and never added.",
-            "The second kernel walks along the parts; from step to step its pointer has to move by a part.",
+            "dQ is made of the first block of keys alone, once or in every step: the other parts are "
+            "never added.",
+            "Something walks along the parts to add them: does its address move by a part from step to step?",
             **formula("first share alone", also=("first share repeated",)),
         ),
         "only the last part remains": Mistake(
-            "dQ is the share of the last block of keys that these queries see: the sum is overwritten in "
-            "every step.",
-            "dq += …, starting from zeros.",
+            "dQ is the share of the last block of keys that these queries see, as if the sum were "
+            "overwritten in every step.",
+            "What happens in a step to the shares that were added before?",
             **formula("last share alone"),
         ),
     }

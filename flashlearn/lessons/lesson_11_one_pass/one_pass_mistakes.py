@@ -20,7 +20,7 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "alpha is missing from S": Mistake(
             "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha. All three "
             "gradients are made from it.",
-            "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
+            "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is no probability.",
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
@@ -31,7 +31,7 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha is missing from dQ": Mistake(
             "dQ lacks the factor alpha, and dK has it: S = alpha Q Kᵀ holds both.",
-            "Multiply what goes into dQ by alpha, once.",
+            "Where does alpha come into dK, and why not into dQ?",
             **formula("alpha not on dQ"),
         ),
         "alpha is missing from dK": Mistake(
@@ -47,7 +47,7 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha twice in dQ and dK": Mistake(
             "dQ and dK carry alpha twice: once in dS, which both are made of, and once more each, perhaps.",
-            "Scale dS, or each of the two, and not both.",
+            "alpha is a factor of dS, or of each of the two, and not of both.",
             **formula("alpha in dS", also=(("alpha twice on dQ", "alpha twice on dK"),)),
         ),
         "alpha applied twice to dQ": Mistake(
@@ -61,7 +61,7 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(
-            "dV is multiplied by alpha. O = P V has no alpha of its own, so dV = Pᵀ dO has none.",
+            "dV carries a factor alpha. O = P V has no alpha of its own, so dV = Pᵀ dO has none.",
             "Scale dQ and dK alone.",
             **formula("alpha on dV"),
         ),
@@ -73,13 +73,13 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "delta omitted": Mistake(
             "delta is missing: you used dS = P ∘ dP. dQ and dK show it; dV does not need delta.",
-            "Subtract delta_i from every dP of row i before you multiply by P.",
+            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors hold?",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
             "You used dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
             "from every key.",
-            "P multiplies the difference: p * (dp - delta_i[:, None]). Mind the parentheses.",
+            "P multiplies the difference of dP and delta: mind the parentheses.",
             **formula("delta after P"),
         ),
         "delta added": Mistake(
@@ -88,26 +88,28 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("delta added"),
         ),
         "delta along the keys": Mistake(
-            "delta_i lies along the wrong axis: number j of the tile was subtracted from column j. The "
-            "shapes fit because the tile is square.",
-            "delta belongs to the queries: where rows count queries, that is delta_i[:, None].",
+            "delta lies along the keys: the number of the tile's query n was subtracted where the tile "
+            "has its key n. The shapes fit because the tile is square.",
+            "delta belongs to the queries: which axis of your tile counts those, the rows ([:, None]) or "
+            "the columns ([None, :])?",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
-            "lse_i lies along the wrong axis: number j of the tile was subtracted from column j. The "
-            "shapes fit because the tile is square.",
-            "LSE belongs to the queries: where rows count queries, that is lse_i[:, None].",
+            "LSE lies along the keys: the number of the tile's query n was subtracted where the tile has "
+            "its key n. The shapes fit because the tile is square.",
+            "LSE belongs to the queries: which axis of your tile counts those, the rows ([:, None]) or "
+            "the columns ([None, :])?",
             **formula("LSE along the keys"),
         ),
         "LSE forgotten": Mistake(
             "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1.",
-            "exp(s - lse_i[:, None]): the forward pass saved LSE for this.",
+            "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
         "LSE read as base 2": Mistake(
-            "P is too large by a power of LSE: you computed 2^(S log2 e − LSE), and this LSE is a natural "
-            "logarithm.",
-            "Use tl.exp(s - lse), or multiply lse by log2(e) as well before tl.exp2.",
+            "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row is too large by a "
+            "factor.",
+            "S and LSE have to be in one unit: natural for exp, times log2 e for powers of two.",
             **formula("LSE in base 2"),
         ),
         "P in front forgotten": Mistake(
@@ -132,7 +134,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dV from dS": Mistake(
             "dV was computed as dSᵀ dO. O = P V, so it is P that weighs dO: dV = Pᵀ dO.",
-            "Three sums, two weights: dV takes p; dQ and dK take ds.",
+            "Three sums, two weights: dV takes P; dQ and dK take dS.",
             **formula("dV from dS"),
         ),
         "dK from dO": Mistake(
@@ -143,47 +145,50 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "dS meets K in dK": Mistake(
             "dK was computed as dSᵀ K. The derivative of alpha Q Kᵀ by K brings Q: dK = alpha dSᵀ Q. The "
             "shapes fit because the tile is square.",
-            "ds meets k for dQ, and, transposed, q for dK.",
+            "dS meets K for dQ, and, transposed, Q for dK.",
             **formula("dS meets K"),
         ),
         "dQ from V": Mistake(
-            "dQ's share was computed as dS V. S = alpha Q Kᵀ, so the derivative by Q brings K.",
-            "Two tiles of keys are at hand, k and v. Which of them is a factor of S?",
+            "dQ's shares are dS V. S = alpha Q Kᵀ, so the derivative by Q brings K.",
+            "Two tiles of keys are at hand, of K and of V. Which of them is a factor of S?",
             **formula("dS meets V"),
         ),
         "dQ from dS transposed": Mistake(
-            "dQ was made from the transposed tile: dSᵀ K. The shapes fit because the tile is square; the sum "
-            "runs over queries where it must run over keys.",
-            "dQ takes ds as it is, dK takes it transposed. Two uses, one transpose.",
+            "dQ is made of dSᵀ K. The shapes fit because the tile is square; the sum runs over queries "
+            "where it must run over keys.",
+            "dQ sums over keys, dK over queries: which axis of your tile of dS does each of the two "
+            "products sum over?",
             **formula("dS transposed"),
         ),
         "dS not transposed in dK": Mistake(
-            "dK was made from ds as it is: dS Q. The shapes fit because the tile is square; the sum runs "
-            "over keys where it must run over queries.",
-            "dQ takes ds as it is, dK takes it transposed. Two uses, one transpose.",
+            "dK is made of dS Q. The shapes fit because the tile is square; the sum runs over keys where "
+            "it must run over queries.",
+            "dQ sums over keys, dK over queries: which axis of your tile of dS does each of the two "
+            "products sum over?",
             **formula("dS not transposed"),
         ),
         "P not transposed": Mistake(
-            "dV was computed as P dO, tile by tile. The shapes fit because the tile is square; the sum "
-            "runs over keys where it must run over queries.",
-            "dV sums over queries, the rows of P: tl.trans(p) comes first.",
+            "dV is the sum of P dO, tile by tile. The shapes fit because the tile is square; the sum runs "
+            "over keys where it must run over queries.",
+            "dV sums over queries: which axis of your tile of P counts those?",
             **formula("P not transposed"),
         ),
         "dK and dV exchanged": Mistake(
             "dK and dV are in each other's place.",
-            "The launcher returns (dq, dk, dv), in this order; look at the stores, too.",
+            "The launcher returns (dq, dk, dv), in this order. Which of the sums does each store write, "
+            "and where?",
             **formula("exchanged"),
         ),
         "padded keys get a probability": Mistake(
             "A padded key has k = 0, so s = 0 and P = exp(0 − LSE), which is infinite where LSE is below "
             "−88. Beside dK and dV it does no harm; but ∞ · 0 is NaN, and here the sum over keys takes it "
             "into dQ.",
-            "Set s to −inf where the key does not exist, as in lesson 07.",
+            "A product with 0 comes too late. Which score makes the exponential itself 0, as in lesson 07?",
             **formula("padded keys"),
         ),
         "the causal mask is always on": Mistake(
             "The mask hides later keys although causal is False.",
-            "The argument causal has to reach the kernel: IS_CAUSAL=causal.",
+            "Does the argument causal reach the kernel, and which lines depend on it there?",
             **formula("always causal"),
         ),
     }
@@ -195,26 +200,26 @@ def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str
         "load, add, store": Mistake(
             f"Several programs have a share of each row of {name}, and each loads the sum, adds its own, and "
             "stores. Between the load and the store of one another may have stored, and that share is lost.",
-            "One instruction has to do all three: tl.atomic_add(pointers, share, mask=…).",
+            "One instruction has to do all three: an atomic addition.",
             launcher=faulty(launcher, "load, add, store"),
             status=Status.RACE,
         ),
         "shares added without a mask": Mistake(
-            "An atomic touches memory as a store does: lanes beyond the last row, and for D below BLOCK_D "
+            "An atomic touches memory as a store does: lanes beyond the last row, and where D is padded "
             "beyond the last column, lie outside, or in the next head.",
-            "The share's mask is that of the tile it belongs to.",
+            "The share's mask is that of the tile it belongs to, with both its factors.",
             launcher=faulty(launcher, "no mask"),
             status=Status.OUT_OF_BOUNDS,
         ),
         "summed in half precision": Mistake(
-            f"{name} {whose} summed in the inputs' dtype: with half precision every addition rounds, once "
-            f"per share, and the errors add up over the blocks.",
+            f"{name} {whose} summed in half precision: every addition rounds, once per share, and the errors "
+            f"add up over the blocks.",
             "The memory that programs add to is fp32; the launcher converts it once, at the end.",
             launcher=faulty(launcher, "sum in half"),
         ),
         "all heads add to one": Mistake(
             f"{name} of the first head {whose} the sum of all heads', and the others' {whose} zero: the "
-            f"address of the atomic does not contain the head.",
+            f"address that is added to does not tell heads apart.",
             "Each head has sums of its own: the pointer moves by rows times D from head to head.",
             **formula("one sum for all heads"),
         ),
@@ -224,8 +229,8 @@ def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str
 def overwritten_sum(formula: FaultyFormula, name: str) -> Mistake:
     """The sum that a program carries is overwritten in every step."""
     return Mistake(
-        f"{name} the last tile's share alone: each step overwrites what the steps before it found.",
-        "Add to the sums that stay in registers, starting from zeros.",
+        f"{name} the last tile's share alone, as if each step overwrote what the steps before it found.",
+        "What happens in a step to the sums of the steps before?",
         **formula("last tile alone"),
     )
 
@@ -233,34 +238,36 @@ def overwritten_sum(formula: FaultyFormula, name: str) -> Mistake:
 def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """The bounds of a program that owns keys."""
     return {
-        "only the last tile remains": overwritten_sum(formula, "dk and dv hold"),
+        "only the last tile remains": overwritten_sum(formula, "dK and dV hold"),
         "padded queries repeat the last one": Mistake(
-            "The row indices are clamped to S_q − 1, so every padded row is the last query once more: dK "
+            "Every padded row is the last query once more, as if row numbers were clamped to S_q − 1: dK "
             "and dV get its share again and again.",
-            "Mask the rows from S_q on: their P must be 0.",
+            "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "loop over S_k": Mistake(
-            "The loop over queries ends at S_k, the number of keys: where there are more queries than "
-            "keys, some are missing.",
+            "The queries end at S_k, the number of keys: where there are more queries than keys, some are "
+            "missing.",
             "This program scans queries: range(…, S_q, BLOCK_Q).",
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "The loop covers only whole blocks of queries: S_q // BLOCK_Q of them. The rest gets no dQ, "
-            "and is missing from dK and dV.",
-            "The range takes the last block too; the mask handles the rest.",
+            "Only whole blocks of queries count, S_q // BLOCK_Q of them. The rest gets no dQ, and is "
+            "missing from dK and dV.",
+            "How many blocks are there, if the last one is not full, and does the mask let its elements "
+            "through?",
             **formula("whole blocks only"),
         ),
         "loop starts one block late": Mistake(
-            "The loop begins after the tile in which it has to begin: every key misses its nearest queries.",
-            "The first query that sees key j is i = j − (S_k − S_q); begin with the block that holds it.",
+            "The first tile of queries that sees these keys is never met.",
+            "The first query that sees key j is i = j − (S_k − S_q). Does the loop begin with the block "
+            "that holds it?",
             **formula("starts one block late"),
         ),
         "loop start without S_k − S_q": Mistake(
-            "The loop begins at the program's own block of keys, as if the diagonal began in the top-left "
-            "corner. With more keys than queries, visible tiles are left out.",
-            "Shift the start by S_k − S_q, as in the mask, and no further than to 0.",
+            "Tiles of queries before the program's own block of keys are left out, as if the diagonal "
+            "began in the top-left corner. With more keys than queries some of them are visible.",
+            "Does S_k − S_q come into the loop's start, as into the mask? It is never below 0.",
             **formula("starts at the top-left diagonal"),
         ),
     }
@@ -269,34 +276,35 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
 def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """The bounds of a program that owns queries."""
     return {
-        "only the last tile remains": overwritten_sum(formula, "dq holds"),
+        "only the last tile remains": overwritten_sum(formula, "dQ holds"),
         "padded queries repeat the last one": Mistake(
-            "The row indices are clamped to S_q − 1, so every padded row is the last query once more, and "
+            "Every padded row is the last query once more, as if row numbers were clamped to S_q − 1, and "
             "adds its shares of dK and dV again and again.",
-            "Mask the rows from S_q on: their P must be 0.",
+            "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "loop over S_q": Mistake(
-            "The loop over keys ends at S_q, the number of queries: where there are more keys than "
-            "queries, some are missing.",
-            "This program scans keys: range(0, S_k, BLOCK_K).",
+            "The keys end at S_q, the number of queries: where there are more keys than queries, some are "
+            "missing.",
+            "This program scans keys. How many are there?",
             **formula("ends at S_q"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
-            "The loop covers only whole blocks of keys: S_k // BLOCK_K of them. The rest gets no dK and no "
+            "Only whole blocks of keys count, S_k // BLOCK_K of them. The rest gets no dK and no "
             "dV, and is missing from dQ.",
-            "The range takes the last block too; the mask handles the rest.",
+            "How many blocks are there, if the last one is not full, and does the mask let its elements "
+            "through?",
             **formula("whole blocks only"),
         ),
         "loop ends one block early": Mistake(
-            "The loop ends one block early: the last tile that these queries see is never met.",
+            "The last tile of keys that these queries see is never met.",
             "Causal, the loop has to reach the last key that the block's last query sees.",
             **formula("ends one block early"),
         ),
         "loop end without S_k − S_q": Mistake(
-            "The loop ends at the block's own diagonal, as if it began in the top-left corner. With more "
-            "keys than queries, visible tiles are left out.",
-            "Shift the end by S_k − S_q, as in the mask.",
+            "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal "
+            "began in the top-left corner. With more keys than queries some of them are visible.",
+            "Does S_k − S_q come into the loop's end, as into the mask?",
             **formula("ends at the top-left diagonal"),
         ),
     }

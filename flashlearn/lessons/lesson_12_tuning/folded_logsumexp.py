@@ -63,13 +63,13 @@ MISTAKES = {
     "the largest product for a negative alpha": Mistake(
         "For alpha < 0 the largest raw product gives the smallest score: the exponentials are taken relative "
         "to the row's minimum, and overflow once the scores are some 88 apart.",
-        "alpha x = |alpha| (−x): turn the sign of x round, and the largest stays the largest.",
+        "alpha x = |alpha| (−x): negate x, and the largest stays the largest.",
         **with_faults(fold, "largest raw product"),
     ),
     "hidden, then scaled": Mistake(
         "Hidden products are −∞ before they meet a negative factor, which makes +∞ of them: they win the "
         "row.",
-        "Let the factor be positive before the mask comes, or mask what is scaled.",
+        "Does the mask come before alpha's sign or after it?",
         **with_faults(fold, "hidden before the scale"),
     ),
     "−∞ meets alpha": Mistake(
@@ -85,19 +85,19 @@ MISTAKES = {
     ),
     "log2 e is missing": Mistake(
         "The sum is one of 2^(alpha x): e^y is 2^(y log2 e).",
-        "Fold log2 e = 1.4427 into the factor, together with alpha.",
+        "Where does log2 e = 1.4427 come into the exponents, beside alpha?",
         **with_faults(
             fold, "no log2 e", also=(("no log2 e", "maximum in base 2"), ("no log2 e", "in base 2"))
         ),
     ),
     "LSE in base 2": Mistake(
-        "The result is a logarithm to base 2, larger by log2 e: the maximum and the sum are both left there.",
-        "Back to natural numbers: the maximum times ln 2, and tl.log of the sum.",
+        "The result is in base 2, or half of it is: the maximum, the logarithm of the sum, or both.",
+        "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
         **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
     ),
     "the sign of alpha is lost": Mistake(
-        "The factor is |alpha| log2 e, and the products keep their signs: for alpha < 0 that is another row.",
-        "If the factor loses its sign, the products must take it.",
+        "alpha counts by its size alone: for alpha < 0 that is another row.",
+        "Where is alpha's sign, in the factor or in what it multiplies?",
         **with_faults(fold, "|alpha|"),
     ),
 }

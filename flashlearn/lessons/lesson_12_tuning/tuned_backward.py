@@ -19,35 +19,37 @@ formula = faulty_formula(grouped.faulty_backward)
 
 MISTAKES = {
     "log2 e is missing from LSE": Mistake(
-        "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",
-        "Multiply LSE by log2 e too, once per row.",
+        "P is 2^(alpha x log2 e − LSE): the scores are in base 2, and LSE is natural.",
+        "S and LSE have to be in one unit. Where is LSE brought to base 2?",
         **formula("LSE in base 2"),
     ),
     "log2 e left in dQ and dK": Mistake(
         "dQ and dK are multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha "
         "alone.",
-        "S = alpha Q Kᵀ: after the loop it is alpha that comes onto the sums.",
+        "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sums?",
         **formula("log2 e left in dQ and dK"),
     ),
     "alpha is missing after the loop": Mistake(
         "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
         "carry one of their own.",
-        "Multiply the finished sums of dQ and dK by alpha.",
+        "Which lines carry alpha into the finished sums of dQ and dK?",
         **formula("alpha not on dQ", "alpha not on dK"),
     ),
     "LSE along the keys": Mistake(
-        "LSE lies along the wrong axis of the tile. In Kᵀ-first tiles rows are keys and columns queries.",
+        "LSE lies along the keys of the tile, where it belongs to the queries. If K comes first in the "
+        "product, rows are keys and columns queries.",
         "A number per query is [None, :] in such a tile, and [:, None] in one whose rows are queries.",
         **formula("LSE along the keys"),
     ),
     "delta along the keys": Mistake(
-        "delta lies along the wrong axis of the tile. In Kᵀ-first tiles rows are keys and columns queries.",
+        "delta lies along the keys of the tile, where it belongs to the queries. If K comes first in the "
+        "product, rows are keys and columns queries.",
         "A number per query is [None, :] in such a tile, and [:, None] in one whose rows are queries.",
         **formula("delta along the keys"),
     ),
     "one head of the group": Mistake(
         "dK and dV hold the share of one query head; a key that several heads share gets the sum of theirs.",
-        "Loop over the group inside the program, or add atomically into zeros.",
+        "Who adds up the shares of a group: a loop inside the program, or an addition in memory?",
         **formula("one head of the group", also=(("one head of the group", "the first one"),)),
     ),
     "heads dealt round": Mistake(
@@ -57,7 +59,7 @@ MISTAKES = {
     ),
     "no guard for queries that see nothing": Mistake(
         "A query without a key has LSE = −∞, and exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it meets.",
-        "Put +∞ in its place, so that P = 0.",
+        "Which number in its place makes exp2(x − LSE) 0 for every x?",
         **formula("no guard"),
     ),
 }

@@ -45,30 +45,31 @@ MISTAKES = {
         **formula("maximum before alpha"),
     ),
     "LSE in base 2": Mistake(
-        "LSE is left in base 2, in which the loop computes; the backward pass expects a natural logarithm.",
-        "m c ln 2 + ln l: the maximum goes back by ln 2, the sum is what it is.",
+        "LSE is in base 2, or half of it is, the maximum or the logarithm of the sum; the backward pass "
+        "expects a natural logarithm.",
+        "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "log2 e is missing": Mistake(
         "P is 2^(alpha x − m): the factor that makes e^y of 2^y is missing.",
-        "Fold log2 e = 1.4427 into the scale, once, before the loop.",
+        "Where does log2 e = 1.4427 come into the exponents, beside alpha?",
         **formula("exp2 of natural numbers"),
     ),
     "Q scaled in its own dtype": Mistake(
         "Q is multiplied by alpha log2 e and rounded back to its dtype before the product. O hardly shows "
         "it; LSE does.",
-        "Leave Q as it is, and fold the factor into the exponent: x · c − m · c is one fused multiply-add.",
+        "Where is Q multiplied? In the exponent the factor costs nothing: x · c − m · c is one fused "
+        "multiply-add.",
         **formula("q scaled in its dtype"),
     ),
     "no mask on the diagonal": Mistake(
         "In the tiles that the diagonal crosses, queries see later keys: no mask hides them there.",
-        "Does `causal` arrive at all? If it does: the loop without a mask ends where the block's first query "
+        "Does `causal` arrive at all? If it does: tiles need no mask up to where the block's first query "
         "stops seeing keys, rounded down to whole tiles.",
         **formula("whole tiles by the last query", also=("only whole tiles",)),
     ),
     "a tile between the loops": Mistake(
-        "The second loop begins one tile late: the tile in which the first one stopped is visited by "
-        "neither.",
+        "A tile is visited by neither of the two loops, where the first one ends.",
         "The second loop begins exactly where the first one ends.",
         **formula("tile after the whole ones skipped"),
     ),
@@ -78,8 +79,8 @@ MISTAKES = {
         **formula(grouped.HEADS),
     ),
     "stored where the program's number says": Mistake(
-        "Blocks of queries are taken in the reverse order, and stored in the order of the programs' numbers.",
-        "Name the block once, and make rows of it; every address and mask comes from those.",
+        "Blocks of queries are computed in one order and stored in the reverse one.",
+        "Which number makes the rows of the loads, and which one those of the store?",
         **formula("stored where the program's number says"),
     ),
 }

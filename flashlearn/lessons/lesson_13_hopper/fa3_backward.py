@@ -51,7 +51,7 @@ SYNCHRONISATION = {
     ),
     "the bytes of Q alone": kernel.mistake(
         "q's bytes alone",
-        "`full` expects fewer bytes than the copies of a block bring.",
+        "The barrier of full slots expects fewer bytes than the copies of a block bring.",
         "Add up what comes with one block of queries.",
     ),
     "the first emptying is waited for": kernel.mistake(
@@ -74,12 +74,12 @@ SYNCHRONISATION = {
         "dS without a fence",
         "dSᵀ is written by ordinary stores, and the product for dQ reads it through the tensor core's own "
         "door.",
-        "What has to come between `ds_tile.store` and the product that reads it?",
+        "What has to come between the store of dS and the product that reads it?",
     ),
     "dQ without a fence": kernel.mistake(
         "dQ without a fence",
         "dQ's block is written by ordinary stores, and the copy engine reads it through a door of its own.",
-        "What has to come between `dq_tile.store` and the addition?",
+        "What has to come between the store of dQ's block and the addition?",
     ),
     "dQ's tile is still being read": kernel.mistake(
         "dQ's tile still read",
@@ -114,14 +114,14 @@ VALUES = {
         **formula("no mask in the loop", also=("no causal mask", ("no causal mask", "no guard"))),
     ),
     "mask aligned top-left": Mistake(
-        "Your mask is j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − S_q. The "
-        "two agree only for S_q = S_k.",
+        "Query i sees the keys j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − "
+        "S_q. The two agree only for S_q = S_k.",
         "Which key does the last query see if S_k is larger than S_q?",
         **formula("top-left mask in the loop", also=("top-left", "top-left mask")),
     ),
     "log2 e is missing from LSE": Mistake(
-        "P is 2^(alpha x log2 e − LSE): the scores were brought to base 2, and LSE is natural.",
-        "Multiply LSE by log2 e too, once per query.",
+        "P is 2^(alpha x log2 e − LSE): the scores are in base 2, and LSE is natural.",
+        "S and LSE have to be in one unit. Where is LSE brought to base 2?",
         **formula("LSE in base 2"),
     ),
     "alpha is missing from dQ": dq(formula)["alpha is missing from dQ"],
@@ -129,16 +129,18 @@ VALUES = {
     "alpha is missing from dQ and dK": Mistake(
         "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
         "carry one of their own.",
-        "Multiply the finished sums of dQ and dK by alpha.",
+        "Which lines carry alpha into the finished sums of dQ and dK?",
         **formula("alpha not on dQ", "alpha not on dK"),
     ),
     "delta along the keys": Mistake(
-        "delta lies along the wrong axis of the tile. Here rows are keys and columns queries.",
+        "delta lies along the keys of the tile, where it belongs to the queries. If K comes first in the "
+        "product, rows are keys and columns queries.",
         "A number per query is [None, :] in such a tile.",
         **formula("delta along the keys"),
     ),
     "LSE along the keys": Mistake(
-        "LSE lies along the wrong axis of the tile. Here rows are keys and columns queries.",
+        "LSE lies along the keys of the tile, where it belongs to the queries. If K comes first in the "
+        "product, rows are keys and columns queries.",
         "A number per query is [None, :] in such a tile.",
         **formula("LSE along the keys"),
     ),

@@ -35,13 +35,15 @@ MISTAKES = {
         ),
     ),
     "log2 e applied twice": Mistake(
-        "The scores meet log2 e twice: once in `scale`, and once more. The result is that of a larger alpha.",
-        "`scale` is alpha · log2 e already. Where else is there a 1.4427?",
+        "The scores meet log2 e twice. The result is that of a larger alpha.",
+        "How many factors of 1.4427 are there between alpha and the exponent, in launcher and kernel "
+        "together?",
         **formula(fa3_formulas.TWICE),
     ),
     "LSE in base 2": Mistake(
-        "LSE is left in base 2, in which the loop computes; the backward pass expects a natural logarithm.",
-        "m_i and log2 l_i are both exponents of 2. Which factor brings them back?",
+        "LSE is in base 2, or half of it is, the maximum or the logarithm of the sum; the backward pass "
+        "expects a natural logarithm.",
+        "The maximum and the logarithm of the sum: in which base is each, and which factor brings it back?",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "acc not rescaled": SHARED["acc not rescaled"],
@@ -53,8 +55,8 @@ MISTAKES = {
     "no causal mask": SHARED["no causal mask"],
     "loop ends one block early": Mistake(
         "The keys that the last queries of a tile see nearest to themselves are never visited.",
-        "A program's last query is `first_row + 2 * ROWS - 1`, that of the second consumer. Both "
-        "consumers and the producer need the same number of blocks.",
+        "A program's last query is that of the second consumer. Both consumers and the producer need the "
+        "same number of blocks.",
         **formula("loop one tile short"),
     ),
     "blocks are counted for the first consumer": kernel.mistake(
@@ -66,29 +68,30 @@ MISTAKES = {
     ),
     "both consumers take the first one's queries": kernel.mistake(
         "the first one's queries",
-        "The second consumer's queries are those of the first one: its rows of O and LSE repeat theirs.",
-        "`q` has a tile for each consumer. At which row does each of them begin?",
+        "The second consumer's rows of O and LSE repeat those of the first.",
+        "Each consumer has queries of its own. At which row do they begin, and which tile of Q holds them?",
         Status.WRONG,
     ),
     "both consumers mask as the first": kernel.mistake(
         "consumer 1 masks as consumer 0",
         "Under the causal mask the second consumer hides keys as if its queries were the first one's: each "
         "sees 64 keys too few.",
-        "`last_seen` follows from `rows`. Where do those of consumer 1 begin?",
+        "The last key that is seen follows from the query's row. Where do the rows of the second consumer "
+        "begin?",
         Status.WRONG,
     ),
     "the last P V is missing": kernel.mistake(
         "last P V missing",
-        "O lacks the last block of keys, and LSE has it. In the loop a block's P meets V one step later: for "
-        "the last block there is no later step.",
+        "O lacks the last block of keys, and LSE has it. A block's P meets V one step later: for the last "
+        "block there is no later step in the loop.",
         "What remains to be done after the loop?",
         Status.WRONG,
     ),
     "rescaled before the older block came in": kernel.mistake(
         "rescaled before",
-        "acc is multiplied by `rescale` before O += P V of the block before is in it. That P was taken with "
-        "the older maximum: its product has to be rescaled as well.",
-        "In step i acc has to hold blocks 0 … i − 1 when it is multiplied. After which wait does it?",
+        "The sum of O is rescaled before the product P V of the block before is in it. That P was taken "
+        "with the older maximum: its product has to be rescaled as well.",
+        "In step i the sum has to hold blocks 0 … i − 1 when it is rescaled. After which wait does it?",
         Status.WRONG,
     ),
     "Q is not waited for": kernel.mistake(
@@ -148,7 +151,7 @@ MISTAKES = {
     ),
     "one consumer is enough": kernel.mistake(
         "K's empty counts 1",
-        "A phase of K's `empty` is over with the first of two consumers.",
+        "A phase of the barrier of K's emptied slots is over with the first of two consumers.",
         "How many report that a slot is empty?",
     ),
     "the bytes of one tile of Q": kernel.mistake(
@@ -158,15 +161,16 @@ MISTAKES = {
     ),
     "a product is used before its wait": kernel.mistake(
         "S used early",
-        "The scores, or acc, are used while the product that makes them may still be under way.",
-        "Two products are under way, and S is the older one: how many may be left when the softmax begins, "
-        "and how many when acc is rescaled?",
+        "The scores, or the sum of O, are used while the product that makes them may still be under way.",
+        "Two products are under way, and S is the older one: how many may be left when the softmax "
+        "begins, and how many when the sum is rescaled?",
     ),
     "P is no left operand": kernel.mistake(
         "P in the accumulator's layout",
         "P has a layout that is not the one in which WGMMA reads its left operand from registers, or changes "
         "it in the loop.",
-        "`gl.convert_layout(…, operand_a(output))`, before the loop and in it.",
+        "In which layout does WGMMA read its left operand, and does P have it before the loop as well as "
+        "in it?",
     ),
 }  # fmt: skip
 FROM_LESSON_06 = (

@@ -60,20 +60,20 @@ MISTAKES = {
     ),
     "one consumer is enough": kernel.mistake(
         "empty counts 1",
-        "A phase of `empty` is over with the first of two consumers: the other one may not have read the "
-        "slot.",
+        "A phase of the barrier of emptied slots is over with the first of two consumers: the other one "
+        "may not have read the slot.",
         "How many report that a slot is empty?",
     ),
     "full waits for a second arrival": kernel.mistake(
         "full counts 2",
         "Bytes are counted apart, and are no arrival, however many copies bring them.",
-        "Who arrives on `full`?",
+        "Who arrives on the barrier of full slots?",
     ),
     "filled without being empty": kernel.mistake(
         "empty not waited for",
-        "The producer does not really wait for `empty`: there is no wait for it, or its parity lets the "
-        "producer through in every turn of the ring.",
-        "In turn n of the ring, which phase of `empty` must be over?",
+        "The producer does not really wait for an emptied slot: there is no wait for its barrier, or the "
+        "parity lets the producer through in every turn of the ring.",
+        "In turn n of the ring, which phase of the barrier of emptied slots must be over?",
     ),
     "given back while it is read": kernel.mistake(
         "given back too early",
@@ -117,9 +117,9 @@ MISTAKES = {
         "Which call waits until at most a given number of groups is left?",
     ),
     "both consumers take the same rows": Mistake(
-        "The second half of every block of rows repeats the first: both consumers multiply the same tile of "
-        "a.",
-        "`a` holds two tiles for each slot. Which one is this consumer's?",
+        "The second half of every block of rows repeats the first: both consumers compute the same "
+        "product.",
+        "There are two tiles of a for each step. Which one is this consumer's?",
         **formula("same rows twice"),
     ),
     "both consumers store to the same rows": kernel.mistake(
@@ -130,7 +130,8 @@ MISTAKES = {
     ),
     "only the last step": Mistake(
         "Each product begins a new sum: what is returned is that of the last step.",
-        "`warpgroup_mma` adds to the accumulator that it is given, unless `use_acc=False`.",
+        "`warpgroup_mma` adds to the accumulator that it is given, unless it is told not to use it. What "
+        "is it given in each step?",
         **formula("last step only"),
     ),
     "b's coordinates exchanged": Mistake(

@@ -95,7 +95,7 @@ MISTAKES = {
     "one tile too many before the loop": kernel.mistake(
         "prologue one too many",
         "The loop asks for a tile that was asked for before it: the first copies fill more slots than the "
-        "loop's `ahead` leaves out.",
+        "loop leaves out.",
         "Which is the first tile that the loop asks for? All before it, and no other, are asked for earlier.",
     ),
     "one tile too few before the loop": kernel.mistake(
@@ -122,17 +122,17 @@ MISTAKES = {
     "the sums are stored without a mask": kernel.mistake(
         "no mask",
         "The last program has rows below the matrix, and stores their sums too.",
-        "The descriptor masks what TMA moves. Ordinary stores have a mask of their own: `out < M`.",
+        "The descriptor masks what TMA moves. Ordinary stores need a mask of their own.",
         Status.OUT_OF_BOUNDS,
     ),
     "only the last tile": Mistake(
         "The result is the sum of the last tile alone.",
-        "What happens to `total` in each step?",
+        "What happens in a step to the sum of the tiles before?",
         **formula("last tile only"),
     ),
     "the first tile is left out": Mistake(
         "The first tile is not in the sum.",
-        "With which tile does the loop begin, and what does `total` hold before it?",
+        "With which tile does the loop begin, and what does the sum hold before it?",
         **formula("first tile missing"),
     ),
     "the last tile is left out": Mistake(

@@ -84,7 +84,7 @@ MISTAKES = {
     "stored without a fence": kernel.mistake(
         "no fence",
         "TMA and WGMMA have a door of their own into shared memory, and ordinary stores go through another.",
-        "What has to come between `c.store` and the copy out?",
+        "What has to come between an ordinary store to shared memory and the copy out?",
     ),
     "the copy out is not waited for": kernel.mistake(
         "no store wait",
@@ -94,11 +94,12 @@ MISTAKES = {
     "steps beyond the end": kernel.mistake(
         "beyond the end",
         "Copies are asked for that no step waits for: in the last steps there is none later.",
-        "`fetch` takes a `pred`: when is there a step `ahead`?",
+        "A copy can have a condition, `pred=`: when is there a step ahead?",
     ),
     "only the last step": Mistake(
         "Each product begins a new sum: what is returned is that of the last step.",
-        "`warpgroup_mma` adds to the accumulator that it is given, unless `use_acc=False`.",
+        "`warpgroup_mma` adds to the accumulator that it is given, unless it is told not to use it. What "
+        "is it given in each step?",
         **formula("last step only"),
     ),
     "the last step is left out": Mistake(
@@ -113,8 +114,7 @@ MISTAKES = {
     ),
     "b's tiles are transposed": Mistake(
         "Every tile of b is taken for its transpose.",
-        "Are the rows of the tile of b the steps of the sum? If not, `permute([1, 0])` exchanges the two "
-        "sides.",
+        "Are the rows of the tile of b the steps of the sum?",
         **formula("b transposed"),
     ),
     "a's coordinates exchanged": Mistake(

@@ -40,60 +40,61 @@ formula = faulty_formula(attention.attention)
 MISTAKES = {
     "Q's scale forgotten": Mistake(
         "The scores lack the scale of Q.",
-        "q represents q · q_scale: one number for the whole program.",
+        "A tile of q represents q times the scale of its block: one number for the whole program.",
         **formula("no scale of q"),
     ),
     "K's scale forgotten": Mistake(
         "The scores lack the scale of K.",
-        "k represents k · k_scale[start // ROWS]: one number for the tile.",
+        "A tile of k represents k times the scale of its block of keys: one number for the tile.",
         **formula("no scale of k"),
     ),
     "V's scale forgotten": Mistake(
         "O was made of v itself: V's scales are missing.",
-        "Every tile's share of O belongs to a unit, v_scale[start // ROWS].",
+        "Every tile's share of O belongs to a unit, the scale of its block of V.",
         **formula("no scale of v"),
     ),
     "K's first scale for all blocks": Mistake(
         "Every block of keys has the scale of the first.",
-        "k_scale_ptr has to move with `start`.",
+        "The place of a scale moves with the block of keys.",
         **formula("first scale of k"),
     ),
     "V's first scale for all blocks": Mistake(
         "Every block of V has the scale of the first.",
-        "v_scale_ptr has to move with `start`.",
+        "The place of a scale moves with the block of keys.",
         **formula("first scale of v"),
     ),
     "the unit is not changed": Mistake(
         "All of O is in the last block's unit: what was summed before it stayed in its own.",
-        "acc · unit must stay what it is when unit changes: by which factor has acc to change?",
+        "The accumulator times its unit must stay what it is when the unit changes: by which factor does "
+        "the accumulator have to change?",
         **formula("last scale of v"),
     ),
     "the change of unit upside down": Mistake(
-        "acc is multiplied by new unit / old unit from block to block, and has to be divided by it: acc · "
-        "unit must stay what it is.",
-        "If the unit doubles, what has to become of acc?",
+        "The accumulator is multiplied by new unit / old unit from block to block, and has to be divided "
+        "by it: accumulator times unit must stay what it is.",
+        "If the unit doubles, what has to become of the accumulator?",
         **formula("unit upside down 128", also=("unit upside down 64",)),
     ),
     "256 left in O": Mistake(
         "O is 256 times too large: the factor of P is in the accumulator, and not in the sum it is divided "
         "by.",
-        "If l_i sums the same 256 · P, the factor cancels.",
+        "If the sum l has the same 256, the factor cancels.",
         **formula("256 in o"),
     ),
     "256 left in LSE": Mistake(
-        "LSE is too large by 8 ln 2: l_i is 256 times the sum.",
+        "LSE is too large by 8 ln 2: its sum l carries the factor 256 of P.",
         "log2(256) = 8 has to be taken off again.",
         **formula("256 in lse"),
     ),
     "LSE in base 2": Mistake(
         "LSE is a logarithm to base 2.",
-        "Multiply by ln 2 at the end.",
+        "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
         **formula("base 2"),
     ),
     "V's keys in another order than P's": Mistake(
-        "The tile of V is stored in the order in which P's registers come, and P meets it in the old one: of "
-        "every 16 keys, most get another key's probability.",
-        "`as_stored(p)` renames P's columns, as `keys_last` did with V's.",
+        "P's columns and V's rows number the keys in two different orders: of every 16 keys, most get "
+        "another key's probability.",
+        "One of the two, P or the tile of V, is reordered. Which order has the other?",
         **formula("order of keys"),
     ),
     "alpha's sign is lost": Mistake(
@@ -104,12 +105,12 @@ MISTAKES = {
     "aligned top-left": Mistake(
         "The causal mask begins in the top-left corner: query i sees the keys up to i, not up to i + S_k − "
         "S_q.",
-        "last_seen has the offset in it.",
+        "Does S_k − S_q come into the comparison, and into the loop's bound?",
         **formula("top-left"),
     ),
     "the mask is missing": Mistake(
         "Later keys are seen although causal is True.",
-        "Where MASKED and CAUSAL, s is −∞ beyond last_seen.",
+        "Does `causal` arrive, and do scores of keys beyond the last one seen become −∞?",
         **formula("no mask"),
     ),
 }

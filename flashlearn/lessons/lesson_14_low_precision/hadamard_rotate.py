@@ -38,7 +38,7 @@ MISTAKES = {
     ),
     "signs forgotten": Mistake(
         "The rows were not multiplied by the signs.",
-        "x ∘ signs first, then H.",
+        "y = (x ∘ signs) H: where do the signs come in?",
         **formula("no signs"),
     ),
     "signs after the product": Mistake(
@@ -54,7 +54,7 @@ MISTAKES = {
     ),
     "only the last bit": Mistake(
         "Only the lowest bit of i and j is looked at: all odd rows of the matrix are the same.",
-        "Fold the higher bits down with ^ before you take the last one.",
+        "Parity is that of all bits: how do the higher ones reach the last?",
         **formula("last bit"),
     ),
     "bits that differ": Mistake(
@@ -65,7 +65,7 @@ MISTAKES = {
     ),
     "the rows are loaded without a mask": Mistake(
         "The last program's rows reach beyond the matrix.",
-        "Rows below M: `in_rows` says it.",
+        "Rows end at M, and a mask says so.",
         launcher=unmasked,
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -40,7 +40,7 @@ MISTAKES = {
     "x is not scaled": Mistake(
         "The values are x itself in e4m3: what is beyond 448 is cut off, and what is far below 1 loses its "
         "bits. The scales are right, and unused.",
-        "Divide by the block's scale before the cast.",
+        "What comes between x and the cast?",
         **formula("not scaled"),
     ),
     "the inverse scale is returned": Mistake(
@@ -49,7 +49,7 @@ MISTAKES = {
         **formula("inverse"),
     ),
     "scales laid out by columns": Mistake(
-        "The scales lie in the order of columns: block (i, j) stores its own at i + j · rows of blocks.",
+        "The scales lie in the order of columns: that of block (i, j) is where i + j · rows of blocks leads.",
         "scales is contiguous, rows first: how far apart are the scales of the blocks (i, j) and (i + 1, j)?",
         **formula("by columns"),
     ),
@@ -76,7 +76,7 @@ MISTAKES = {
     ),
     "the tile is loaded without a mask": Mistake(
         "A tile that reaches beyond the matrix is loaded whole.",
-        "Rows below M, and columns below N: `inside` says both.",
+        "Rows end at M, and columns at N: one mask says both.",
         launcher=unmasked,
         status=Status.OUT_OF_BOUNDS,
     ),

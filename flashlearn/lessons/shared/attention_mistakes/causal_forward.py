@@ -16,68 +16,69 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         **common(formula),
         "no causal mask": Mistake(
             "Every query sees every key: the answer is that of flash_forward.",
-            "Hide the keys with j > i + S_k − S_q: s = −inf there.",
+            "Keys with j > i + S_k − S_q have to be hidden: does the mask exist, and does it reach every "
+            "tile that the diagonal crosses?",
             **formula("no causal mask"),
         ),
         "the diagonal is hidden": Mistake(
             "The mask is one key too strict: query i sees the keys j < i + S_k − S_q, without its own.",
-            "The comparison is columns <= rows + S_k - S_q: a token attends to itself.",
+            "A token attends to itself: query i sees the keys j ≤ i + S_k − S_q.",
             **formula("diagonal hidden", also=(("diagonal hidden", "no guards"),)),
         ),
         "one key too many": Mistake(
             "The mask is one key too generous: query i sees the keys up to i + 1 + S_k − S_q, one from the "
             "future.",
-            "The comparison is columns <= rows + S_k - S_q.",
+            "Query i sees the keys j ≤ i + S_k − S_q, and no other.",
             **formula("one key too many", also=("one key too many in the mask",)),
         ),
         "top-left alignment": Mistake(
             "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; here they differ, and the "
             "last query must see the last key.",
-            "Shift the diagonal by S_k − S_q in the mask, and see that the end of the loop has the shift "
-            "too.",
+            "The diagonal is shifted by S_k − S_q, in the mask and in the end of the loop.",
             **formula(
                 "top-left",
                 also=("top-left mask", ("top-left", "no guards"), ("top-left mask", "no guards")),
             ),
         ),
         "mask after l": Mistake(
-            "The hidden keys are set to zero in p after l_i has been summed: they are gone from O's "
-            "numerator and still in its denominator, and in LSE.",
-            "Mask s, with −inf, before the maximum and the exponential: then everything that follows is "
-            "masked.",
+            "Hidden keys are gone from O's numerator and still in its denominator, and in LSE: they are "
+            "hidden from one of the two sums alone.",
+            "A score of −inf, before the maximum and the exponential, hides a key from everything that "
+            "follows.",
             **formula(
                 "mask after l", also=(("mask after l", "no early end"), ("mask after l", "padded keys"))
             ),
         ),
         "only whole tiles are hidden": Mistake(
-            "The loop ends at the diagonal, but the tiles that the diagonal crosses are not masked inside: a "
-            "query sees every key of the tiles that its block visits.",
+            "No tile is masked inside: a query sees every key of the tiles up to the diagonal, as if only "
+            "the loop's end hid keys.",
             "Ending the loop early saves work; the mask makes it right. Both are needed.",
             **formula("only whole tiles", also=(("only whole tiles", "padded keys"),)),
         ),
         "loop end without S_k − S_q": Mistake(
-            "The loop ends at (pid + 1) · BLOCK_Q, which is right only for S_q = S_k: with more keys than "
-            "queries the last S_k − S_q keys are never visited.",
-            "The block's last query sees the keys up to (pid + 1) · BLOCK_Q − 1 + S_k − S_q.",
+            "The tiles of keys end with the block's last query, as if S_q were S_k: with more keys than "
+            "queries each block misses keys that its queries may see.",
+            "Query i sees the keys up to i + S_k − S_q. Does the end of the loop reach that of the "
+            "block's last query?",
             **formula("loop end without the offset"),
         ),
         "loop ends one tile early": Mistake(
-            "The tile that the diagonal crosses is never visited: the loop ends where that tile begins.",
-            "That tile belongs to the loop: its end is (pid + 1) · BLOCK_Q + S_k − S_q, not pid · BLOCK_Q + "
-            "S_k − S_q.",
+            "The tile that the diagonal crosses is never visited: queries miss the nearest of their keys.",
+            "The loop ends with the last key that the block's last query sees. Which query does your end "
+            "belong to?",
             **formula("loop one tile short"),
         ),
         "rows that see nothing are NaN": Mistake(
             "Queries that see no key come out as NaN: −inf − (−inf) in the exponent, and 0/0 in the "
             "division.",
-            "Subtract 0 instead of m_new where m_new is −inf, and divide by 1 where l_i is 0.",
+            "Where the maximum is −inf, subtract 0 instead, and where the sum is 0, divide by 1.",
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(
             "Hidden scores are set to a large negative number instead of −inf. Where a row sees nothing, all "
             "its scores are that number, every p is exp(0) = 1, and O is a mean of values that the query "
             "must not see.",
-            'Use -float("inf"), and guard the rows in which it is all there is.',
+            "Hide with −inf itself, and guard the rows in which it is all there is.",
             **formula(
                 USUAL_FILLER,
                 also=(
@@ -105,9 +106,9 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("hidden scores are 0"),
         ),
         "a tile on the diagonal is skipped": Mistake(
-            "The first of the tiles that the diagonal crosses is left out: each query misses its nearest "
-            "keys.",
-            "Whole tiles end where the block's first query stops seeing; the masked loop begins just there.",
+            "The first of the tiles that the diagonal crosses is left out.",
+            "Whole tiles end where the block's first query stops seeing; the tiles with a mask begin just "
+            "there.",
             **formula("diagonal tile skipped", also=(("diagonal tile skipped", "no guards"),)),
         ),
     }

@@ -32,15 +32,16 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("hidden scores are 0", also=(("hidden scores are 0", "no guard"),)),
         ),
         "hidden pairs weigh 1": Mistake(
-            "P is 1 for hidden pairs, as if exp(0) were taken there: the zero was set in s − LSE, not in s, "
-            "or 1 was filled into P.",
-            "P must be 0 for what must not be seen: set s to −inf before LSE is subtracted.",
+            "P is 1 for hidden pairs, as if exp(0) were taken there.",
+            "P must be 0 for what must not be seen. What is hidden, and with which number: the score, or "
+            "s − LSE?",
             **formula("hidden pairs weigh 1", also=(("hidden pairs weigh 1", "no guard"),)),
         ),
         "mask forgotten": Mistake(
             f"Hidden {either('keys', 'pairs')} take part: exp(S − LSE) of a key that the forward pass masked "
             "is no probability, and may even exceed 1.",
-            "Set s to −inf for j > i + S_k − S_q before the exponential.",
+            "P is 0 for key j of query i where j > i + S_k − S_q: does the mask exist, and does it reach "
+            "every tile that the diagonal crosses?",
             **formula("no causal mask", also=(("no causal mask", "no guard"),)),
         ),
         "mask hides the diagonal": Mistake(
@@ -60,9 +61,9 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             ),
         ),
         "mask aligned top-left": Mistake(
-            "Your mask is j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − S_q. "
-            "The two agree only for S_q = S_k.",
-            "Add S_k − S_q to the row before you compare.",
+            "Query i sees the keys j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + "
+            "S_k − S_q. The two agree only for S_q = S_k.",
+            "Does S_k − S_q come into the comparison, and into the loop's bound?",
             **formula(
                 "top-left",
                 also=(

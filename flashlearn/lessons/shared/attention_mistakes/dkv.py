@@ -20,22 +20,24 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "alpha is missing from dK": Mistake(
             "dK lacks the factor alpha. Alpha belongs to dQ and dK alike: S = alpha Q Kᵀ holds both.",
-            "Multiply the finished dk by alpha, once, before the store; leave dv as it is.",
+            "The finished sum of dK carries alpha once, and that of dV does not. Where does it come in?",
             **formula("alpha not on dK"),
         ),
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice: once in dS and once at the end, perhaps.",
-            "alpha belongs in s (to rebuild P) and once in dk; dS has none.",
+            "Beside the alpha of the scores, which rebuild P, dK carries one: in dS, or at the end, and "
+            "not in both.",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(
-            "dV is multiplied by alpha. O = P V has no alpha of its own, so dV = Pᵀ dO has none.",
-            "Scale dk alone.",
+            "dV carries a factor alpha. O = P V has no alpha of its own, so dV = Pᵀ dO has none.",
+            "dK carries alpha, dV does not: which of your factors reaches both?",
             **formula("alpha on dV"),
         ),
         "dK and dV exchanged": Mistake(
             "dK and dV are in each other's place.",
-            "The launcher returns (dk, dv), in this order; look at the stores, too.",
+            "The launcher returns (dk, dv), in this order. Which of the two sums does each store write, "
+            "and where?",
             **formula("exchanged"),
         ),
         "dK stored as dV": Mistake(
@@ -51,67 +53,69 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         "dS meets K": Mistake(
             "dK was computed as dSᵀ K. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q. "
             "The shapes fit because the tile is square.",
-            "The tiles that come by, q and do, are the second operands of the two sums.",
+            "The tiles that come by, of Q and of dO, are the second operands of the two sums.",
             **formula("dS meets K"),
         ),
         "dS not transposed": Mistake(
-            "dK was computed as dS Q, tile by tile. The shapes fit because the tile is square; the sum runs "
+            "dK is the sum of dS Q, tile by tile. The shapes fit because the tile is square; the sum runs "
             "over keys where it must run over queries.",
-            "dK sums over queries, the rows of dS: tl.trans(ds) comes first.",
+            "dK sums over queries: which axis of your tile of dS counts those?",
             **formula("dS not transposed", also=_padded("dS not transposed")),
         ),
         "P not transposed": Mistake(
-            "dV was computed as P dO, tile by tile. The shapes fit because the tile is square; the sum runs "
+            "dV is the sum of P dO, tile by tile. The shapes fit because the tile is square; the sum runs "
             "over keys where it must run over queries.",
-            "dV sums over queries, the rows of P: tl.trans(p) comes first.",
+            "dV sums over queries: which axis of your tile of P counts those?",
             **formula("P not transposed", also=_padded("P not transposed")),
         ),
         "padded queries repeat the last one": Mistake(
-            "The row indices are clamped to S_q − 1, so every padded row is the last query once more: it "
+            "Every padded row is the last query once more, as if row numbers were clamped to S_q − 1: it "
             "adds its P and its dS again and again.",
-            "Mask the rows from S_q on: their P must be 0.",
+            "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(
-            "A padded query is filled with LSE = −inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of "
-            "dO and Q is NaN, in every key of the block.",
-            "Fill LSE with +inf, so that P = exp(s − ∞) = 0, or set p to 0 where the query does not exist.",
+            "A padded query has LSE = −inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q "
+            "is NaN, in every key of the block.",
+            "Which LSE makes exp(s − LSE) 0 for every s? Or P itself is 0 where the query does not exist.",
             **formula("LSE filled with -inf"),
         ),
         "loop over S_k": Mistake(
-            "The loop over queries ends at S_k, the number of keys: where there are more queries than keys, "
-            "some are missing.",
-            "This program scans queries: range(0, S_q, BLOCK_Q).",
+            "The queries end at S_k, the number of keys: where there are more queries than keys, some are "
+            "missing.",
+            "This program scans queries. How many are there?",
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "The loop covers only whole blocks of queries: S_q // BLOCK_Q of them.",
-            "range(0, S_q, BLOCK_Q) takes the last block too; the mask handles the rest.",
+            "Only whole blocks of queries count, S_q // BLOCK_Q of them.",
+            "How many blocks do S_q queries take, if the last one is not full, and does the mask let its "
+            "queries through?",
             **formula("whole blocks only"),
         ),
         "accumulated in half precision": Mistake(
-            "dk and dv are rounded to half precision after every tile; the errors add up over the queries.",
-            "tl.zeros(…, tl.float32) for both; convert once, at the store.",
+            "dK and dV are rounded to half precision with every tile; the errors add up over the queries.",
+            "Both sums are kept in tl.float32, with summands that have its digits; convert once, at the "
+            "store.",
             **formula("accumulator in half"),
         ),
         "dV from dS": Mistake(
             "dV was computed as dSᵀ dO. O = P V, so it is P that weighs dO: dV = Pᵀ dO.",
-            "Two sums, two weights: dv takes p, dk takes ds.",
+            "Two sums, two weights: dV takes P, dK takes dS.",
             **formula("dV from dS"),
         ),
         "dK from dO": Mistake(
             "dK was computed as dSᵀ dO. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q.",
-            "Two sums, two partners: dv takes do, dk takes q.",
+            "Two sums, two partners: dV takes dO, dK takes Q.",
             **formula("dS meets dO"),
         ),
         "dO's pointer is not advanced": Mistake(
             "Every step takes the first tile of dO, while Q moves on.",
-            "The addresses of dO contain the step: start + queries, as those of Q do.",
+            "The addresses of Q contain the step. Do those of dO?",
             **formula("dO stays"),
         ),
         "Q's pointer is not advanced": Mistake(
             "Every step takes the first tile of Q, while dO moves on.",
-            "The addresses of Q contain the step: start + queries, as those of dO do.",
+            "The addresses of dO contain the step. Do those of Q?",
             **formula("Q stays"),
         ),
         **common(formula, keys=True),

@@ -16,15 +16,15 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
     along = (
-        f"lies along the wrong axis: number j of the {either('block', 'tile')} was subtracted from column j. "
+        "lies along the keys: the number of the tile's query n was subtracted where the tile has its key n. "
         "The shapes fit"
     )
-    rows = f"belongs to the queries, the rows of the tile{either('', ', here as for dQ')}"
+    which = "which axis of your tile counts those, the rows ([:, None]) or the columns ([None, :])?"
     return {
         "alpha is missing from S": Mistake(
             "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha."
             + either("", " P enters dK and dV alike."),
-            "s must be what the forward pass had, alpha · q · k, or exp(s − lse) is no probability.",
+            "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is no probability.",
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
@@ -34,9 +34,9 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
         ),
         "only the last tile remains": Mistake(
-            either("dq holds", "dk and dv hold")
-            + " the last tile's share alone: each step overwrites what the steps before it found.",
-            f"Add: {either('dq += tl.dot(…)', 'dv += tl.dot(…) and dk += tl.dot(…)')}, starting from zeros.",
+            either("dQ holds", "dK and dV hold")
+            + " the last tile's share alone, as if each step overwrote what the steps before it found.",
+            f"What happens in a step to the {either('sum', 'sums')} of the steps before?",
             **formula("last tile alone"),
         ),
         "delta omitted": Mistake(
@@ -44,25 +44,23 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
                 "delta is missing: you used dS = P ∘ dP, the diagonal part of softmax's Jacobian alone.",
                 "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta.",
             ),
-            "Subtract delta_i from every dP of row i before you multiply by P.",
+            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors hold?",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
             f"{used} dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
             "from every key.",
-            "P multiplies the difference: ds = p * (dp - delta_i[:, None]). Mind the parentheses.",
+            "P multiplies the difference of dP and delta: mind the parentheses.",
             **formula("delta after P"),
         ),
         "delta along the keys": Mistake(
-            f"delta_i {along} because the tile is square{either('', '; dV needs no delta')}.",
-            f"delta {rows}: where rows count queries, that is delta_i[:, None]; in a transposed tile, "
-            f"delta_i[None, :].",
+            f"delta {along} because the tile is square{either('', '; dV needs no delta')}.",
+            f"delta belongs to the queries{either('', ', here as for dQ')}: {which}",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
-            f"lse_i {along} because the tile is square.",
-            f"LSE {rows}: where rows count queries, that is lse_i[:, None]; in a transposed tile, "
-            f"lse_i[None, :].",
+            f"LSE {along} because the tile is square.",
+            f"LSE belongs to the queries: {which}",
             **formula("LSE along the keys"),
         ),
         "delta added": Mistake(
@@ -74,11 +72,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "delta from dP without P": Mistake(
             either("You subtracted", "dK subtracts")
             + " the plain sum of each row of dP. delta is the sum of P ∘ dP, the mean of dP under P.",
-            "The launcher has delta already"
-            + either(
-                ": Σ_d dO ∘ O, one number per query, loaded once before the loop.",
-                "; load it by the tile's rows.",
-            ),
+            "Σ_d dO ∘ O is that sum as well, one number per query, and complete before the loop.",
             **formula("delta is the sum of dP"),
         ),
         "P in front forgotten": Mistake(
@@ -87,15 +81,15 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("P forgotten in dS"),
         ),
         "LSE read as base 2": Mistake(
-            f"P is too large by a power of LSE{either('', ', in dV as in dK')}: you computed "
-            "2^(S log2 e − LSE), and this LSE is a natural logarithm.",
-            "Use tl.exp(s - lse), or multiply lse by log2(e) as well before tl.exp2.",
+            f"P is 2^(S log2 e − LSE){either('', ', in dV as in dK')}, and this LSE is a natural logarithm: "
+            "each row of P is off by a factor.",
+            "S and LSE have to be in one unit: natural for exp, times log2 e for powers of two.",
             **formula("LSE in base 2"),
         ),
         "dP from K": Mistake(
             f"{dp} was computed as dO Kᵀ. O = P V, so dO meets V: dP = dO Vᵀ.",
             either(
-                "Compare the operands of your second tl.dot with O = P V.",
+                "Compare the operands of the product that makes dP with O = P V.",
                 "This program owns a block of K and one of V: compare the operands with O = P V.",
             ),
             **formula("dP from K"),
@@ -103,19 +97,19 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "dP rounded before delta is subtracted": Mistake(
             f"{dp} was rounded to half precision before delta was subtracted. Where both are large their "
             "difference keeps few digits.",
-            "tl.dot answers in fp32: keep dp and delta there, and cast ds only for the product with "
+            "tl.dot answers in fp32: keep dP and delta there, and cast dS only for the product with "
             f"{either('K', 'Q')}.",
             **formula("dP in half"),
         ),
         "LSE forgotten": Mistake(
             "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1."
             + either("", " Both gradients show it."),
-            "exp(s - lse_i[:, None]): the forward pass saved LSE for this.",
+            "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
         "softmax of the tile": Mistake(
-            "The weights of each tile are divided by the tile's own sum, so that P sums to 1 in every tile. "
-            "A row's sum is that of all its tiles, and LSE has it already.",
+            "P sums to 1 in every tile, as if its weights were divided by the tile's own sum. A row's sum "
+            "is that of all its tiles, and LSE has it already.",
             "P = exp(s − LSE) is final: it needs no maximum and no sum of its own.",
             **formula("softmax of the tile"),
         ),
@@ -127,12 +121,12 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "log2 e is missing": Mistake(
             "P was computed as 2^(s − LSE), with natural numbers in the exponent: every exponent is too "
             "small by the factor ln 2.",
-            "e^x is 2^(x log2 e): multiply s and lse by 1.4427 before tl.exp2, or use tl.exp.",
+            "e^x is 2^(x log2 e): which of the two do you compute, and are S and LSE in its unit?",
             **formula("exp2 of natural numbers"),
         ),
         "alpha twice in S": Mistake(
-            "The scores carry alpha twice: q was multiplied by it already, perhaps, and the product again.",
-            "s must be what the forward pass had: alpha · q · k.",
+            "The scores carry alpha twice: q has it already, perhaps, and the product again.",
+            "The scores must be what the forward pass had: alpha · q · k.",
             **formula("alpha twice in s"),
         ),
         "dP from O": Mistake(
@@ -143,51 +137,45 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "dP from Q": Mistake(
             f"{dp} was computed as Q Vᵀ. O = P V, so it is dO that meets V: dP = dO Vᵀ.",
             either(
-                "Compare the operands of your second tl.dot with O = P V.",
+                "Compare the operands of the product that makes dP with O = P V.",
                 "Compare the operands with O = P V: which of the two tiles that come by belongs to O?",
             ),
             **formula("dP from Q"),
         ),
         "first tile missing": Mistake(
-            f"The loop over {either('keys', 'queries')} begins one tile late: "
-            f"the first {either('BLOCK_K keys', 'BLOCK_Q queries')} are never met.",
-            either("The loop starts at 0.", "Begin where the first query that sees this block begins."),
+            f"The first tile of {either('keys', 'queries')} is missing.",
+            "With which tile does the loop begin, and what has been added by then?",
             **formula("first tile skipped"),
         ),
         "log2 e is missing from S": Mistake(
-            "P was computed as 2^(S − LSE log2 e): LSE was brought to base 2, the scores were not.",
-            "Multiply the scores by 1.4427 as well, or use tl.exp of natural numbers.",
+            "P is 2^(S − LSE log2 e): LSE is in base 2, and the scores are not.",
+            "S and LSE have to be in one unit: natural for exp, times log2 e = 1.4427 for powers of two.",
             **formula("log2 e not in s"),
         ),
         "delta from O alone": Mistake(
             "delta was computed from O alone: dO does not enter. It is the sum over d of dO_id O_id.",
-            "Multiply o by do, element by element, and sum each row.",
+            "delta_i is Σ_d dO_id O_id: a product of two tensors, entry by entry, summed along each row.",
             **formula("delta from O alone", also=("delta is the sum of O",)),
         ),
         "delta from dO alone": Mistake(
             "delta was computed as the sum of dO², without O. It is the sum over d of dO_id O_id.",
-            "Multiply o by do, element by element, and sum each row.",
+            "delta_i is Σ_d dO_id O_id: a product of two tensors, entry by entry, summed along each row.",
             **formula("delta from dO alone"),
         ),
         "delta of other rows": Mistake(
-            "delta is that of the first BLOCK_Q queries in every program, or every step: only there it "
-            "belongs.",
-            "delta_ptr + rows, with the rows of this tile.",
+            "delta is that of the first block of queries, wherever it is used.",
+            "Do the indices that delta is loaded at move with the tile's queries?",
             **formula("delta of the first rows"),
         ),
         "delta of the first head": Mistake(
-            "Every head takes delta of the first one: the offset of batch and head is missing from its "
-            "address.",
+            "Every head takes delta of the first one: its address does not tell heads apart.",
             "delta is [B, H, S_q]: its pointer moves by S_q from head to head.",
             **formula("delta of the first head"),
         ),
         "dS cast to fp16": Mistake(
             "dS is rounded to fp16 whatever dtype the inputs have. In fp32 it loses digits there, and in "
             "bf16 what is too small for fp16.",
-            either(
-                "Cast ds once, to the dtype of the tile that it is multiplied with: ds.to(k.dtype).",
-                "Cast ds once, to the dtype of the tile that it is multiplied with: ds.to(q.dtype).",
-            ),
+            "Cast it once, to the dtype of the tile that it is multiplied with.",
             **formula("dS in fp16"),
         ),
     }
@@ -197,8 +185,8 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
     """The mistake that only a kernel can make, of dQ as of dK and dV."""
     return {
         "strides of Q used for K": Mistake(
-            "K is addressed with the strides of Q, which differ as soon as S_q ≠ S_k or the layouts do.",
-            "Use k_batch, k_head, k_row and k_col for everything that starts at k_ptr.",
+            "K is read where the strides of Q lead, which differ as soon as S_q ≠ S_k or the layouts do.",
+            "K has four strides of its own, for everything that starts at its pointer.",
             launcher=launcher,
             status=Status.OUT_OF_BOUNDS,
         )

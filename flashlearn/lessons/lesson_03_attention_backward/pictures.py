@@ -181,7 +181,7 @@ def _total(axes: Axes, x: float, y: float, value: float, colour: str) -> None:
 def blind_bar(
     scales: Sequence[float], errors: Sequence[float], sizes: Sequence[float], bar: float
 ) -> Picture:
-    """What a forgotten delta does to dQ, over the size of the test's values, against an absolute tolerance."""
+    """What a forgotten delta does to dQ, by the size of the test's values, and an absolute tolerance."""
     figure, (axes,) = canvas(8.2, 3.9)
     for label, values, colour, offset in (
         ("largest entry of dQ", sizes, FORWARD, (-10, 10)),

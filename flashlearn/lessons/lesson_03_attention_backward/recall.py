@@ -16,8 +16,8 @@ QUESTIONS = (
     ),
     Question(
         "01, §7",
-        "A matrix is used four times in the forward pass, each time in a different way. What is its gradient?",
-        right("the sum of four gradients", "Used k times, k gradients add: this lesson uses that."),
+        "A matrix is used in four different ways in the forward pass. What is its gradient?",
+        right("the sum of four gradients", "Used k times, k gradients add: this lesson builds on that."),
         wrong("the mean of four gradients", "Nothing divides by four: each use moves the loss in full."),
         wrong(
             "that of the last use",

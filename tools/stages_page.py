@@ -20,11 +20,11 @@ BEGIN, END = "<!-- stages: written by tools/stages_page.py -->", "<!-- end of th
 WIDTH = 110
 
 GROUPS: tuple[tuple[str, str, Sequence[Stage]], ...] = (
-    ("Wrong numbers: proofs", "The first that finds something ends the search.", PROOFS),
-    ("Wrong numbers: names", "Asked until one of them finds something.", NAMING),
-    ("Wrong numbers: refinements", "Each may add to what has been found, or replace it.", REFINEMENTS),
-    ("A case that ended early", "The first reports it; the others may add to that.", ENDED_EARLY),
-    ("Formulas", "Asked until one of them finds something.", FORMULAS),
+    ("Wrong numbers: proofs", "The first stage that finds something ends the search.", PROOFS),
+    ("Wrong numbers: names", "They are tried in order until one finds something.", NAMING),
+    ("Wrong numbers: refinements", "Each may add to the finding, or replace it.", REFINEMENTS),
+    ("A case that ended early", "The first stage reports it; the others may add to that.", ENDED_EARLY),
+    ("Formulas", "They are tried in order until one finds something.", FORMULAS),
 )
 """The stages in groups: a title, how they are asked, and the stages in their order."""
 

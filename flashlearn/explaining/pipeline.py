@@ -70,14 +70,14 @@ PROOFS = (
     ),
     Stage(
         "undefined lanes",
-        "A load has a mask and no `other=`: with zeros (or −∞) in the hidden lanes every wrong case is "
-        "right.",
+        "A load has a mask and no `other=`: with zeros (or −∞) in the hidden lanes every failing case "
+        "passes.",
         lambda s: undefined_lanes(s.exercise, s.wrong, s.answer),
         Role.PROOF,
     ),
     Stage(
         "uninitialised memory",
-        "Memory is read that was never written: with zeros there every wrong case is right.",
+        "Memory is read that was never written: with zeros there, every failing case passes.",
         lambda s: uninitialised_memory(s.exercise, s.wrong, s.answer),
         Role.PROOF,
     ),
@@ -100,14 +100,13 @@ NAMING = (
     ),
     Stage(
         "exchanged outputs",
-        "Two outputs are in each other's place; once they are put back, the rest is right or a declared "
-        "mistake.",
+        "Two outputs are swapped; once they are swapped back, the rest is right or shows a declared mistake.",
         lambda s: find_exchanged_outputs(s.exercise, s.outcomes),
         reruns=False,
     ),
     Stage(
         "rounded inside",
-        "Without the roundings to half precision inside the kernel every wrong case is right.",
+        "Without the roundings to half precision inside the kernel, every failing case passes.",
         lambda s: rounded_inside(s.exercise, s.wrong, s.answer),
     ),
     Stage(
@@ -141,8 +140,8 @@ NAMING = (
 REFINEMENTS = (
     Stage(
         "another origin of a NaN",
-        "A declared mistake for which nothing but NaN speaks is withdrawn if its formula makes its first NaN "
-        "by another operation.",
+        "A declared mistake whose only evidence is NaN is withdrawn if its formula produces its first NaN in "
+        "another operation.",
         stages.other_nan_origin,
         Role.REFINEMENT,
     ),
@@ -156,21 +155,21 @@ REFINEMENTS = (
     ),
     Stage(
         "one edit",
-        "One edit of the text, or two, makes every wrong case right and keeps the others right.",
+        "With one edit of the text, or two, every failing case passes, and the others still pass.",
         stages.with_edit,
         Role.REFINEMENT,
         budget=EDIT_BUDGET,
     ),
     Stage(
         "edit in place of NaN",
-        "The same replaces a declared mistake for which nothing but NaN speaks.",
+        "The same replaces a declared mistake whose only evidence is NaN.",
         stages.edit_for_nan_alone,
         Role.REFINEMENT,
         budget=EDIT_BUDGET,
     ),
     Stage(
         "by precision",
-        "Where what was done is still open, the fp32 cases and those of half precision are explained "
+        "Where the mistake is still unknown, the fp32 cases and the half-precision cases are explained "
         "separately.",
         _by_precision,
         Role.REFINEMENT,
@@ -230,14 +229,14 @@ ENDED_EARLY = (
 FORMULAS = (
     Stage(
         "declared mistakes and patterns",
-        "A declared mistake, or two, give the answer in every case; else a pattern that holds of the error "
-        "everywhere, or two outputs or arguments in each other's place.",
+        "A declared mistake, or two, give the answer in every case; otherwise a pattern that the error "
+        "follows everywhere, or two outputs or arguments that are swapped.",
         lambda s: name_mistake(s.exercise, s.outcomes),
         reruns=False,
     ),
     Stage(
         "one edit of a formula",
-        "One edit of the formula makes every wrong case right.",
+        "With one edit of the formula, every failing case passes.",
         stages.edit_of_formula,
         budget=f"{FORMULA_RUNS} runs",
     ),

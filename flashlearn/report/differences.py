@@ -49,9 +49,10 @@ DIFFERENCES = (
     ),
     Difference(
         "partitions of a Gluon kernel",
-        "take turns, in several orders; an asynchronous operation has happened once it was waited for",
-        "run concurrently; copies and products may end at any time",
-        "A missing wait, fence or arrival is reported here in any order; there it shows only now and then.",
+        "take turns, in several orders; an asynchronous operation counts as done once it has been waited for",
+        "run concurrently; copies and products may finish at any time",
+        "A missing wait, fence or arrival is reported here whatever the order; there it shows only "
+        "occasionally.",
     ),
     Difference(
         "the order of atomics",
@@ -62,7 +63,7 @@ DIFFERENCES = (
     Difference(
         "`exp`, `log`, `sqrt` and division",
         "NumPy's, in fp32",
-        "approximations, a few units in the last place off",
+        "approximations, off by a few units in the last place",
         "The difference is far below what is allowed.",
     ),
     Difference(
@@ -75,13 +76,13 @@ DIFFERENCES = (
         "lanes that a mask hides from a load without `other=`",
         "hold NaN",
         "hold whatever was in the register, often 0",
-        "A kernel that uses them fails here always, there sometimes.",
+        "A kernel that uses them usually fails here; there, only sometimes.",
     ),
     Difference(
         "memory from `torch.empty`",
         "holds NaN",
         "holds what was there before, often 0",
-        "An element that is never written shows here.",
+        "An element that is never written is caught here.",
     ),
     Difference(
         "an access outside a tensor",
@@ -93,7 +94,7 @@ DIFFERENCES = (
         "tensor descriptors",
         "respect the shape that they were given, and TMA's rules for strides and start addresses",
         "are TMA's on a Hopper GPU, pointers and masks on an older one",
-        "A kernel that makes its own needs `triton.set_allocator` there; a note says so.",
+        "A kernel that creates its own needs `triton.set_allocator` there; a note says so.",
     ),
     Difference(
         "time",

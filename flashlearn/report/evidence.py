@@ -87,10 +87,7 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
     parts = [f"{passed} of {total} cases pass{'es' if passed == 1 else ''}"]
     skipped = skipped_cases(result)
     if skipped:
-        parts[0] += (
-            f" ({'a slow case was' if skipped == 1 else f'{skipped} slow cases were'} "
-            "skipped: these are enough)"
-        )
+        parts[0] += f" ({'one slow case was' if skipped == 1 else f'{skipped} slow cases were'} skipped)"
     if result.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")

@@ -80,7 +80,9 @@ def _why_not(
     if found:
         return f"The values of {output or 'the outputs'}{where} were not kept: there are too many of them."
     status = outcomes[0].status.value if outcomes else "not started"
-    return f"There are no values to show{where}: the check ended with «{status}» before there was a result."
+    return (
+        f"There are no values to show{where}: the check ended (verdict: {status}) before there was a result."
+    )
 
 
 def head_number(parts: Split, head: int | tuple[int, ...] | None, output: str) -> int | None:

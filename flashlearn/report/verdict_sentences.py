@@ -26,7 +26,7 @@ NEXT_STEPS = {
     Status.CRASHED: "Read the message and the marked line first: other cases may stop there too.",
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: is the mask right?",
-    Status.RACE: "Decide which program owns the element: give it a single owner, or add atomically.",
+    Status.RACE: "Decide which program writes this element, and let no other write it; or add atomically.",
     Status.WRONG: "Take the smallest failing case and compare your intermediate values with the formula's.",
     Status.NOT_YOURS: "Have the Triton kernel store every element of the result.",
     Status.UNDECIDED: "Run the check again. The failure was logged, and `flashlearn doctor` shows it.",

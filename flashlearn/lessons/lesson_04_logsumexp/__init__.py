@@ -1,1 +1,1 @@
-"""Lesson 04, Log-sum-exp and recomputation."""
+"""Lesson 04, Logsumexp and recomputation."""

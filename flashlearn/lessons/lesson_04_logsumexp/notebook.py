@@ -1,15 +1,15 @@
 # %% [markdown]
-# # Log-sum-exp and recomputation
+# # Logsumexp and recomputation
 #
-# The backward pass needs the weights $P$ again, and $P$ is the one matrix that FlashAttention never writes to
-# memory. It keeps one number per row instead, and rebuilds $P$ from it, tile by tile, whenever a tile is needed.
-# This lesson is about that number: how to compute it in one pass over a row of any length, how to combine two of
-# them, and how to get $P$ back. What all of it saves, in bytes and in time, is weighed in lesson 05, beside the machine.
+# The backward pass needs the weights $P$ again, but FlashAttention never writes $P$ to memory. It keeps one number per
+# row instead, and rebuilds $P$ from it, tile by tile, whenever a tile is needed. This lesson is about that number: how
+# to compute it in one pass over a row of any length, how to combine two of them, and how to get $P$ back. How much this
+# saves, in bytes and in time, is the subject of lesson 05, after you have met the machine.
 #
 # **Afterwards you can**
 #
-# - compute the logarithm of a sum of exponentials without overflow and in one pass, and prove that the one pass is
-#   right;
+# - compute the logarithm of a sum of exponentials without overflow and in one pass, and prove that the one-pass method
+#   is right;
 # - merge two partial results, say why the order does not matter in exact arithmetic, and what it changes in floating
 #   point;
 # - write a kernel that reads a row of any length once, block by block;
@@ -39,8 +39,8 @@ from flashlearn.lessons.shared.in_numbers import in_numbers
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again. A
+# wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -56,12 +56,12 @@ flashlearn.recall("04", answers)
 #
 # $$\mathrm{LSE}(s) = \log \sum_{j=0}^{N-1} e^{s_j},$$
 #
-# *log-sum-exp*, or logsumexp. It behaves like a soft maximum: it is at least the largest score $m$, since the sum
-# contains $e^m$, and at most $m + \log N$, since no term is larger. So it is an ordinary number, as large as the
-# scores are.
+# *logsumexp*, or LSE for short. It behaves like a soft maximum: it is at least the largest score $m$, since the sum
+# contains $e^m$, and at most $m + \log N$, since no term is larger. So it is an ordinary number, of about the size of
+# the largest score.
 #
-# Here is the formula as a kernel, taken at its word: one program per row. **Predict:** three scores that differ by 1, at
-# five levels. What does it give in fp32? And what would plain fp16 give, in torch?
+# Here is the formula as a kernel, exactly as written: one program per row. **Predict:** three scores that differ by 1,
+# at five different levels. What does the kernel give in fp32? And what would torch give in plain fp16?
 
 
 # %%
@@ -83,35 +83,34 @@ for row, got, half, true in zip(rows.tolist(), naive.tolist(), halves.tolist(), 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The answer is never far from the largest score. What overflows is a number on the way there: $e^{100}$ in fp32,
-#   $e^{12}$ in fp16 already. Far below zero every exponential is 0, and $\log 0 = -\infty$.
-# - In a softmax, NaN at least shows. A logsumexp answers $\infty$ or $-\infty$, which looks like a number to everything
-#   that follows.
+# - The answer is never far from the largest score. What overflows is an intermediate result: $e^{100}$ in fp32, and
+#   $e^{12}$ already in fp16. Far below zero every exponential is 0, and $\log 0 = -\infty$.
+# - In a softmax, the result is NaN, which at least is noticed. A logsumexp becomes $\infty$ or $-\infty$, which a test
+#   for NaN does not find.
 #
 # </details>
 
 # %% [markdown]
-# The remedy is lesson 02's: before the exponentials are taken, subtract a number $m$ from every score, the maximum say.
-# Then each term is at most 1, the largest is 1, and the sum
+# The remedy is that of lesson 02: before taking the exponentials, subtract a number $m$ from every score, for example
+# the maximum. Then each term is at most 1, the largest is 1, and the sum
 #
 # $$l = \sum_j e^{s_j - m}, \qquad 1 \le l \le N \quad\text{if } m = \max_j s_j,$$
 #
-# is as harmless as a number can be. But it is the sum of something else. How do you get the LSE of the scores as they
-# were?
+# is harmless. But it is a different sum. How do you get the LSE of the original scores?
 #
 # ### Exercise: `lse_identity` · warm-up
 #
 # You are given a row `s` (a sympy column), a number `m`, and `l`, the sum of $e^{s_j - m}$. Return two things:
 #
 # - `lse`, from `m` and `l` alone;
-# - `p`, the column of probabilities, from `s` and `lse` alone. (Lesson 02 needed two numbers per row for it.)
+# - `p`, the column of probabilities, from `s` and `lse` alone. (Lesson 02 needed two numbers per row for that.)
 #
 # `m` need not be the maximum. Useful pieces: `sp.log`, `sp.exp`, and `s.applyfunc(lambda s_j: …)`, which applies a
 # function to each entry.
 
 
 # %% exercise="lse_identity"
-# HINT: $l$ was summed after $m$ had been subtracted from every score, so every term of it is too small by the
+# HINT: $l$ was summed after $m$ had been subtracted from every score, so every term of it lacks the
 #     factor $e^{m}$. What is $\sum_j e^{s_j}$ in terms of $m$ and $l$, and what is its logarithm?
 # HINT: $\sum_j e^{s_j} = e^{m}\, l$, so `lse` is a sum of two terms. And $p_j = e^{s_j} / e^{\mathrm{LSE}}$
 #     is a single exponential: `s.applyfunc(lambda s_j: …)` applies it to each entry of the column.
@@ -133,8 +132,8 @@ flashlearn.check("lse_identity", lse_identity)
 # flashlearn.hint("lse_identity")
 
 # %% [markdown]
-# Your answer (or the course's, if it has not passed) on the five rows. First with the maximum for $m$, then with
-# $m = \max - 30$: **predict** which of them changes.
+# Your answer (or the course's, if yours has not passed) on the five rows, first with the maximum for $m$, then with
+# $m = \max - 30$: **predict** which results change.
 
 # %% tags=["nbval-check-output"]
 identity = flashlearn.use("lse_identity", lse_identity)
@@ -151,17 +150,17 @@ for row in rows.double():
 #
 # $$\mathrm{LSE}(s) = m + \log l, \qquad p_j = e^{s_j - \mathrm{LSE}} .$$
 #
-# *Any* $m$ gives the right value, and the maximum is the choice that keeps the exponentials in range. Keep the two
-# apart: that the value is right is algebra and holds for every $m$; that it can be computed is a matter of the number
+# *Any* $m$ gives the right value, and the maximum is the choice that keeps the exponentials in range. Distinguish the
+# two: that the value is right is algebra and holds for every $m$; that it can be computed is a matter of the number
 # format, and needs the maximum, or something near it. Section 3 proves the algebra, for every $N$ and every $m$.
 #
 # </details>
 #
 # ## 2 · One number instead of two
 #
-# Lesson 02 computed the probabilities with two numbers per row, $m$ and $l$. To have them again later, from the scores
-# alone, one could keep both. The LSE is one number, and enough. The course's small example, with its four queries and
-# three keys: one LSE per query. Row 0 holds $S = (1, 2, 3)/\sqrt 2$.
+# Lesson 02 computed the probabilities with two numbers per row, $m$ and $l$. To compute them again later from the
+# scores, one could keep both. But the LSE alone is enough. Here is the course's small example, with its four queries
+# and three keys: one LSE per query. Row 0 is $S_0 = (1, 2, 3)/\sqrt 2$.
 
 # %% tags=["nbval-check-output"]
 Q, K, V, alpha = example.Q, example.K, example.V, example.ALPHA  # (4, 2), (3, 2), (3, 2); fp64
@@ -176,9 +175,9 @@ print("P\n", P.numpy().round(4))
 print("equal to softmax(S):", torch.allclose(P, torch.softmax(S, dim=1)))
 
 # %% [markdown]
-# ### How exact must it be?
+# ### How accurate must it be?
 #
-# An *absolute* error $\varepsilon$ in the LSE multiplies the whole row of $P$ by $e^{-\varepsilon}$: it is a
+# An *absolute* error $\varepsilon$ in the LSE multiplies the whole row of $P$ by $e^{-\varepsilon}$: it becomes a
 # *relative* error of $P$, and the row no longer sums to 1. **Predict:** the LSE is kept in bf16, with 8 bits, or in
 # fp16, with 11. The scores are near 0, near 10 and near 100. What does row 0 of $P$ sum to?
 
@@ -195,18 +194,19 @@ for start in (0.0, 10.0, 100.0):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Near 100 neighbouring fp16 numbers are 1/16 apart and neighbouring bf16 numbers 1/2. Rounding to the nearest is
-#   off by up to half of that, and the row's weights with it: 19 % in this bf16 row.
-# - In fp32 the steps near 100 are $8 \cdot 10^{-6}$. This is why every implementation keeps the LSE in fp32, also
-#   where all matrices are in half precision. It is one number per row; there is nothing to save.
+# - Near 100, neighbouring fp16 numbers are 1/16 apart and neighbouring bf16 numbers 1/2. Rounding to the nearest is off
+#   by up to half of that, and changes the row's weights accordingly: by 19 % in this bf16 row.
+# - In fp32 the steps near 100 are $8 \cdot 10^{-6}$. This is a good reason to keep the LSE in fp32, as FlashAttention
+#   does even where all matrices are in half precision. It is only one number per row, so a smaller format would save
+#   next to nothing.
 #
 # </details>
 #
 # ## 3 · One pass
 #
-# Count how often the safe softmax reads its row: once for the maximum, once for the sum, once to divide. While a
-# row fits into one block, as in lesson 02, the second and third time it is in registers. When it does not fit, it
-# comes from memory each time:
+# Count how often the safe softmax reads its row: once for the maximum, once for the sum, once to divide. If the row
+# fits into one block, as in lesson 02, the second and third reads are from registers. If it does not fit, it is read
+# from memory each time:
 #
 # | for each score | read | written |
 # |---|---|---|
@@ -215,20 +215,19 @@ for start in (0.0, 10.0, 100.0):
 # | online: maximum and sum together, divide | 2 | 1 |
 # | LSE only: maximum and sum together | 1 | 0 |
 #
-# And in attention it is worse than that. There the row of scores is not even in memory: it is computed, tile after
-# tile, and gone when the next tile comes. One pass is all there is.
+# And in FlashAttention it is worse than that. There the row of scores is not even in memory: it is computed tile by
+# tile, and a tile is gone when the next one is computed. There is only one pass.
 #
-# But how can anybody sum $e^{s_j - m}$ before $m$ is known? Use the maximum *so far*, and mend the sum whenever it moves.
-# Take the row in tiles. Before a tile, $m$ and $l$ are those of the columns seen so far. Then
+# But how can $e^{s_j - m}$ be summed before $m$ is known? Use the maximum *so far*, and correct the sum whenever the
+# maximum changes. Take the row in tiles. Before a tile, $m$ and $l$ are those of the columns seen so far. Then
 #
 # $$m_{\text{new}} = \max(m,\ \max_{j \in \text{tile}} s_j), \qquad
 # l_{\text{new}} = l \cdot e^{\,m - m_{\text{new}}} + \sum_{j \in \text{tile}} e^{s_j - m_{\text{new}}} .$$
 #
-# The old sum is in units of $e^{m}$; the factor converts it to units of $e^{m_{\text{new}}}$, as one converts a
-# force from pounds to newtons. (A spacecraft was lost over that.) Nothing has to be read again. The start is
-# $m = -\infty$, $l = 0$: the maximum and the sum of nothing.
+# The old sum is in units of $e^{m}$; the factor converts it to units of $e^{m_{\text{new}}}$, as one converts feet to
+# metres. Nothing has to be read again. The scan starts with $m = -\infty$, $l = 0$: the maximum and the sum of nothing.
 #
-# Step by step: before you move the slider on, **predict** whether the factor will be 1, and what it does to the bar.
+# Step by step: before each move of the slider, **predict** whether the factor will be 1, and what it does to the bar.
 
 # %%
 pictures.sliding_scan([0.5, 1.0, -0.5, 2.0, 1.2, 0.1, 0.4, 1.5, -1.0, 2.6, 0.2, 1.0], block=3)
@@ -249,11 +248,11 @@ assert sp.simplify(sp.exp(m_i) * l_i - (1 + 2 + 3)) == 0
 # %% [markdown]
 # ### The proof
 #
-# The claim is an *invariant*: after the first $t$ columns, $l = \sum_{j < t} e^{s_j - m}$. It holds at the start,
-# where both sides are 0. If it holds before a tile of $B$ columns, it holds after it: that is the step, and it is
-# what the next cell proves, for **every $t > 0$, every $B$, all scores**, and for any two numbers $m$ and
-# $m_{\text{new}}$. (The first tile needs no proof: $m = -\infty$, the factor is $e^{-\infty} = 0$, and the old sum is 0
-# anyway.) So it holds at the end, where it says that $l$ is the row's sum.
+# The claim is an *invariant*: after the first $t$ columns, $l = \sum_{j < t} e^{s_j - m}$. It holds at the start, where
+# both sides are 0. If it holds before a tile of $B$ columns, it holds after it: that is the step, and it is what the
+# next cell proves, for **every $t > 0$, every $B$, all scores**, and for any two numbers $m$ and $m_{\text{new}}$. (The
+# first tile is simple: $m = -\infty$, the factor is $e^{-\infty} = 0$, and the old sum is 0 anyway.) So it holds at the
+# end, where it says that $l$ is the row's sum.
 
 # %%
 N, t, B = sp.symbols("N t B", integer=True, positive=True)
@@ -272,12 +271,12 @@ l_after = l_before * sp.exp(m - m_new) + sum_over(t, t + B - 1, m_new)  # the re
 assert sp.simplify(l_after - sum_over(0, t + B - 1, m_new)) == 0  # the invariant, after it
 
 # %% [markdown]
-# Look at what the proof did not use: that $m$ is a maximum. The recurrence is right with any sequence of numbers, as
-# long as each factor $e^{m - m_{\text{new}}}$ takes the sum from the old unit to the new one. The maximum is there for the exponentials: with it
-# none of them, the factor included, is ever larger than 1.
+# Notice what the proof did not use: that $m$ is a maximum. The recurrence is right for any sequence of numbers, as long
+# as each factor $e^{m - m_{\text{new}}}$ converts the sum from the old unit to the new one. The maximum is there for
+# the exponentials: with it, none of them, including the factor, is ever larger than 1.
 #
-# The next cell proves, in the same notation, what section 1 found. For **every $N$ and any $m$**, a constant that is
-# added to all scores is added to the LSE, and exercise 1's two formulas hold.
+# The next cell proves, in the same notation, what you found in section 1: for **every $N$ and any $m$**, a constant
+# that is added to all scores is added to the LSE, and the two formulas of exercise 1 hold.
 
 # %%
 lse, l = sp.log(sum_over(0, N - 1, 0)), sum_over(0, N - 1, m)
@@ -287,17 +286,16 @@ assert sp.simplify(m + sp.log(l) - lse) == 0  # whatever m is
 assert sp.simplify(sp.exp(s[k] - (m + sp.log(l))) - sp.exp(s[k] - m) / l) == 0
 
 # %% [markdown]
-# ## 4 · Parts that merge
+# ## 4 · Merging partial results
 #
-# A tile has a maximum and a sum of its own. Call $(m_a, l_a)$ and $(m_b, l_b)$ what two disjoint sets of columns
-# give, in whatever way each was computed: $l_a$ is a sum of $e^{s_j - m_a}$, and $l_b$ one of $e^{s_j - m_b}$. What are
-# $m$ and $l$ of all their columns together? The scan above is the case in which $b$ is a single tile; the general case
-# is yours.
+# A tile has a maximum and a sum of its own. Let $(m_a, l_a)$ and $(m_b, l_b)$ be those of two disjoint sets of columns,
+# however each was computed: $l_a$ is a sum of $e^{s_j - m_a}$, and $l_b$ one of $e^{s_j - m_b}$. What are $m$ and $l$
+# of all their columns together? The scan above is the case in which $b$ is a single tile; the general case is for you.
 #
 # Attention carries a third quantity along. $O = \sum_j p_j V_j$ is a sum over the same columns with the same
 # exponentials, $O = \mathit{acc} / l$ with $\mathit{acc} = \sum_j e^{s_j - m}\, V_j$, so it is in the same unit as $l$.
-# Division is left for the end. The triple $(m, l, \mathit{acc})$ is a *partial result*: everything that one has to
-# remember of a set of keys.
+# The division is done at the end. The triple $(m, l, \mathit{acc})$ is a *partial result*: everything that has to be
+# kept about a set of keys.
 #
 # ### Exercise: `merge_partials` · core
 #
@@ -312,7 +310,7 @@ assert sp.simplify(sp.exp(s[k] - (m + sp.log(l))) - sp.exp(s[k] - m) / l) == 0
 # HINT: $l_a$ is a sum of $e^{s - m_a}$ and $l_b$ one of $e^{s - m_b}$: they are counted in different units
 #     and cannot be added yet. Which unit do you want, and what turns $e^{s - m_a}$ into it?
 # HINT: `m = sp.Max(m_a, m_b)`. Multiply what belongs to a by $e^{m_a - m}$ and what belongs to b by $e^{m_b -
-#     m}$, the sum and the row of values alike.
+#     m}$, both the sum and the row of values.
 # HINT: `w_a, w_b = sp.exp(m_a - m), sp.exp(m_b - m)`, and `l` is `w_a * l_a + w_b * l_b`. What is left for
 #     you is `acc`, which is in the same unit.
 def merge_partials(m_a, l_a, acc_a, m_b, l_b, acc_b):
@@ -334,8 +332,8 @@ flashlearn.check("merge_partials", merge_partials)
 # %% [markdown]
 # ### Right, and in any order
 #
-# That the merge is right is asserted for **every size of the two sets, all scores and all values**, with your own merge
-# if it has passed; one column of $V$ stands for all of them, and $m_b$ lies below, at, or above $m_a$.
+# The next cell asserts that the merge is right for **every size of the two sets, all scores and all values**, with your
+# own merge if it has passed; one column of $V$ represents all of them, and $m_b$ is below, at, or above $m_a$.
 
 # %%
 your_merge = flashlearn.use("merge_partials", merge_partials)
@@ -363,8 +361,9 @@ for m_b in (m_a - gap, m_a, m_a + gap):
     assert sp.simplify(l_both - l_all) == 0 and sp.simplify(acc_both[0] - acc_all[0]) == 0
 
 # %% [markdown]
-# Three more properties make a merge useful. They are asserted for **any** three parts, whatever they hold, with $D = 2$
-# standing for any $D$ (the columns of $\mathit{acc}$ never mix):
+# Three more properties make a merge useful. They are checked for **any** three parts, with $D = 2$ representing any $D$
+# (the columns of $\mathit{acc}$ never mix). Where sympy cannot compare two answers with case distinctions, they are
+# compared for a hundred random draws:
 #
 # - it is *associative*: $(a \oplus b) \oplus c = a \oplus (b \oplus c)$;
 # - it is *commutative*: $a \oplus b = b \oplus a$;
@@ -406,10 +405,11 @@ assert same(merge(a, empty), a) and same(merge(empty, a), a)
 # <details><summary><b>What to notice</b></summary>
 #
 # - The scan of section 3 is a chain of merges: start with the identity, merge one tile after another. Since the merge
-#   is associative and commutative, any other arrangement gives the same: tiles from right to left, all tiles at once
-#   and then a tree, or half of the keys on one GPU and half on another. *Flash-Decoding* splits a long row over many
-#   programs and merges at the end; *ring attention* passes keys around a ring of GPUs. Both are this one formula.
-# - The identity is what the scan starts with. It is also what a query has that may attend to nothing:
+#   is associative and commutative, any other arrangement gives the same result: tiles from right to left, all tiles in
+#   parallel and then a tree of merges, or half of the keys on one GPU and half on another. *Flash-Decoding* splits a
+#   long row over many programs and merges at the end; *ring attention* passes keys around a ring of GPUs. Both are this
+#   one formula.
+# - The identity is what the scan starts with. It is also the state of a query that may attend to nothing:
 #   $\mathrm{LSE} = -\infty + \log 0 = -\infty$. This course keeps that value for such rows.
 #
 # </details>
@@ -437,8 +437,8 @@ for name, (m_part, l_part, acc_part) in (("keys 0, 1", first), ("key 2", second)
 # %% [markdown]
 # ### Where it breaks
 #
-# **Predict** what your formula gives for an ordinary part merged with an empty one, and for two empty ones. Sympy's
-# $\infty$ obeys the rules that a GPU's does.
+# **Predict** what your formula gives for an ordinary part merged with an empty one, and for two empty ones. In these
+# cases sympy's $\infty$ follows the same rules as a GPU's.
 
 # %% tags=["nbval-check-output"]
 ordinary = (sp.Integer(2), sp.Integer(3), sp.Matrix([[1, 4]]))
@@ -454,25 +454,24 @@ print("in torch      −inf − (−inf) =", float(torch.tensor(-math.inf) - tor
 # <details><summary><b>What to notice</b></summary>
 #
 # With one empty part all is well: $e^{-\infty - 2} = 0$. With two, $m = -\infty$, and $-\infty - (-\infty)$ is NaN.
-# It is no rare case: a causal mask leaves whole tiles empty, and a scan that meets such a tile first merges empty
-# with empty. One NaN in $l$ stays there for the rest of the row.
+# This is not a rare case: a causal mask can leave whole tiles of a row empty, and a scan that meets such a tile first
+# merges empty with empty. One NaN in $l$ stays there for the rest of the row.
 #
-# What can be done follows from something that section 1 found and section 3 proved. What was it that need not be the
-# maximum?
+# The remedy follows from something that you found in section 1 and proved in section 3. What need not be the maximum?
 #
 # </details>
 #
 # ### Exercise: `merge_partials_torch` · stretch
 #
 # The same merge for whole tensors: `m` and `l` of shape `[..., R]`, `acc` of shape `[..., R, D]`, fp32. Any row of
-# either part may be empty, in both at once too; then the result is empty, $(-\infty, 0, 0)$.
+# either part may be empty. Where it is empty in both, the result is empty, $(-\infty, 0, 0)$.
 #
 # Useful pieces: `torch.maximum`, `torch.where`, and `w.unsqueeze(-1)`, which gives `[..., R, 1]`.
 
 
 # %% exercise="merge_partials_torch"
-# HINT: The formula is the symbolic one; `torch.maximum` takes the place of `sp.Max`. Then look for the one
-#     row that it cannot do: what is `m_a - m` where both parts are empty?
+# HINT: The formula is the symbolic one; `torch.maximum` takes the place of `sp.Max`. Then look for the rows
+#     for which it fails: what is `m_a - m` where both parts are empty?
 # HINT: m and l have the shape [..., R] and acc has [..., R, D]: `w.unsqueeze(-1)` lets a weight multiply a
 #     row of acc. For the exponents take a copy of m that holds 0 where m is −inf (`torch.where(m ==
 #     -math.inf, 0.0, m)`), and return m itself.
@@ -501,12 +500,12 @@ flashlearn.check("merge_partials_torch", merge_partials_torch)
 # <details><summary><b>The guard</b> (when exercise 3 has passed)</summary>
 #
 # Any number may be subtracted, so where $m = -\infty$ subtract 0. Then $e^{-\infty - 0} = 0$, both factors are 0, and
-# what is stored as the new maximum still is $-\infty$. A NaN that is replaced afterwards, in $l$ and in $\mathit{acc}$,
-# gives the same numbers. It takes two guards instead of one, and hides a NaN that had another reason.
+# the new maximum is still $-\infty$. Replacing NaN afterwards, in $l$ and in $\mathit{acc}$, gives the same numbers.
+# But it takes two guards instead of one, and hides a NaN with another cause.
 #
 # </details>
 #
-# Back to row 0. Merged and divided, the two parts must give what softmax gives:
+# Back to row 0. After merging and dividing, the two parts must give what softmax gives:
 
 # %% tags=["nbval-check-output"]
 merge_torch = flashlearn.use("merge_partials_torch", merge_partials_torch)
@@ -518,14 +517,13 @@ print("O   ", rounded(acc_row[0] / l_row), " P V      ", rounded(P[0] @ V))
 # %% [markdown]
 # > ### Sources corrected: merging is associative and commutative, so the order of tiles does not matter
 # >
-# > **The claim**, found wherever online softmax is explained, and just proved: the result does not depend on the
+# > **The claim**, often made when online softmax is explained, and just proved: the result does not depend on the
 # > order.
 # >
-# > **The experiment.** Ten thousand rows, three parts each, in fp32. **Predict** how many of the sums $l$ differ
-# > in some bit: for $(a \oplus b) \oplus c$ against $a \oplus (b \oplus c)$; for $a \oplus b$ against
-# > $b \oplus a$; and for the last two again if the merge uses a *fused multiply-add*, which computes $xy + z$ and
-# > rounds once. A GPU's compiler fuses whenever it can. (`fma` below takes a detour through fp64, where the product
-# > of two fp32 numbers is exact.)
+# > **The experiment.** Ten thousand rows, three parts each, in fp32. **Predict** how many of the sums $l$ differ in
+# > some bit: for $(a \oplus b) \oplus c$ against $a \oplus (b \oplus c)$; for $a \oplus b$ against $b \oplus a$; and
+# > for the last two again if the merge uses a *fused multiply-add*, which computes $xy + z$ and rounds once. A GPU's
+# > compiler usually fuses where it can. (`fma` below uses fp64, where the product of two fp32 numbers is exact.)
 
 
 # %%
@@ -555,16 +553,16 @@ for name, ((_, one_l), (_, other_l)) in pairs.items():
     print(f"{name}  different in {100 * apart:4.1f} % of the rows, by {gap:.1e} of l at most")
 
 # %% [markdown]
-# > **The verdict.** True of real numbers, and of fp32 up to its last bits. Not associative: about a quarter of the
-# > rows differ when the parentheses move. Commutative only as long as both products are rounded alike; fused, one of them
-# > is not rounded at all, and which one depends on the order. So two runs that merge in different orders (splits
-# > chosen by the load of the machine, atomics) agree to 7 digits and not to the bit. A test that asks for equal bits
-# > has to fix the order; one that asks for equal values has to allow a few rounding errors.
+# > **The verdict.** It is true of real numbers, and of fp32 up to the last bits. In fp32 the merge is not associative:
+# > about a quarter of the rows differ when the parentheses move. It is commutative only if both products are rounded
+# > alike; when fused, one of them is not rounded at all, and which one depends on the order. So two runs that merge in
+# > different orders (because of splits chosen at run time, or atomics) agree to about 7 digits, but not bit for bit. A
+# > test for equal bits has to fix the order; a test for equal values has to allow a few rounding errors.
 #
 # ## 5 · The scan as a kernel
 #
-# Lesson 02's kernel held a row in one block. This one has a block that is shorter than the row: it visits the row
-# block by block and carries two numbers.
+# Lesson 02's kernel held a row in one block. This one has a block that may be shorter than the row: it goes through the
+# row block by block and carries two numbers.
 #
 # | mathematics | in the kernel | shape |
 # |---|---|---|
@@ -575,28 +573,29 @@ for name, ((_, one_l), (_, other_l)) in pairs.items():
 #
 # ### Exercise: `online_logsumexp` · core
 #
-# Write the loop; the launcher is given and sets `BLOCK`, so a row takes several blocks. What the check will ask:
+# Write the loop; the launcher is given and sets `BLOCK`, so that a long row takes several blocks. What the check
+# requires:
 #
 # - any number of columns, shorter than a block too; the last block is rarely full;
-# - **one pass**: each score is read once, and no block holds a long row as a whole. The check counts the bytes that your
-#   kernel requests for a row of 16500 scores;
-# - scores around $\pm 100$, rising or falling along the row by more than fp32's exponential can take;
+# - **one pass**: each score is read once, and no block holds the whole of a long row. The check counts the bytes that
+#   your kernel requests for a row of 16500 scores;
+# - scores around $\pm 100$, rising or falling along the row by more than the range of fp32's exponential;
 # - $-\infty$ anywhere: in whole blocks, the first ones too, and in whole rows, whose LSE is $-\infty$ and not NaN;
-# - `x` may be a view (use both strides) and may be fp16 or bf16. The result is fp32, and as good as fp32 arithmetic
-#   makes it, whatever the dtype of `x`: an LSE of 5 may be off by some $2 \cdot 10^{-6}$.
+# - `x` may be a view (use both strides) and may be fp16 or bf16. The result is fp32, and as accurate as fp32 arithmetic
+#   allows, whatever the dtype of `x`: an LSE of 5 may be off by about $2 \cdot 10^{-6}$.
 #
 # Useful pieces: `for start in range(0, N, BLOCK):`, `tl.maximum` (of two values), `tl.max` (of a block), `tl.log`,
 # and `tl.where(condition, x, y)`. The mathematics calls the row $s$; the kernel takes any rows, and calls them `x`.
 
 # %% exercise="online_logsumexp"
 # HINT: The loop carries two numbers, the maximum and the sum so far. For each block: the new maximum, then
-#     the old sum brought to it, then the block's own sum. In which order, so that the old maximum is still
-#     there when you need it? And what happens while everything seen so far is −inf?
+#     the old sum converted to it, then the block's own sum. In which order, so that the old maximum is still
+#     available when you need it? And what happens while everything seen so far is −inf?
 # HINT: `for start in range(0, N, BLOCK)` with `j = start + tl.arange(0, BLOCK)`; load under `j < N` with
 #     `other=-float("inf")`; `m_new = tl.maximum(m_i, tl.max(x, axis=0))`. What is subtracted must be finite:
 #     `shift = tl.where(m_new == -float("inf"), 0.0, m_new)`. After the loop, one store of one number.
 # HINT: In the loop, after `shift`, the block's own sum is `tl.sum(tl.exp(x - shift), axis=0)`, and the old
-#     sum comes to it as `l_i * tl.exp(m_i - shift)`; only then `m_i = m_new`. What to store after the loop is
+#     sum is added as `l_i * tl.exp(m_i - shift)`; only then `m_i = m_new`. What to store after the loop is
 #     exercise 1.
 # INCLUDE: flashlearn/kernels/logsumexp.py:online_logsumexp_kernel
 
@@ -615,37 +614,37 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - With `m_i = m_new` first, the factor is $e^{m_i - m_{\text{new}}} = e^0$: no factor at all. The order of the lines
-#   is part of the formula.
-# - The block's own maximum is *right* in exact arithmetic (any number will do, section 3), and passes the plain cases.
-#   It fails where the scores fall by more than 88 along the row, so that $l$ overflows, and where a block of $-\infty$
-#   comes last.
-# - In the report's traffic, each score is requested once: a kernel that looks for the maximum first and sums then has the
-#   same numbers and twice the bytes. The mask costs nothing, and neither does the guard: they are arithmetic on registers.
+# - With `m_i = m_new` first, the factor is $e^{m_i - m_{\text{new}}} = e^0 = 1$: the same as no factor. The order of
+#   the lines matters.
+# - The block's own maximum is *right* in exact arithmetic (any number will do, section 3), and passes the ordinary
+#   cases. It fails where the scores fall by more than 88 along the row, so that $l$ overflows, and where a block of
+#   $-\infty$ comes last.
+# - In the report's *Memory traffic*, each score is requested once: a kernel that first finds the maximum and then sums
+#   gives the same result with twice the bytes. The mask and the guard cost no bytes: they are arithmetic on registers.
 # - All programs of this kernel carry scalars. In attention a program carries a *block* of queries: `m_i` and `l_i` are
 #   then vectors, `tl.max` gets an `axis=1`, and `acc` joins them: lesson 06.
 #
 # </details>
 #
-# ## 6 · P again, tile by tile
+# ## 6 · Recomputing P, tile by tile
 #
 # $$P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$$
 #
-# Compare this with a softmax. There is no maximum and no sum: every element follows from its own score and one
-# number of its row. A program that has *a tile* of $S$ can finish that tile of $P$ without having seen the rest of
-# the row, in any order, in any program. In a backward pass it will be tiles of columns, where no program ever sees a
-# row.
+# Compare this with a softmax. There is no maximum and no sum: every element follows from its own score and one number
+# of its row. A program that has *a tile* of $S$ can compute that tile of $P$ without having seen the rest of the row;
+# tiles can be computed in any order, by any program. In a backward pass there are programs that own columns and never
+# see a whole row.
 #
 # ### Exercise: `recompute_probabilities` · core
 #
 # Write the kernel; the launcher is given. Its grid has two dimensions, and program $(a, b, 0)$ owns the tile of rows
 # from $a \cdot$ `BLOCK_M` and columns from $b \cdot$ `BLOCK_N`.
 #
-# - Both dimensions are ragged: the tile needs a mask for its rows and one for its columns.
+# - Both dimensions may be ragged: the tile needs a mask for its rows and one for its columns.
 # - `s` may be a view, with strides of its own, and fp16 or bf16; `p` is a new tensor in the dtype of `s`, and has
 #   strides of its own, too.
 # - `lse` is fp32, with a stride of its own. Subtract in fp32, whatever the dtype of `s`.
-# - Where a row holds nothing but $-\infty$, `lse` is $-\infty$ and `p` is 0. A single $-\infty$ gets `p` = 0 too.
+# - Where a row is all $-\infty$, `lse` is $-\infty$ and `p` is 0. A single $-\infty$ gets `p` = 0 too.
 
 # %% exercise="recompute_probabilities"
 # HINT: There is no reduction in this kernel: every element of P follows from its own element of S and from
@@ -668,7 +667,7 @@ flashlearn.check("recompute_probabilities", recompute_probabilities)
 # flashlearn.hint("recompute_probabilities")
 
 # %% [markdown]
-# Both kernels in a row: the example's $S$, to which we add a query that may attend to nothing.
+# Both kernels, one after the other, on the example's $S$, to which we add a query that may attend to nothing:
 
 # %%
 lse_kernel = flashlearn.use("online_logsumexp", online_logsumexp)
@@ -682,10 +681,10 @@ print("p\n", p_kernel(S_masked, lse).cpu().numpy().round(4))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - No largest exponent has to be found any more: $S_{ij} \le \mathrm{LSE}_i$ for every $j$, so the exponential is at
-#   most 1. The LSE carries the safety of the maximum with it.
-# - Where the padding of a tile is concerned, this kernel may be careless: what it computes there is never stored. The
-#   backward kernels will *sum* over tiles of $P$, and then a padded row's $e^{s - \mathrm{lse}}$ matters. Lesson 08.
+# - No maximum has to be found any more: $S_{ij} \le \mathrm{LSE}_i$ for every $j$, so the exponential is at most 1 (up
+#   to rounding). The LSE makes the exponential as safe as the maximum did.
+# - This kernel need not care about the padding of a tile: what it computes there is never stored. The backward kernels
+#   will *sum* over tiles of $P$, and then a padded row's $e^{s - \mathrm{lse}}$ matters (lesson 08).
 #
 # </details>
 
@@ -694,8 +693,8 @@ print("p\n", p_kernel(S_masked, lse).cpu().numpy().round(4))
 # >
 # > **The claim.** One sometimes reads: where a query may attend to nothing, FlashAttention's LSE is $+\infty$.
 # >
-# > **The experiment.** With $+\infty$ no guard is needed, since $e^{-\infty - \infty} = 0$. **Predict** what becomes of a
-# > merge in which one part is empty: the part that is not has $\mathrm{LSE} = 2$.
+# > **The experiment.** With $+\infty$ no guard is needed, since $e^{-\infty - \infty} = 0$. **Predict** the result of a
+# > merge in which one part is empty and the other has $\mathrm{LSE} = 2$.
 
 # %% tags=["nbval-check-output"]
 minus, part_lse = torch.tensor(-math.inf), torch.tensor(2.0)
@@ -704,19 +703,19 @@ for empty_lse in (math.inf, -math.inf):
     p_of_empty = torch.exp(minus - torch.tensor(empty_lse))
     share = torch.exp(part_lse - lse_both)
     print(
-        f"LSE of nothing {empty_lse:5}: p = {p_of_empty:3.0f}, merged LSE {lse_both}, the other's share {share}"
+        f"LSE of an empty part {empty_lse:5}: p = {p_of_empty:3.0f}, merged LSE {lse_both}, the other's share {share}"
     )
 
 # %% [markdown]
-# > **The verdict.** FlashAttention-2 does. FlashAttention-3's forward kernel stores $-\infty$, and its backward pass puts
-# > 0 in its place before it computes; kernels that split the keys and merge use $-\infty$, too. They have to: $+\infty$
-# > is a convention, not the logsumexp of nothing, and in a merge the empty part would outweigh all others. This course
-# > keeps $-\infty$, and pays with one guard.
+# > **The verdict.** FlashAttention-2 does. FlashAttention-3's forward kernel stores $-\infty$, and its backward pass
+# > replaces it by 0 before it computes; kernels that split the keys and merge use $-\infty$, too. They have to:
+# > $+\infty$ is a convention, not the logsumexp of nothing, and in a merge the empty part would outweigh all others.
+# > This course keeps $-\infty$, at the cost of one guard.
 #
 # ## 7 · What it costs to keep P
 #
 # $P$ has one number for each pair of a query and a key; the LSE has one per query. **Predict** the two sizes for 16
-# heads, batch 4, and 8192 queries and keys, $P$ in fp16 and the LSE in fp32.
+# heads, a batch of 4, and 8192 queries and keys, with $P$ in fp16 and the LSE in fp32.
 
 # %% tags=["nbval-check-output"]
 batch, heads, queries, keys = 4, 16, 8192, 8192
@@ -725,12 +724,12 @@ print(f"LSE  {batch * heads * queries * 4 / 2**30:8.3f} GiB per layer")
 print(f"elements of P: 2^{math.log2(batch * heads * queries * keys):.0f}")
 
 # %% [markdown]
-# Such a $P$ has more elements than a 32-bit integer can count: $B H S^2$ passes $2^{31}$ at sizes that people use, and
-# from there on a kernel that stores $P$ has to compute its offsets in 64 bits. (Lesson 06 shows what becomes of the
-# others.)
+# Such a $P$ has more elements than a signed 32-bit integer can count: $B H S^2$ exceeds $2^{31}$ at sizes used in
+# practice, and then a kernel that stores $P$ has to compute its offsets in 64 bits. (Lesson 06 shows what happens
+# otherwise.)
 #
-# Memory is one price. Time is the other, and there it is not so plain: what is not stored has to be computed again.
-# Whether that is the faster way depends on the machine, so lesson 05 counts it, once you have met the machine.
+# Memory is one cost. Time is the other, and there the answer is less clear: what is not stored has to be computed
+# again. Whether that is faster depends on the machine, so lesson 05 works it out, once you have met the machine.
 #
 # ## 8 · What you have now
 #
@@ -742,28 +741,28 @@ print(f"elements of P: 2^{math.log2(batch * heads * queries * keys):.0f}")
 # | the merge | $(m, l, \mathit{acc})$, identity $(-\infty, 0, 0)$ | any order; guard $-\infty + \infty$ |
 # | kept for the backward pass | $S_q$ numbers in fp32 per head | instead of $S_q \cdot S_k$ |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
 # **1.** What is the LSE of $N$ equal scores $s$? Of one score? Of none? And what does the first answer say about the
-# largest error that one makes by taking the maximum for the LSE?
+# largest error that you can make by using the maximum in place of the LSE?
 #
 # <details><summary>Answer</summary>
 #
-# $s + \log N$; $s$; $-\infty$. The LSE lies between $m$ and $m + \log N$, and equal scores are the extreme case: the
-# error is at most $\log N$, which is 9 for 8192 keys. As an error in $P$ that is a factor of 8192.
+# $s + \log N$; $s$; $-\infty$. The LSE is between $m$ and $m + \log N$, and equal scores are the extreme case: the
+# error is at most $\log N$, which is 9 for 8192 keys. In $P$ that is a factor of 8192.
 #
 # </details>
 
 # %% [markdown]
-# **2.** Two GPUs have attended to one half of the keys each. They did not keep $(m, l, \mathit{acc})$; each has its
+# **2.** Two GPUs have each attended to one half of the keys. They did not keep $(m, l, \mathit{acc})$; each has its
 # finished $O$ and its LSE. Can the results still be merged?
 #
 # <details><summary>Answer</summary>
 #
 # Yes. $(\mathrm{LSE}, 1, O)$ is the same partial result as $(m, l, \mathit{acc})$, in another unit: divide $l$ and
-# $\mathit{acc}$ by $l$, and make up for it in the exponent, $e^m\, l = e^{\mathrm{LSE}} \cdot 1$. So merge
+# $\mathit{acc}$ by $l$, and compensate in the exponent, $e^m\, l = e^{\mathrm{LSE}} \cdot 1$. So merge
 # $(\mathrm{LSE}_a, 1, O_a)$ and $(\mathrm{LSE}_b, 1, O_b)$, and divide by the new $l$. This is how Flash-Decoding
 # merges its splits.
 #
@@ -777,24 +776,25 @@ print(f"elements of P: 2^{math.log2(batch * heads * queries * keys):.0f}")
 # <details><summary>Answer</summary>
 #
 # The kept value is 10, where the natural one is $\log 1024 = 6.93$. Each weight is $e^{-10}$, and the row sums to
-# $1024\, e^{-10} = 0.046$. For scores other than 0 the maximum is scaled as well, and anything may happen. A test with
-# one key and score 0 does not notice: $\log_2 1 = \log 1$. You will meet this patient in the clinic, lesson 10.
+# $1024\, e^{-10} = 0.046$. For scores other than 0 the maximum is scaled as well, and the error can be of any size. A
+# test with one key and score 0 does not notice: $\log_2 1 = \log 1 = 0$. You will meet this kernel again in the clinic,
+# lesson 10.
 #
 # </details>
 
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. What does the factor $e^{m - m_{new}}$ do? Which
-# of the costs of this lesson had you not thought of as a cost? Double-click here and write.*
+# *Two or three sentences in your own words, to be read again in a month. What does the factor $e^{m - m_{new}}$ do?
+# Which cost in this lesson had you not thought of before? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# Lesson 05 opens the machine: where a tile lives while a program works on it, what a byte costs at each level, and
-# whether to rebuild $P$ is faster than to read it. Lesson 06 puts the scan between two matrix products, with
-# `acc` in it, and calls it FlashAttention's forward pass; 07 and 08 rebuild $P$ with one exponential per element, as
-# you did in exercise 5.
+# Lesson 05 is about the machine: where a tile is while a program works on it, what a byte costs at each level, and
+# whether rebuilding $P$ is faster than reading it. Lesson 06 puts the scan between two matrix products, with `acc` in
+# it, and calls it FlashAttention's forward pass; 07 and 08 rebuild $P$ with one exponential per element, as you did in
+# exercise 5.
 #
 # **Sources.** The online recurrence: M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax*, arXiv
 # 1805.02867, sections 3 and 3.1 (the merge, and that it is associative and commutative). With `acc`, in attention: M.

@@ -14,12 +14,12 @@ MASKED = ("load", "store", "atomic_add")
 DEPTH = 6
 """How many assignments are followed from a name back to what it is computed from."""
 
-FILL_QUESTION = "What must the idle lanes hold so that they change nothing?"
+FILL_QUESTION = "Which number changes nothing in the operation that follows: in a sum, a product, a maximum?"
 
 FILL_VALUE = edit_kind("fill value", question=FILL_QUESTION, changes_values=True, fills_absence=True)
 MISSING_OTHER = edit_kind(
     "missing other",
-    sentence="Line {line} does not say what the masked lanes of a load hold. With `{new}`",
+    sentence="Line {line} loads with a mask and without `other`: `{old}`; with `{new}`",
     question=FILL_QUESTION,
     changes_values=True,
     fills_absence=True,
@@ -27,14 +27,15 @@ MISSING_OTHER = edit_kind(
 )
 MISSING_MASK = edit_kind(
     "missing mask",
-    sentence="Line {line} has no mask. With `{new}`",
+    sentence="Line {line} accesses memory without a mask: `{old}`; with `{new}`",
+    question="For which sizes do lanes of this access lie outside the tensor?",
     moves_access=True,
     fills_absence=True,
     in_gluon=False,
 )
 PARTIAL_MASK = edit_kind(
     "partial mask",
-    sentence="Line {line} masks with `{old}` alone. With `{new}`",
+    sentence="Line {line} masks with `{old}`; with `{new}`",
     question="Along which of its dimensions can the tile extend beyond the tensor?",
     moves_access=True,
     in_gluon=False,
@@ -47,7 +48,7 @@ WRONG_MASK = edit_kind(
 )
 ATOMIC_ADD = edit_kind(
     "atomic add",
-    sentence="Line {line} stores a sum to which several programs contribute: `{old}`. With `{new}`",
+    sentence="Line {line} stores into elements that several programs write: `{old}`; with `{new}`",
     question="Which programs contribute to this element?",
     moves_access=True,
     in_gluon=False,

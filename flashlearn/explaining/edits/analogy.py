@@ -30,26 +30,26 @@ PROGRAM_ID_NOT_SCALED = edit_kind(
 )
 PADDED_LENGTH = edit_kind(
     "padded length",
-    question="How long is the tensor in memory: as long as all blocks, or as its size says?",
+    question="How long is the tensor in memory: a whole number of blocks, or its own size?",
     moves_access=True,
     whole_expression=True,
 )
 PITCH = edit_kind(
     "pitch",
-    question="How many elements of this tensor belong to one program, or one head?",
+    question="How far apart do two neighbouring programs, rows or heads begin in this tensor?",
     moves_access=True,
     whole_expression=True,
     often_repeated=True,
 )
 MAXIMUM_NOT_SUBTRACTED = edit_kind(
     "maximum not subtracted",
-    sentence="Line {line} subtracts no maximum from `{old}`. With `{new}`",
-    question="Which exponent is never above 0?",
+    sentence="Line {line} exponentiates `{old}`, from which no maximum is subtracted; with `{new}`",
+    question="How large can this exponent become, and which exponent is never above 0?",
 )
 ANALOGOUS_LINE = edit_kind(
     "analogous line",
-    sentence="Line {line} has `{old}`, unlike the same line for another tensor. With `{new}`",
-    question="What do the lines beside it do for the other tensors?",
+    sentence="Line {line} has `{old}`; with `{new}`, which is like a line for another tensor,",
+    question="What do the lines beside it do for other tensors?",
     moves_access=True,
 )
 

@@ -46,27 +46,44 @@ LIBRARIES += ("torch", "np", "math", "triton", "sp", "sympy", "F", "numpy")
 PER_AXIS = ("advance", "make_block_ptr")
 """Calls with tuples of numbers, one for each axis."""
 
-FUNCTION = edit_kind("function", changes_values=True, lengthens_loop=True)
+FUNCTION = edit_kind(
+    "function",
+    question="What does each of the two functions return here, and which of them does the formula need?",
+    changes_values=True,
+    lengthens_loop=True,
+)
 TRANSPOSE = edit_kind(
     "transpose",
-    question="Write the shape of each operand beside the product, and over what it sums.",
+    question="What does each axis of this operand count, and which axis must meet which in the next operation?",
 )
 WRONG_SIZE = edit_kind("wrong size", question="Which size is divided into blocks here?", moves_access=True)
-REDUNDANT_CLAMP = edit_kind("redundant clamp", lengthens_loop=True)
-REDUNDANT_CALL = edit_kind("redundant call")
+REDUNDANT_CLAMP = edit_kind(
+    "redundant clamp",
+    question="For which values does this bound make a difference, and what is right for them?",
+    lengthens_loop=True,
+)
+REDUNDANT_CALL = edit_kind(
+    "redundant call", question="What does this call do to its argument, and is that wanted here?"
+)
 LOOP_STEP = edit_kind(
     "loop step",
-    sentence="Line {line} advances by `{old}` from one iteration to the next. With `{new}`",
+    sentence="Line {line} advances by `{old}` from one iteration to the next; with `{new}`",
     question="How many elements does one iteration process?",
 )
-START_VALUE = edit_kind("start value", fills_absence=True)
+START_VALUE = edit_kind(
+    "start value",
+    question="From which value must this start, so that nothing is left out and nothing is counted besides?",
+    fills_absence=True,
+)
 NEGATIVE_START = edit_kind(
-    "negative start", sentence="In line {line} the loop may begin below 0, at `{old}`. With `{new}`"
+    "negative start",
+    sentence="In line {line} the loop begins at `{old}`, which may be below 0; with `{new}`",
+    question="For which programs is this below 0, and what does the first iteration read then?",
 )
 ARGUMENT_ORDER = edit_kind(
     "argument order",
-    sentence="Line {line} passes `{old}`. In the order `{new}`",
-    question="Compare the order of the arguments with the order of the parameters.",
+    sentence="Line {line} has the order `{old}`; with `{new}`",
+    question="What does each position stand for where these values are received?",
     moves_access=True,
     mixes_names=True,
 )

@@ -23,19 +23,19 @@ EQUALITY_VARIANT = 8
 
 COMPARISON = edit_kind(
     "comparison",
-    sentence="Line {line} compares `{old}`. With `{new}`",
-    question="Which index is the first, and which the last, that may take part?",
+    sentence="Line {line} compares `{old}`; with `{new}`",
+    question="For which values must this condition be true? Try the first, the last and the next after it.",
     moves_access=True,
 )
 BOUND_NOT_ADVANCED = edit_kind(
     "bound not advanced",
-    sentence="Line {line} compares `{old}` in every iteration of the loop. With `{new}`",
+    sentence="Line {line} compares `{old}` in every iteration of the loop; with `{new}`",
     question="What does the index stand for in the second iteration of the loop, and in the last?",
     moves_access=True,
 )
 BOUNDS_EXCHANGED = edit_kind(
     "bounds exchanged",
-    sentence="Two bounds have changed places: `{old}`. With `{new}`",
+    sentence="From line {line} the bounds are `{old}`; with `{new}`",
     question="Which index runs along which dimension?",
     moves_access=True,
 )

@@ -14,9 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-WHY = "Why?"
-"""The next step of a kind that suggests no better question."""
-
 Evidence = Literal["", "nan", "race", "access slice"]
 
 
@@ -30,8 +27,8 @@ class EditKind:
     """
 
     name: str
-    sentence: str = "Line {line} has `{old}`. With `{new}`"
-    question: str = WHY
+    question: str
+    sentence: str = "Line {line} has `{old}`; with `{new}`"
 
     quotes_both: bool = True
     """The sentence quotes the old text and the new one; of two long texts it shows where they differ."""

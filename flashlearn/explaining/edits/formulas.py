@@ -30,12 +30,13 @@ SYMPY = re.compile(r"\b(sp|sympy)\.")
 
 RECOMPUTED_ARGUMENT = edit_kind(
     "recomputed argument",
-    sentence="Line {line} computes `{old}`. With the argument `{new}` in its place",
+    sentence="Line {line} computes `{old}`; with the argument `{new}` in its place",
+    question="What is the difference between the value that is passed and the one computed here?",
     by_chance_in_integers=True,
 )
 EXTRA_BLOCK = edit_kind(
     "extra block",
-    sentence="Line {line} adds one even where nothing is left over: `{old}`. With `{new}`",
+    sentence="Line {line} adds one even where nothing is left over: `{old}`; with `{new}`",
     question="How many blocks are there where the size is a multiple of the block?",
     by_chance_in_integers=True,
 )
@@ -44,13 +45,17 @@ OFF_BY_ONE = edit_kind(
     question="Is it the last one that is meant here, or the one after it?",
     by_chance_in_integers=True,
 )
-MISSING_SHIFT = edit_kind("missing shift")
+MISSING_SHIFT = edit_kind(
+    "missing shift", question="Relative to which number is this exponent measured?"
+)
 MISSING_TERM = edit_kind(
-    "missing term", sentence="Line {line} lacks a term at `{old}`. With `{new}`", by_chance=True
+    "missing term",
+    question="Write the formula beside the line, and compare them term by term.",
+    by_chance=True,
 )
 MISSING_DIVISOR = edit_kind(
     "missing divisor",
-    sentence="Line {line} lacks a division at `{old}`. With `{new}`",
+    question="By what does the formula divide, and where is that done here?",
     by_chance_in_integers=True,
 )
 

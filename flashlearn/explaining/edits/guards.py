@@ -13,15 +13,15 @@ LARGEST_EPSILON = 0.01
 
 MISSING_GUARD = edit_kind(
     "missing guard",
-    sentence="Line {line} has no guard at `{old}`. With `{new}`",
-    question="Where is it 0 or infinite, and what should come out there in the end?",
+    sentence="Line {line} has no guard at `{old}`; with `{new}`",
+    question="For which rows is this 0 or infinite, and what should their result be?",
     fills_absence=True,
     requires="nan",
 )
 ADDED_EPSILON = edit_kind(
     "added epsilon",
-    sentence="Line {line} uses slightly more than the sum: `{old}`. With `{new}`",
-    question="Which rows need something special, and what does it do to the others?",
+    sentence="Line {line} adds a small number: `{old}`; with `{new}`",
+    question="Which rows need the small number, and what does it change in the others?",
 )
 
 

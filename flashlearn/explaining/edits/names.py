@@ -14,15 +14,24 @@ OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")
 
 OTHER_NAME = edit_kind(
     "name",
-    question="Say aloud what each of the two names means.",
+    question="What does each of the two names stand for, and which of them belongs here?",
     moves_access=True,
     by_chance_in_integers=True,
     mixes_names=True,
 )
-REDUNDANT_FACTOR = edit_kind("redundant factor", moves_access=True)
-CONSTANT = edit_kind("constant", by_chance=True)
-SIZE = edit_kind("size", requires="access slice")
-BRANCH = edit_kind("branch", changes_values=True, by_chance=True)
+REDUNDANT_FACTOR = edit_kind(
+    "redundant factor",
+    question="Which factors does this value contain already, and which of them belong here?",
+    moves_access=True,
+)
+CONSTANT = edit_kind("constant", question="What does this number mean here?", by_chance=True)
+SIZE = edit_kind("size", question="How many elements must this number cover?", requires="access slice")
+BRANCH = edit_kind(
+    "branch",
+    question="When is each of the two branches taken, and what is right in each case?",
+    changes_values=True,
+    by_chance=True,
+)
 BROADCAST_AXIS = edit_kind(
     "broadcast axis", question="Along which of the tile's two axes does this vector run?", moves_access=True
 )

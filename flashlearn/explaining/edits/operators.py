@@ -25,21 +25,27 @@ EITHER_OPERAND_ALONE = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
 NOT_COMMUTATIVE = ast.Sub | ast.Div | ast.MatMult
 INDEX = re.compile(r"arange|program_id|^[A-Z]\w*$")
 
-OPERATOR = edit_kind("operator", by_chance=True)
-REDUNDANT_OPERAND = edit_kind("redundant operand", by_chance=True)
+OPERATOR = edit_kind(
+    "operator", question="Which operation does the formula, or the index, need here?", by_chance=True
+)
+REDUNDANT_OPERAND = edit_kind(
+    "redundant operand",
+    question="What does each of the two operands contribute, and is it accounted for elsewhere?",
+    by_chance=True,
+)
 OPERAND_ORDER = edit_kind(
     "operand order",
-    sentence="Line {line} has its operands in the order `{old}`. With `{new}`",
-    question="Write the shapes of both operands beside the product.",
+    question="Which of the two operands must come first here, and what does the other order compute?",
 )
 BRACKETS = edit_kind(
     "brackets",
-    question="Multiply the brackets out, and compare with the formula.",
+    question="To which terms does each factor apply? Multiply the brackets out, and compare with the formula.",
     moves_access=True,
     by_chance=True,
 )
 MISSING_EXPONENTIAL = edit_kind(
-    "missing exponential", sentence="Line {line} lacks an exponential at `{old}`. With `{new}`"
+    "missing exponential",
+    question="Is this used as an exponent, or as its exponential?",
 )
 TILES_TO_ELEMENTS = edit_kind(
     "tiles to elements", question="Is this a number of tiles, or of elements?", moves_access=True
@@ -51,7 +57,7 @@ INDEX_NOT_SCALED = edit_kind(
 )
 SIGN = edit_kind(
     "sign",
-    sentence="Line {line} has a wrong sign. With `{new}`",
+    question="Which sign does this have in the formula?",
     changes_values=True,
     by_chance=True,
 )

@@ -19,23 +19,23 @@ EXPONENTIALS = ("exp", "exp2")
 
 MISSING_AXIS = edit_kind(
     "missing axis",
-    sentence="Line {line} reduces the whole tile to one number: `{old}`. With `{new}`",
+    sentence="Line {line} reduces the whole tile to one number: `{old}`; with `{new}`",
     question="Whose number should this be: that of a row, of a column, or of the tile?",
 )
 MASKED_LANES = edit_kind(
     "masked lanes",
-    sentence="Line {line} includes lanes that the mask hides: `{old}`. With `{new}`",
+    sentence="Line {line} reduces over all lanes, including those that a mask hides: `{old}`; with `{new}`",
     question="What do the lanes hold that do not exist?",
 )
 DISCARDED_RESULT = edit_kind(
     "discarded result",
-    sentence="Line {line} discards the result of `{old}`. With `{new}`",
+    sentence="Line {line} discards the result of `{old}`; with `{new}`",
     question="Which functions change their arguments, and which return a new value?",
 )
 OVERWRITING_GUARD = edit_kind(
     "overwriting guard",
-    sentence="Line {line}, `{old}`, writes the guard's number into the value itself. "
-    "With a separate name for it, used in the exponents alone",
+    sentence="Line {line}, `{old}`, writes the guard's number into the value itself; "
+    "with a separate name for it, used in the exponents alone,",
     question="What does the next iteration, or the store, make of it in a row that has seen nothing?",
 )
 

@@ -15,14 +15,14 @@ BLOCK_SIZE = re.compile(r"block|tile|^B|rows|cols|wide|tall|size", re.I)
 
 ROUND_UP = edit_kind(
     "round up",
-    sentence="Line {line} rounds down: `{old}`. With `{new}`",
-    question="How many blocks are needed if the last one is not full?",
+    sentence="Line {line} rounds down: `{old}`; with `{new}`",
+    question="What is left out where the division leaves a remainder?",
     by_chance_in_integers=True,
 )
 ROUND_DOWN = edit_kind(
     "round down",
-    sentence="Line {line} rounds up: `{old}`. With `{new}`",
-    question="What happens to the last block where the size is not a multiple?",
+    sentence="Line {line} rounds up: `{old}`; with `{new}`",
+    question="Where the division leaves a remainder, should the remainder count here?",
     by_chance_in_integers=True,
 )
 

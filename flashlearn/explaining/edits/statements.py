@@ -19,45 +19,46 @@ LOOP_QUESTION = "What should happen in every iteration, and what once?"
 
 REDUNDANT_STATEMENT = edit_kind(
     "redundant statement",
-    sentence="Line {line}, `{old}`, is superfluous. Without it",
+    sentence="Line {line} is `{old}`; without it",
+    question="What does this line change, and what needs that change?",
     quotes_both=False,
     lengthens_loop=True,
 )
-ASSIGNMENT = edit_kind("assignment")
+ASSIGNMENT = edit_kind(
+    "assignment", question="How should this line change the value so far: replace it, add to it, multiply it?"
+)
 MISSING_RESCALE = edit_kind(
     "missing rescale",
-    sentence="Line {line} continues with a sum that belongs to the old maximum. With `{new}`",
-    question="To which maximum does the sum so far belong?",
+    question="To which maximum does each of the terms that are added here belong?",
     by_chance=True,
 )
 MISSING_FACTOR = edit_kind(
     "missing factor",
-    sentence="Line {line} lacks a factor at `{old}`. With `{new}`",
     question="Write the formula beside the line, and compare them factor by factor.",
     changes_values=True,
     by_chance=True,
 )
 EXCHANGED_NAMES = edit_kind(
     "exchanged names",
-    question="Which of the two indices runs faster in memory, and which slower?",
+    question="What does each of the two stand for, and where does each belong?",
     moves_access=True,
     mixes_names=True,
 )
 STATEMENT_ORDER = edit_kind(
     "statement order",
-    sentence="Line {line} and the next, `{old}` and `{new}`, are in the wrong order. With the two exchanged",
-    question="Which of the two lines needs what the other one computes?",
+    sentence="Line {line}, `{old}`, is followed by `{new}`; with the two exchanged",
+    question="Which of the two lines needs what the other one computes or changes?",
     quotes_both=False,
 )
 INSIDE_LOOP = edit_kind(
     "inside the loop",
-    sentence="Line {line}, `{old}`, is inside the loop. Placed after it",
+    sentence="Line {line}, `{old}`, is inside the loop; placed after it",
     question=LOOP_QUESTION,
     quotes_both=False,
 )
 AFTER_LOOP = edit_kind(
     "after the loop",
-    sentence="Line {line}, `{old}`, is after the loop. As the loop's last line",
+    sentence="Line {line}, `{old}`, is after the loop; as the loop's last line",
     question=LOOP_QUESTION,
     quotes_both=False,
 )

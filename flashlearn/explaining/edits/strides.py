@@ -10,11 +10,11 @@ from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, names_
 from flashlearn.explaining.edits.name_families import NameFamilies
 
 STRIDES = edit_kind(
-    "strides", question="Whose strides are these, and whose pointer do they move?", moves_access=True
+    "strides", question="To which tensor does this address belong, and which of its strides belongs to which index?", moves_access=True
 )
 MISSING_STATEMENT = edit_kind(
     "missing statement",
-    sentence="Line {line}, `{old}`, has no counterpart for another tensor. With `{new}`",
+    sentence="Line {line}, `{old}`, has no counterpart for another tensor; with `{new}`",
     question="Which pointers does a program move to its own batch and head?",
     moves_access=True,
     inserts_statement=True,

@@ -3,7 +3,8 @@
 `edit` says what an edit and a kind of edit are, and each kind is declared beside its generator: `accesses`,
 `analogy`, `calls`, `comparisons`, `dtypes`, `formulas`, `gluon`, `guards`, `names`, `operators`,
 `reductions`, `statements`, `strides`. `generation` collects the edits, `ranking` orders them by the odds in
-`odds.json`, `verification` runs an edited text, and `search` looks for one that repairs the answer.
+`odds.json`, `verification` runs an edited text, `search` looks for one that repairs the answer, and
+`naturalness` says whether such an edit need be the mistake. `quotation` is what a report quotes of it.
 """
 
 from flashlearn.explaining.edits.edit import Edit

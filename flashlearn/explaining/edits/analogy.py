@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import MISSING_EXPONENTIAL
+from flashlearn.explaining.edits.reductions import GRID
 
 AXES = 3
 """Axes of a grid."""
@@ -20,9 +21,7 @@ EXPONENTIALS = ("exp", "exp2")
 
 ASSIGNMENT = ast.Assign | ast.AugAssign
 
-PROGRAM_AXIS = edit_kind(
-    "program axis", question="Along which axis of the grid do the programs count this index?"
-)
+PROGRAM_AXIS = edit_kind("program axis", question="Along which axis of the grid do the programs count this?")
 PROGRAM_ID_NOT_SCALED = edit_kind(
     "program id not scaled",
     question="How far apart are the first elements of two neighbouring programs?",
@@ -57,7 +56,7 @@ ANALOGOUS_LINE = edit_kind(
 def analogy_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """Every such edit of a kernel."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and name_of(node) == "program_id" and len(node.args) == 1:
+        if isinstance(node, ast.Call) and name_of(node) in GRID and len(node.args) == 1:
             yield from _other_axis(text, node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             yield from _unscaled_program_id(text, node, known)

@@ -54,7 +54,7 @@ FUNCTION = edit_kind(
 )
 TRANSPOSE = edit_kind(
     "transpose",
-    question="What does each axis of this operand count, and which axis must meet which in the next operation?",
+    question="What does each axis of this operand count, and which one does the next operation sum over?",
 )
 WRONG_SIZE = edit_kind("wrong size", question="Which size is divided into blocks here?", moves_access=True)
 REDUNDANT_CLAMP = edit_kind(

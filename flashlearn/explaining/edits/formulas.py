@@ -45,9 +45,7 @@ OFF_BY_ONE = edit_kind(
     question="Is it the last one that is meant here, or the one after it?",
     by_chance_in_integers=True,
 )
-MISSING_SHIFT = edit_kind(
-    "missing shift", question="Relative to which number is this exponent measured?"
-)
+MISSING_SHIFT = edit_kind("missing shift", question="Relative to which number is this exponent measured?")
 MISSING_TERM = edit_kind(
     "missing term",
     question="Write the formula beside the line, and compare them term by term.",

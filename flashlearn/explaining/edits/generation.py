@@ -30,7 +30,7 @@ from flashlearn.explaining.edits.names import (
     subscript_edits,
 )
 from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
-from flashlearn.explaining.edits.reductions import reduction_edits
+from flashlearn.explaining.edits.reductions import axis_edits, axis_numbers, reduction_edits
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
 from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
 from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
@@ -70,7 +70,8 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
-        _add(changes, exchanged_name_edits(text, function, heads - {*known.parameters}))
+        sizes = {*known.size_parameters(), *known.blocks}
+        _add(changes, exchanged_name_edits(text, function, heads - {*known.parameters}, sizes))
     _add(changes, list(repeated_edits(text, changes.values())))
     return changes
 
@@ -79,7 +80,7 @@ def _add(changes: Changes, edits: Iterable[Edit], override: bool = False) -> Non
     """Add edits; one that is there already stays, unless these `override` it."""
     for edit in edits:
         at = (edit.start, edit.end, edit.put)
-        if override or at not in changes:
+        if edit.put != edit.old and (override or at not in changes):
             changes[at] = edit
 
 
@@ -102,7 +103,10 @@ def _expression_edits(
     for part in _statements(function):
         about = "address" if kernel and names_in(part) & {*known.strides, *known.pointers} else ""
         masks = _mask_nodes(part) if kernel else set()
+        axes = axis_numbers(part)
         for node in ast.walk(part):
+            if node in axes:
+                continue  # the call has an edit for its axis
             where = "mask" if node in masks else about
             edits = itertools.chain(_node_edits(text, node, known, kernel), guard_edits(text, node, kernel))
             for edit in edits:
@@ -153,6 +157,7 @@ def _node_edits(text: SourceText, node: ast.AST, known: NameFamilies, kernel: bo
         yield from constant_edits(text, node, known, kernel)
     elif isinstance(node, ast.Call):
         yield from call_edits(text, node, known, kernel)
+        yield from axis_edits(text, node)
         if kernel:
             yield from reduction_edits(text, node, known)
     elif isinstance(node, ast.Subscript):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from flashlearn.explaining.edits.edit import names_in
 
-STRIDE = re.compile(r"stride|^s_?[a-z]{1,2}$", re.I)
+STRIDE = re.compile(r"(?i:stride)|^s_?[a-z]{1,2}$")
 POINTER = re.compile(r"ptrs?$|^(ptr_|p_)|_pointer$")
 CAPITAL = re.compile(r"^[A-Z][a-zA-Z]?$")
 SCALE = re.compile(r"^[acs]$|(?i:^beta$|scale|alpha)")
@@ -26,7 +26,8 @@ class NameFamilies:
     exponentials, and `tiles` those of two axes. `products` has the product that a name is assigned, and
     `numbers` are the literal integers above 3. `steps` has the number of elements that one iteration stands
     for: a name, or "" if the loop's variable counts elements. `masks` include those written out in an
-    access; `conditions` are the operands of & in masks.
+    access; `conditions` are the operands of & in masks. `first` has the line in which a variable first gets a
+    value.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -50,23 +51,41 @@ class NameFamilies:
     conditions: list[str] = field(default_factory=list)
     block_pointers: bool = False
     steps: dict[str, str] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
 
     def size_parameters(self) -> list[str]:
         """The sizes among the function's parameters."""
         return [name for name in self.scalars if name in self.parameters]
 
-    def others(self, name: str) -> Iterator[str]:
-        """Names that may have been meant instead of this one, the likeliest first."""
+    def others(self, name: str, line: int) -> Iterator[str]:
+        """Names with a value in that line that may have been meant instead, the likeliest first."""
         if name in self.strides:
             yield from (n for n in self.strides if n != name and _same_tensor_or_axis(n, name))
             return
         families = (self.pointers, self.scalars, self.blocks, self.offsets, self.masks, self.values)
+        found: list[str] = []
         for family in families:
             if name in family:
-                yield from (n for n in family if n != name)
+                found += [n for n in family if n != name]
                 break
         if name in self.blocks or name in self.scalars:  # a tile's size for the tensor's
-            yield from self.scalars if name in self.blocks else self.blocks
+            found += self.scalars if name in self.blocks else self.blocks
+        found = [n for n in dict.fromkeys(found) if self.first.get(n, 0) < line]
+        yield from sorted(found, key=lambda other: not similar(name, other))
+
+
+def similar(one: str, other: str) -> bool:
+    """True for names that differ in one part or in one letter: `S_q` and `S_k`, `BLOCK_M` and `BLOCK_N`.
+
+    >>> similar("S_q", "S_k"), similar("q_ptr", "k_ptr"), similar("S_q", "H")
+    (True, True, False)
+    """
+    a, b = one.split("_"), other.split("_")
+    if len(a) == len(b) > 1:
+        return sum(x != y for x, y in zip(a, b, strict=True)) == 1
+    if len(one) == len(other) > 1:
+        return sum(x != y for x, y in zip(one, other, strict=True)) == 1
+    return len(a) != len(b) and (a[: len(b)] == b or b[: len(a)] == a)
 
 
 def _same_tensor_or_axis(one: str, other: str) -> bool:
@@ -100,6 +119,8 @@ def name_families(function: ast.FunctionDef) -> NameFamilies:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.assigned[node.id] += 1
+            if node.id not in given:
+                found.first[node.id] = min(node.lineno, found.first.get(node.id, node.lineno))
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 3:
             found.numbers += [node.value] * (node.value not in found.numbers)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:

@@ -40,7 +40,7 @@ BROADCAST_AXIS = edit_kind(
 def name_edits(text: SourceText, node: ast.Name, known: NameFamilies) -> Iterator[Edit]:
     """Another name of the same family, or one factor of the product that the name stands for."""
     about = "strides" if node.id in known.strides else ""
-    for variant, other in enumerate(known.others(node.id)):
+    for variant, other in enumerate(known.others(node.id, node.lineno)):
         yield text.edit(OTHER_NAME, node, other, min(variant, 4), about)
     counts_elements = known.steps.get(node.id) == ""  # the loop has a step, so it does not count tiles
     for block in known.blocks if node.id in known.counted and not counts_elements else ():

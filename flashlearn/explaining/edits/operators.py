@@ -39,7 +39,7 @@ OPERAND_ORDER = edit_kind(
 )
 BRACKETS = edit_kind(
     "brackets",
-    question="To which terms does each factor apply? Multiply the brackets out, and compare with the formula.",
+    question="To which terms does each factor apply? Multiply it out, and compare with the formula.",
     moves_access=True,
     by_chance=True,
 )

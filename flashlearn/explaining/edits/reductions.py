@@ -11,6 +11,17 @@ from flashlearn.explaining.edits.name_families import NameFamilies
 NEUTRAL = {"min": 'float("inf")', "max": 'float("-inf")', "sum": "0.0"}
 """What a reduction may include without changing."""
 
+REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "mean", "amax", "amin", "logsumexp", "softmax")
+REDUCTIONS += ("log_softmax", "cumsum", "norm")
+OTHER_AXES = {
+    "0": ("1", "-1", "2"),
+    "1": ("0", "-1", "2"),
+    "2": ("1", "0"),
+    "-1": ("-2", "0"),
+    "-2": ("-1", "0"),
+}
+GRID = ("program_id", "num_programs")
+
 PURE = ("dot", "dot_scaled", "fma", "where", "maximum", "minimum", "sum", "max", "min", "exp", "exp2")
 PURE += ("log", "log2", "abs", "trans", "permute", "reshape", "to", "cast", "advance", "add", "mul")
 """Calls that change none of their arguments."""
@@ -31,6 +42,10 @@ DISCARDED_RESULT = edit_kind(
     "discarded result",
     sentence="Line {line} discards the result of `{old}`; with `{new}`",
     question="Which functions change their arguments, and which return a new value?",
+)
+REDUCTION_AXIS = edit_kind(
+    "reduction axis",
+    question="Which index should this remove, and along which axis of the tile does it run?",
 )
 OVERWRITING_GUARD = edit_kind(
     "overwriting guard",
@@ -54,6 +69,34 @@ def reduction_edits(text: SourceText, node: ast.Call, known: NameFamilies) -> It
             hidden = f"tl.where({mask}, {inner}, {NEUTRAL[name]})"
             rank = 0 if name == "min" else variant  # a fill value is hardly ever neutral for a minimum
             yield text.edit(MASKED_LANES, node, f"{text.of(node.func)}({hidden}{rest}", rank)
+
+
+def axis_numbers(part: ast.AST) -> set[ast.AST]:
+    """The nodes of numbers that are the axis of a reduction, or of the grid."""
+    calls = [node for node in ast.walk(part) if isinstance(node, ast.Call)]
+    axes = [axis for call in calls if (axis := _axis_of(call)) is not None]
+    axes += [call.args[0] for call in calls if name_of(call) in GRID and call.args]
+    return {node for axis in axes for node in ast.walk(axis)}
+
+
+def axis_edits(text: SourceText, node: ast.Call) -> Iterator[Edit]:
+    """A reduction along another axis."""
+    axis = _axis_of(node)
+    if axis is not None:
+        (start, end), (first, last) = text.span(node), text.span(axis)
+        head, tail = text.raw[start:first].decode(), text.raw[last:end].decode()
+        for variant, other in enumerate(OTHER_AXES[text.of(axis)]):
+            yield text.edit(REDUCTION_AXIS, node, f"{head}{other}{tail}", variant)
+
+
+def _axis_of(node: ast.Call) -> ast.expr | None:
+    """The axis of a reduction, if it is a small number that is written out."""
+    if name_of(node) not in REDUCTIONS:
+        return None
+    owner = getattr(node.func, "value", None)
+    of_library = isinstance(owner, ast.Name) and owner.id in ("tl", "gl", "torch", "np")
+    axes = [*node.args[int(of_library) :][:1], *(k.value for k in node.keywords if k.arg in ("axis", "dim"))]
+    return next((axis for axis in axes if ast.unparse(axis) in OTHER_AXES), None)
 
 
 def discarded_result_edits(text: SourceText, statement: ast.stmt, kernel: bool) -> Iterator[Edit]:

@@ -6,15 +6,18 @@ work, not in seconds, so that a verdict is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
+from flashlearn.explaining.edits.alternatives import most_natural
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.output_slice import suspect_lines
+from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
+from flashlearn.explaining.edits.trial import Trial
 from flashlearn.explaining.edits.verification import FormulaTrial, NumericTrial, cost
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput
@@ -31,30 +34,6 @@ PROOF_WORK = 2 * SECOND_EDIT_WORK
 
 ATOMIC = "atomic_"
 """What atomics begin with. Edits bring none into answers whose results must not change from run to run."""
-
-
-class Trial(Protocol):
-    """The wrong cases of an answer, and whether they are right with an edited section.
-
-    `bad` are the outputs that are wrong in some case, `left` is the work that may still be done. `fixed` are
-    sections with new texts, by number, that every run uses. `reached` is the number of wrong cases, in their
-    order, that were right with the last text.
-    """
-
-    wrong: Sequence[Outcome]
-    bad: set[str]
-    left: float
-    reached: int
-    fixed: tuple[tuple[int, str], ...]
-
-    def by_chance(self, edit: Edit) -> bool:
-        """True for an edit that may repair a single case by chance."""
-
-    def repaired(self, section: int, text: str) -> set[str]:
-        """The outputs that are right in every case with this text in place of that section."""
-
-    def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
-        """Whether these outputs are right on cases that the exercise does not have."""
 
 
 class PartialRepair(NamedTuple):
@@ -95,7 +74,8 @@ def find_edit(
         operands=operand_lines(sections, line) if nan_appears else (),
         suspects=suspect_lines(sections, exercise.outputs, outcomes),
     )
-    for i, edit in ranked(edits, outcomes, hints):
+    order = ranked(edits, outcomes, hints)
+    for number, (i, edit) in enumerate(order):
         if trial.left <= 0:
             break
         by_chance = trial.by_chance(edit)
@@ -106,7 +86,8 @@ def find_edit(
         if good and good not in repairs and trial.generalises(i, text, good):
             repairs[good] = (i, edit)
         if frozenset(trial.bad) in repairs:
-            return edit_finding(trial.wrong, sections[i], edit)
+            i, edit, doubt = most_natural(trial, sections, (i, edit), order[number + 1 :], hints)
+            return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
         if not good and trial.reached >= (2 if by_chance else 1):
             partial.append(PartialRepair(trial.reached, i, edit))
     single = [(name, *repairs[key]) for name in exercise.outputs if (key := frozenset({name})) in repairs]
@@ -161,10 +142,13 @@ def lines_within(sections: Sequence[Section], line: int | None) -> list[int | No
     return [line and line - section.line + 1 for section in sections]
 
 
-def edit_finding(wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "") -> Finding:
+def edit_finding(
+    wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "", doubt: bool = False
+) -> Finding:
     """The finding that one edit of a section makes the wrong cases right."""
     count, line = len(wrong), section.line + edit.line - 1
     also = tuple(section.line + one - 1 for one in edit.also)
     place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
-    kind = OneEdit(edit.kind.name, line, edit.old, edit.new, count, also, output)
+    quotes = quoted(section.text, edit)
+    kind = OneEdit(edit.kind.name, line, edit.old, edit.new, count, also, output, quotes, doubt)
     return Finding(kind, place, count, count)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Set
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
-from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.name_families import NameFamilies, similar
 from flashlearn.explaining.edits.operators import BRACKETS, SIGN
 from flashlearn.explaining.edits.reductions import discarded_result_edits, overwriting_guard_edits
 from flashlearn.explaining.edits.strides import STRIDES, missing_stride_edits, renamed, tensor_stride_edits
@@ -83,8 +84,10 @@ def statement_edits(
                 yield from _loop_end(text, statement, following)
 
 
-def exchanged_name_edits(text: SourceText, function: ast.FunctionDef, names: Set[str]) -> Iterator[Edit]:
-    """Two of the names in each other's place, throughout an expression or before an =."""
+def exchanged_name_edits(
+    text: SourceText, function: ast.FunctionDef, names: Set[str], sizes: Set[str] = frozenset()
+) -> Iterator[Edit]:
+    """Two of the names in each other's place, throughout an expression or before an =; or two such sizes."""
     for node in ast.walk(function):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(target, ast.Tuple) and len(target.elts) == 2 and names & {*map(text.of, target.elts)}:
@@ -94,12 +97,14 @@ def exchanged_name_edits(text: SourceText, function: ast.FunctionDef, names: Set
             if "(" not in text.of(target):
                 put = f"{other}, {one}"
                 yield Edit(EXCHANGED_NAMES, start, end, put, node.lineno, text.of(node), new)
-        if isinstance(node, ast.BinOp):
-            found = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in names]
-            pair = sorted({n.id for n in found})
-            if len(pair) == 2:
-                new = {pair[0]: pair[1], pair[1]: pair[0]}
-                yield text.edit(EXCHANGED_NAMES, node, renamed(text, node, found, new))
+        for family in (names, sizes) if isinstance(node, ast.BinOp) else ():
+            found = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in family]
+            pairs = list(itertools.combinations(sorted({n.id for n in found}), 2))
+            for one, other in pairs if family is sizes or len(pairs) == 1 else ():
+                if family is names or similar(one, other):
+                    own = [n for n in found if n.id in (one, other)]
+                    new = renamed(text, node, own, {one: other, other: one})
+                    yield text.edit(EXCHANGED_NAMES, node, new)
 
 
 def _bodies(function: ast.FunctionDef) -> Iterator[tuple[ast.stmt | None, list[ast.stmt]]]:

@@ -10,7 +10,9 @@ from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, names_
 from flashlearn.explaining.edits.name_families import NameFamilies
 
 STRIDES = edit_kind(
-    "strides", question="To which tensor does this address belong, and which of its strides belongs to which index?", moves_access=True
+    "strides",
+    question="To which tensor does this address belong, and which of its strides belongs to which index?",
+    moves_access=True,
 )
 MISSING_STATEMENT = edit_kind(
     "missing statement",

@@ -64,6 +64,7 @@ class NumericTrial:
         stopped = any(o.status in STOPPED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if stopped else outputs
         self.reached = 0
+        self.superfluous = False
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.drawn = Draws(exercise)
         self._fresh_outcomes: list[Outcome] | None = None
@@ -74,7 +75,7 @@ class NumericTrial:
 
     def repaired(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
-        good, self.reached = set(self.bad), 0
+        good, self.reached, self.superfluous = set(self.bad), 0, False
         for number, outcome in enumerate((*self.wrong, *self.right)):
             good &= self._right_outputs(section, text, outcome)
             if not good:
@@ -85,6 +86,9 @@ class NumericTrial:
     def _right_outputs(self, section: int, text: str, outcome: Outcome) -> set[str]:
         evidence = self._run(section, text, outcome)
         values = evidence.values
+        seen = outcome.observation
+        if outcome.status is Status.PASS and seen is not None and evidence.accesses > seen.accesses:
+            self.superfluous = True
         if evidence.raised is not None or len(values) != len(self.exercise.outputs):
             return set()
         names = self.exercise.outputs
@@ -164,6 +168,7 @@ class FormulaTrial:
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(FORMULA_RUNS)
         self.reached = 0
+        self.superfluous = False
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.wrong = [o for o in outcomes if o.status is Status.WRONG]
         self.right = [o for o in outcomes if o.status is Status.PASS][:RIGHT_CASES]

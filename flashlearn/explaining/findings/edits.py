@@ -17,12 +17,20 @@ LONGEST_QUOTE = 64
 COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 
+DOUBT = "This change may only undo what another line does."
+DOUBT_QUESTION = (
+    "Why does this change help? Look, before and after this line, for the first value that is not "
+    "what the formula says."
+)
+
+
 @dataclass(frozen=True)
 class OneEdit(FindingKind):
     """An edit with which all `cases` failing cases pass, or one `output` is right in every case.
 
     `edit` is the name of its kind, `line` and `also` are the learner's lines that it changes, `old` and `new`
-    the text before and after.
+    the text before and after, `quoted` the same within the expression around it. With `doubt` the mistake
+    itself may be elsewhere.
     """
 
     name = "one edit"
@@ -35,6 +43,8 @@ class OneEdit(FindingKind):
     cases: int
     also: tuple[int, ...] = ()
     output: str = ""
+    quoted: tuple[str, str] = ("", "")
+    doubt: bool = False
 
     @property
     def edit_kind(self) -> EditKind:
@@ -44,18 +54,34 @@ class OneEdit(FindingKind):
     def wording(self) -> Wording:
         """What the edit changes, and that it was seen to be enough."""
         result = f"{self.output} is right in every case" if self.output else all_pass(self.cases)
-        return Wording(f"{self.change()}, {result}.", self.edit_kind.question)
+        if self.doubt:
+            return Wording(f"{self._neutral(result)}. {DOUBT}", DOUBT_QUESTION)
+        return Wording(f"{self.change()} {result}.", self.edit_kind.question)
 
     def change(self) -> str:
         """What is edited, as the beginning of a sentence about what comes of it."""
-        kind = self.edit_kind
-        old, new = _differing_parts(self.old, self.new) if kind.quotes_both else (self.old, self.new)
-        change = kind.sentence.format(line=self.line, old=_on_one_line(old), new=_on_one_line(new))
-        others = [number for number in dict.fromkeys(self.also) if number != self.line]
-        where = (
-            f"line{'s' * (len(others) > 1)} {' and '.join(map(str, others))}" if others else "the same line"
-        )
-        return f"{change}, and likewise in {where}" if self.also else change
+        old, new = self._quotes()
+        change = self.edit_kind.sentence.format(line=self.line, old=old, new=new)
+        return f"{change.removesuffix(',')}{self._likewise()}," if self.also else change
+
+    def _neutral(self, result: str) -> str:
+        """What comes of the change, without a word about what the line has now."""
+        old, new = self._quotes()
+        if not self.edit_kind.quotes_both:
+            return f"{self.change()} {result}"
+        where = f"in line {self.line}{self._likewise()}"
+        return f"{result[0].upper()}{result[1:]} with `{new}` instead of `{old}` {where}"
+
+    def _quotes(self) -> tuple[str, str]:
+        old, new = self.quoted if any(self.quoted) else (self.old, self.new)
+        old, new = _differing_parts(old, new) if self.edit_kind.quotes_both else (old, new)
+        return _on_one_line(old), _on_one_line(new)
+
+    def _likewise(self) -> str:
+        """The other lines of an edit that is made in several."""
+        others = [str(number) for number in dict.fromkeys(self.also) if number != self.line]
+        lines = f"line{'s' * (len(others) > 1)} {' and '.join(others)}" if others else "the same line"
+        return f", and likewise in {lines}" if self.also else ""
 
 
 @dataclass(frozen=True)
@@ -72,10 +98,10 @@ class TwoEdits(FindingKind):
     def wording(self) -> Wording:
         """Both changes, with what came of them."""
         first, second = (part.kind for part in self.parts)
-        verb = "passes" if self.reached == 1 else "pass"
+        verb, all_of_them = "passes" if self.reached == 1 else "pass", "both" if self.cases == 2 else "all"
         return Wording(
-            f"There are two mistakes. {first.change()}, {self.reached} of the {self.cases} failing cases "
-            f"{verb}. {second.change()} as well, {'both' if self.cases == 2 else 'all of them'} pass.",
+            f"Two changes are needed. {first.change()} {self.reached} of the {self.cases} failing cases "
+            f"{verb}. {second.change().removesuffix(',')} as well, {all_of_them} pass.",
             " ".join(dict.fromkeys(part.edit_kind.question for part in (first, second))),
         )
 
@@ -98,7 +124,7 @@ class EditAndMistake(FindingKind):
         """The change, and the mistake."""
         edit, mistake = self.parts
         return Wording(
-            f"{edit.kind.change()}, every case runs to completion. There is a second mistake: "
+            f"{edit.kind.change()} every case runs to completion. There is a second mistake: "
             f"{mistake.sentence}",
             joined(edit.kind.edit_kind.question, mistake.next_step),
         )

@@ -41,25 +41,25 @@ def test_an_analogy_proposes_an_edit(kind, new):
 
 MISTAKES = {
     "another axis of the grid": (
-        flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "With `tl.program_id(2)`",
+        flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "with `tl.program_id(2)`",
     ),
     "a program's number for its first row": (
         flash_forward_causal, "rows = tl.program_id(0) * BLOCK_Q", "rows = tl.program_id(0)",
-        "With `tl.program_id(0) * BLOCK_Q`",
+        "with `tl.program_id(0) * BLOCK_Q`",
     ),
     "no batch for one tensor": (
-        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "unlike the same line for another tensor",
+        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "which is like a line for another tensor",
     ),
     "one pointer is not moved": (
         flash_forward_causal, "    o_ptr += b * o_batch + h * o_head\n", "", "has no counterpart",
     ),
     "no maximum is subtracted": (
-        flash_forward, "tl.exp(m_i - m_new)", "tl.exp(m_i)", "subtracts no maximum",
+        flash_forward, "tl.exp(m_i - m_new)", "tl.exp(m_i)", "from which no maximum is subtracted",
     ),
     "the maximum begins at infinity": (
         flash_forward_causal,
         'm_i = tl.full((BLOCK_Q,), -float("inf")', 'm_i = tl.full((BLOCK_Q,), float("inf")',
-        'With `float("-inf")`',
+        'with `tl.full((BLOCK_Q,), float("-inf")',
     ),
     "another head's delta": (determinism, "    delta_ptr += head * S_q\n", "", "`delta_i` is not delta"),
 }  # fmt: skip

@@ -1,0 +1,62 @@
+"""After an edit that repairs an answer, but need not be its mistake: whether a more natural one does so too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
+from flashlearn.explaining.edits.ranking import Hints
+from flashlearn.explaining.edits.trial import Trial
+from flashlearn.running.answer_source import Section
+
+ALTERNATIVE_WORK = 150.0
+"""Work that the search for a more natural edit may take."""
+
+ALWAYS_MORE_WORK = ("round up", "atomic add")
+"""Kinds of edits that may add accesses where nothing is missing."""
+
+
+def most_natural(
+    trial: Trial,
+    sections: Sequence[Section],
+    found: tuple[int, Edit],
+    remaining: Sequence[tuple[int, Edit]],
+    hints: Hints,
+) -> tuple[int, Edit, bool]:
+    """An edit that repairs everything, with its section: the one found, or a more natural one.
+
+    Edits of the same line are tried first, then those of the line where the values first depart, then the
+    likeliest ones. The last part is True for one that is odd: the mistake may be elsewhere.
+    """
+    section, edit = found
+    level = _level(trial, sections, found, hints)
+    trial.left = min(trial.left, ALTERNATIVE_WORK)
+
+    def distance(one: tuple[int, Edit]) -> int:
+        same_line = one[0] == section and one[1].line == edit.line
+        return 0 if same_line else 1 if one[1].line == hints.divergence[one[0]] else 2
+
+    for i, other in sorted(remaining, key=distance) if level else ():
+        if trial.left <= 0 or not level:
+            break
+        if naturalness(sections[i].text, other) >= level:
+            continue
+        if len(trial.wrong) == 1 and trial.by_chance(other):
+            continue
+        text = other.applied(sections[i].text)
+        if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
+            its_level = _level(trial, sections, (i, other), hints)
+            if its_level < level:
+                section, edit, level = i, other, its_level
+    return section, edit, level == Naturalness.ODD
+
+
+def _level(trial: Trial, sections: Sequence[Section], found: tuple[int, Edit], hints: Hints) -> Naturalness:
+    """How natural an edit is that has just been seen to repair everything, and where it is."""
+    i, edit = found
+    departs = hints.divergence[i]
+    after = departs is not None and 1 <= departs < edit.line and not edit.also
+    more = trial.superfluous and edit.kind.name not in ALWAYS_MORE_WORK
+    least = Naturalness.UNUSUAL if after or more else Naturalness.NATURAL
+    return max(naturalness(sections[i].text, edit), least)

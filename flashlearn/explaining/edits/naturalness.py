@@ -1,0 +1,103 @@
+"""How natural an edit is: a slip that learners make, taken back, or a change that may help by luck.
+
+A loop that begins earlier or ends later makes up for a wrong bound elsewhere, and a cast for one further
+down. If such an edit repairs an answer, others are tried before it is reported, and an odd one is never said
+to be the mistake.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+
+from flashlearn.explaining.edits.dtypes import CAST
+from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
+from flashlearn.explaining.edits.name_families import similar
+from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
+from flashlearn.explaining.edits.operators import OPERATOR
+from flashlearn.explaining.edits.slicing import assignments
+
+RANGES = ("range", "static_range")
+DEPTH = 3
+"""How many assignments are followed back from a loop's bound."""
+
+CLAMPS = ("minimum", "maximum", "min", "max", "cdiv")
+
+ODD_IN_BOUNDS = ("operator", "operand order", "brackets", "sign", "redundant operand", "redundant clamp")
+ODD_IN_BOUNDS += ("redundant statement", "branch", "constant", "argument order", "function")
+ODD_IN_BOUNDS += ("missing factor", "redundant factor")
+"""Kinds whose edits of a loop's bounds may only make the loop longer."""
+
+ODD_OPERATORS = ("+", "*")
+"""Exchanged for each other by chance only."""
+
+COMMON_NUMBERS = ("0", "1", "2", "0.0", "1.0", "True", "False", 'float("-inf")')
+
+
+class Naturalness(enum.IntEnum):
+    """How far an edit is to be believed to take the mistake itself back."""
+
+    NATURAL = 0
+    UNUSUAL = 1
+    ODD = 2
+
+
+def naturalness(text: str, edit: Edit) -> Naturalness:
+    """How natural an edit of a section's text is, from what it changes."""
+    kind, bounds = edit.kind, edit.line in bound_lines(text)
+    if kind is OTHER_NAME and not similar(edit.old, edit.new):
+        if bounds:
+            return Naturalness.ODD
+        return Naturalness.UNUSUAL if edit.old[:1].isupper() else Naturalness.NATURAL
+    if bounds and kind.name in ODD_IN_BOUNDS and not _drops_a_number(edit):
+        return Naturalness.ODD
+    if bounds and kind.name == "start value" and len(edit.old) > 1 and not edit.old.isupper():
+        return Naturalness.ODD  # a loop from 0 on does all that any other start does
+    if kind is OPERATOR and _operator(edit) == {*ODD_OPERATORS}:
+        return Naturalness.ODD
+    if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
+        return Naturalness.UNUSUAL
+    if (kind is CAST and edit.new.endswith("32)")) or (kind.name == "sign" and edit.new.startswith("-(")):
+        return Naturalness.UNUSUAL
+    return Naturalness.NATURAL
+
+
+@functools.lru_cache(maxsize=16)
+def bound_lines(text: str) -> frozenset[int]:
+    """The lines, from 1, of a loop's bounds and of what computes them from other bounds."""
+    tree = ast.parse(text)
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+    bounds = [loop.iter if isinstance(loop, ast.For) else loop.test for loop in loops]
+    bounds = [bound for bound in bounds if isinstance(bound, ast.Compare) or _is_call_of(bound, RANGES)]
+    lines: set[int] = set().union(*map(lines_of, bounds))
+    names: set[str] = set().union(*map(names_in, bounds))
+    computed = [one for one in assignments(tree) if _is_integer(one[2])]
+    for _ in range(DEPTH):
+        for statement, targets, value in computed:
+            if targets & names:
+                lines |= lines_of(statement)
+                names |= names_in(value)
+    return frozenset(lines)
+
+
+def _is_integer(value: ast.AST) -> bool:
+    """True for what is computed as bounds are, with integers alone."""
+    arithmetic = isinstance(value, ast.BinOp | ast.IfExp) or _is_call_of(value, CLAMPS)
+    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
+    return arithmetic and all(name_of(call) in (*CLAMPS, "program_id", "to") for call in calls)
+
+
+def _is_call_of(node: ast.AST, names: tuple[str, ...]) -> bool:
+    return isinstance(node, ast.Call) and name_of(node) in names
+
+
+def _operator(edit: Edit) -> set[str]:
+    """The operators that an edit exchanges."""
+    return {*edit.old} ^ {*edit.new}
+
+
+def _drops_a_number(edit: Edit) -> bool:
+    """True if all that an edit takes away or changes is a number of one digit: an index more or fewer."""
+    shorter = edit.old.replace(edit.new, "").strip(" +-()")
+    return edit.new in edit.old and len(shorter) == 1 and shorter.isdigit()

@@ -1,0 +1,57 @@
+"""An edit that may help by luck gives way to a natural one, and is never said to be the mistake."""
+
+import pytest
+
+from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
+from flashlearn.explaining.findings.edits import DOUBT, OneEdit
+
+KERNEL = """
+@triton.jit
+def kernel(q_ptr, o_ptr, S_q, S_k, H, D, scale, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
+    first = tl.program_id(0) * BLOCK_Q
+    end = tl.minimum(S_k, first + BLOCK_K + S_k - S_q)
+    start = tl.maximum(first - S_q, 0)
+    total = tl.zeros((BLOCK_Q,), tl.float32)
+    for k in range(start, end, BLOCK_K):
+        q = tl.load(q_ptr + k * D)
+        total += tl.sum(q + S_q, axis=0) * scale
+    tl.store(o_ptr + first, total)
+"""
+
+
+def of_line(line: int, old: str, new: str):
+    found = [e for e in edits_of(KERNEL) if (e.line, e.old, e.new) == (line, old, new) and not e.also]
+    assert found, f"no edit puts {new} in the place of {old} in line {line}"
+    return naturalness(KERNEL, found[0])
+
+
+def test_the_lines_that_bound_a_loop_are_found_through_what_computes_them():
+    assert bound_lines(KERNEL) == {4, 5, 6, 8}
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "level"),
+    [
+        (5, "BLOCK_K", "BLOCK_Q", Naturalness.NATURAL),
+        (5, "S_q", "H", Naturalness.ODD),
+        (8, "start", "0", Naturalness.ODD),
+        (5, "tl.minimum(S_k, first + BLOCK_K + S_k - S_q)", "S_k", Naturalness.ODD),
+        (5, "first + BLOCK_K + S_k - S_q", "first + BLOCK_K + S_q - S_k", Naturalness.NATURAL),
+        (10, "S_q", "H", Naturalness.UNUSUAL),
+        (9, "tl.load(q_ptr + k * D)", "tl.load(q_ptr + k * D).to(tl.float32)", Naturalness.UNUSUAL),
+        (10, "tl.sum(q + S_q, axis=0)", "tl.sum(q + S_q, axis=1)", Naturalness.NATURAL),
+    ],
+)
+def test_a_change_of_a_loop_s_bounds_is_odd_unless_it_exchanges_similar_names(line, old, new, level):
+    assert of_line(line, old, new) is level
+
+
+def test_a_doubtful_edit_is_reported_as_what_passes_with_it_and_not_as_what_the_line_has():
+    sure = OneEdit("name", 5, "S_q", "H", 5, quoted=("S_k - S_q", "S_k - H"))
+    doubtful = OneEdit("name", 5, "S_q", "H", 5, quoted=("S_k - S_q", "S_k - H"), doubt=True)
+    assert sure.wording().sentence == "Line 5 has `S_k - S_q`; with `S_k - H` all 5 failing cases pass."
+    assert doubtful.wording().sentence == (
+        f"All 5 failing cases pass with `S_k - H` instead of `S_k - S_q` in line 5. {DOUBT}"
+    )
+    assert doubtful.wording().next_step != sure.wording().next_step

@@ -1,4 +1,4 @@
-"""After an edit that repairs an answer, but need not be its mistake: whether a more natural one does so too."""
+"""After an edit that repairs an answer but need not be its mistake: whether a more natural one does too."""
 
 from __future__ import annotations
 

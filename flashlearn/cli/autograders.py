@@ -40,7 +40,7 @@ class Host(enum.StrEnum):
 
 def grade_one(
     submission: Annotated[Path, typer.Argument(help="The folder of one student's work, or a zip of it.")],
-    place: Annotated[Form, typer.Option(help="The place whose format the result has.")],
+    place: Annotated[Form, typer.Option(help="The platform whose format the result has.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
     handout: Annotated[Path, HANDOUT] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
@@ -73,12 +73,12 @@ def grade_one(
 
 
 def export_autograder(
-    place: Annotated[Host, typer.Argument(help="Where submissions are graded.")],
+    place: Annotated[Host, typer.Argument(help="The platform that grades submissions.")],
     out: Annotated[Path, typer.Option(help="The zip to write; for classroom50 the folder.")],
     handout: Annotated[Path, HANDOUT] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
     unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Grade even if the place has too few sandbox layers.")
+        bool, typer.Option("--unsafe", help="Grade even if the platform has too few sandbox layers.")
     ] = False,
 ) -> None:
     """Write an autograder that grades a handout at Gradescope or in Classroom 50. Run it in a clone."""

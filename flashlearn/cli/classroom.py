@@ -38,7 +38,7 @@ app.command("export-autograder")(autograders.export_autograder)
 Book = Annotated[Path, typer.Option("--db", help="The gradebook.")]
 BOOK = Path("gradebook.sqlite")
 SEED_FILE = typer.Option(
-    help="A file with at least 16 secret bytes, from which inputs are drawn that no student can know."
+    help="A file with at least 16 secret bytes, so that students cannot predict the inputs."
 )
 
 
@@ -90,7 +90,7 @@ def grade(
     db: Book = BOOK,
     handout: Annotated[Path, typer.Option(help="The folder made by `class release`.")] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
-    regrade: Annotated[bool, typer.Option("--regrade", help="Grade again what has a grade already.")] = False,
+    regrade: Annotated[bool, typer.Option("--regrade", help="Grade everything again.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one for each CPU core.")] = 0,
     scheduler: Annotated[
         str, typer.Option(help="A Dask scheduler, tcp://…, whose workers grade instead.")
@@ -207,7 +207,7 @@ def export(
 
 @app.command("export-nbgrader")
 def export_nbgrader(
-    folder: Annotated[Path, typer.Argument(help="The course folder of nbgrader's to write.")],
+    folder: Annotated[Path, typer.Argument(help="The nbgrader course folder to write.")],
     handout: Annotated[Path, typer.Option(help="The folder made by `class release`.")] = Path("handout"),
     seed_file: Annotated[Path | None, SEED_FILE] = None,
 ) -> None:

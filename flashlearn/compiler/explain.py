@@ -45,12 +45,13 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"Loop-carried variable (\w+) has initial type (.+?) but is re-assigned to (.+?) in loop",
         "`{0}` enters the loop as {1} and leaves it as {2}: a variable keeps one shape and dtype through a "
-        "loop, so start it as what it becomes (`tl.full`, `tl.zeros`) or convert inside with `.to(...)`.",
+        "loop, so give it its final type from the start (`tl.full`, `tl.zeros`), or convert inside with "
+        "`.to(...)`.",
     ),
     (
         r"Loop carried variable (\w+) changed type, was .*constexpr",
-        "`{0}` is a constant of the compiled kernel and the loop assigns it anew: give the variable another "
-        "name before the loop.",
+        "`{0}` is a constant in the compiled kernel, but the loop assigns it a new value: give the "
+        "variable another name before the loop.",
     ),
     (
         r"initial value for `(\w+)` is of type (.+?), but the (\w+) block redefines it as (.+)",

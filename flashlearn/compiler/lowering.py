@@ -50,10 +50,8 @@ CRASH_SIGNALS = {
 } - {0}
 ASSERTION_SENTENCE = (
     "Triton's compiler fails an assertion of its own at this line, and compiles this kernel for no GPU. In "
-    "Gluon "
-    "that is mostly a layout that does not fit what it lays out: its sizes are powers of two, the warps are "
-    "as many "
-    "as the launch has, and the columns of `instr_shape` divide the tile's."
+    "Gluon the usual cause is a layout that does not fit: its sizes must be powers of two, its warps as "
+    "many as the launch has, and the columns of `instr_shape` must divide the tile's."
 )
 DIAGNOSTIC = re.compile(r"^(.+?):(\d+):\d+: error: (.+)$", re.MULTILINE)
 

@@ -100,8 +100,8 @@ def _triton() -> tuple:
     if expected is None:
         return None, found, f"The course was not tested with this pair; the pinned one is {PINNED}."
     if triton.split(".")[:2] != expected.split("."):
-        return False, found, f"torch {torch} belongs with triton {expected}. {INSTALL}"
-    return True, f"{triton}, which belongs with torch {torch}"
+        return False, found, f"torch {torch} needs triton {expected}. {INSTALL}"
+    return True, f"{triton}, the version for torch {torch}"
 
 
 def _numpy() -> tuple:
@@ -237,7 +237,7 @@ def _progress() -> tuple:
     free = shutil.disk_usage(existing).free
     found = f"{home}, {free / 2**30:.1f} GiB free"
     if not os.access(existing, os.W_OK):
-        return False, found, "It cannot be written to: set FLASHLEARN_HOME to a folder that can."
+        return False, found, "You cannot write to it: set FLASHLEARN_HOME to a folder that you can write to."
     if free < 200 * 2**20:
         return False, found, "Less than 200 MiB are free: make room, or set FLASHLEARN_HOME elsewhere."
     return True, found
@@ -268,9 +268,7 @@ def _cache() -> tuple:
 
     if os.access(_nearest(Path(knobs.cache.dir)), os.W_OK):
         return True, knobs.cache.dir
-    advice = (
-        "Without it each kernel is compiled anew: set TRITON_CACHE_DIR to a folder that can be written to."
-    )
+    advice = "Without it every kernel is recompiled: set TRITON_CACHE_DIR to a folder that you can write to."
     return None, f"{knobs.cache.dir} cannot be written to", advice
 
 

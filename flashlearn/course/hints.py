@@ -80,7 +80,7 @@ def _where_the_solution_is(course: Course, number: str) -> str:
     found = sorted(course.solutions.glob(f"{number}_*.ipynb"))
     if found:
         unexecuted = "" if course.in_clone else "; run its cells to see what they show"
-        return f"With the whole lesson around it, it is in `{folder}/{found[0].name}`{unexecuted}."
+        return f"To see it within the whole lesson, open `{folder}/{found[0].name}`{unexecuted}."
     if course.in_clone:
-        return f"With the whole lesson around it, it is in the folder `{folder}/` of the course."
+        return f"To see it within the whole lesson, open the folder `{folder}/` of the course."
     return f"`flashlearn lab` puts the solved lesson into `{folder}/`."

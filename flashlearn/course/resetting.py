@@ -44,7 +44,7 @@ class Reset:
         """The result in sentences; advice on JupyterLab only if an open file may have changed."""
         if not self.changed:
             return f"{self.what} in {self.path} is in its original state: there was nothing to reset."
-        kept = f" What was there is kept in {self.kept}." if self.kept else ""
+        kept = f" The old version is kept in {self.kept}." if self.kept else ""
         advice = f"\n{IN_JUPYTERLAB}" if self.kept else ""
         return f"{self.what} in {self.path} is in its original state again.{kept}{advice}"
 

@@ -91,7 +91,7 @@ def _stale(shell: Any, cells: _Cells, parts: list[Part]) -> str:
     names = " and ".join(sorted(late[last]))
     why = _why(cells, cells.texts[last])
     return (
-        f"The last run of your cell did not define {names}: {why}. What follows is about the version before."
+        f"The last run of your cell did not define {names}: {why}. This report is about the previous version."
     )
 
 

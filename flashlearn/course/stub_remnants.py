@@ -43,7 +43,7 @@ def _todo_in_place(part: Part) -> str:
         return ""
     return (
         f"Line {stubs[0].lineno} of {part.name} is still the TODO line, and the check stops there. Remove it "
-        "when its task is written."
+        "when you have written that part."
     )
 
 
@@ -82,8 +82,8 @@ def _placeholders(part: Part, tree: ast.FunctionDef) -> Iterator[str]:
         value = getattr(node, "value", None) if isinstance(node, ast.Expr | ast.Assign) else None
         if isinstance(value, ast.Constant) and value.value is ...:
             yield (
-                f"Line {node.lineno} of {part.name} still is `{_short(ast.unparse(node))}`: replace "
-                "the dots by your code."
+                f"Line {node.lineno} of {part.name} is still `{_short(ast.unparse(node))}`: replace "
+                "the dots with your code."
             )
     lines, first = inspect.getsourcelines(part.function)
     for number, line in enumerate(lines, first):

@@ -140,7 +140,7 @@ def _lanes(bad: int, total: int) -> str:
     if total == 1:
         return ""
     if bad == total:
-        return f"All {total} lanes are outside. "
+        return f"{'Both' if total == 2 else f'All {total}'} lanes are outside. "
     return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
 
 

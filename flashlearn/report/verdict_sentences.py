@@ -65,7 +65,7 @@ def shortened(message: str) -> str:
 def _pass_sentence(result: CheckResult) -> str:
     passed = sum(outcome.status is Status.PASS for outcome in result.outcomes)
     waiting = len(result.outcomes) - passed
-    subject = "The only case passes" if passed == 1 else f"All {passed} cases pass"
+    subject = {1: "The only case passes", 2: "Both cases pass"}.get(passed, f"All {passed} cases pass")
     if waiting:
         subject = f"{plural(passed, 'case')} pass{'es' if passed == 1 else ''}"
     gpu = f" {plural(waiting, 'more case')} need{'s' if waiting == 1 else ''} a GPU." if waiting else ""

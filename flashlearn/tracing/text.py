@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from flashlearn.explaining.findings.counts import all_of
 from flashlearn.report.units import byte_size, plural
 from flashlearn.tracing import wording
 
@@ -69,7 +70,7 @@ def _totals(trace: ProgramTrace) -> list[str]:
     own = columns([("this program", *wording.TABLE_HEAD[1:]), *(row[:6] for row in rows)], right=(2, 3, 4, 5))
     if count == 1:
         return own
-    title = f"all {count} programs"
+    title = all_of(count, "program")
     all_ = columns(
         [(title, *wording.TABLE_HEAD[1:]), *(row[:2] + row[6:] for row in rows)], right=(2, 3, 4, 5)
     )

@@ -18,6 +18,7 @@ from flashlearn.interpreter.observers.access_recorder import (
     Recording,
     find_program,
 )
+from flashlearn.report.units import plural
 from flashlearn.running.answer import Here
 from flashlearn.running.run_modes import Traced
 from flashlearn.tracing import html, text, wording
@@ -125,11 +126,11 @@ def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tup
     count = math.prod(launch.grid)
     grid = wording.programs(launch.grid)
     if count == 0:
-        raise TraceError(f"{launch.kernel} was launched on the grid {grid}: it has no programs.")
+        raise TraceError(f"{launch.kernel} was launched on the grid {grid}, so it has no programs.")
     wanted = find_program(program, launch.grid)
     if wanted is None:
         raise TraceError(
-            f"There is no program {program}: {launch.kernel} has {count} programs, "
+            f"There is no program {program}: {launch.kernel} has {plural(count, 'program')}, "
             f"0 to {count - 1}, on a grid of {grid}."
         )
     stopped = recording.crashed and launch is recording.launches[-1]
@@ -140,7 +141,10 @@ def _choose_run(recording: Recording, launch: LaunchRecord, program: Any) -> tup
     note = ""
     if launch.last.program != missing:
         shown = launch.last.program
-        note = f"Program {missing} had not accessed memory until then; shown is {shown}, which ran last."
+        note = (
+            f"Program {missing} had not accessed memory by then; program {shown}, which ran last, is shown "
+            f"instead."
+        )
     return launch.last, note
 
 

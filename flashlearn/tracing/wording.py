@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from flashlearn.explaining.findings.counts import all_of
 from flashlearn.report.units import byte_size, plural
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ def masked_of(step: Step) -> str:
     """How many lanes are masked out."""
     lanes = plural(step.lanes, "lane")
     if step.masked == 0:
-        return lanes if step.lanes == 1 else f"all {lanes} take part"
+        return lanes if step.lanes == 1 else f"{all_of(step.lanes, 'lane')} take part"
     if step.masked == step.lanes:
-        return f"all {lanes} masked out"
+        return f"{all_of(step.lanes, 'lane')} masked out"
     return f"{step.masked} of {lanes} masked out"
 
 

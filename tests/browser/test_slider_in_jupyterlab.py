@@ -63,7 +63,7 @@ def test_a_slider_stands_still_until_its_cell_is_run_and_keeps_the_arrow_keys_th
     assert place.locator("img").get_attribute("alt").startswith("10 elements in blocks of 2: 5 program")
 
     asked = lab.show("recall").locator(".flashlearn-recall")
-    assert "1 of 3 right; choose again where it is not; 1 not answered yet." in asked.inner_text()
+    assert "1 of 3 right; choose again for the others; 1 not answered yet." in asked.inner_text()
     for theme in ("dark", "light"):
         lab.theme(theme)
         lab.page.screenshot(path=artefacts / f"slider-{theme}.png")

@@ -71,7 +71,7 @@ def test_status_shows_lessons_exercises_and_what_is_next(course):
 def test_status_tells_the_exercises_of_lessons_that_are_begun_and_of_all_when_asked(course):
     shown = run("status")
     assert "row_sum not started" in shown.words and "softmax_forward" not in shown.words
-    assert "`flashlearn status --all` unfolds every lesson." in shown.words
+    assert "`flashlearn status --all` shows the exercises of every lesson." in shown.words
     shown = run("status", "--all")
     assert "softmax_forward not started" in shown.words and "--all" not in shown.words
     Progress().hint_taken("softmax_forward", 1)

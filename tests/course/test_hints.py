@@ -50,7 +50,7 @@ def test_outside_a_clone_the_solution_is_in_work_or_comes_there(tmp_path, monkey
     assert "`flashlearn lab` puts the solved lesson into `work/solutions/`." in hint("row_sum").text
     (tmp_path / "work" / "solutions").mkdir(parents=True)
     (tmp_path / "work" / "solutions" / "00_tour.ipynb").touch()
-    assert "it is in `work/solutions/00_tour.ipynb`; run its cells" in hint("row_sum").text
+    assert "open `work/solutions/00_tour.ipynb`; run its cells" in hint("row_sum").text
 
 
 def test_a_step_can_be_shown_again_without_taking_another():

@@ -38,7 +38,7 @@ def test_what_is_not_answered_says_so_and_gives_nothing_away():
 def test_a_wrong_choice_is_answered_with_its_own_sentence_and_not_with_the_right_one():
     for page in shown("a", ""):
         assert "Not that one. Count again." in page and "As ever" not in page
-        assert "0 of 2 right; choose again where it is not; 1 not answered yet." in page
+        assert "0 of 2 right; choose again for the others; 1 not answered yet." in page
 
 
 def test_right_answers_are_praised():

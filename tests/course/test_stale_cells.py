@@ -57,8 +57,8 @@ def test_a_cell_that_ran_is_judged_without_a_word_more(shell, capsys):
 def test_after_a_syntax_error_the_check_says_that_it_judged_the_version_before(shell, capsys):
     report = checked(shell, GOOD, GOOD.replace("w.mT,", "w.mT +,"))
     assert report.stale == (
-        "The last run of your cell did not define linear_backward: SyntaxError in line 2. What follows is "
-        "about the version before."
+        "The last run of your cell did not define linear_backward: SyntaxError in line 2. This report is "
+        "about the previous version."
     )
     assert str(report).splitlines()[0].startswith("The last run of your cell did not define linear_backward")
     assert report._repr_html_().index("did not define") < report._repr_html_().index('class="fl-verdict"')

@@ -44,8 +44,8 @@ def notes(*changes: tuple[str, str], status: Status = Status.WRONG) -> str:
     ("old", "new", "said"),
     [
         (LOAD, f"    # TODO: mask the tail\n{LOAD}", "says `# TODO: mask the tail`: is that part written?"),
-        (LOAD, "    x = ...", "of sum_kernel still is `x = ...`: replace the dots by your code"),
-        (STORE, "    ...", "of sum_kernel still is `...`"),
+        (LOAD, "    x = ...", "of sum_kernel is still `x = ...`: replace the dots with your code"),
+        (STORE, "    ...", "of sum_kernel is still `...`"),
         (LAUNCH, "    sum_kernel[(x.shape[0],)]", "sum_kernel[…] alone only names the grid"),
         (LAUNCH, LAUNCH.replace("    sum", "    s = sum"), "which is not a tensor"),
         (STORE, "    return tl.sum(x, axis=0)", "a kernel's return value is lost"),

@@ -286,7 +286,7 @@ def test_a_crash_midway_shows_what_that_program_did_before_and_the_sentence():
 def test_where_the_crash_was_a_programs_first_access_the_one_before_it_is_shown():
     seen = flashlearn.trace(out_of_range, torch.ones(40))
     assert seen.program == (1, 0, 0) and seen.place.program == (2, 0, 0) and "x_ptr[40]" in seen.sentence
-    assert "Program (2, 0, 0) had not accessed memory until then; shown is (1, 0, 0)" in str(seen)
+    assert "Program (2, 0, 0) had not accessed memory by then; program (1, 0, 0)" in str(seen)
 
 
 def test_a_stub_is_said_to_be_one():

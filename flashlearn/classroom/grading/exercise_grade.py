@@ -40,7 +40,7 @@ HELD_FOR_REVIEW = (
     "Your numbers are right. {what} in your notebook goes beyond what an answer needs, so your teacher "
     "reviews it before it counts."
 )
-REMARK = "The numbers are right; what computed them could not be observed reliably. It uses {all}."
+REMARK = "The numbers are right, but what computed them could not be observed reliably. It uses {all}."
 
 
 def judged(

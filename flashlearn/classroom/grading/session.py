@@ -47,7 +47,7 @@ from flashlearn.processes.start import STARTING, ChildError
 
 LATEST = 3600.0
 """Seconds by the clock after which a silent judge is given up."""
-STOPPED = "Judging this exercise took more time or memory than there is, so it was stopped."
+STOPPED = "Judging this exercise took more time or memory than is available, so it was stopped."
 NO_SANDBOX = (
     "Kernels are timed on a GPU only with --unsafe: a GPU's driver cannot be used inside the sandbox."
 )

@@ -32,7 +32,7 @@ GRADER_FAILED = (
     "This could not be graded. That is not your fault: your teacher knows, and will grade it again."
 )
 
-ROUNDED = "The points of all exercises are added first, and rounded once; a half is rounded up."
+ROUNDED = "The points of all exercises are added first and then rounded once; a half is rounded up."
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _item(one: ExerciseGrade, title: str) -> Item:
     ours = one.verdict == "not graded"
     cases = ""
     if one.cases and (one.verdict in ("wrong", "stopped") or (one.verdict == "pass" and not one.sentence)):
-        cases = f"{one.cases_passed} of {count(one.cases, 'case')} right."
+        cases = f"{one.cases_passed} of {count(one.cases, 'case')} passed."
     return Item(
         one.name,
         title,

@@ -7,8 +7,8 @@ from flashlearn.classroom.pages.formatting import count, in_markdown
 from flashlearn.classroom.records import AssignedExercise
 
 RULES = {
-    "all": "when all of its cases are right",
-    "share": "by the share of its cases that are right",
+    "all": "when all of its cases pass",
+    "share": "by the share of its cases that pass",
 }
 
 
@@ -34,9 +34,10 @@ def render(handout: Handout) -> str:
         "1. Open a notebook in JupyterLab and run its cells from the top.",
         "2. Write each answer into the exercise's own cell, instead of the line with `TODO`. Keep the "
         "function's name and its arguments.",
-        "3. Run the cell below it, `flashlearn.check(…)`, as often as you like. It says what is right, and "
-        "what is not yet.",
-        "4. Helpers of your own go into cells of their own, anywhere before the answer that needs them.",
+        "3. Run the cell below it, `flashlearn.check(…)`, as often as you like. It says what is right and "
+        "what is not right yet.",
+        "4. Put helper functions of your own into separate cells, anywhere before the answer that needs "
+        "them.",
         "",
         "## How to hand it in",
         "",
@@ -44,8 +45,8 @@ def render(handout: Handout) -> str:
         "saved notebook from the top, as grading does: do that first.",
         "",
         "Grading runs your functions again on other inputs: an answer that is right only for the "
-        "numbers of your check is not right. It runs the lesson's cells that your answers need and all that "
-        "you wrote, without network access and without your other files. The output of checks in your "
+        "numbers of your check does not count. It runs the lesson's cells that your answers need and all "
+        "that you wrote, without network access and without your other files. The output of checks in your "
         "notebook does not count.",
         "",
     ]

@@ -46,7 +46,7 @@ def lines(overview: Overview, unfolded: bool = False) -> Iterator[Line]:
             folded = folded or bool(standings)
     if folded:
         yield Line("")
-        yield Line("`flashlearn status --all` unfolds every lesson.", "dim")
+        yield Line("`flashlearn status --all` shows the exercises of every lesson.", "dim")
     if older := about_older_copies(overview.older):
         yield Line("")
         yield Line(older)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flashlearn.lessons.shared.question import Choice, Question
 
 WIDTH = 92
-PRAISE = ("Yes, exactly.", "That is right.", "Well remembered.", "Correct.", "That is it.")
+PRAISE = ("Yes, exactly.", "That is right.", "Well remembered.", "Correct.", "Exactly right.")
 ALL_RIGHT = (
     "nothing has leaked out of your memory, masked or not.",
     "every lane holds what it should.",
@@ -133,7 +133,7 @@ def _sum(recall: RecallResult) -> str:
     if recall.right == count:
         return f"{count} of {count}: {ALL_RIGHT[int(recall.lesson) % len(ALL_RIGHT)]}"
     open_ = count - given
-    rest = "; choose again where it is not" if given > recall.right else ""
+    rest = "; choose again for the others" if given > recall.right else ""
     rest += f"; {open_} not answered yet" if open_ else ""
     return f"{recall.right} of {count} right{rest}."
 

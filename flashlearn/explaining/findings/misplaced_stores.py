@@ -50,8 +50,8 @@ class NeverWritten(Rule):
         """The first element and how many there are."""
         return Wording(
             f"No program writes {self.output}[{indices(self.first)}] in case {self.case}: {self.count} of "
-            f"{self.total} elements keep what torch.empty held.",
-            "Do the grid and the mask of the store cover the whole output?",
+            f"{self.total} elements keep what they held before the launch.",
+            "Do the grid, the addresses and the mask of the store cover the whole output?",
         )
 
 
@@ -89,8 +89,8 @@ class WrittenTwice(Rule):
         """How many elements, and how often."""
         return Wording(
             f"{self.count} of {self.total} elements of {self.output} hold {self.times:.0f} times the right "
-            f"number in case {self.case}, the first at {list(self.first)}; the others are right. The same "
-            f"share was added {self.times:.0f} times there.",
+            f"number in case {self.case}, the first at {list(self.first)}; the others are right. It "
+            f"looks as if the same were added {self.times:.0f} times there.",
             "Which programs, or which steps of the loop, add to this element?",
         )
 
@@ -121,7 +121,9 @@ class OutputsExchanged(Rule):
         """Whose numbers they are."""
         return Wording(
             f"{self.output} contains the values that should be in {self.other}.",
-            f"Return {', '.join(self.outputs)} in this order; look at the stores, too.",
+            f"Are {', '.join(self.outputs)} returned in this order, and is each of them made, or stored, "
+            "under its "
+            "own name?",
         )
 
 
@@ -149,7 +151,9 @@ class Transposed(Rule):
         """Which index counts rows."""
         return Wording(
             f"{self.output} is the transpose of the right answer.",
-            "Which of the two indices counts rows? Compare the last product and the store with the formula.",
+            "Which of the two indices counts rows? Compare the last product with the formula, and what is "
+            "done with "
+            "its result.",
         )
 
 
@@ -199,10 +203,9 @@ class StoredWithOtherStrides(Rule):
     def wording(self) -> Wording:
         """Whose strides the store uses."""
         return Wording(
-            f"{self.output} holds the right numbers, each where the strides of {self.tensor} put it: the "
-            f"store uses {self.tensor}'s strides.",
-            f"{self.output} is a tensor of its own, allocated in the launcher: address it with its own "
-            "strides.",
+            f"{self.output} holds the right numbers, each where the strides of {self.tensor} put it, as "
+            f"a store with {self.tensor}'s strides does.",
+            f"{self.output} is a tensor of its own, with strides of its own: which ones does its store use?",
         )
 
 
@@ -276,5 +279,5 @@ class ReversedOrder(Rule):
         """Which one is where."""
         return Wording(
             f"{self.output} holds the right {self.what}s in reverse order: {self.what} 0 holds the last one.",
-            "Which index counts down, in a load or in the store?",
+            "Which index counts down where it should count up, or the other way round?",
         )

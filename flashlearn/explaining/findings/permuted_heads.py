@@ -11,7 +11,7 @@ from flashlearn.outcome import Wording
 
 @dataclass(frozen=True)
 class PermutedHeads(Rule):
-    """`owners[i]` is the head whose right numbers head i of `output` holds."""
+    """`owners[i]` is the head whose right numbers head i of `output` holds in `case`."""
 
     name = "permuted heads"
     rank = 110
@@ -19,13 +19,12 @@ class PermutedHeads(Rule):
 
     output: str
     owners: tuple[int, ...]
+    case: str
 
     @classmethod
     def look(cls, clue: Clue) -> PermutedHeads | None:
         """The owner of every head, if each has one."""
-        shape = clue.got.shape
-        blocks = len(shape) - 2 if len(shape) > 3 else len(shape) - 1 if len(shape) == 3 else 0
-        heads = math.prod(shape[: max(blocks, 1)]) if len(shape) > 2 else 1
+        heads = math.prod(clue.got.shape[: clue.heads])
         if heads < 2:
             return None
         mine, right = clue.got.reshape(heads, -1), clue.expected.reshape(heads, -1)
@@ -35,17 +34,24 @@ class PermutedHeads(Rule):
         ]
         if None in owners or owners == list(range(heads)):
             return None
-        return cls(clue.name, tuple(owners))
+        return cls(clue.name, tuple(owners), clue.outcome.case.name)
 
     def wording(self) -> Wording:
-        """The order of the heads, or the one head that all hold."""
-        owners = self.owners
+        """Whose numbers each head holds, or the one head that all hold."""
+        owners, last = self.owners, len(self.owners) - 1
         if len(set(owners)) == 1:
-            sentence = f"Every head of {self.output} holds the numbers of head {owners[0]} of {len(owners)}."
+            sentence = f"Every head of {self.output} holds the numbers of head {owners[0]}"
+        elif len(set(owners)) == len(owners):
+            sentence = (
+                f"The heads of {self.output} are in another order: heads 0 to {last} hold the numbers of "
+                "heads "
+                f"{', '.join(map(str, owners))}"
+            )
         else:
             sentence = (
-                f"The heads of {self.output} are in another order: head 0 to {len(owners) - 1} hold "
-                f"{list(owners)}."
+                f"Heads 0 to {last} of {self.output} hold the numbers of heads "
+                f"{', '.join(map(str, owners))}: "
+                "some are there more than once, others are missing"
             )
-        step = "How does the kernel get from its program id to batch and head, and with which strides?"
-        return Wording(sentence, step)
+        step = "What are batch and head computed from, and which strides go with them, in loads and stores?"
+        return Wording(f"{sentence} (case {self.case}, batch and head counted as one number).", step)

@@ -1,4 +1,4 @@
-"""Wrong only in the last, incomplete block of rows or columns."""
+"""Wrong only from where a block may begin to the end: perhaps in the last, incomplete block."""
 
 from __future__ import annotations
 
@@ -41,10 +41,9 @@ class RaggedTail(Rule):
 
     def wording(self) -> Wording:
         """Where the tail begins."""
-        where = f"from index {self.first} on"
-        if self.axis is not None:
-            where = f"from index {self.first} of dimension {self.axis} to the end"
+        along = "" if self.axis is None else f" of dimension {self.axis}"
         return Wording(
-            f"{self.output} is right except {where}: the last block, which is not full (case {self.case}).",
-            "Look at the masks, and at `other=` for the lanes they hide.",
+            f"{self.output} is right below index {self.first}{along}, and not from there to the end (case "
+            f"{self.case}).",
+            "Does a block begin there, and is it full? Compare what hides the rest of it with what is there.",
         )

@@ -55,13 +55,12 @@ class RowFactor(Rule):
         if self.sums is not None:
             return Wording(
                 f"The rows of {self.output} sum to {self.sums[0]:.3g} … {self.sums[1]:.3g} (case "
-                f"{self.case}), not to 1; within a row the shares are right. So the number that a row is "
-                "divided by is wrong.",
+                f"{self.case}), not to 1; within a row the proportions are right. So what is wrong is "
+                "a factor of the whole row, such as the number that it is divided by.",
                 "Which elements are counted in the sum of a row?",
             )
         return Wording(
             f"Each row of {self.output} is the right one times a factor of its own, {self.factors[0]:.3g} to "
-            f"{self.factors[1]:.3g} (case {self.case}): a number that belongs to the whole row is wrong, and "
-            "everything else is right.",
-            "Which number does the kernel have once per row?",
+            f"{self.factors[1]:.3g} (case {self.case}): within a row the proportions are right.",
+            "Which number is there once for each row, and where does it come in?",
         )

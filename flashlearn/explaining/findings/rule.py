@@ -66,6 +66,14 @@ class Clue:
         error = self.check.error
         return min(2 * self.check.allowed, 0.1 * error) if math.isfinite(error) else 2 * self.check.allowed
 
+    @cached_property
+    def heads(self) -> int:
+        """How many of the output's first dimensions count batches and heads: 2, or 0 where there are none."""
+        sizes = self.outcome.case.sizes
+        head = tuple(self.expected.shape[:2])
+        known = any((sizes.get("B"), sizes.get(name)) == head for name in ("H", "H_k"))
+        return 2 if known and self.expected.ndim > 2 else 0
+
     def extent(self, which: torch.Tensor) -> tuple[int, int, tuple[int, ...]]:
         """How many elements (or rows) a mask marks, of how many, and the index of the first."""
         return int(which.sum()), which.numel(), tuple(int(i) for i in which.nonzero()[0])

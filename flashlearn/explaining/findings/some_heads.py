@@ -25,11 +25,7 @@ class SomeHeads(Rule):
     @classmethod
     def look(cls, clue: Clue) -> SomeHeads | None:
         """The wrong heads, if not all are wrong."""
-        bad = clue.bad
-        if bad.ndim < 3:
-            return None
-        blocks = bad.ndim - 2 if bad.ndim > 3 else 1
-        heads = math.prod(bad.shape[:blocks])
+        bad, heads = clue.bad, math.prod(clue.expected.shape[: clue.heads])
         if heads < 2:
             return None
         wrong = bad.reshape(heads, -1).any(1)
@@ -40,8 +36,11 @@ class SomeHeads(Rule):
 
     def wording(self) -> Wording:
         """Which heads, and what differs between heads."""
+        right, are = self.heads - len(self.wrong), "are" if len(self.wrong) > 1 else "is"
         return Wording(
-            f"{self.heads - len(self.wrong)} of {self.heads} heads of {self.output} are right as a whole; "
-            f"wrong are {first_of(self.wrong, 8)}, batch and head counted as one number (case {self.case}).",
-            "What differs from head to head is the offset: which strides does each pointer take for it?",
+            f"{right} of {self.heads} heads of {self.output} {'are' if right > 1 else 'is'} right as a "
+            "whole; "
+            f"wrong {are} {first_of(self.wrong, 8)}, batch and head counted as one number (case "
+            f"{self.case}).",
+            "What differs from head to head: the offsets of its tensors, with their strides, or its numbers?",
         )

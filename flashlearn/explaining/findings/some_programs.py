@@ -38,7 +38,9 @@ class SomePrograms(Rule):
     def wording(self) -> Wording:
         """Which programs."""
         return Wording(
-            f"All wrong elements of {self.output} were written by {len(self.wrong)} of {self.programs} "
-            f"programs, number {first_of(self.wrong, 6)} (case {self.case}); the others' blocks are right.",
+            f"All wrong elements of {self.output} were written by {len(self.wrong)} of the {self.programs} "
+            "programs "
+            f"that write it, number {first_of(self.wrong, 6)} (case {self.case}); what the others wrote is "
+            "right.",
             "What is different for these programs: first, last, ragged?",
         )

@@ -35,7 +35,9 @@ class Zero(Rule):
         """Where to look for the line that should add to it."""
         return Wording(
             f"Every element of {self.output} is 0.",
-            "Follow it back from the store: where does it start at 0, and which line should add to it?",
+            "Follow it back from where it is stored, or returned: where does it start at 0, and which line "
+            "should add "
+            "to it?",
         )
 
 
@@ -58,7 +60,7 @@ class Sign(Rule):
         """Where a minus may be missing."""
         return Wording(
             f"{self.output} has the right size and the opposite sign.",
-            "Where does the formula have a minus? Follow it from the loads to the store.",
+            "Where does the formula have a minus? Follow it through your lines.",
         )
 
 

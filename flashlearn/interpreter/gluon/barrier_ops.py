@@ -101,7 +101,9 @@ class BarrierOps(AsyncOps):
         me.known.seen[barrier.agent] = barrier.completed
         if barrier.completed:
             me.now = max(me.now, barrier.completed_at)
-        me.waits[barrier.number] = PassedWait(place, parity, barrier.completed, self.moment())
+        before, asked = me.waits.get(barrier.number), (parity, barrier.completed)
+        again = before is not None and (before.parity, before.completed) == asked
+        me.waits[barrier.number] = PassedWait(place, *asked, self.moment(), again)
         self._counted = dict(self.counters)
         after = tuple(event for event in barrier.completing if event >= 0)
         self.note("wait", begin, me.now, place, issued=begin, barrier=barrier.name,

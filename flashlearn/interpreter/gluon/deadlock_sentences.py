@@ -19,7 +19,7 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
         w = partly[0]
         return (
             f" In this phase of `{w['barrier']}` {w['count'] - w['pending']} of {w['count']} have arrived: "
-            "one partition arrives too rarely, or `init` counts too many."
+            "one partition arrives too rarely, or is held up itself, or `init` counts too many."
         )
     if again:
         return (
@@ -28,10 +28,18 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
         )
     if silent:
         return (
-            " A fresh barrier lets a wait for parity 1 through at once, and one for parity 0 waits: the "
-            "first wait asks for parity 1."
+            f" Nothing has arrived on {_each(silent)} so far. Which partition is to arrive there first, and "
+            "what "
+            "does it wait for itself? Where the first wait is for a slot that is free from the start, parity "
+            "1 "
+            "lets it through, as the phase before the first counts as over."
         )
     return ""
+
+
+def _each(waiting: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(f"`{w['barrier']}`" for w in waiting))
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _held(w: Mapping[str, Any]) -> str:

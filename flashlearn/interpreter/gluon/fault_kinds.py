@@ -64,8 +64,17 @@ def _copy(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
         f"it, {does}: `{f['who']}` has not waited for phase {f['phase']} of `{f['barrier']}`, which that "
-        f"copy completes. Before it, `mbarrier.wait({f['barrier']}, {f['phase'] & 1})`."
+        f"copy completes. {_wait_missing(f)}"
     )
+
+
+def _wait_missing(f: Mapping[str, Any]) -> str:
+    wait = f"`mbarrier.wait({f['barrier']}, {f['phase'] & 1})`"
+    if f["waited"]:
+        return (
+            f"If it is to read what that copy brings, {wait} comes before; if not, the copy comes too early."
+        )
+    return f"Before it, {wait}."
 
 
 @_kind("phase is off")
@@ -74,14 +83,18 @@ def _phase(fault: SyncFault, f: Mapping[str, Any]) -> str:
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
         f"it: that copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is "
         f"{f['phase'] & 1}. The wait in {_at(fault, 2)} asked for parity {f['parity']}, with "
-        f"{_phases(f['completed'])} over, and went on at once. {_parity(f['phase'])}"
+        f"{_phases(f['completed'])} over, and went on at once. {_parity(f)}"
     )
 
 
-def _parity(phase: int) -> str:
-    if phase == 0:
+def _parity(f: Mapping[str, Any]) -> str:
+    if not f["completed"]:
         return "The first phase of a barrier has parity 0; a fresh barrier lets a wait for parity 1 through."
-    return "A wait's parity changes with each use of the barrier: in a ring, i // stages & 1."
+    return (
+        f"`{f['who']}` had waited for that phase before: a wait's parity changes with each use of the "
+        "barrier, in "
+        "a ring with each turn."
+    )
 
 
 @_kind("refilled before read")
@@ -90,7 +103,7 @@ def _refilled(fault: SyncFault, f: Mapping[str, Any]) -> str:
     fix = (
         "Ask for a copy into a slot after the line that reads its tile."
         if f["own"]
-        else f"`{f['other']}` waits, before it fills a slot, for a barrier on which its readers arrive."
+        else f"Does `{f['other']}` wait for every reader, in the right phase, before it fills a slot again?"
     )
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy{whose} of {_at(fault, 1)} may already be "

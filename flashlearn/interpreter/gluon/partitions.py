@@ -37,12 +37,16 @@ class BarrierWait:
 
 
 class PassedWait(NamedTuple):
-    """A wait that is over: what it asked for, how many phases were over then, and its `Clocked.moment`."""
+    """A wait that is over: what it asked for, how many phases were over then, and its `Clocked.moment`.
+
+    `again` says that the same partition had waited for the same phase before.
+    """
 
     place: Place | None
     parity: int
     completed: int
     when: int
+    again: bool = False
 
 
 @dataclass

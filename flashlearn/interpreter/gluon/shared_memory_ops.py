@@ -93,8 +93,9 @@ class SharedMemoryOps(ProgramState):
         if earlier.writes and barrier is not None:
             facts |= {"barrier": barrier.name, "phase": earlier.phase, "writes": writes}
             passed = me.waits.get(barrier.number)
+            facts |= {"waited": passed is not None}
             if passed is not None and passed.completed <= earlier.phase:
-                if passed.when > earlier.when or not passed.completed:
+                if not passed.completed or (passed.again and passed.when > earlier.when):
                     facts |= {"parity": passed.parity, "completed": passed.completed}
                     return self.fail("phase is off", place, earlier.place, passed.place, **facts)
                 read = (when for seen, when in me.reads.values() if seen.overlaps(view))

@@ -98,9 +98,9 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "programs swapped": Mistake(
-        "The programs' numbers are taken apart in another order than the grid, or the number of tiles in "
-        "a row, has them: where there are more tiles one way than the other, some tiles of C have no "
-        "program.",
+        "Rows and columns are exchanged where a program finds its tile, in its numbers or in the count "
+        "that takes them apart: where there are more tiles one way than the other, some tiles of C have "
+        "no program.",
         "How many tiles of C are there down, and how many across? Compare both with how a program finds "
         "its tile.",
         launcher=_with(

@@ -36,15 +36,15 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of queries for both": Mistake(
-        "The number of queries counts for the keys too: where there are fewer keys, the kernel leaves "
-        "them, and where there are more, the last ones are never written.",
+        "The number of queries counts for the keys too: where there are fewer keys, accesses go beyond "
+        "the last one, and where there are more, the last ones are never written.",
         "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of keys for both": Mistake(
-        "The number of keys counts for the queries too: where there are fewer queries, the kernel leaves "
-        "them, and where there are more, the last ones are left out.",
+        "The number of keys counts for the queries too: where there are fewer queries, accesses go beyond "
+        "the last one, and where there are more, the last ones are left out.",
         "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
         status=Status.OUT_OF_BOUNDS,

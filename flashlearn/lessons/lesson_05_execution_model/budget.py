@@ -178,7 +178,7 @@ budget = Exercise(
     name="budget",
     lesson="05",
     kind=Kind.SYMBOLIC,
-    title="What a block shape costs, before it is launched",
+    title="What a block shape costs, computed before launching it",
     signature="(block_m, block_n, block_k, size, buffers, warps, registers, gpu) -> "
     "(accumulator, shared, occupancy)",
     outputs=("accumulator", "shared", "occupancy"),

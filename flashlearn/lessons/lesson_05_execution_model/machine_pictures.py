@@ -98,12 +98,12 @@ def _binary(count: float) -> str:
 
 
 NESTING = (
-    ("grid", "all programs of one launch", "L2 and HBM", "the end of the kernel"),
+    ("grid", "all programs of one launch", "L2 and HBM", "end of the kernel"),
     ("cluster", "up to 8 blocks, one GPC (Hopper)", "each other's shared memory", "cluster barrier"),
     ("block = Triton program", "up to 1024 threads, one SM", "shared memory", "bar.sync"),
     ("warpgroup", "4 warps, one per scheduler (Hopper)", "a wgmma instruction", "wgmma.wait"),
     ("warp", "32 threads, one instruction", "registers, by shfl.sync", "bar.warp.sync"),
-    ("thread", "a lane", "nothing: ≤ 255 registers of its own", "—"),
+    ("thread", "a lane", "nothing; ≤ 255 registers of its own", "—"),
 )
 """From outside in: name, what it is, what its members share, what makes them wait for each other."""
 
@@ -128,7 +128,7 @@ def nesting() -> Picture:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_xlabel("each box is one of many inside the box around it")
-    description = "; ".join(f"a {n} ({w}) shares {s}, waits by {b}" for n, w, s, b in NESTING)
+    description = "; ".join(f"{n} ({w}): shares {s}, waits by {b}" for n, w, s, b in NESTING)
     return Picture(figure, description)
 
 

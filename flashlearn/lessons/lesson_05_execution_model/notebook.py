@@ -1,12 +1,12 @@
 # %% [markdown]
 # # The GPU's execution model
 #
-# Until now a kernel was right or wrong. From here on it is also fast or slow, and why it is one or the other is a
-# matter of where numbers live, how far they travel, and who waits for whom. This lesson is about the machine: its
-# memories, its threads, and the two limits, bytes and operations, that no kernel gets around. You write the kernel
-# that all of deep learning stands on, a tiled matrix product, and predict three things of it before it runs: the
-# bytes it requests, the share of the machine it can reach, and what its blocks cost. Then you put attention on the
-# same scales: store $P$, or rebuild it?
+# Until now a kernel was right or wrong. From here on it is also fast or slow, and that depends on where numbers are
+# stored, how far they travel, and what waits for what. This lesson is about the machine: its memories, its threads, and
+# the two limits, bytes and operations, that no kernel can avoid. You write the kernel that most of deep learning relies
+# on, a tiled matrix product, and predict three things about it before it runs: the bytes it requests, the fraction of
+# peak performance it can reach, and what its blocks cost. Then you ask the same questions about attention: store $P$,
+# or rebuild it?
 #
 # **Afterwards you can**
 #
@@ -14,20 +14,20 @@
 # - say what threads, warps, warpgroups, blocks, clusters and the grid are, what they share and how they wait, and
 #   what a Triton program is in these terms;
 # - read in compiled code what `tl.sum`, a masked load and a tile cost: shuffles, barriers, wide and narrow loads;
-# - write a tiled matrix product with ragged edges in all three dimensions, and put it on the roofline, once at the bytes
-#   it requests and once at those it cannot do without;
+# - write a tiled matrix product with ragged edges in all three dimensions, and place it on the roofline, once by the
+#   bytes it requests and once by those it cannot avoid;
 # - count the bytes of an attention that stores $P$ and of one that rebuilds it, and say for a given GPU when more
 #   arithmetic is the faster choice, and when it is not;
-# - work out shared memory, registers and occupancy of a block shape in your head, near enough;
-# - say how an update is lost, and what the mapping of threads to elements has to do with atomics.
+# - estimate shared memory, registers and occupancy of a block shape in your head;
+# - say how an update is lost, and how the mapping of threads to elements determines where atomics are needed.
 #
-# **You need** lessons 00 and 02: programs, masks, reductions; for sections 8, 9 and 11 the backward pass of lesson 03 and
-# the LSE of lesson 04. No GPU: Triton's compiler works without one, and measurements from one that you may not have are
-# saved with the course (they say which).
+# **You need** lessons 00 and 02: programs, masks, reductions; for sections 8, 9 and 11 the backward pass of lesson 03
+# and the LSE of lesson 04. You need no GPU: Triton's compiler works without one, and measurements on a GPU that you may
+# not have are saved with the course (each says on which GPU).
 #
-# **It takes** three and a half to four hours, in three sittings: sections 1 to 4 are for reading and looking (a good
-# hour), 5 to 7 hold the kernel and its bytes (an hour and a half), 8 to 11 put attention and block shapes on the scales
-# (an hour and a half). Two short answers and one kernel of about twelve lines.
+# **It takes** about four hours, in three sittings: sections 1 to 4 are for reading and looking (a good hour), 5 to 7
+# contain the kernel and its bytes (an hour and a half), 8 to 11 are about attention and block shapes (an hour and a
+# half). Two short answers and one kernel of about twelve lines.
 
 # %%
 import itertools
@@ -59,8 +59,8 @@ from flashlearn.machine.device import GPUS, attainable, for_target
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again. A
+# wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -72,15 +72,16 @@ flashlearn.recall("05", answers)
 # %% [markdown]
 # ## 1 · Where numbers live
 #
-# A GPU is some hundred processors on one chip, *streaming multiprocessors*, SMs, with memory around them. Numbers
-# are stored in four places:
+# A GPU is, roughly, a hundred processors on one chip (*streaming multiprocessors*, SMs), with memory around them.
+# Numbers are stored in four places:
 #
 # - **Registers**: each thread's own. Arithmetic happens here and nowhere else (tensor cores may take operands from
 #   shared memory, too). A thread has at most 255 of them, 4 bytes each.
 # - **Shared memory**: a scratchpad in each SM, seen by all threads of one block. The same SRAM serves as the L1
 #   cache; what a kernel does not claim as shared memory caches its loads.
 # - **L2**: a cache for the whole chip, in two halves. Everything on its way to or from device memory passes through it.
-# - **HBM**: device memory, beside the chip. Your tensors.
+# - **HBM**: device memory, beside the chip (other kinds of memory, such as GDDR, on GPUs for desktops). Your tensors
+#   are here.
 #
 # **Predict**, for one SM: which is larger, all its registers together or its shared memory?
 
@@ -97,21 +98,21 @@ for gpu in GPUS.values():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The registers win, on Hopper as before it: 256 KiB against 228. A tile that can live in registers, such as an
-#   accumulator, should. That is why FlashAttention keeps `acc`, `m` and `l` there.
+# - There are more registers than shared memory, on Hopper as on earlier GPUs: 256 KiB against 228. A tile that can be
+#   kept in registers, such as an accumulator, should be. FlashAttention keeps `acc`, `m` and `l` there.
 # - All SMs of an H100 together have 33 MiB of registers and 29 MiB of shared memory: each of the two is more than
 #   half of its L2.
 #
 # </details>
 
 # %% [markdown]
-# Sizes, and the peaks of HBM and of arithmetic, are the makers' figures: data sheets and the CUDA programming guide
-# (`flashlearn.machine.device.GPUS` says which). Shared memory delivers 32 banks × 4 bytes per clock to each SM. What no
-# data sheet says is *latency*, how long one load takes if you have to wait for it, and what L2 delivers. For that
-# one measures: a *chase*, where each load's address is what the load before it brought, and a *stream*, where as
-# many loads as possible are under way at once.
-# `flashlearn/lessons/lesson_05_execution_model/probes.py` has all of them; they take some ten seconds on a GPU. Without
-# one you see what they gave on an H200, which is an H100's chip with faster memory.
+# Sizes, and the peak rates of HBM and of arithmetic, are the manufacturer's figures: data sheets and the CUDA
+# programming guide (`flashlearn.machine.device.GPUS` says which). Shared memory delivers 32 banks × 4 bytes per clock
+# to each SM. What data sheets usually do not say is the *latency*, how long one load takes if you have to wait for it,
+# and the bandwidth of L2. These are measured: with a *pointer chase*, where each load's address is the result of the
+# previous load, and with a *stream*, where as many loads as possible are in flight at once.
+# `flashlearn/lessons/lesson_05_execution_model/probes.py` has these measurements; they take about ten seconds on a GPU.
+# Without one you see the results from an H200, which has the H100's chip and faster memory.
 
 # %%
 measured = probes.measure() if DEVICE == "cuda" else probes.SAVED
@@ -124,22 +125,22 @@ machine_pictures.ladder(levels, f"H100 by its data sheet; latencies and L2's ban
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Three scales, one shape: outwards from shared memory each step is larger, slower and further away. From registers
-#   to HBM it is a factor of more than a hundred, in bandwidth as in latency.
-# - L1 is not in the picture: it is the same SRAM as shared memory, and it takes longer, since a cache has to find out
-#   first whether it has the line (and our chase computes a 64-bit address for each hop).
-# - Registers' bandwidth is what multiply-adds at full rate read: three operands each. Their latency is four clocks,
-#   after which the next instruction may use the result (Jia et al.).
-# - A third of a microsecond for one load from HBM. At 2 GHz an SM could have issued some hundreds of instructions
-#   meanwhile, from each of its four schedulers.
+# - All three scales show the same pattern: outwards from shared memory each level is larger, slower and further away.
+#   From registers to HBM it is a factor of more than a hundred, in bandwidth and in latency.
+# - L1 is not in the picture: it is the same SRAM as shared memory, and it takes longer, since a cache first has to find
+#   out whether it has the line (and our chase computes a 64-bit address for each step).
+# - The bandwidth of registers is what multiply-adds at full rate read: three operands each. Their latency is four
+#   clocks, after which the next instruction may use the result (Jia et al., for Volta).
+# - One load from HBM takes about a third of a microsecond on the H200. At 2 GHz, each of an SM's four schedulers could
+#   have issued several hundred instructions in that time.
 #
 # </details>
 #
 # ### Latency is hidden, not shortened
 #
-# A kernel does not wait 340 ns for each load: it has many under way. How many bytes must be under way at any moment
-# for HBM to be busy all the time? Think of a pipe: what is in it is *bandwidth × latency* (Little's law). **Predict**
-# the order of magnitude, for the whole chip and for one SM.
+# A kernel does not wait the full latency for each load: it has many loads in flight. How many bytes must be in flight
+# at any moment to keep HBM busy all the time? Think of a pipe: its content is *bandwidth × latency* (Little's law).
+# **Predict** the order of magnitude, for the whole chip and for one SM.
 
 # %%
 hbm = levels[-1]
@@ -149,9 +150,9 @@ threads = 32 * h100.warps_per_sm
 print(f"that is {in_flight / h100.sms / threads:.1f} bytes for each of the {threads} threads an SM can hold")
 
 # %% [markdown]
-# One number of four bytes per thread, if the SM is full of threads; if it holds an eighth of them, eight numbers
-# each. Either many threads with a small load each, or few threads with large ones. Both work; the first is what
-# *occupancy* is about (section 10), the second what asynchronous copies are for (lesson 13).
+# That is about one number of four bytes per thread if the SM is full of threads; if it holds an eighth of them, eight
+# numbers each. Either many threads with a small load each, or few threads with large ones. Both work; the first is what
+# *occupancy* is about (section 10), the second is what asynchronous copies are for (lesson 13).
 
 # %% [markdown]
 # > ### Sources corrected: 64 KiB of shared memory
@@ -159,7 +160,7 @@ print(f"that is {in_flight / h100.sms / threads:.1f} bytes for each of the {thre
 # > **The claim**, in a design for a CUDA kernel: a tile buffer of 64 KiB is declared in shared memory; the SM has
 # > 228 KiB, so it fits.
 # >
-# > **The experiment.** NVIDIA's assembler comes with Triton. Hand it a kernel that declares 64 KiB, and one that
+# > **The experiment.** NVIDIA's assembler comes with Triton. Give it a kernel that declares 64 KiB, and one that
 # > declares an array whose size is given at launch. **Predict** which of them it accepts.
 
 # %%
@@ -183,41 +184,42 @@ print("size given at launch: ", assemble(dynamic) or "accepted")
 print("at most, if asked for:", {gpu.name: f"{gpu.shared_per_block // KIB} KiB" for gpu in GPUS.values()})
 
 # %% [markdown]
-# > **The verdict.** 0xc000 is 49152: a block gets 48 KiB unless it asks for more, and it cannot ask in a
-# > declaration. More than that, up to the last line's figures, takes *dynamic* shared memory and a call before the
-# > launch, `cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`; a launch
-# > without it fails, and the error is easily overlooked. Triton declares its memory the second way and makes the
-# > call for you. So in Triton the limit is the large one, and a kernel beyond it is refused: `OutOfResources`. (The
-# > largest is 1 KiB less than what the SM has: the system takes that for each block.)
+# > **The verdict.** 0xc000 is 49152: a block gets at most 48 KiB unless it asks for more, and it cannot ask in a
+# > declaration. More than that, up to the figures in the last line, takes *dynamic* shared memory and a call before the
+# > launch, `cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`; a launch without it
+# > fails, and the error is easily overlooked. Triton declares its memory the second way and makes the call for you. So
+# > in Triton the larger limit applies, and a kernel that exceeds it is rejected: `OutOfResources`. (The limit is 1 KiB
+# > less than what the SM has: the system takes that for each block.)
 
 # %% [markdown]
-# ## 2 · Who works, and who shares what
+# ## 2 · Threads, and what they share
 #
-# In CUDA you write what one thread does. Threads come in groups within groups, and each group exists because its
-# members share something, or wait for each other.
+# In CUDA you write what one thread does. Threads come in nested groups, and the members of each group share something,
+# or can wait for each other.
 
 # %%
 machine_pictures.nesting()
 
 # %% [markdown]
-# - A **warp** is 32 threads under one instruction. Four *schedulers* in each SM each pick, clock by clock, one warp
-#   that is ready and issue its next instruction. A warp that waits for memory costs nothing but its registers:
-#   there is no switching, since every warp keeps its registers all the time. So it is *other warps* that hide
-#   latency.
-# - A **warpgroup** is four warps in a row, one for each scheduler. Hopper's matrix instruction, `wgmma`, is issued
-#   by all 128 threads together and needs at least 64 rows for it.
-# - A **block**, also *CTA*, for cooperative thread array, lives in one SM from beginning to end. Shared memory
-#   belongs to it. `bar.sync`, in CUDA `__syncthreads()`, makes its warps wait for each other. Blocks of a grid run
-#   in any order, and possibly one after another: nobody may wait for another block (a *cooperative* launch, which
-#   must fit the chip as a whole, is the exception).
-# - A **cluster** (Hopper) is up to eight blocks, sixteen if asked for, which are guaranteed to run at the same time
-#   and in one GPC. They may read each other's shared memory, and wait for each other.
-# - The **grid** is one launch. Its blocks share L2 and HBM. The only thing that makes all of them wait is the end of
-#   the kernel. Atomics let them *add* to one place without waiting (lessons 08 and 11).
+# - A **warp** is 32 threads that execute one instruction together. In each clock, each of the four *schedulers* of an
+#   SM picks one warp that is ready and issues its next instruction. A warp that waits for memory costs only its
+#   registers: there is no context switch, since every warp keeps its registers all the time. So it is *other warps*
+#   that hide latency.
+# - A **warpgroup** is four consecutive warps, one for each scheduler. Hopper's matrix instruction, `wgmma`, is executed
+#   by all 128 threads together and needs a tile of at least 64 rows.
+# - A **block**, also called *CTA* (cooperative thread array), runs on one SM from beginning to end. Shared memory
+#   belongs to it. `bar.sync`, in CUDA `__syncthreads()`, makes its warps wait for each other. Blocks of a grid run in
+#   any order, and possibly one after another: in general no block may wait for another that may not have started (a
+#   *cooperative* launch, all of whose blocks must fit on the chip at once, is the exception).
+# - A **cluster** (Hopper) is a group of up to eight blocks, or sixteen if requested, which are guaranteed to run at the
+#   same time and on one GPC. They may read each other's shared memory, and wait for each other.
+# - The **grid** is one launch. Its blocks share L2 and HBM. In an ordinary launch, the only point at which all of them
+#   have finished is the end of the kernel. Atomics let them *add* to one address without losing an update (lessons 08
+#   and 11).
 #
-# And a **Triton program is one block**. The numbers of a `tl.arange` are not threads: a tile is spread over the
-# block's threads by the compiler, several elements for each. You say how many threads there are, with `num_warps`,
-# and nothing in the kernel's text depends on it. **Predict** the threads per block below.
+# And a **Triton program is one block**. The numbers of a `tl.arange` are not threads: a tile is spread over the block's
+# threads by the compiler, several elements for each. You choose the number of threads with `num_warps`, and nothing in
+# the kernel's source depends on it. **Predict** the threads per block below.
 
 
 # %%
@@ -246,38 +248,37 @@ for num_warps in (1, 4, 8):
     print(f"num_warps={num_warps}: {threads:3} threads, {1024 // threads:2} elements of the tile for each")
 
 # %% [markdown]
-# `listing` asks Triton's own compiler for an H100 (`target=90`), and takes no GPU for it. *PTX* is NVIDIA's portable
-# assembly language, the last stage that is meant to be read.
+# `listing` runs Triton's own compiler for an H100 (`target=90`), which needs no GPU. *PTX* is NVIDIA's portable
+# assembly language; a further step translates it to the GPU's machine code.
 #
 # ### Where the SMs are
 #
-# SMs, too, come in groups: *graphics processing clusters*, GPCs. That is why a cluster of blocks exists: within a
-# GPC there is a network from SM to SM. And the L2 is in two halves, each beside its part of HBM.
+# SMs come in groups, too: *graphics processing clusters*, GPCs. Clusters of blocks are possible because within a GPC
+# there is a network from SM to SM. And the L2 is in two halves, each beside its part of HBM.
 
 # %%
 machine_pictures.chip(h100, gpcs=8, per_gpc=18)  # NVIDIA H100 Tensor Core GPU Architecture, white paper, 2022
 
 # %% [markdown]
-# *Who shares a slice of L2?* It is tempting to think of one cache that all SMs share alike. NVIDIA's paper on the A100,
-# whose L2 is in two partitions as well, says how it is: each partition caches data for the SMs of the GPCs that are
-# connected to it, and the hardware keeps the two consistent. So within a partition the cache is shared: its *slices*
-# belong to addresses, which are scattered over all of them, and there is nothing to be gained by placing programs near
-# "their" slice. But data that SMs on both sides read may be held *twice*, once in each half. Of a matrix that everybody
-# reads, L2 then holds only half as much as its size says. (Much is still to be gained by programs that run *at the same
-# time* and read the same addresses.)
+# *Which SMs share a slice of L2?* It is tempting to think of one cache that all SMs share alike. NVIDIA's white paper
+# on the A100, whose L2 is in two partitions as well, says otherwise: each partition caches data for the SMs of the GPCs
+# that are connected to it, and the hardware keeps the two consistent. So within a partition the cache is shared: its
+# *slices* belong to addresses, which are distributed over all of them, and nothing is gained by placing programs near
+# "their" slice. But data that SMs on both sides read may be cached *twice*, once in each half. Then L2 can hold only
+# half as much of a matrix that all SMs read as its size suggests. (Much can still be gained if programs run *at the
+# same time* and read the same addresses.)
 
 # %% [markdown]
 # ## 3 · What `tl.sum` becomes
 #
-# A sum over a tile needs numbers from different threads. There are three ways for a number to get from one thread to
-# another, and they differ in price:
+# A sum over a tile needs numbers from different threads. There are three cases, and they differ in cost:
 #
 # - within a thread: it is there already;
-# - within a warp: a **shuffle**, `shfl.sync`. Each lane reads a register of another lane, without memory. Lanes of a
-#   warp can get apart, at a branch; so there is a barrier within a warp, too, `bar.warp.sync`, in CUDA
+# - within a warp: a **shuffle**, `shfl.sync`. Each lane reads a register of another lane, without going through memory.
+#   Lanes of a warp can diverge at a branch; so there is also a barrier within a warp, `bar.warp.sync`, in CUDA
 #   `__syncwarp()`, and a shuffle includes one, for the lanes that its last operand names (−1: all 32);
-# - between warps of a block: through shared memory. Write, **barrier**, read. The barrier is what makes sure that
-#   nobody reads before the other has written, and while a warp waits at it, it does nothing.
+# - between warps of a block: through shared memory. Write, **barrier**, read. The barrier makes sure that no warp reads
+#   before the others have written; a warp that waits at it does nothing.
 #
 # Five shuffles sum 32 lanes, by halving the distance each time:
 
@@ -285,8 +286,8 @@ machine_pictures.chip(h100, gpcs=8, per_gpc=18)  # NVIDIA H100 Tensor Core GPU A
 machine_pictures.butterfly([3, 1, 4, 1, 5, 9, 2, 6])
 
 # %% [markdown]
-# You wrote `tl.sum` and said nothing of all this. Look at what the compiler inserted. **Predict**: one row of 128
-# numbers, summed by 1 warp and by 4. How many shuffles, how many barriers?
+# You wrote `tl.sum` and none of this. Look at what the compiler inserted. **Predict**: one row of 128 numbers, summed
+# by 1 warp and by 4. How many shuffles and how many barriers are there?
 
 # %%
 for columns, num_warps in ((32, 1), (128, 1), (128, 4), (1024, 4)):
@@ -294,7 +295,7 @@ for columns, num_warps in ((32, 1), (128, 1), (128, 4), (1024, 4)):
     print(f"{columns:4} columns, {num_warps} warp(s):", counts(listing(launch)["ptx"]))
 
 # %% [markdown]
-# And for 128 numbers in four warps the very instructions, in order:
+# And here are the instructions for 128 numbers in four warps, in order:
 
 # %%
 launch = launch_of(row_total, torch.ones(2, 128), num_warps=4)
@@ -306,17 +307,18 @@ print("\n".join(found[0] for found in steps.finditer(listing(launch)["ptx"])))
 #
 # - One warp: five shuffles, at distances 16, 8, 4, 2, 1, and no barrier of the block. With 128 columns each thread
 #   first adds its own four numbers: three additions, and no exchange.
-# - Four warps: the same five, then one lane of each warp writes its sum to shared memory, `bar.sync`, four lanes read
-#   them back, and two more shuffles sum the four. A second barrier, so that all threads may read the result.
+# - Four warps: the same five, then one lane of each warp writes its sum to shared memory; after `bar.sync` four lanes
+#   read them back, and two more shuffles sum the four. A second barrier follows, so that all threads can read the
+#   result.
 # - The `@%p` in front is a *predicate*: the instruction is issued to the whole warp, and lanes whose predicate is
 #   false do nothing. A mask in `tl.load` becomes one of these.
-# - So a reduction along an axis that lies within warps is cheap, one across warps has barriers. A softmax kernel
-#   with one warp per row has none. FlashAttention lays its tiles out so that a row of scores stays inside one warp
-#   (in four lanes of it, even): that is what "work partitioning between warps", section 3.3 of the FlashAttention-2
-#   paper, is about.
-# - In CUDA you would write these lines, and the barrier that is forgotten is the classical bug: it works until the
-#   warps come in another order. In Triton there is no such thing to forget *within* a program. Between programs
-#   there is, and the check looks for it.
+# - So a reduction along an axis that lies within warps is cheap, one across warps has barriers. A softmax kernel with
+#   one warp per row has none. FlashAttention-2 lays out its tiles so that a row of scores stays within one warp: this
+#   is the subject of section 3.3 of its paper, "work partitioning between warps".
+# - In CUDA you would write these lines yourself, and a forgotten barrier is a classic bug: the kernel works until the
+#   warps run in another order. In Triton the compiler inserts the barriers that shared memory needs *within* a program.
+#   (Where a program reads back what another of its threads has stored in *global* memory, it needs
+#   `tl.debug_barrier()`.) Between programs nothing is inserted, and the check looks for races there.
 #
 # </details>
 
@@ -325,10 +327,10 @@ print("\n".join(found[0] for found in steps.finditer(listing(launch)["ptx"])))
 #
 # ### Global memory: sectors
 #
-# HBM and the caches do not move single numbers. The unit is a *sector* of 32 bytes, aligned; four of them make a
-# cache line. When a warp executes a load, the hardware collects the 32 addresses and asks for the sectors in which
-# they lie, each sector once. If neighbouring lanes want neighbouring addresses the load is *coalesced*. If they do
-# not, most of what travels is thrown away.
+# HBM and the caches do not move single numbers. The unit is a *sector* of 32 bytes, aligned; four of them make a cache
+# line. When a warp executes a load, the hardware collects the 32 addresses and requests the sectors that contain them,
+# each sector once. If neighbouring lanes access neighbouring addresses, the load is *coalesced*. If they do not, most
+# of what is transferred may be unused.
 
 # %%
 traffic_pictures.sectors((1, 2, 4, 8))
@@ -347,23 +349,23 @@ for stride, rate in strided.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Up to a stride of 8 the rule of sectors is the story: `x[::2]` reads half of everything for nothing. (Measured is
-#   a little better than expected because the probe at stride 1, with least to load, falls short of the peak.)
-# - From 8 on each lane has a sector of its own, and the rule says that it cannot get worse. On the H200 it does, by
-#   another factor of two: its L2 fetches from HBM in pieces larger than a sector (64 bytes is what fits these
+# - Up to a stride of 8 the rule of sectors explains the figures: `x[::2]` transfers twice as much as it uses. (The
+#   measured figures from the H200 are a little better than expected because the probe at stride 1, with the least to
+#   load, falls short of the peak.)
+# - From 8 on each lane has a sector of its own, and by the rule it cannot get worse. On the H200 it does, by another
+#   factor of two: presumably its L2 fetches from HBM in pieces larger than a sector (64 bytes would explain these
 #   figures; the size is a setting of the driver, `cudaLimitMaxL2FetchGranularity`).
-# - A matrix that is *transposed* is no such case, as long as a tile has many neighbours in its other dimension: the
-#   compiler looks at the strides and deals the tile out to the threads so that lanes run along the dimension
-#   whose stride is 1.
+# - A *transposed* matrix is not such a case, as long as a tile is long enough in the other dimension: the compiler
+#   looks at the strides and distributes the tile over the threads so that lanes run along the dimension whose stride is 1.
 #
 # </details>
 
 # %% [markdown]
-# There is a second half to it. A thread can load up to 16 bytes in one instruction, if it knows that they lie side by
-# side and start at a multiple of 16. The compiler finds out from the launch: Triton compiles one version for pointers
-# and integers that are multiples of 16, and another for others; and a stride of 1 becomes a constant. Here is
-# `scaled_add` of lesson 00 with 1024 numbers per program, as compiled for three inputs. **Predict** which of them get
-# 16-byte loads.
+# There is a second aspect. A thread can load up to 16 bytes with one instruction, if the compiler knows that they are
+# adjacent and start at a multiple of 16. The compiler learns this from the launch: Triton compiles one version for
+# pointers and integers that are multiples of 16, and another for others; and a stride of 1 becomes a constant. Here is
+# the course's `scaled_add` of lesson 00 with 1024 numbers per program, as compiled for three inputs. **Predict** which
+# of them get 16-byte loads.
 
 # %%
 vector = torch.ones(8200)
@@ -372,15 +374,15 @@ for name, x in (("x", vector[:4096]), ("x[::2]", vector[:8192:2]), ("x[1:]", vec
 
 # %% [markdown]
 # `x[1:]` is as contiguous as `x`, but its first byte is not at a multiple of 16, so that four times as many
-# instructions are needed for the same bytes. They are still coalesced. Strides in general, and this as well, are
-# why attention libraries ask for a last dimension that is contiguous and a start that is aligned.
+# instructions are needed for the same bytes. They are still coalesced. This and coalescing are good reasons for
+# attention libraries to require a contiguous last dimension and an aligned start.
 #
 # ### Shared memory: banks
 #
 # Shared memory is cut into 32 *banks*, each 4 bytes wide: word $w$ lies in bank $w \bmod 32$. In one clock each bank
-# can serve one word. If two lanes want different words of one bank, they take turns: a *bank conflict*. (If they want
-# the same word, they get it together.) A tile of rows that are 32 words long has a whole column in one bank. Drawn
-# with eight banks, and the first column read by eight lanes:
+# can serve one word. If two lanes access different words of one bank, they take turns: a *bank conflict*. (If they
+# access the same word, both get it at once.) A tile whose rows are 32 words long has each column in one bank. Here it
+# is drawn with eight banks, with eight lanes reading the first column:
 
 # %%
 traffic_pictures.banks(
@@ -392,8 +394,8 @@ traffic_pictures.banks(
 )
 
 # %% [markdown]
-# Padding costs memory; *swizzling*, an exclusive-or of column and row, costs nothing. CUDA programmers choose one of
-# them by hand. Triton swizzles its tiles by itself, and Hopper's copy engine does it in hardware.
+# Padding costs memory; *swizzling*, an exclusive-or of column and row, costs none. CUDA programmers choose one of them
+# by hand. Triton swizzles its tiles automatically, and Hopper's copy engine can do it in hardware.
 
 # %% [markdown]
 # ## 5 · A matrix product, tile by tile
@@ -417,12 +419,12 @@ traffic_pictures.tiles(M=70, N=100, K=50, blocks=(32, 64, 16), program=(1, 1, 0)
 # | $B_{kj}$ | `b` | `[BLOCK_K, BLOCK_N]` |
 # | $\sum_k A_{ik} B_{kj}$ so far | `acc` | `[BLOCK_M, BLOCK_N]`, fp32, in registers |
 #
-# (A warning about a name. For a product, `BLOCK_K` is everybody's word for a step of the inner dimension, so it is ours
-# in this lesson. In attention $K$ are the keys: from lesson 06 on, `BLOCK_K` is a block of *keys*, and the inner
-# dimension of $Q K^\top$ is $D$, which is not cut at all.)
+# (A warning about a name. For a matrix product, `BLOCK_K` is the usual name for a step of the inner dimension, so we
+# use it in this lesson. In attention, $K$ is the matrix of keys: from lesson 06 on, `BLOCK_K` is a block of *keys*, and
+# the inner dimension of $Q K^\top$ is $D$, which is not split.)
 #
-# That the order of the sum does not matter is what allows the cut: a product is the sum of the products of its
-# slices. With the course's small example, $Q K^\top$, $D = 2$ cut into two steps of one:
+# This works because the order of the sum does not matter: a product is the sum of the products of its slices. Here is
+# the course's small example, $Q K^\top$, with $D = 2$ split into two steps of one:
 
 # %% tags=["nbval-check-output"]
 Q, K_t = example.symbolic().Q, example.symbolic().K.T
@@ -434,22 +436,22 @@ sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q 
 # %% [markdown]
 # ### Exercise: `tiled_matmul` · core
 #
-# Write the kernel; the launcher is given. Its blocks, 32 × 64 × 16, are fixed for now. What the check will ask of it:
+# Write the kernel; the launcher is given. Its blocks, 32 × 64 × 16, are fixed for now. What the check requires:
 #
-# - any $M$, $N$ and $K$: a tile may hang over the edge in all three dimensions, so that loads have a mask in two of
-#   them each, and the store in two;
+# - any $M$, $N$ and $K$: a tile may extend beyond the edge in all three dimensions, so each load and the store need a
+#   mask in two dimensions;
 # - any strides: `a` and `b` may be transposed, slices, or have gaps. `c` is new and contiguous;
 # - fp32, fp16 and bf16; the sum is always in fp32, and converted once, by the store. `tl.dot` takes the tiles as they
 #   are loaded;
-# - fp32 means fp32: by default `tl.dot` hands fp32 tiles to the tensor cores as *TF32*, which keeps 10 bits of mantissa
-#   of each factor. The check on a CPU computes in fp32 and warns you; on a GPU the products have to be as exact as
-#   fp32 makes them, so ask for `input_precision="ieee"`.
+# - fp32 means fp32: by default `tl.dot` gives fp32 tiles to the tensor cores as *TF32*, which keeps 10 mantissa bits of
+#   each factor. The check on a CPU computes in fp32 and warns you; on a GPU the products have to be as accurate as
+#   fp32, so ask for `input_precision="ieee"`.
 #
 # **Predict**, before you write: which of the masks matter for the *result*, and which only keep the program from
-# touching what is not its own? What must padding hold in the inner dimension?
+# accessing memory outside the tensors? What must padding hold in the inner dimension?
 
 # %% exercise="tiled_matmul"
-# HINT: A program owns one tile of C, and keeps its sum in `acc` while it walks along K: in each step a tile
+# HINT: A program owns one tile of C, and keeps its sum in `acc` while it goes along K: in each step a tile
 #     of A, a tile of B, one `tl.dot`. Any of the three dimensions may end inside a block: which masks does
 #     each load need, and which the store?
 # HINT: `inner = start + tl.arange(0, BLOCK_K)` has shape `[BLOCK_K]`. The tile of A is `[BLOCK_M, BLOCK_K]`:
@@ -473,26 +475,26 @@ flashlearn.check("tiled_matmul", tiled_matmul)
 
 # %% [markdown]
 # When it passes, break it: leave `inner < K` out of one of the two masks; then out of both. Leave out `other=0.0`.
-# Store without a mask. Which of the four does the check refuse, and with which word?
+# Store without a mask. Which of the four does the check reject, and what does it call each of them?
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - The masks of rows and columns protect memory. A row of zeros too many gives a row of $C$ that nobody stores. Only
-#   the mask of the inner dimension protects the *sum*: there, padding has to be zero.
-# - The check refuses all four. *Out of bounds* is the word for `inner < K` left out of one mask or of both, and for the
-#   store without a mask: each touches memory that is not the tensor's. Without `other=0.0` it is *wrong*: the mask hides
-#   the lanes from memory, but what they hold is undefined, and it enters the sum. (The observer puts NaN there.)
-# - In the inner dimension one of the two masks would do for the sum, since $0 \cdot x = 0$: unless $x$ is infinite or
-#   NaN. It would not do for the bounds. The next cell shows what is lost.
-# - Each number that was loaded is used `BLOCK_N` times (of $A$) or `BLOCK_M` times (of $B$). That is all that
-#   tiling is for.
+# - The masks of rows and columns protect memory. A padded row gives a row of $C$ that is never stored. Only the mask of
+#   the inner dimension protects the *sum*: there, padding has to be zero.
+# - The check rejects all four. If `inner < K` is missing from one mask or from both, or the store has no mask, it is
+#   *out of bounds*: each accesses memory outside the tensor. Without `other=0.0` it is *wrong*: the mask keeps the
+#   lanes from memory, but what they hold is undefined, and it enters the sum. (The observer puts NaN there.)
+# - In the inner dimension one of the two masks would be enough for the sum, since $0 \cdot x = 0$, unless $x$ is
+#   infinite or NaN. It would not be enough for the bounds. The next cell shows what goes wrong.
+# - Each number that was loaded is used `BLOCK_N` times (of $A$) or `BLOCK_M` times (of $B$). That is the point of
+#   tiling.
 #
 # </details>
 
 # %% [markdown]
-# One step in the inner dimension hangs over the edge: two columns of $A$'s tile and two rows of $B$'s are padding. The
-# padding of one is zero, that of the other holds whatever lay there, an infinity among it. **Predict** which elements of
-# the product are lost.
+# The last step in the inner dimension extends beyond the edge: two columns of $A$'s tile and two rows of $B$'s are
+# padding. The padding of one is zero; that of the other holds whatever was in memory, including an infinity.
+# **Predict** which elements of the product are ruined.
 
 # %% tags=["nbval-check-output"]
 a_tile, b_tile = torch.ones(3, 4), torch.ones(4, 5)
@@ -505,43 +507,41 @@ for name, left, right in (("in A's padding", stray_a, b_tile), ("in B's padding"
     print(f"an infinity {name}:\n{(left @ right).numpy()}")
 
 # %% [markdown]
-# An infinity in $A$'s padding takes a row of $C$ with it, one in $B$'s a column. So both masks get their
-# `inner < K`.
+# An infinity in $A$'s padding ruins a row of $C$, one in $B$'s a column. So both masks need `inner < K`.
 #
 # ## 6 · Counting bytes before they move
 #
-# The observer that runs your kernel counts the bytes it asks for. Let us find that number with a pencil. Nothing
-# depends on data: it can be a formula in the sizes. For one matrix at a time:
+# The observer counts the bytes that your kernel requests. Let us find that number with a pencil. It does not depend on
+# the data, so it can be a formula in the sizes. For one matrix at a time:
 #
-# - Programs that lie side by side in a row of the grid own the same rows of $A$. They do not know of each other, and
-#   each loads all of them.
-# - Programs above one another own the same columns of $B$.
+# - Programs in the same row of the grid need the same rows of $A$. They share nothing, and each loads all of them.
+# - Programs in the same column of the grid need the same columns of $B$.
 # - Each element of $C$ is stored by one program.
 #
 # Bytes counted this way are **requested** bytes: every load of every program, as if there were no cache. Masked-out
-# lanes request nothing. With every byte counted once instead, however often it is asked for, they are **unique**
-# bytes: what HBM must move at the very least, with a perfect cache,
+# lanes request nothing. If every byte is counted once instead, however often it is requested, they are **unique**
+# bytes: the least that HBM must move, with a perfect cache,
 #
 # $$\text{unique} = e\,(MK + KN + MN), \qquad e \text{ bytes per element.}$$
 #
-# What HBM moves in fact lies in between, and L2 decides where.
+# What HBM actually moves is in between, and L2 decides where.
 #
 # ### Exercise: `matmul_traffic` · core
 #
 # Give the *requested* bytes of your kernel as a formula in the sizes $M, N, K$, the blocks $B_M, B_N, B_K$, and $e$.
 # All are sympy symbols (or integers) and positive. Sizes need not be multiples of blocks; `sp.ceiling(x)` rounds up.
 #
-# The check compares formulas first. Then it runs your kernel, if it has passed (the course's own, if not), counts,
-# and compares again.
+# The check first compares formulas. Then it runs your kernel, if it has passed (the course's own, if not), counts, and
+# compares again.
 
 
 # %% exercise="matmul_traffic"
-# HINT: Follow one matrix at a time. Which programs load row 0 of A, and how many are they? How often is each
-#     element of A requested, over the whole grid? Ask the same of B, and of C.
+# HINT: Follow one matrix at a time. Which programs load row 0 of A, and how many are there? How often is each
+#     element of A requested, over the whole grid? Ask the same about B, and about C.
 # HINT: The grid has ⌈M/B_M⌉ × ⌈N/B_N⌉ programs. All programs in one row of the grid load the same rows of A;
 #     together they request A once per block of columns. A masked lane requests nothing, so edges need no
 #     correction. `sp.ceiling(N / B_N)` rounds up.
-# HINT: A is asked for `M * K * sp.ceiling(N / B_N)` times an element. Add B and C, each by its own count, and
+# HINT: Of A, `M * K * sp.ceiling(N / B_N)` elements are requested. Add B and C, each with its own count, and
 #     multiply by `e`.
 def matmul_traffic(M, N, K, B_M, B_N, B_K, e) -> sp.Expr:
     """Bytes that tiled_matmul requests, loads and stores of all programs together."""
@@ -560,8 +560,8 @@ flashlearn.check("matmul_traffic", matmul_traffic)
 # flashlearn.hint("matmul_traffic")
 
 # %% [markdown]
-# The formula beside the count, for several block shapes. **Predict** which of the three block sizes can be doubled
-# without changing the bytes.
+# The next cell compares the formula with the count, for several block shapes. **Predict** which of the three block
+# sizes can be doubled without changing the bytes.
 
 # %% tags=["nbval-check-output"]
 requested = flashlearn.use("matmul_traffic", matmul_traffic)
@@ -583,9 +583,9 @@ for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (6
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - They agree to the byte, edges included: what the masks switch off in one program is exactly what is missing.
-# - $B_K$ does not occur. It decides how the work is cut in time, not how often anything is asked for. It will matter
-#   for shared memory, and for how much is under way at once.
+# - They agree to the byte, edges included: masked lanes request nothing.
+# - $B_K$ does not occur. It decides how the work is divided over time, not how often anything is requested. It will
+#   matter for shared memory, and for how much is in flight at once.
 # - From 32 × 64 to 64 × 64 only one of three loads of $B$ is saved: 70 rows take two blocks of 64, and the second is
 #   nearly empty. When blocks cover a whole dimension, requested and unique are the same.
 #
@@ -595,9 +595,9 @@ for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (6
 # ### One program, step by step
 #
 # The counts are sums over all programs. `flashlearn.trace` runs a launcher as the check does and shows what *one*
-# program touches, access by access: move the slider, or click on it and use the arrow keys. Look at the order in
-# which the tiles of $A$ and $B$ come, and at what is hatched. **Predict** the column *again*, the share of the
-# requested bytes that had been asked for before: of $A$ for program (1, 1, 0) alone, and for all six programs.
+# program touches, access by access: move the slider, or click on it and use the arrow keys. Look at the order in which
+# the tiles of $A$ and $B$ come, and at what is hatched. **Predict** the column *again*, the share of the requested
+# bytes that had been requested before: of $A$ for program (1, 1, 0) alone, and for all six programs.
 
 # %%
 seen = flashlearn.trace(product, torch.ones(M, K), torch.ones(K, N), program=(1, 1))
@@ -608,23 +608,21 @@ seen
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - $A$'s tiles march to the right, $B$'s downwards, in turn, and $C$ is written once, at the very end. The program
-#   reads nothing twice; repetition is *between* programs: half of what is asked of $A$, two thirds of $B$. No
-#   program can avoid that alone. Larger blocks can, and a cache.
-# - Hatched is what a mask switches off. It requests no bytes, but the lanes are there, and `tl.dot` multiplies their
-#   zeros.
-# - A row of $A$'s tile is 16 elements, 64 bytes without a gap, two sectors; a row of $B$'s is 64 elements, eight
-#   sectors, or what is left of them at the edge. Of a contiguous matrix a wide tile is read in longer pieces than a
-#   narrow one.
+# - The tiles of $A$ move to the right and those of $B$ downwards, alternately, and $C$ is written once, at the very
+#   end. The program reads nothing twice; the repetition is *between* programs: half of what is requested of $A$, two
+#   thirds of $B$. A program cannot avoid that alone. Larger blocks can reduce it, and a cache can serve it.
+# - Masked lanes are hatched. They request no bytes, but they exist, and `tl.dot` multiplies their zeros.
+# - A row of $A$'s tile is 16 elements, 64 adjacent bytes, two sectors (if aligned); a row of $B$'s is 64 elements,
+#   eight sectors, or fewer at the edge. In a contiguous matrix a wide tile is read in longer pieces than a narrow one.
 #
 # </details>
 
 # %% [markdown]
 # ## 7 · Arithmetic intensity and the roofline
 #
-# The number in the last column is the kernel's **arithmetic intensity**: operations per byte. The machine has such a
-# number as well, operations per second over bytes per second. If the kernel's is below the machine's, memory sets the
-# pace; above it, arithmetic does.
+# The number in the last column of section 6's table is the kernel's **arithmetic intensity**: operations per byte. The
+# machine has such a number as well: operations per second over bytes per second. If the kernel's is below the
+# machine's, memory is the limit; above it, arithmetic is.
 
 # %% tags=["nbval-check-output"]
 for gpu in GPUS.values():
@@ -647,10 +645,10 @@ assert 2 * n**3 / (e * 3 * n**2) == sp.Rational(2, 3) * n / e  # by unique bytes
 sp.Eq(sp.Limit(intensity, n, sp.oo), sp.limit(intensity, n, sp.oo), evaluate=False)
 
 # %% [markdown]
-# By requested bytes it is $B/e$, and no matrix is large enough to change that: 64 for blocks of 128 in 16 bit. By
-# unique bytes it is $\frac23 n/e$, and grows without limit. The H100 wants 295 or more. **Predict**, from these three
-# numbers: can the kernel reach the tensor cores' peak if every request goes to HBM? What would $B$ have to be, and
-# does an accumulator of that size fit into the registers of an SM?
+# By requested bytes it tends to $B/e$, however large the matrix: 64 for blocks of 128 in 16 bit. By unique bytes it is
+# $\frac23 n/e$, and grows without limit. The H100 needs 295 or more. **Predict**, from these three numbers: can the
+# kernel reach the tensor cores' peak if every request goes to HBM? What would $B$ have to be, and does an accumulator
+# of that size fit into the registers of an SM?
 
 # %% tags=["nbval-check-output"]
 ridge = h100.half / h100.bandwidth
@@ -658,13 +656,13 @@ needed = ridge * 2  # B / e = ridge, e = 2
 print(f"B would have to be {needed:.0f}; its accumulator takes {4 * needed**2 / KIB:.0f} KiB per program")
 
 # %% [markdown]
-# No tile that large exists. It is L2 that makes up for it: programs that run at the same time, on neighbouring tiles,
-# ask for the same rows of $A$ and columns of $B$; the first request goes to HBM, the others are answered on the chip.
+# No tile can be that large. L2 makes up for it: programs that run at the same time, on neighbouring tiles, request the
+# same rows of $A$ and columns of $B$; the first request goes to HBM, and most others are served from the chip.
 #
-# The **roofline** draws both limits at once: attainable rate over intensity, a slope for the memory and a flat roof
-# for the arithmetic (Williams, Waterman and Patterson, 2009). Here is your kernel on an H100, with $n = 4096$ in 16
-# bit and three block shapes, each at its requested and at its unique bytes. No time was measured: these are the
-# points on the roof right above each intensity, the best that each could do.
+# The **roofline** draws both limits at once: attainable rate against intensity, a slope for the memory and a flat roof
+# for the arithmetic (Williams, Waterman and Patterson, 2009). Here is your kernel on an H100, with $n = 4096$ in 16 bit
+# and three block shapes, each by its requested and by its unique bytes. No time was measured: these are the points on
+# the roof at each intensity, an upper bound for each.
 
 
 # %%
@@ -679,9 +677,10 @@ points = [(f"{B_M}×{B_N}", *intensities(4096, B_M, B_N, B_K), None) for B_M, B_
 traffic_pictures.roofline(h100, points)
 
 # %% [markdown]
-# And now with a clock. Same kernel, same matrices, on the GPU named below, which is yours if you have one. Each pair
-# of points has one height, the measured rate. The dotted slope is L2's bandwidth by the stream of section 1, in which every
-# program reads bytes of its own, with wide loads past L1. **Predict** before you look: may a filled point lie above the solid slope?
+# And now with measured times: the course's kernel and matrices of the same size, on the GPU named below, which is yours
+# if you have one. Each pair of points has one height, the measured rate. The dotted slope is the bandwidth of L2
+# according to the stream of section 1, in which every program reads bytes of its own, with wide loads that bypass L1.
+# **Predict** before you look: can a filled point lie above the solid slope?
 
 # %%
 here = probes.data_sheet(measured["device"])
@@ -697,7 +696,7 @@ print(f"{measured['device']}, n = {measured['n']}, 16 bit")
 print(f"HBM, by data sheet: {here.bandwidth / 1e12:.2f} TB/s")
 own, shared = (measured["bandwidth"][name] / 1e12 for name in ("L2", "L2, shared"))
 print(
-    f"L2, streamed: {own:.1f} TB/s of bytes of their own; {shared:.1f} TB/s where two neighbours read the same"
+    f"L2, streamed: {own:.1f} TB/s if programs read different bytes; {shared:.1f} TB/s if two neighbours read the same"
 )
 for name, by_requested, by_unique, rate in timed:
     print(
@@ -707,7 +706,7 @@ for name, by_requested, by_unique, rate in timed:
 print(f"torch       {measured['torch'] / 1e12:4.0f} TFLOP/s, {measured['torch'] / here.half:4.0%} of peak")
 
 # %% [markdown]
-# Could L1 have answered some of these requests? Look at how the kernel loads, 64 × 64 × 32 on an H100:
+# Could L1 have served some of these requests? Look at how the kernel loads, with blocks of 64 × 64 × 32 on an H100:
 
 # %%
 tiles_ahead = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "num_warps": 4, "num_stages": 3}
@@ -715,56 +714,59 @@ ptx = listing(launch_of(product, *torch.zeros(2, 16, 16, dtype=torch.float16), *
 print(Counter(re.findall(r"\b(?:cp\.async\.c[ag]|ld\.global)", ptx)))
 
 # %% [markdown]
-# `cp.async` copies from global to shared memory while the program goes on, and `.cg` says that it leaves L1 out. So every
-# byte that is requested comes from L2, or from HBM by way of it.
+# `cp.async` copies from global to shared memory while the program continues, and `.cg` means that it bypasses L1. So
+# every requested byte comes from L2, or from HBM through L2.
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Filled points above the solid slope: the kernel got its bytes faster than HBM can deliver. That is no error of
-#   measurement, it is L2, which answered most of the requests. All but the smallest blocks request more bytes per
-#   second than HBM delivers; their unique bytes would take less than a tenth of it.
-# - No roof in the picture is *the* limit of a kernel. By unique bytes all of them could reach the peak; by requested
-#   bytes from L2 the small blocks could not.
-# - 64 × 64 asks for 10 TB/s and comes close to the dotted slope. But the slope is no wall: where two neighbouring programs
-#   read the same bytes at the same time, the stream got half as much again, as it seems because requests that meet on
-#   their way are answered together. (NVIDIA's profiler has a name for the unit that joins them: L2 request coalescer.)
-#   Neighbours in a tiled product do read the same tiles, so a point above the dotted slope would be no error either.
-# - The largest blocks stay below both roofs: something else is in the way (lesson 12).
-# - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a quarter of what L2 does. Its loop
-#   has so little in it that it waits: latency, and too few bytes under way.
+# - (On the H200.) Some filled points are above the solid slope: the kernel got its bytes faster than HBM can deliver
+#   them. That is not a measurement error: L2 served most of the requests. All but the smallest blocks request more
+#   bytes per second than HBM delivers; their unique bytes would take less than a tenth of its bandwidth.
+# - No single line in the picture is *the* limit of a kernel. By unique bytes all of them could reach the peak; by
+#   requested bytes from L2 the small blocks could not.
+# - 64 × 64 requests 10 TB/s and comes close to the dotted slope. But that slope is not a hard limit: where two
+#   neighbouring programs read the same bytes at the same time, the stream got half as much again, apparently because
+#   simultaneous requests for the same bytes are merged. (NVIDIA's profiler names a unit that merges them: L2 request
+#   coalescer.) Neighbours in a tiled product do read the same tiles, so a point above the dotted slope would not be an
+#   error either.
+# - The largest blocks stay below both roofs: something else limits them (lesson 12).
+# - 16 × 16 × 16 is below every slope: it requests half of what HBM delivers, and a quarter of what L2 does. Each
+#   iteration of its loop does so little that the kernel mostly waits: it is limited by latency, with too few bytes in
+#   flight.
 #
 # </details>
 
 # %% [markdown]
-# For attention L2 is kinder still. All programs of one head read the same $K$ and $V$. **Predict** how much that is
-# at $S = 4096$, $D = 128$ in 16 bit, and how many heads' worth fit into L2: if everything is held once, and if both
-# halves hold what programs on both sides read.
+# L2 helps attention even more. All programs of one head read the same $K$ and $V$. **Predict** how many bytes that is
+# at $S = 4096$, $D = 128$ in 16 bit, and for how many heads they fit into L2: if everything is cached once, and if both
+# halves cache what programs on both sides read.
 
 # %% tags=["nbval-check-output"]
 S, D = 4096, 128
 k_and_v = 2 * S * D * 2
 print(f"K and V of one head: {k_and_v / MIB:.0f} MiB")
 for gpu in GPUS.values():
-    print(f"{gpu.name:9} L2 holds {gpu.l2 // k_and_v} heads' worth once, {gpu.l2 // (2 * k_and_v)} if twice; "
-          f"time to read one from HBM {1e6 * attainable(gpu, 0, k_and_v, half=True):.1f} µs")  # fmt: skip
+    print(f"{gpu.name:9} L2 holds K and V of {gpu.l2 // k_and_v} heads once, of {gpu.l2 // (2 * k_and_v)} if twice; "
+          f"time to read those of one head from HBM {1e6 * attainable(gpu, 0, k_and_v, half=True):.1f} µs")  # fmt: skip
 
 # %% [markdown]
-# As long as programs of the same head run at about the same time, $K$ and $V$ come from HBM hardly more than once, however
-# often they are requested. It is why the bytes that FlashAttention requests, which the next section counts, do not become its
-# HBM traffic. The order in which programs start, lowest `program_id(0)` first, is therefore something to think about.
+# As long as programs of the same head run at about the same time, $K$ and $V$ are read from HBM hardly more than once,
+# however often they are requested. This is why HBM traffic can be far below the bytes that FlashAttention requests,
+# which the next section counts. The order in which programs start, usually lowest `program_id(0)` first, therefore
+# matters.
 
 # %% [markdown]
 # ## 8 · Store P, or rebuild it
 #
-# Lesson 04 left a question open. $P$ need not be kept from the forward to the backward pass: one number per row, the
-# LSE, and $P$ is there again, tile by tile. That saves memory, gigabytes of it. Does it save time as well? First the
-# bytes.
+# Lesson 04 left a question open. $P$ need not be kept from the forward to the backward pass: from one number per row,
+# the LSE, it can be rebuilt tile by tile. That saves memory, gigabytes in lesson 04's example. Does it save time as
+# well? First, the bytes.
 #
-# They are counted as in section 6, as formulas, for one head's forward and backward pass: *requested* bytes, so each time
-# a program asks for a tile, its bytes count, also if a cache has them. $b$ is the number of bytes per element. A tile of
-# $P$ has $B_q$ queries and $B_k$ keys (this $B_k$ is a block of keys: the warning of section 5), and there are
-# $(S_q / B_q)(S_k / B_k)$ of them.
+# They are counted as in section 6, as formulas, for one head's forward and backward pass: *requested* bytes, so the
+# bytes of a tile count each time a program requests it, even if a cache has them. $b$ is the number of bytes per
+# element. A tile of $P$ has $B_q$ queries and $B_k$ keys (this $B_k$ is a block of keys: the warning of section 5), and
+# there are $(S_q / B_q)(S_k / B_k)$ of them.
 #
 # **Store P.** Each line of lessons 02 and 03 is a kernel of its own, and $S$, $P$, $dP$, $dS$ are matrices in memory.
 # Three kinds of products occur: one whose *result* is $S_q \times S_k$ (a program owns a tile, and loads a block of
@@ -794,9 +796,10 @@ store = {
 }
 
 # %% [markdown]
-# **Rebuild P.** Four kernels, which lessons 03 and 06 to 08 write. The forward kernel owns a block of queries and
-# scans the keys and values; so does the dQ kernel; the dK/dV kernel owns a block of keys and scans $Q$, $dO$ and the two
-# numbers per query, LSE and $\delta$, at four bytes each. No $S_q \times S_k$ matrix appears.
+# **Rebuild P.** Four kernels, which you write in lessons 03 and 06 to 08. A program of the forward kernel owns a block
+# of queries and scans the keys and values; so does one of the dQ kernel; one of the dK/dV kernel owns a block of keys
+# and scans $Q$, $dO$ and the two numbers per query, LSE and $\delta$, at four bytes each. No $S_q \times S_k$ matrix
+# appears.
 
 # %%
 rebuild = {
@@ -821,15 +824,15 @@ for design in (store, rebuild):
     print()
 
 # %% [markdown]
-# With $S_q = S_k = N$ and square tiles $B_q = B_k = B$, and the small terms left out:
+# With $S_q = S_k = N$ and square tiles $B_q = B_k = B$, and without the small terms:
 #
 # | | requested | unique |
 # |---|---|---|
 # | store $P$ | $b\,(11 N^2 + 8 N^2 D / B)$ | $b\,(11 N^2 + 12 N D)$ |
 # | rebuild $P$ | $b \cdot 6 N^2 D / B \;+\; 8 N^2 / B$ | $b \cdot 17 N D \;+\; 24 N$ |
 #
-# *Unique* bytes count once per kernel: what remains if a cache never forgets. There is no need to count again: a cache
-# that never forgets is a tile as large as the matrix.
+# *Unique* bytes are counted once per kernel: what remains with a perfect cache. There is no need to count again: a
+# perfect cache has the effect of a tile as large as the matrix.
 
 # %%
 one_tile = {B_q: S_q, B_k: S_k}
@@ -847,12 +850,12 @@ for tile in (16, 64, 128, 4096):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Eleven times a matrix of $N^2$ is read or written when $P$ is stored, and a cache is of little help: at $N = 4096$
-#   one such matrix is 32 MiB, for one head of many. That is the term that FlashAttention removes.
-# - What is left, $6 N^2 D / B$, is quadratic in $N$ as well. With $D = B$ it is a third of what storing requests, and
-#   it is of another kind: the same rows of $K$ and $V$ over and over. $K$ and $V$ of a head are $2 N D\,b$ bytes, 1 MiB
-#   here, and stay in the L2 cache, so that most of these requests never reach memory.
-# - Larger tiles request less. Section 10 says what decides how large a tile can be.
+# - A matrix of $N^2$ elements is read or written eleven times when $P$ is stored, and a cache helps little: at
+#   $N = 4096$ one such matrix is 32 MiB, for one head of many. That is the term that FlashAttention removes.
+# - What is left, $6 N^2 D / B$, is quadratic in $N$ as well. With $D = B$ it is about a third of what storing requests,
+#   and of a different kind: the same rows of $K$ and $V$ over and over. $K$ and $V$ of a head are $2 N D\,b$ bytes, 1
+#   MiB here, which fit in the L2 cache, so that most of these requests need not reach memory.
+# - Larger tiles request less. Section 10 shows what limits the size of a tile.
 #
 # </details>
 
@@ -873,9 +876,9 @@ storing_pictures.traffic(requested_bytes, unique_bytes, N=4096, D=64)
 # > **The claim**, in notes on the backward pass: storing $P$ costs $O(N^2)$ bytes, and recomputing it from the LSE
 # > costs $O(N)$, since only the LSE is kept and read.
 # >
-# > **The experiment.** A kernel that rebuilds $P$ from $Q$, $K$ and the LSE, and does nothing with it but sum its rows
-# > (which must give 1). It runs here under the observer, which counts every byte that it asks for.
-# > **Predict:** by how much does the traffic grow when $N$ doubles? And when the block doubles?
+# > **The experiment.** Take a kernel that rebuilds $P$ from $Q$, $K$ and the LSE, and only sums its rows (which must
+# > give 1). It runs here under the observer, which counts every byte that it requests. **Predict:** by how much does
+# > the traffic grow when $N$ doubles? And when the block doubles?
 
 
 # %% tags=["nbval-check-output"]
@@ -900,19 +903,19 @@ for size, block in ((64, 16), (128, 16), (256, 16), (256, 32)):
 # %% [markdown]
 # > **The verdict.** Three different things are $O(N)$, $\Theta(N D)$ and $\Theta(N^2 D / B)$:
 # >
-# > - what is *kept* from the forward to the backward pass in place of $P$: $N$ numbers. Here the claim is right.
+# > - what is *kept* from the forward to the backward pass in place of $P$: $N$ numbers. For this the claim is right.
 # > - what memory must move at least: every row of $Q$, $K$, $V$, $dO$ once, $\Theta(N D)$.
 # > - what the programs *request*: $\Theta(N^2 D / B)$, since every block of queries has to see all keys. It
 # >   quadruples when $N$ doubles and halves when the block doubles (the counts above do so nearly: they have smaller
 # >   terms as well), and the formula meets the observer's count to the byte.
 # >
-# > What comes out of memory is between the last two, and L2 decides. With $M$ elements of memory on the chip the
+# > What memory actually moves is between the last two, and L2 decides. With $M$ elements of memory on the chip the
 # > largest block is about $B = M / 4D$, and the last line becomes the $\Theta(N^2 D^2 / M)$ of the FlashAttention
-# > paper: that is not subquadratic.
+# > paper, which is quadratic in $N$.
 # >
-# > The claim has a second right half. The dQ kernel scans $K$ and the dK/dV kernel scans $Q$ in any case, for their
-# > products with $dS$. To have $S$ as well they need their own block of the other one, once, and the LSE. *That* is all
-# > that rebuilding adds to their traffic.
+# > The claim is right in another way, too. The dQ kernel scans $K$ and the dK/dV kernel scans $Q$ in any case, for
+# > their products with $dS$. To compute $S$ as well, they need only their own block of the other matrix, once, and the
+# > LSE. That is all that rebuilding adds to their traffic.
 #
 # ## 9 · When more arithmetic is faster
 #
@@ -920,12 +923,12 @@ for size, block in ((64, 16), (128, 16), (256, 16), (256, 32)):
 #
 # - **read it:** $b$ bytes. With a bandwidth of $W$ bytes per second that takes $b / W$.
 # - **rebuild it:** $D$ multiply-adds, $2D$ operations, at $F$ operations per second, and *one exponential*, at $E$ per
-#   second. Exponentials do not run on tensor cores: a multiprocessor of each GPU below finishes 16 per clock, on units
-#   of their own.
+#   second. Exponentials do not run on tensor cores: a multiprocessor of each GPU below can do 16 per clock, on separate
+#   units.
 #
 # Set the two equal and solve for $D$. Two numbers describe the machine: the ridge of its roofline, $I = F / W$, the
-# operations that it computes while it moves one byte, and $\varepsilon = F / E$, the operations that one exponential is
-# worth.
+# operations that it can do while it moves one byte, and $\varepsilon = F / E$, the number of operations that take as
+# long as one exponential.
 
 # %% tags=["nbval-check-output"]
 W, F, E, I, epsilon = sp.symbols("W F E I epsilon", positive=True)
@@ -936,8 +939,8 @@ break_even = sp.expand(break_even.subs({W: F / I, E: F / epsilon}))
 break_even
 
 # %% [markdown]
-# Below this $D$ rebuilding is faster. **Predict:** tensor cores have made products cheap and left exponentials as
-# they were. Up to which $D$ does the one exponential take longer than the product that it belongs to?
+# Below this $D$ rebuilding is faster. **Predict:** tensor cores have made products cheap, but not exponentials. Up to
+# which $D$ does the exponential take longer than the product that it belongs to?
 
 # %% tags=["nbval-check-output"]
 tensor_operations = {"A100": 2048, "H100": 4096, "RTX 4090": 512}  # fp16, per clock and multiprocessor
@@ -957,21 +960,21 @@ for name, (bandwidth, products, exponentials) in machines.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Leave the exponential out, and one reading breaks even on an H100 at $D = 295$ instead of 167. One exponential is worth
-#   256 operations: for $D \le 128$ it takes at least as long as the product that it belongs to. FlashAttention-3 is
-#   built around this fact, and overlaps the two (lesson 13).
-# - An H200 computes like an H100 and reads 1.4 times as fast, so reading is the better choice sooner. Rebuilding is no
-#   law of nature. It is an answer to a ratio, and the ratio changes from one machine to the next.
-# - The break-even of *one reading* is not the whole story. An attention that stores $P$ writes it once and reads it
-#   twice (for dQ, and for dK and dV); one that rebuilds does so twice. Per rebuilding that is $\frac32 b$ bytes instead
-#   of $b$: the last column, and beyond the usual head dimensions of 64 and 128.
+# - Without the exponential, reading once would break even on an H100 at $D = 295$ instead of 167. One exponential takes
+#   as long as 256 operations: for $D \le 128$ that is at least as long as the product that it belongs to.
+#   FlashAttention-3 therefore overlaps the two (lesson 13).
+# - An H200 computes like an H100 and reads 1.4 times as fast, so reading is the better choice from a smaller $D$ on.
+#   Whether rebuilding is better depends on a ratio, and the ratio changes from one machine to the next.
+# - The break-even for *one reading* is not the whole story. An attention that stores $P$ writes it once and reads it
+#   twice (for dQ, and for dK and dV); one that rebuilds does so twice. That is $\frac32 b$ bytes per rebuild instead of
+#   $b$: the last column, which on all four GPUs is beyond the usual head dimensions of 64 and 128.
 #
 # </details>
 
 # %% [markdown]
-# These are peak figures, and an estimate. Here is a measurement beside it: two kernels that give the same row sums,
-# one reads $P$, the other rebuilds it. On a machine with a CUDA GPU the cell measures; otherwise it takes what was
-# measured on one NVIDIA H200 (torch 2.11, triton 3.6, 16 heads, $S_q = S_k = 4096$, fp16, best of a few block sizes).
+# This is an estimate from peak figures. Compare it with a measurement: two kernels that give the same row sums; one
+# reads $P$, the other rebuilds it. On a machine with a CUDA GPU the cell measures; otherwise it takes what was measured
+# on one NVIDIA H200 (torch 2.11, triton 3.6, 16 heads, $S_q = S_k = 4096$, fp16, best of a few block sizes).
 
 # %%
 SAVED = ("NVIDIA H200", 0.565, {16: 0.372, 32: 0.414, 64: 0.464, 128: 0.636, 256: 1.534})  # ps per element
@@ -1008,18 +1011,19 @@ storing_pictures.break_even(machines, size=2, measured={known: (read_time, rebui
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - On the H200, rebuilding is faster up to a $D$ of about 100, where the estimate said 78. Reading reached 3.5 of the
-#   4.8 TB/s, so it is slower than the peak says, too.
+# - On the H200, rebuilding is faster up to a $D$ of about 100, where the estimate was 78. Reading reached about 3.5 of
+#   the 4.8 TB/s, so it, too, is slower than at peak.
 # - From $D = 16$ to $D = 64$ the product grows fourfold and the time by a quarter: at small $D$ the exponential is most
 #   of it.
-# - At $D = 256$ this simple kernel falls behind its own line: a block of queries no longer fits comfortably into
-#   registers. Arithmetic has to be *fed* to be cheap; the next section is about what that costs.
+# - At $D = 256$ this simple kernel is slower than its own trend, probably because a block of queries no longer fits
+#   comfortably into registers. Arithmetic is cheap only if its operands arrive in time; the next section is about what
+#   that costs.
 #
 # </details>
 
 # %% [markdown]
-# And when it is *not* faster: in fp32, without tensor cores, $F$ is some fifteen times smaller on an A100 or H100.
-# **Predict** the break-even from the formula, then look.
+# And here is when it is *not* faster: in fp32, without tensor cores, $F$ is about fifteen times smaller on an A100 or
+# H100. **Predict** the break-even from the formula, then look.
 
 # %% tags=["nbval-check-output"]
 for name, (bandwidth, _, exponentials) in machines.items():
@@ -1030,22 +1034,23 @@ for name, (bandwidth, _, exponentials) in machines.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - On the data-centre GPUs almost any head is beyond it: with $D = 64$ in fp32, reading $P$ is the faster way. Measured
-#   on the H200 (4 heads, $4096 \times 4096$): read 1.1 ps per element; rebuilt 2.8 ps at $D = 16$, 13 ps at $D = 64$.
-#   The RTX 4090 has more fp32 arithmetic than either of them and far less bandwidth: there it still pays.
-# - That does not mean that one stores $P$ in fp32. Time is one budget, and memory is the other: the $P$ of lesson 04's
-#   section 7 is 16 GiB in fp32, for each layer, whatever it costs to read.
+# - On the data-centre GPUs almost any head dimension is beyond it: with $D = 64$ in fp32, reading $P$ is faster.
+#   Measured on the H200 (4 heads, $4096 \times 4096$): read 1.1 ps per element; rebuilt 2.8 ps at $D = 16$, 13 ps at
+#   $D = 64$. The RTX 4090 has more fp32 arithmetic than either of them and far less bandwidth: there it still pays.
+# - That does not mean that $P$ should be stored in fp32. Time is one budget, memory the other: the $P$ of lesson 04's
+#   section 7 is 16 GiB in fp32, for each layer, however fast it is to read.
 #
 # </details>
 
 # %% [markdown]
 # ## 10 · What a block shape costs
 #
-# Larger tiles request fewer bytes. Why not 512 × 512? Because a program has to fit into an SM, with its accumulator
-# in registers and its tiles in shared memory. And better more than one at a time: while one waits, another computes.
+# Larger tiles request fewer bytes. Why not 512 × 512? Because a program has to fit into an SM, with its accumulator in
+# registers and its tiles in shared memory. And preferably more than one program at a time: while one waits, another
+# computes.
 #
-# **Occupancy** is the number of warps that are resident in an SM, as a fraction of the most it can hold, 64 on an
-# A100 or H100. Four things limit how many *blocks* are resident, and the smallest counts:
+# **Occupancy** is the number of warps that are resident in an SM, as a fraction of the most it can hold, 64 on an A100
+# or H100. Four limits determine how many *blocks* are resident, and the smallest decides:
 #
 # | limit | one block takes | of |
 # |---|---|---|
@@ -1067,11 +1072,11 @@ traffic_pictures.sliding_limits(h100, warps=4)
 # %% [markdown]
 # ### What the compiler says
 #
-# Only the compiler knows how many registers a kernel takes. But it can be asked, for GPUs that are not here.
+# Only the compiler knows how many registers a kernel takes. But you can ask it, even about GPUs that you do not have.
 # `compiler.compile_launch` gives a `Budget` for an A100 and an H100. First the shared memory of one block shape, 64 ×
 # 64 × 32 in fp16, as the number of *stages* grows. A stage is a pair of tiles that is loaded ahead of time, while the
-# product of an earlier pair is computed. A tile of $A$ and one of $B$ have $64 \cdot 32 + 32 \cdot 64$ elements, 8
-# KiB. **Predict** the shared memory for 1 to 4 stages.
+# product of an earlier pair is computed. A tile of $A$ and one of $B$ have $64 \cdot 32 + 32 \cdot 64$ elements, 8 KiB.
+# **Predict** the shared memory for 1 to 4 stages.
 
 
 # %%
@@ -1092,11 +1097,11 @@ for stages in (1, 2, 3, 4):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - On the H100 it is `stages` pairs, on the A100 `stages − 1`, at least one. The reason is the tensor cores'
-#   instruction. `mma` takes its operands from registers: as soon as a tile has been read from shared memory, its
-#   place is free for the next. `wgmma` reads shared memory by itself, while the program goes on: the pair that is
-#   being multiplied needs a place of its own. Below, that number is called `buffers`.
-# - `wgmma` wants a warpgroup and 64 rows. With a 32-row tile, such as your launcher's, an H100 falls back to `mma`.
+# - On the H100 it is `stages` pairs, on the A100 `stages − 1`, at least one. The reason is the tensor-core instruction.
+#   `mma` takes its operands from registers: as soon as a tile has been read from shared memory, its space is free for
+#   the next. `wgmma` reads shared memory itself, while the program continues: the pair that is being multiplied needs
+#   space of its own. Below, the number of pairs is called `buffers`.
+# - `wgmma` needs a warpgroup and 64 rows. With a 32-row tile, such as your launcher's, an H100 falls back to `mma`.
 # - The accumulator does not appear. It is in registers: $64 \cdot 64$ numbers over 128 threads, 32 registers each.
 #   The rest of what is reported is addresses, masks and operands.
 #
@@ -1107,8 +1112,8 @@ for stages in (1, 2, 3, 4):
 # Write a function that says what a block shape costs, before anything is compiled. It gets plain integers:
 #
 # - `block_m, block_n, block_k`; `size`, bytes per element of $A$ and $B$; `buffers`, the pairs of tiles that are kept
-#   in shared memory; `warps`; `registers` per thread (this one is the compiler's to know: you are given it); and
-#   `gpu`, with the four fields of the table above.
+#   in shared memory; `warps`; `registers` per thread (only the compiler knows this number, so it is given); and `gpu`,
+#   with the four fields of the table above.
 #
 # It returns three numbers:
 #
@@ -1117,8 +1122,8 @@ for stages in (1, 2, 3, 4):
 # - `shared`: bytes of shared memory per block;
 # - `occupancy`: resident warps over the most that are possible; 0 if not even one block fits.
 #
-# The check has eight cases by hand. Then it asks the real compiler, for both GPUs, and compares: shared memory to a
-# tenth, occupancy to one block.
+# The check has eight cases computed by hand. Then it asks the compiler, for both GPUs, and compares: shared memory to
+# within 10 %, occupancy to within one block.
 
 
 # %% exercise="budget"
@@ -1156,8 +1161,8 @@ flashlearn.check("budget", budget)
 # flashlearn.hint("budget")
 
 # %% [markdown]
-# Your prediction beside the compiler's answer. **Predict** the last shape with the pencil first: 128 × 256 by four
-# warps. How many registers does the accumulator alone take, and how many may a thread have?
+# The next cell compares your prediction with the compiler's answer. **Predict** the last shape on paper first: 128 ×
+# 256 by four warps. How many registers does the accumulator alone take, and how many may a thread have?
 
 # %%
 predict = flashlearn.use("budget", budget)
@@ -1180,13 +1185,14 @@ for shape, warps, stages in shapes:
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - 128 × 256 numbers over 128 threads are 256 registers, one more than there are, and nothing is left for addresses
-#   and operands. The compiler does what it can: it *spills*. What found no register goes to *local memory*, which is
-#   a polite name for device memory behind the caches: 600 bytes and more for each thread, much of it there and back
-#   in every step of the loop. With eight warps the same tile has 128 registers each, and nothing is spilled.
-# - Nobody warns you. The kernel is right, and slow. The next cell says how slow.
-# - Occupancy here is 12 to 50 %. That is not bad by itself: a product with asynchronous copies has its bytes under
-#   way without many warps. Occupancy is a means. Do not tune for it.
+# - 128 × 256 numbers over 128 threads are 256 registers, one more than there are, and nothing is left for addresses and
+#   operands. So the compiler *spills*: what does not fit into registers goes to *local memory*, which in fact is device
+#   memory, accessed through the caches: 600 bytes and more for each thread, much of it written and read back in every
+#   iteration of the loop. With eight warps the same tile takes 128 registers per thread, and nothing is spilled.
+# - Triton does not warn you (the report of a check shows the spilled bytes). The kernel is right, and slow. The next
+#   cell says how slow.
+# - Occupancy here is 12 to 50 %. That is not bad by itself: a product with asynchronous copies keeps enough bytes in
+#   flight without many warps. Occupancy is a means, not an end. Do not tune for it.
 #
 # </details>
 
@@ -1210,7 +1216,7 @@ for made in budgets_of((128, 256, 32), warps=4, stages=2):
 
 # %% [markdown]
 # > **The verdict.** 255, on either GPU. An instruction has eight bits for the number of a register, and the last of the
-# > 256 names does not stand for one: it is `RZ`, the constant zero.
+# > 256 numbers is not a register: it is `RZ`, the constant zero.
 
 # %% [markdown]
 # > ### Sources corrected: hoisting an index saves registers
@@ -1218,9 +1224,9 @@ for made in budgets_of((128, 256, 32), warps=4, stages=2):
 # > **The claim**, in notes on tuning a kernel: addresses were computed inside the loop; computing them
 # > once, before the loop, saves registers.
 # >
-# > **The experiment.** The same product twice. In one version the addresses are computed from `start` in every step,
-# > in the other they are made before the loop and advanced. With 32-bit and with 64-bit indices, and two block
-# > shapes. **Predict** in which of the cases the second takes fewer registers.
+# > **The experiment.** The same product twice. In one version the addresses are computed from `start` in every step; in
+# > the other they are computed before the loop and advanced. Both with 32-bit and with 64-bit indices, and for two
+# > block shapes. **Predict** in which of the cases the second takes fewer registers.
 
 
 # %%
@@ -1272,15 +1278,15 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
             )
 
 # %% [markdown]
-# > **The verdict.** Not a rule. The compiler moves out of the loop what does not change in it, whether you write it
-# > there or not, and turns multiplications that grow with the loop into additions. What hoisting by hand does change
-# > is how many values stay *alive* across the loop: two tiles of pointers, two registers for each pointer. In our run
-# > (triton 3.7.1) that took fewer registers in one case of eight, more in three, up to 23 more, and as many in four.
-# > If you want to know, ask the compiler: it takes a second.
+# > **The verdict.** It is not a rule. The compiler moves out of the loop what does not change in it, whether you do or
+# > not, and can turn multiplications by the loop's index into additions. What hoisting by hand does change is how many
+# > values stay *live* across the loop: two tiles of pointers, two registers for each pointer. In our run (triton 3.7.1)
+# > it took fewer registers in two cases of eight, more in three (up to 23 more), and the same number in three. If you
+# > want to know, ask the compiler: it takes a second.
 #
 # ### All of it in one table
 #
-# | you choose | bytes requested | registers | shared memory | bytes under way |
+# | you choose | bytes requested | registers | shared memory | bytes in flight |
 # |---|---|---|---|---|
 # | larger `BLOCK_M`, `BLOCK_N` | fewer | more: the accumulator | more | more |
 # | larger `BLOCK_K` | the same | hardly more | more | more |
@@ -1288,13 +1294,13 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
 # | more `num_stages` | the same | hardly more | more | more |
 
 # %% [markdown]
-# ## 11 · One pass, and who may add where
+# ## 11 · One pass, and where additions collide
 #
 # The backward pass has results of two kinds. $dQ$ belongs to queries, $dK$ and $dV$ belong to keys. Lessons 07 and 08
-# write a kernel for each, and both compute $S$, $P$, $dP$ and $dS$ for themselves. There is another design: *one* kernel,
-# in which a program owns a block of queries, walks over the keys once, and uses each tile of $dS$ for all three. Five
-# products for each tile instead of seven. $dQ$ is the program's own and stays in its registers. But what the tile adds
-# to $dK$ and $dV$ belongs to keys, and all other programs come by there, too.
+# write a kernel for each, and both compute $S$, $P$, $dP$ and $dS$ for themselves. There is another design: *one*
+# kernel, in which a program owns a block of queries, goes through the keys once, and uses each tile of $dS$ for all
+# three. That takes five products for each tile instead of seven. $dQ$ belongs to the program and stays in its
+# registers. But what the tile adds to $dK$ and $dV$ belongs to keys, and all other programs of the head add there, too.
 #
 # ### A lost update
 #
@@ -1325,10 +1331,10 @@ print("result: how many of the orders give it", dict(Counter(map(result_of, in_o
 assert Counter(map(result_of, in_order)) == {3: 2, 2: 2, 1: 2}
 
 # %% [markdown]
-# Four of six orders lose an update, without a word. A kernel that does it is right on a machine that runs one program
-# after the other, which this course's interpreter does, and wrong on a GPU. So the observer does not look at the result:
-# it looks at who touched what. `tl.atomic_add` makes one step of the three. Both versions, with the outer product of two
-# rows as each program's share:
+# Four of the six orders lose an update, without any error. A kernel that does this is right on a machine that runs one
+# program after another, as this course's interpreter does, and can be wrong on a GPU. So the observer does not rely on
+# the result: it records which program accessed which element. `tl.atomic_add` does the three steps as one. Here are
+# both versions, with the outer product of two rows as each program's share:
 
 
 # %%
@@ -1363,14 +1369,14 @@ for atomic in (False, True):
 # %% [markdown]
 # ### Inside a block: which thread has which element?
 #
-# One level down the question comes again. A CUDA kernel of this design keeps a tile of keys on the chip, in shared
-# memory, four arrays of $B_c \times D$ fp32 numbers: $K$, $V$, and the sums for $dK$ and $dV$. A tile of $dS$ lies
-# before a block of threads, and two sums are to be made of it:
+# One level down the same question arises. A CUDA kernel of this design keeps a tile of keys on the chip, in shared
+# memory, four arrays of $B_c \times D$ fp32 numbers: $K$, $V$, and the sums for $dK$ and $dV$. A block of threads has a
+# tile of $dS$ and computes two sums from it:
 #
 # $$dQ_{id} \mathrel{+}= \sum_j dS_{ij} K_{jd}, \qquad dK_{jd} \mathrel{+}= \sum_i dS_{ij} Q_{id}.$$
 #
-# Somebody has to say which thread takes which terms. That is the *mapping of threads to elements*. **Predict**, for the
-# three mappings below, how many threads add to one element of $dQ$, and how many to one of $dK$.
+# Which thread computes which terms? That is the *mapping of threads to elements*. **Predict**, for the three mappings
+# below, how many threads add to one element of $dQ$, and how many to one of $dK$.
 
 
 # %%
@@ -1399,14 +1405,16 @@ for name, mapping in mappings.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A thread for each query sums $dQ$ in its own registers. In $dK$ all threads of the block meet at every element, and
-#   each addition has to be an atomic one, in shared memory this time: right, and up to 32 lanes of a warp take turns at
-#   one word. With a thread for each key it is the other way round.
-# - A mapping by component meets nowhere, and has only as many threads as $D$. Each of them needs the whole tile of $dS$:
-#   it goes through shared memory, written by those who computed it, then a barrier, then read by all. That is the
-#   general remedy: *change the mapping between the two sums*, at the price of shared memory and a barrier.
-# - In Triton it is `tl.dot(ds, k)` and `tl.dot(tl.trans(ds), q)`, and the compiler chooses the mappings, writes, waits
-#   and reads. Look for it in the listing below. Between *programs* it does nothing of the kind: that addition is yours.
+# - With a thread for each query, each thread sums its part of $dQ$ in its own registers. In $dK$ all threads of the
+#   block add to every element, and each addition has to be atomic, in shared memory this time: that is right, but up to
+#   32 lanes of a warp take turns at one word. With a thread for each key it is the other way round.
+# - With a mapping by component no two threads add to the same element, but there are only as many threads as $D$. Each
+#   of them needs the whole tile of $dS$, which goes through shared memory: the threads that computed it write it, then
+#   comes a barrier, then all read it. That is the general remedy: *change the mapping between the two sums*, at the
+#   price of shared memory and a barrier.
+# - In Triton you write `tl.dot(ds, k)` and `tl.dot(tl.trans(ds), q)`, and the compiler chooses the mappings and inserts
+#   the stores, barriers and loads. Look for them in the counts below. Between *programs* it does nothing of the kind:
+#   that addition is up to you.
 #
 # </details>
 
@@ -1436,19 +1444,19 @@ patterns = {
 print({name: len(re.findall(pattern, ptx)) for name, pattern in patterns.items()})
 
 # %% [markdown]
-# Whether one pass pays is a question of its own: two products fewer for each tile, and in exchange every program sends
-# all of $dK$ and $dV$ through atomics, in an order that changes from run to run, and with it the last bits of the sums.
-# Lesson 08 weighs the two designs again; lesson 11 builds the one-pass kernels.
+# Whether one pass pays is a separate question: it saves two products for each tile, but every program adds to all of
+# $dK$ and $dV$ with atomics, in an order that can change from run to run, and with it the last bits of the sums. Lesson
+# 08 weighs the two designs again; lesson 11 builds the one-pass kernels.
 
 # %% [markdown]
 # ## 12 · What you have now
 #
 # | | remember |
 # |---|---|
-# | registers, shared memory, L2, HBM | each step outwards: larger, slower, further; a factor of a hundred in all |
-# | a Triton program | one block: `num_warps` × 32 threads, in one SM |
+# | registers, shared memory, L2, HBM | outwards from shared memory: larger, slower, further away; more than a factor of a hundred in all |
+# | a Triton program | one block: `num_warps` × 32 threads, on one SM |
 # | within a warp, between warps, between programs | shuffle; shared memory and a barrier; atomics, or the end of the kernel |
-# | coalesced | neighbouring lanes, neighbouring addresses: few sectors of 32 bytes |
+# | coalesced | neighbouring lanes access neighbouring addresses: few sectors of 32 bytes |
 # | requested bytes | $e\,(MK\lceil N/B_N\rceil + KN\lceil M/B_M\rceil + MN)$ |
 # | unique bytes | $e\,(MK + KN + MN)$; L2 decides in between |
 # | intensity of a tiled product | $B/e$ by requested bytes |
@@ -1460,7 +1468,7 @@ print({name: len(re.findall(pattern, ptx)) for name, pattern in patterns.items()
 # | shared memory | 48 KiB by default; more by opting in, which Triton does |
 # | `+=` by two programs | may lose an update; an atomic addition cannot |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
@@ -1469,28 +1477,28 @@ print({name: len(re.findall(pattern, ptx)) for name, pattern in patterns.items()
 #
 # <details><summary>Answer</summary>
 #
-# $2 \cdot (2 \cdot 4096^2 \cdot 64 + 4096^2)$ bytes, which is $129 \cdot 4096^2 \cdot 2 = 4.3 \cdot 10^9$. At 3.35
-# TB/s that is 1.3 ms. The arithmetic is $2 \cdot 4096^3 = 1.4 \cdot 10^{11}$ operations, at 989 TFLOP/s 0.14 ms. If
-# L2 did not help, memory would take nine times as long; intensity 32 against a ridge of 295 says the same.
+# $2 \cdot (2 \cdot 4096^2 \cdot 64 + 4096^2)$ bytes, which is $129 \cdot 4096^2 \cdot 2 = 4.3 \cdot 10^9$. At 3.35 TB/s
+# that is 1.3 ms. The arithmetic is $2 \cdot 4096^3 = 1.4 \cdot 10^{11}$ operations, which take 0.14 ms at 989 TFLOP/s.
+# If L2 did not help, memory would take nine times as long; the intensity of 32 against a ridge of 295 says the same.
 #
 # </details>
 
 # %% [markdown]
 # **2.** A kernel has one warp per program and sums a row of 4096 numbers with `tl.sum`. How many barriers are there?
-# And how many elements has each thread? Why might four warps be better all the same?
+# How many elements does each thread have? Why might four warps still be better?
 #
 # <details><summary>Answer</summary>
 #
-# None: everything happens within a warp. Each thread has 128 elements, so 128 registers for the row alone. Two tiles
-# of that kind in a backward kernel would not fit. Four warps have 32 each, at the price of one exchange through
-# shared memory; and four times as many loads are under way per program.
+# None: everything happens within a warp. Each thread has 128 elements, so 128 registers for the row alone. Two such
+# rows, as in a backward kernel, would not fit. With four warps each thread has 32 elements, at the price of one
+# exchange through shared memory, and the program has more loads in flight.
 #
 # </details>
 
 # %% [markdown]
 # **3.** A kernel with 200 registers per thread, 4 warps and 40 KiB of shared memory per block: how many blocks are
-# resident on an H100? Somebody brings it down to 168 registers. What changes? And if they also bring shared memory
-# down to 20 KiB?
+# resident on an H100 SM? What changes if the registers are reduced to 168? And if shared memory is also reduced to 20
+# KiB?
 #
 # <details><summary>Answer</summary>
 #
@@ -1503,15 +1511,15 @@ print({name: len(re.findall(pattern, ptx)) for name, pattern in patterns.items()
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. Which figure surprised you? Which of your
-# kernels so far would you expect to be limited by something else than memory? Double-click here and write.*
+# *Two or three sentences in your own words, to be read again in a month. Which figure surprised you? Which of your
+# kernels so far would you expect to be limited by something other than memory? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# Lesson 06 puts two tiled products into one loop, with a softmax between them that has to work before it has seen the
-# whole row. Its accumulator, its tiles and its requested bytes are those of this lesson; lesson 11 comes back to one
-# pass, 12 and 13 to block shapes, stages and what Hopper adds.
+# Lesson 06 puts two tiled products into one loop, with a softmax between them that has to start before it has seen the
+# whole row. Its accumulator, tiles and requested bytes work as in this lesson; lesson 11 comes back to the one-pass
+# design, 12 and 13 to block shapes, stages and what Hopper adds.
 #
 # **Sources.** Roofline: S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model for
 # multicore architectures*, CACM 52(4), 2009. Threads, memory, limits per compute capability, banks, clusters: NVIDIA,

@@ -7,7 +7,7 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 QUESTIONS = (
     Question(
         "00, §4",
-        "A vector of 10 numbers is worked on in blocks of 4. How many programs are launched, and what "
+        "A vector of 10 numbers is processed in blocks of 4. How many programs are launched, and what "
         "becomes of the lanes that are left over?",
         wrong("2 programs; two numbers are left over", "No program would own the last two numbers."),
         right("3 programs; a mask hides two lanes", "Rounded up, and the mask guards the ragged end."),
@@ -25,7 +25,7 @@ QUESTIONS = (
     ),
     Question(
         "04, §6",
-        "What does a program need to have a tile of P again?",
+        "What does a program need to compute a tile of P again?",
         right(
             "the tile of S and one LSE for each of its rows",
             "Hence any tile can be rebuilt by any program, in any order: one that owns keys, for instance.",

@@ -75,25 +75,25 @@ class Race(CaseStatus):
 
     def _step(self) -> str:
         if "lanes" in self.accesses:
-            return "Two lanes of one program write to one address: which index tells lanes apart there?"
+            return "Two lanes of one program write to the same address: which index tells them apart?"
         if "atomic" in self.accesses:
             return (
-                "An atomic excludes other atomics alone: all accesses of this element in the launch have to "
+                "Atomics are safe only with other atomics: all accesses of this element in the launch must "
                 "be atomic, or each program needs elements of its own."
             )
         if self.adds:
             return (
-                "Are the shares of several programs to be added here? That takes an atomic addition. If not, "
+                "Should the contributions of several programs be added here? That needs an atomic addition. "
+                "If not, "
                 "which index tells the programs apart, and does the address contain it?"
             )
         if "load" in self.accesses:
             return (
-                "What one program reads no other may write in the same launch: which index tells the two "
-                "apart, and does the address contain it? What all programs have written a second launch may "
-                "read."
+                "In one launch, no program may write what another reads: which index tells the two apart, "
+                "and does the address contain it? What all programs write can be read in a second launch."
             )
         return (
-            "Every element needs one program that writes it: which index tells the two programs apart, and "
+            "Only one program may write each element: which index tells the two programs apart, and "
             "does the address contain it?"
         )
 
@@ -113,8 +113,8 @@ class Undecided(CaseStatus):
     name = "undecided"
     beyond_cases = True
     step = (
-        "Do all outputs have their shapes and dtypes for other inputs too? If this stays, the fault is the "
-        "course's: `flashlearn doctor` says what failed, and where to find it in full."
+        "Do all outputs have their shapes and dtypes for other inputs too? If this persists, the fault is "
+        "the course's: `flashlearn doctor` says what failed, and where to find it in full."
     )
 
 

@@ -74,7 +74,8 @@ class KeptPart(Rule):
     def wording(self) -> Wording:
         """What would have to be zero."""
         return Wording(
-            f"{self.output} is what comes out if {self.left_out} is taken to be zero (case {self.case}).",
+            f"{self.output} has the values that it would have if {self.left_out} were zero (case "
+            f"{self.case}).",
             STEPS[self.part],
         )
 

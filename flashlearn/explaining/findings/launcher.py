@@ -38,8 +38,8 @@ class ChangedInput(LauncherFault):
 
     name = "changed input"
     step = (
-        "Which line writes into its memory: a store of the kernel, or a line of the launcher? A view is its "
-        "memory, and so may be what `contiguous`, `reshape` and `to` return."
+        "Which line writes into its memory: a store of the kernel, or a line of the launcher? A view "
+        "shares its memory, and so may what `contiguous`, `reshape` and `to` return."
     )
 
     def wording(self) -> Wording:
@@ -52,7 +52,7 @@ class ReturnedInput(LauncherFault):
     """An output is an input."""
 
     name = "returned input"
-    step = "Allocate memory of its own for the result, and let the kernel store into it."
+    step = "Allocate separate memory for the result, and let the kernel store into it."
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class StaleAnswer(LauncherFault):
     """A second call with other inputs gives the first call's answer."""
 
     name = "stale answer"
-    step = "Nothing may be kept from one call to the next: compute from the arguments, every time."
+    step = "Keep nothing from one call to the next: compute from the arguments every time."
 
 
 IN_PLACE = {
     Kind.TORCH: (
         "Which line works in place: +=, an index on the left of =, a method whose name ends in _, or out=? A "
-        "view is the input's memory, and so may be what `contiguous`, `reshape` and `to` return."
+        "view shares the input's memory, and so may what `contiguous`, `reshape` and `to` return."
     ),
-    Kind.SYMBOLIC: "Which line assigns into the input, or into another name of it? A copy is another object.",
+    Kind.SYMBOLIC: "Which line assigns into the input, under this or another name? A copy is separate.",
 }
 """What to look for where there is no kernel."""
 
@@ -90,7 +90,7 @@ class NothingLaunched(FindingKind):
         """What comes back without a kernel."""
         return Wording(
             "No kernel is launched: what comes back is memory that was never written.",
-            "Which line launches a kernel, `kernel[grid](…)`? Is it reached, and how many programs has its "
-            "grid?",
+            "Which line launches a kernel, `kernel[grid](…)`? Is it reached, and how many programs does its "
+            "grid have?",
             self.case,
         )

@@ -28,12 +28,12 @@ class LastKeysMissing(FindingKind):
         """Which keys, and where the loop ends."""
         if self.counted:
             return Wording(
-                f"The keys from {self.first} on are counted in LSE, which is right, but have no weight in O "
+                f"Keys {self.first} and beyond are counted in LSE, which is right, but have no weight in O "
                 f"(case {self.case}).",
-                "What becomes of P V of the last tile, between the product and the store?",
+                "What happens to P V of the last tile, between the product and the store?",
             )
         return Wording(
-            f"No query gives weight to the keys from {self.first} on (case {self.case}): the last tile is "
+            f"No query gives weight to keys {self.first} and beyond (case {self.case}): the last tile is "
             "left out.",
             "Where does the loop over keys end?"
             if self.loop
@@ -57,14 +57,13 @@ class FirstKeysMissing(FindingKind):
         """Which keys, and where the loop begins."""
         if self.counted:
             return Wording(
-                f"The keys 0 to {self.last} are counted in LSE, which is right, but have no weight in O "
+                f"Keys 0 to {self.last} are counted in LSE, which is right, but have no weight in O "
                 f"(case {self.case}).",
                 "In the first tile the factor for the old maximum is exp(−∞ − m) = 0. What is multiplied by "
                 "it?",
             )
         return Wording(
-            f"No query gives weight to the keys 0 to {self.last} (case {self.case}): the first tile is left "
-            "out.",
+            f"No query gives weight to keys 0 to {self.last} (case {self.case}): the first tile is left out.",
             "Where does the loop over keys begin?" if self.loop else "Which keys does program 0 have?",
         )
 
@@ -83,7 +82,7 @@ class LastQueriesMissing(FindingKind):
     def wording(self) -> Wording:
         """Which queries, and where the loop ends."""
         return Wording(
-            f"The queries from {self.first} on give no weight to any key (case {self.case}): their tile is "
+            f"Queries {self.first} and beyond give no weight to any key (case {self.case}): their tile is "
             "left out.",
             "Where does the loop over queries end?"
             if self.loop
@@ -105,8 +104,7 @@ class FirstQueriesMissing(FindingKind):
     def wording(self) -> Wording:
         """Which queries, and where the loop begins."""
         return Wording(
-            f"The queries 0 to {self.last} give no weight to any key (case {self.case}): their tile is left "
-            "out.",
+            f"Queries 0 to {self.last} give no weight to any key (case {self.case}): their tile is left out.",
             "Where does the loop over queries begin?" if self.loop else "Which queries does program 0 have?",
         )
 
@@ -123,7 +121,7 @@ class DiagonalKeysMissing(FindingKind):
     def wording(self) -> Wording:
         """The first pair."""
         return Wording(
-            f"Queries give no weight to the last keys that they may see, from pair ({self.pair[0]}, "
-            f"{self.pair[1]}) on (case {self.case}): what is missing lies along the diagonal.",
+            f"Queries give no weight to the last keys that they see, from pair ({self.pair[0]}, "
+            f"{self.pair[1]}) on (case {self.case}): the missing pairs lie along the diagonal.",
             "Where does the loop end, and does the mask say < or ≤?",
         )

@@ -39,7 +39,7 @@ class NotFinite(Rule):
     def wording(self) -> Wording:
         """The first element, and operations that make such numbers."""
         return Wording(
-            f"In case {self.case} {self.output}[{indices(self.first)}] is {self.got} ({self.count} of "
-            f"{self.total} elements are not finite), where {self.expected:.3g} is right.",
-            "Look for exp of a large number, ∞ − ∞ or 0/0 on the way there.",
+            f"In case {self.case}, {self.output}[{indices(self.first)}] is {self.got}, but should be "
+            f"{self.expected:.3g}; {self.count} of {self.total} elements are not finite.",
+            "Look for exp of a large number, ∞ − ∞ or 0/0 in what leads to it.",
         )

@@ -69,9 +69,9 @@ def _about_dimensions(misfit: Misfit) -> str:
     if len(got) < len(expected) and _within(got, expected):
         return "A dimension is missing: where is one summed, or indexed, that should stay?"
     if len(got) > len(expected) and _within(expected, got):
-        return "There is a dimension too many: which one should still be summed, or has size 1?"
+        return "There is one dimension too many: which one should still be summed, or has size 1?"
     if len(got) > 1 and got == (*expected[:-2], *expected[-2:][::-1]):
-        return "Rows and columns are exchanged: is a transpose missing, or is there one too many?"
+        return "Rows and columns are swapped: is a transpose missing, or is there one too many?"
     return ""
 
 

@@ -9,7 +9,7 @@ from flashlearn.judging.symbolic.clauses import clause
 from flashlearn.judging.symbolic.patterns import Pattern
 from flashlearn.outcome import FindingKind, Wording
 
-TRANSPOSED = "Row k holds the derivatives of output k: which is k in your entry (0, 1)?"
+TRANSPOSED = "Row k holds the derivatives of output k: what is k in your entry (0, 1)?"
 
 PATTERN_STEPS = {
     "index range": (
@@ -19,9 +19,9 @@ PATTERN_STEPS = {
     "transposed and sign": TRANSPOSED,
     "missing off-diagonal": "Ask what output k does when input j ≠ k changes.",
     "missing diagonal": "Work out the case k = j by itself.",
-    "zero": "Which term was multiplied away, or never added?",
+    "zero": "Which term became zero, or was never added?",
     "sign": "Follow the minus through the derivation.",
-    "constant factor": "Look for a number too many, or one that was dropped.",
+    "constant factor": "Look for an extra factor, or one that was dropped.",
     "factor": "Ask where {symbol} enters.",
     "constant offset": "Which constant was added?",
 }
@@ -96,7 +96,7 @@ class Swapped(FindingKind):
     def wording(self) -> Wording:
         """Which two."""
         a, b = self.outputs
-        return Wording(f"{a} and {b} are in each other's place.", f"Return {a}, {b} in this order.")
+        return Wording(f"{a} and {b} are swapped.", f"Return {a}, {b} in this order.")
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class ArgumentsExchanged(FindingKind):
         """Which two."""
         a, b = self.arguments
         return Wording(
-            f"Your answer has {a} and {b} in each other's place: with the two exchanged, it is right.",
-            f"Follow {a} through your function, line by line: where is it used as if it were {b}?",
+            f"{a} and {b} are swapped in your answer: with the two exchanged, it is right.",
+            f"Follow {a} through your function, line by line: where is it used in place of {b}?",
         )
 
 

@@ -26,11 +26,12 @@ class RowsOfPFactor(FindingKind):
         )
         if self.recomputed:
             return Wording(
-                f"{sentence}They are exp(S − LSE) with another LSE, or some queries count more than once.",
-                "Is LSE in the units of S, and read at the row's own number? Does each tile count once?",
+                f"{sentence}They are exp(S − LSE) with a wrong LSE, or some queries are counted more than "
+                f"once.",
+                "Is LSE in the same units as S, and read for the same row? Is each tile counted once?",
             )
         return Wording(
-            f"{sentence}What they are divided by is wrong.",
+            f"{sentence}They are divided by a wrong number.",
             "Which keys are counted in l, and which in acc?",
         )
 
@@ -47,9 +48,9 @@ class TilesCountedTwice(FindingKind):
     def wording(self) -> Wording:
         """How often tiles count."""
         return Wording(
-            f"Some tiles of {self.block} keys count a whole number of times as much as others (case "
+            f"Some tiles of {self.block} keys count two or more times as much as others (case "
             f"{self.case}): they are added more than once.",
-            "Do two loops, or two steps, visit the same tile?",
+            "Do two loops, or two iterations, visit the same tile?",
         )
 
 
@@ -65,9 +66,9 @@ class NotRescaled(FindingKind):
     def wording(self) -> Wording:
         """Which tiles count by another factor."""
         return Wording(
-            f"Within a tile of {self.block} keys the weights of a row are right, but the tiles do not fit "
-            f"together (case {self.case}): a tile that came before a new maximum counts by another factor.",
-            "When m moves, everything summed so far, l and acc alike, is multiplied by exp(m_old − m_new).",
+            f"Within a tile of {self.block} keys the weights of a row are right, but not between tiles "
+            f"(case {self.case}): tiles from before a new maximum have a different factor.",
+            "When m changes, everything summed so far, both l and acc, is multiplied by exp(m_old − m_new).",
         )
 
 
@@ -113,10 +114,10 @@ class PToAPower(SlopeOfScores):
     def wording(self) -> Wording:
         """The power."""
         return Wording(
-            f"The weights are not P but P to the power {self.power}, pair by pair, and rows do not sum to 1 "
-            f"(case {self.case}).",
-            "Is P multiplied with itself, or the whole exponent by a number, "
-            f"{'LSE' if self.recomputed else 'the maximum'} and all?",
+            f"The weights are P to the power {self.power} instead of P, pair by pair, and rows do not sum to "
+            f"1 (case {self.case}).",
+            "Is P multiplied by itself, or is the whole exponent, including "
+            f"{'LSE' if self.recomputed else 'the maximum'}, multiplied by a number?",
         )
 
 
@@ -129,8 +130,8 @@ class ExponentTimesNumber(SlopeOfScores):
     def wording(self) -> Wording:
         """The power of exp(S)."""
         return Wording(
-            f"Within each row the weights go like exp(S) to the power {self.power} instead of exp(S), and "
-            f"they do not sum to 1 (case {self.case}).",
-            "Which factor does S have in the exponent, and do the weights have the same in the sum that they "
-            "are divided by?",
+            f"Within each row the weights are proportional to exp(S) to the power {self.power} instead of "
+            f"exp(S), and they do not sum to 1 (case {self.case}).",
+            "Which factor does S have in the exponent, and does it have the same factor in the sum that the "
+            "weights are divided by?",
         )

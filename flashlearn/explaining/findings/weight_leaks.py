@@ -43,7 +43,7 @@ class BlindQueries(WeightLeak):
         """How many such queries there are."""
         return Wording(
             f"Queries that may see no key still get weights: {self.count} of {self.total} queries in "
-            f"case {self.case}, the first is {self.first}, with weight on keys {self.keys[0]} to "
+            f"case {self.case}. The first is query {self.first}, with weight on keys {self.keys[0]} to "
             f"{self.keys[1]}. The others are right.",
             "What are the scores of a row in which every key is hidden? A large negative number in place of "
             "−∞ is its maximum like any other, and exp(0) is 1.",
@@ -80,7 +80,7 @@ class DiagonalTilesUnmasked(VisiblePairLeak):
         """Which tiles lack the mask."""
         return Wording(
             "Keys from the future get weight, but only inside the tiles that the diagonal crosses: those "
-            f"tiles of {self.block} are taken whole. {self._first()}",
+            f"tiles of {self.block} are used unmasked. {self._first()}",
             "Mask the scores of the tiles on the diagonal.",
         )
 
@@ -96,6 +96,7 @@ class FutureHasWeight(VisiblePairLeak):
     def wording(self) -> Wording:
         """How many pairs, and the first."""
         return Wording(
-            f"Keys from the future get weight: {self.pairs} hidden pairs do. {self._first()}",
+            f"Keys from the future get weight, in {self.pairs} hidden pair{'s' * (self.pairs != 1)}. "
+            f"{self._first()}",
             "Compare the mask with j ≤ i + S_k − S_q, pair by pair, and see where it is applied.",
         )

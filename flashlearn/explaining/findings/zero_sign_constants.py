@@ -131,7 +131,7 @@ class ConstantFactor(Rule):
             sentence = f"{self.output} is {self.meaning} times the right answer, everywhere."
         elif self.span is not None:
             sentence = _changing(self.output, "times the right answer", self.span)
-        return Wording(sentence, "Which factor of the formula is missing, or is there once too often?")
+        return Wording(sentence, "Which factor of the formula is missing, or appears once too often?")
 
 
 @dataclass(frozen=True)
@@ -173,13 +173,13 @@ class AddedConstant(Rule):
             sentence = f"{self.output} is the right answer plus {self.meaning}, everywhere."
         elif self.span is not None:
             sentence = _changing(self.output, "more than the right answer", self.span)
-        return Wording(sentence, "Which term of the formula is missing, or is there once too often?")
+        return Wording(sentence, "Which term of the formula is missing, or appears once too often?")
 
 
 def _changing(output: str, how: str, span: Span) -> str:
     low, high = span
     return (
-        f"Within a case {output} is one number {how}, but the number changes from case to case: "
+        f"Within each case, {output} is one number {how}, but that number changes from case to case, from "
         f"{low:.3g} to {high:.3g}."
     )
 

@@ -700,7 +700,7 @@ def test_outputs_in_each_others_place_are_recognised():
     task = two_outputs()
     finding = name_mistake(task, run_symbolic(task, lambda f, g: (f + y, f * g)))
     assert finding.mistake == "swapped"
-    assert finding.sentence == "dX and dW are in each other's place."
+    assert finding.sentence == "dX and dW are swapped."
 
 
 class Thing:

@@ -78,5 +78,5 @@ def test_rows_that_do_not_sum_to_1_are_explained_by_what_the_kernel_was_given():
     ((name, forward),) = told(w)
     ((_, backward),) = told(dataclasses.replace(w, recomputed=True))
     assert name == "rows do not sum to 1"
-    assert "divided by is wrong" in forward and "LSE" not in forward
+    assert "divided by a wrong number" in forward and "LSE" not in forward
     assert "exp(S − LSE)" in backward and "divided by" not in backward

@@ -19,20 +19,18 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
         w = partly[0]
         return (
             f" In this phase of `{w['barrier']}` {w['count'] - w['pending']} of {w['count']} have arrived: "
-            "one partition arrives too rarely, or is held up itself, or `init` counts too many."
+            "a partition arrives too rarely, or is itself waiting, or `init` asks for too many arrivals."
         )
     if again:
         return (
             f" No partition has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for "
-            "it again: a partition that has used what it guards calls `mbarrier.arrive`."
+            "it again: a partition that has finished with what it guards must call `mbarrier.arrive`."
         )
     if silent:
         return (
-            f" Nothing has arrived on {_each(silent)} so far. Which partition is to arrive there first, and "
-            "what "
-            "does it wait for itself? Where the first wait is for a slot that is free from the start, parity "
-            "1 "
-            "lets it through, as the phase before the first counts as over."
+            f" Nothing has arrived on {_each(silent)} so far. Which partition should arrive there first, and "
+            "what is it waiting for itself? If the first wait is for a slot that is free from the start, "
+            "parity 1 lets it through: the phase before the first counts as complete."
         )
     return ""
 

@@ -72,9 +72,9 @@ def _wait_missing(f: Mapping[str, Any]) -> str:
     wait = f"`mbarrier.wait({f['barrier']}, {f['phase'] & 1})`"
     if f["waited"]:
         return (
-            f"If it is to read what that copy brings, {wait} comes before; if not, the copy comes too early."
+            f"If it should read what that copy brings, {wait} must come first; if not, the copy is too early."
         )
-    return f"Before it, {wait}."
+    return f"Put {wait} before it."
 
 
 @_kind("phase is off")
@@ -83,7 +83,7 @@ def _phase(fault: SyncFault, f: Mapping[str, Any]) -> str:
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
         f"it: that copy completes phase {f['phase']} of `{f['barrier']}`, whose parity is "
         f"{f['phase'] & 1}. The wait in {_at(fault, 2)} asked for parity {f['parity']}, with "
-        f"{_phases(f['completed'])} over, and went on at once. {_parity(f)}"
+        f"{_phases(f['completed'])} completed, and returned at once. {_parity(f)}"
     )
 
 
@@ -92,8 +92,7 @@ def _parity(f: Mapping[str, Any]) -> str:
         return "The first phase of a barrier has parity 0; a fresh barrier lets a wait for parity 1 through."
     return (
         f"`{f['who']}` had waited for that phase before: a wait's parity changes with each use of the "
-        "barrier, in "
-        "a ring with each turn."
+        "barrier, and in a ring with each turn."
     )
 
 
@@ -119,7 +118,7 @@ def _phases(count: int) -> str:
 @_kind("wgmma not waited for")
 def _product_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     who = "" if f["own"] else f" of `{f['other']}`"
-    more = "" if f["own"] else ", which belongs before the arrival that gives the buffer back"
+    more = "" if f["own"] else ". Wait before the arrival that releases the buffer"
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and the product{who} in {_at(fault, 1)} may still be "
         "reading it: an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has "
@@ -141,7 +140,7 @@ def _store_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _group(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} while the copy of {_at(fault, 1)} may still be writing "
-        "it: its group is over only when `async_copy.wait_group` leaves fewer groups under way."
+        "it: its group is complete only when `async_copy.wait_group` leaves fewer groups pending."
     )
 
 
@@ -149,7 +148,7 @@ def _group(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _overwritten(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} before `{f['other']}`, which {DID[f['did']]} in "
-        f"{_at(fault, 1)}, has given it back: nothing that `{f['who']}` waited for says that this is "
+        f"{_at(fault, 1)}, has released it: nothing that `{f['who']}` waited for says that this is "
         f"done. {_given_back(f)}"
     )
 
@@ -162,8 +161,8 @@ def _given_back(f: Mapping[str, Any]) -> str:
             f"`{alone['who']}` arrives in line {alone['line']} with count={alone['count']}."
         )
     return (
-        f"`{f['other']}` has to arrive on a barrier after that line, its `init` to count that arrival, "
-        f"and `{f['who']}` to wait for it."
+        f"`{f['other']}` must arrive on a barrier after that line, its `init` must count that arrival, "
+        f"and `{f['who']}` must wait for it."
     )
 
 
@@ -189,7 +188,7 @@ def _fence(fault: SyncFault, f: Mapping[str, Any]) -> str:
     what = "product" if f["what"] == "wgmma" else "copy"
     return (
         f"{_access(fault, f)} in {_at(fault, 0)} without `fence_async_shared()` after the store of "
-        f"{_at(fault, 1)}: an asynchronous {what} goes past ordinary stores, and may see what was there "
+        f"{_at(fault, 1)}: an asynchronous {what} can overtake ordinary stores, and may see what was there "
         "before."
     )
 
@@ -197,7 +196,7 @@ def _fence(fault: SyncFault, f: Mapping[str, Any]) -> str:
 @_kind("never written")
 def _never(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
-        f"{_access(fault, f)} in {_at(fault, 0)}, and not all of it has been written: what was allocated "
+        f"{_access(fault, f)} in {_at(fault, 0)}, but not all of it has been written: what was allocated "
         f"in {_at(fault, 1)} holds whatever was there before."
     )
 
@@ -206,7 +205,7 @@ def _never(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _product(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"{_at(fault, 0).capitalize()} uses the result of the product in {_at(fault, 1)}, which may still "
-        "be under way: an asynchronous `warpgroup_mma` has a value after `acc = "
+        "be in progress: an asynchronous `warpgroup_mma` has a value only after `acc = "
         "warpgroup_mma_wait(num_outstanding, deps=[acc])` has waited for it."
     )
 
@@ -223,7 +222,7 @@ def _product_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _store_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"`{f['who']}` ends without having waited for the copy out in {_at(fault, 0)}: shared memory is "
-        "given away when the kernel ends, and the copy may still be reading it. `tma.store_wait(0)` "
+        "released when the kernel ends, and the copy may still be reading it. `tma.store_wait(0)` "
         "belongs at the end."
     )
 
@@ -233,7 +232,7 @@ def _load_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"The kernel ends without having waited for the copy of {_at(fault, 0)} into `{f['buffer']}` "
         f"(phase {f['phase']} of `{f['barrier']}`): it may still be writing into shared memory that "
-        "has been given to another program by then. Copy no more than is used, or wait for the last copies."
+        "belongs to another program by then. Copy no more than is used, or wait for the last copies."
     )
 
 
@@ -241,7 +240,7 @@ def _load_left(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _no_init(fault: SyncFault, f: Mapping[str, Any]) -> str:
     verb = {"tma load": "gives a copy", "invalidate": "invalidates"}.get(f["what"], f"calls {f['what']} on")
     return (
-        f"{_at(fault, 0).capitalize()} {verb} `{f['barrier']}`, which is no barrier at that point: "
+        f"{_at(fault, 0).capitalize()} {verb} `{f['barrier']}`, which is not a barrier at that point: "
         f"`mbarrier.init({f['barrier']}, count=…)` comes first (allocated in {_at(fault, 1)}), and none "
         "after it invalidates it."
     )
@@ -278,11 +277,11 @@ def _again(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _too_early(f: Mapping[str, Any]) -> str:
     if not f["asked"]:
         return (
-            "No copy into a buffer of that barrier was asked for in between: an expectation and its "
-            "copies name the same barrier."
+            "No copy into a buffer of that barrier was issued in between: an `mbarrier.expect` and its "
+            "copies must name the same barrier."
         )
     return (
-        "So no partition can have waited for the tile that is on its way there. Before a slot is filled "
+        "So no partition can have waited for the tile that is being copied there. Before a slot is filled "
         "again, wait for its readers; or use another slot."
     )
 
@@ -291,7 +290,7 @@ def _too_early(f: Mapping[str, Any]) -> str:
 def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, "
-        f"which waits in {_at(fault, 1)}, has seen the one before: a barrier remembers no more than the "
+        f"which waits in {_at(fault, 1)}, has seen the previous one: a barrier remembers only the "
         "last phase. One arrival is too many, or one wait is missing."
     )
 
@@ -304,12 +303,12 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
     where = f" (expect in {_at(fault, 0)})" if f["hangs"] and f["expected"] else ""
     if f["hangs"]:
         return (
-            f"{counted}{where}: the phase never completes, and `{f['who']}` waits forever. A copy brings "
-            "the bytes of the descriptor's whole block, `desc.block_type.nbytes`, also where it reaches "
+            f"{counted}{where}. The phase never completes, and `{f['who']}` waits forever. A copy brings "
+            "the bytes of the descriptor's whole block, `desc.block_type.nbytes`, even where it reaches "
             "beyond the tensor."
         )
     return (
-        f"{counted} with the copy of {_at(fault, 0)}: the phase is over before all of them are there. "
+        f"{counted} with the copy of {_at(fault, 0)}: the phase completes before all of them have arrived. "
         "Expect the bytes of all the copies that complete it, `desc.block_type.nbytes` each."
     )
 
@@ -349,18 +348,20 @@ def _registers(fault: SyncFault, f: Mapping[str, Any]) -> str:
     if "share" in f:
         return (
             f"`warp_specialize` in {_at(fault, 0)} asks for {f['share']} registers in worker "
-            f"{f['worker']}: a share is a multiple of {STEP} from {FEWEST} to {MOST}."
+            f"{f['worker']}: the number must be a multiple of {STEP}, from {FEWEST} to {MOST}."
         )
     return (
         f"The workers of `warp_specialize` in {_at(fault, 0)} take {f['taken']} of the {f['total']} "
-        f"registers, whole warpgroups counted, which leaves {max(f['left'], 0)} for each thread of the "
+        f"registers, counted in whole warpgroups, which leaves {max(f['left'], 0)} for each thread of the "
         f"{f['warps']} warps of the default partition: it needs at least {FEWEST}."
     )
 
 
 @_kind("nested")
 def _nested(fault: SyncFault, f: Mapping[str, Any]) -> str:
-    return f"`warp_specialize` in {_at(fault, 0)} is called inside a partition, which is not divided again."
+    return (
+        f"`warp_specialize` in {_at(fault, 0)} is called inside a partition, which cannot be divided again."
+    )
 
 
 KINDS["deadlock"] = lambda _, facts: deadlock_sentences.sentence(facts["waiting"])

@@ -1,26 +1,27 @@
 # %% [markdown]
 # # FlashAttention forward
 #
-# Everything so far has been preparation for this: the mathematics of a row (lessons 02 and 04), tiles and their
-# price (lesson 05). Now they become one kernel, the first of attention that you write. It computes
-# $O = \mathrm{softmax}(\alpha QK^\top)\,V$ without ever storing $S$ or $P$, and it keeps one number per row, the
-# LSE, for the way back.
+# Everything so far has been preparation for this: the mathematics of a row (lessons 02 and 04), tiles and their cost
+# (lesson 05). Now they become one kernel, your first kernel for attention itself. It computes
+# $O = \mathrm{softmax}(\alpha QK^\top)\,V$ without ever storing $S$ or $P$, and it keeps one number per row, the LSE,
+# for the backward pass.
 #
 # **Afterwards you can**
 #
-# - write FlashAttention's forward pass: one program per block of queries, all tiles of $K$ and $V$ scanned, $m$,
-#   $l$ and the accumulator rescaled whenever the maximum moves;
-# - say for each line what a tile that is not full does to it: ragged $S$, a $D$ that is no power of two;
-# - add a causal mask where it belongs, end the loop early, and get $S_q \ne S_k$ right, down to queries that see
+# - write FlashAttention's forward pass: one program per block of queries that scans all tiles of $K$ and $V$ and
+#   rescales $l$ and the accumulator whenever the maximum $m$ changes;
+# - say for each line what happens if a tile is not full: ragged $S$, or a $D$ that is not a power of two;
+# - add a causal mask where it belongs, end the loop early, and get $S_q \ne S_k$ right, including queries that see
 #   nothing;
 # - name the inputs on which a careless version of each of these goes wrong, and those on which it does not.
 #
 # **You need** lesson 00 (masks, strides), lesson 04 (the online recurrence, merging), and lesson 05 (`tl.dot`,
-# registers, the L2 cache). One proof uses sympy's sums over symbols, which lesson 01 introduces. Of your own code
-# nothing is needed: what an exercise builds on is in its cell.
+# registers, the L2 cache). One proof uses sympy's sums over symbols, which lesson 01 introduces. You need none of your
+# earlier code: what an exercise builds on is in its cell.
 #
-# **It takes** three hours: one kernel of some twenty-five lines, a second one that changes four of them, a third that is
-# both, three questions at the end. After section 9 there is a good place for a break.
+# **It takes** about three hours: one kernel of about twenty-five lines, a second one that changes four of them, a
+# third that combines both, three questions at the start and three at the end. The end of section 9 is a good place for
+# a break.
 
 # %%
 import math
@@ -41,8 +42,8 @@ from flashlearn.lessons.shared.slider import slider
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again.
+# A wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -63,12 +64,12 @@ print(f"S:              {B * H * S * S * size / 2**30:5.2f} GiB, and as much aga
 print(f"Q, K, V and O:  {4 * B * H * S * D * size / 2**30:5.2f} GiB")
 
 # %% [markdown]
-# Written by one kernel and read by the next, $S$ and $P$ would be nearly all the traffic there is. So a program
-# must finish with a piece of $S$ as soon as it has computed it, and lesson 04 has shown that it can: softmax does
-# not need the row all at once.
+# Written by one kernel and read by the next, $S$ and $P$ would be nearly all of the traffic. So a program must use a
+# piece of $S$ as soon as it has computed it, and lesson 04 has shown that it can: softmax does not need the whole row
+# at once.
 #
-# The plan is Algorithm 1 of FlashAttention-2. A program owns a **block of queries**. It loads that block of $Q$
-# once, and then walks along its rows of $S$ from left to right, one tile of keys at a time.
+# The plan is Algorithm 1 of FlashAttention-2. A program owns a **block of queries**. It loads that block of $Q$ once,
+# and then goes along its rows of $S$ from left to right, one tile of keys at a time.
 
 # %%
 pictures.one_program()
@@ -76,9 +77,10 @@ pictures.one_program()
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Programs share nothing that they write: each has its own rows of $O$ and LSE. No atomics, no order to keep.
-# - $K$ and $V$ are read by every program of a head, once each. That is the price (section 9 counts it), and the
-#   reason to make the block of queries as large as registers allow.
+# - No two programs write the same element: each has its own rows of $O$ and LSE. So no atomics are needed, and the
+#   order of programs does not matter.
+# - $K$ and $V$ are read by every program of a head, once each. That is the cost (section 9 counts it), and a reason to
+#   make the block of queries as large as registers allow.
 # - What a program carries from tile to tile is small: per query one number $m$, one number $l$, and $D$ numbers of
 #   accumulator. Nothing grows with $S_k$.
 #
@@ -86,10 +88,10 @@ pictures.one_program()
 #
 # ### One tile, in Triton
 #
-# Here is one step of such a walk, without $V$, for sizes that fill their tiles. The kernel takes one tile of keys and
-# writes what lesson 04 called a partial result: the maximum $m$ of each row of the tile, and
-# $l = \sum_j e^{s_j - m}$. It runs twice, on the keys 0 to 15 and on the keys 16 to 31. **Predict** how the LSE of the
-# whole row comes out of the four numbers $m_0, l_0, m_1, l_1$. The cell after it does that.
+# Here is one step of such a scan, without $V$, for sizes that fill their tiles. The kernel takes one tile of keys and
+# writes what lesson 04 called a partial result: the maximum $m$ of each row of the tile, and $l = \sum_j e^{s_j - m}$.
+# It runs twice, on the keys 0 to 15 and on the keys 16 to 31. **Predict** how to compute the LSE of the whole row from
+# the four numbers $m_0, l_0, m_1, l_1$. The cell after it does that.
 
 
 # %%
@@ -119,8 +121,8 @@ merged = torch.logaddexp(*partial)  # log(e^a + e^b), the merge of lesson 04
 assert torch.allclose(merged, whole_row, atol=1e-5)
 
 # %% [markdown]
-# Two programs could have done the two halves and met afterwards. One program that does one tile after the other can
-# do better: it merges on the way.
+# Two programs could have computed the two halves, and a merge could have followed. One program that does one tile
+# after the other can do better: it merges as it goes.
 
 # %% [markdown]
 # ## 2 · Tile by tile, by hand
@@ -134,21 +136,21 @@ scores = alpha * Q @ K.T  # (4, 3)
 print(scores.numpy().round(3))
 
 # %% [markdown]
-# Take a pencil and do row 0 with tiles of a single key. The row is $s = (0.707, 1.414, 2.121)$, and the values
-# belonging to its keys are $(1, 0)$, $(0, 2)$, $(1, 1)$. The state starts as $(m, l, acc) = (-\infty, 0, 0)$, a row
-# that has seen nothing. For each tile, in this order:
+# Take a pencil and work through row 0 with tiles of a single key. The row is $s = (0.707, 1.414, 2.121)$, and the
+# values of its keys are $(1, 0)$, $(0, 2)$, $(1, 1)$. The state starts as $(m, l, acc) = (-\infty, 0, 0)$, a row that
+# has seen nothing. For each tile, in this order:
 #
 # $$m' = \max(m, \max_j s_j), \qquad \text{rescale} = e^{m - m'}, \qquad p_j = e^{s_j - m'},$$
 #
 # $$l \leftarrow l \cdot \text{rescale} + \sum_j p_j, \qquad acc \leftarrow acc \cdot \text{rescale} + \sum_j p_j\,v_j, \qquad m \leftarrow m'.$$
 #
-# At the end $O = acc / l$ and $\mathrm{LSE} = m + \log l$. Here is every number on the way.
+# At the end $O = acc / l$ and $\mathrm{LSE} = m + \log l$. Here are all intermediate numbers.
 
 # %%
 pictures.online_state(scores[0].tolist(), V.tolist(), block=1)
 
 # %% [markdown]
-# **Predict:** which of the boxes change if the tile holds two keys instead of one? Which do not? And with all three keys
+# **Predict:** which of the boxes change if a tile holds two keys instead of one? Which do not? And with all three keys
 # in one tile?
 
 # %%
@@ -159,18 +161,18 @@ slider(lambda tile: pictures.online_state(scores[0].tolist(), V.tolist(), tile),
 #
 # - After the same keys the state is the same, however they were cut into tiles: $m$, $l$ and $acc$ after key 1 agree
 #   for tiles of one and of two keys, and the result agrees for all three.
-# - In this row every tile brings a new maximum, so everything from before is multiplied by $e^{-0.707} = 0.493$ each
-#   time. The first rescale is $e^{-\infty} = 0$: there is nothing to keep yet, and no special case is needed.
+# - In this row every one-key tile brings a new maximum, so the earlier sums are multiplied by $e^{-0.707} = 0.493$
+#   each time. The first rescale is $e^{-\infty} = 0$: there is nothing to keep yet, and no special case is needed.
 # - The largest $p$ of a tile that raises the maximum is 1, by construction. All are at most 1, in every tile.
 #
 # </details>
 #
 # ### Why it is right
 #
-# The claim is an invariant: whenever a tile has been finished, $l = \sum_j e^{s_j - m}$ and
-# $acc = \sum_j e^{s_j - m} v_j$, the sums taken over all keys seen so far. Before the first tile both sums are empty. So one step
-# has to be shown: if it holds for $n$ keys with $m$, it holds for $n + b$ keys with $m'$. In the next cell $n$ and
-# $b$ are symbols, so this is proved for **every number of keys and every tile size**.
+# The claim is an invariant: after each tile, $l = \sum_j e^{s_j - m}$ and $acc = \sum_j e^{s_j - m} v_j$, the sums
+# taken over all keys seen so far. Before the first tile both sums are empty. So only one step has to be proved: if it
+# holds for $n$ keys with $m$, it holds for $n + b$ keys with $m'$. In the next cell $n$ and $b$ are symbols, so this
+# is proved for **every number of keys and every tile size**.
 
 # %%
 n, b = sp.symbols("n b", integer=True, positive=True)
@@ -193,13 +195,14 @@ for quantity in (l_of, acc_of):
     assert sp.simplify(seen * rescale + tile - quantity(0, n + b - 1, m_new)) == 0
 
 # %% [markdown]
-# Look at what the proof did *not* use: that $m'$ is a maximum. Any number will do. The maximum is there for the range of
-# the floating-point numbers alone, so that no exponential exceeds 1. Remember this; it decides two questions below.
+# Notice what the proof did *not* use: that $m'$ is a maximum. Any number will do. The maximum is needed only because
+# of the range of floating-point numbers, so that no exponential exceeds 1. Remember this; it answers two questions
+# below.
 #
 # ### The same loop in torch
 #
-# Here is the whole algorithm, all four rows at once, in the order and under the names that the kernel will have. It
-# is compared with the reference after the last tile.
+# Here is the whole algorithm for all four rows at once, with the order and the names that the kernel will have. The
+# result is compared with the reference.
 
 
 # %% tags=["nbval-check-output"]
@@ -230,8 +233,8 @@ torch.testing.assert_close((O, LSE), (expected_O, expected_LSE))
 print("O\n", O.numpy().round(3), "\nLSE\n", LSE.numpy().round(3))
 
 # %% [markdown]
-# **Predict:** someone forgets to rescale `acc` (and remembers it for `l_i`). Which of the four rows of $O$ come out
-# right all the same? The printed values of `rescale` are all you need.
+# **Predict:** someone forgets to rescale `acc` (but not `l_i`). Which of the four rows of $O$ are still right? The
+# printed values of `rescale` are all you need.
 
 # %% tags=["nbval-check-output"]
 m_first = scores[:, :2].amax(dim=1, keepdim=True)  # the maximum after tile 0
@@ -247,9 +250,9 @@ for i in range(4):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Rows 1 and 2 have their largest score in the first tile. The maximum never moves, every rescale after the first
-#   tile is 1, and forgetting it costs nothing.
-# - So this mistake is invisible on a test with a single tile of keys, and shows in only some of the rows otherwise.
+# - Rows 1 and 2 have their largest score in the first tile. The maximum never changes, every rescale after the first
+#   tile is 1, and forgetting it makes no difference.
+# - So this mistake is invisible in a test with a single tile of keys, and otherwise shows in only some of the rows.
 #   *Half of the rows are right* is a symptom worth remembering.
 #
 # </details>
@@ -273,18 +276,18 @@ for i in range(4):
 # is summed over. For $QK^\top$ that is $D$.) Three things are new.
 #
 # - **Precision.** $Q$, $K$ and $V$ may be fp16 or bf16. `tl.dot` multiplies them as they are and sums in fp32; `s`,
-#   `m_i`, `l_i` and `acc` stay in fp32 to the end. For fp32 inputs ask for `input_precision="ieee"`, or a GPU may
-#   round the factors to TF32's 11 bits.
-# - **Layout.** $K$ is loaded as it lies, a row per key, and `tl.trans(k)` gives the product what it wants: the two
+#   `m_i`, `l_i` and `acc` stay in fp32 to the end. For fp32 inputs use `input_precision="ieee"`, or a GPU may round
+#   the factors to TF32, which has 11 significant bits.
+# - **Layout.** $K$ is loaded as it is stored, a row per key, and `tl.trans(k)` transposes it for the product: the two
 #   operands of `tl.dot` must agree in the dimension that is summed over, here `BLOCK_D`.
-# - **The second product.** `p` is fp32, `v` may be half precision, and `tl.dot` wants both of one dtype. So `p` is
-#   rounded to the dtype of `v`. Its entries lie between 0 and 1, which every format handles well; no sum is carried
-#   in that precision.
+# - **The second product.** `p` is fp32, `v` may be half precision, and `tl.dot` needs both to have the same dtype. So
+#   `p` is rounded to the dtype of `v`. Its entries lie between 0 and 1, which every format handles well; no sum is
+#   carried in that precision.
 #
-# And one thing you may leave out: the solution writes `p` as `tl.exp2((s - m_new[:, None]) * LOG2E)`, with
-# $\text{LOG2E} = \log_2 e$. It is the same number, since $e^x = 2^{x \log_2 e}$. A GPU has an instruction for powers of two
-# alone; `tl.exp` compiles to the same two instructions and three more, which keep results below $2^{-126}$. On an H200
-# that line made the forward pass 1.13 to 1.15 times as fast. `tl.exp` is as right.
+# One thing is optional: the solution writes `p` as `tl.exp2((s - m_new[:, None]) * LOG2E)`, with
+# $\text{LOG2E} = \log_2 e$. It is the same number, since $e^x = 2^{x \log_2 e}$. A GPU has an instruction for powers
+# of two only; `tl.exp` compiles to the same two instructions and three more, which handle results below $2^{-126}$. In
+# our measurement on an H200 that line made the forward pass 1.13 to 1.15 times as fast. `tl.exp` is just as correct.
 
 # %% [markdown]
 # > ### Sources corrected: rounding P by name
@@ -316,23 +319,23 @@ for dtype in (torch.float16, torch.bfloat16):
         print(dtype, "fails:", error.sentence)
 
 # %% [markdown]
-# > **The verdict.** Nothing is computed: with $V$ in bf16 the kernel does not compile, and neither does it for fp32.
-# > A library that converts its inputs on the way in may hide this; a kernel that is called directly cannot. Take the
-# > dtype from the operand: `p.to(v.dtype)`. The same goes for the store: `o.to(o_ptr.dtype.element_ty)`.
+# > **The verdict.** Nothing is computed: with $V$ in bf16 the kernel does not compile, nor does it with fp32. A
+# > library that converts its inputs first may hide this; a kernel that is called directly cannot. Take the dtype from
+# > the operand: `p.to(v.dtype)`. The same goes for the store: `o.to(o_ptr.dtype.element_ty)`.
 
 # %% [markdown]
 # ## 4 · Ragged S: a key that does not exist
 #
 # Three keys do not fill two tiles of two, nor one tile of four, which is drawn here: the last row has no key. The
-# load's mask keeps the program from touching foreign memory, and `other=0.0` fills the row with zeros. What does such
-# a row of zeros do?
+# load's mask keeps the program from accessing memory outside the tensor, and `other=0.0` fills the row with zeros.
+# What does such a row of zeros do?
 
 # %%
 pictures.padded_tile(S_k=3, D=2, block_k=4, block_d=16)
 
 # %% [markdown]
-# Its score is $\alpha\, q \cdot 0 = 0$: not small, not special, just a score. **Predict** `p` of the padded key for
-# each of the four rows, if nobody intervenes, and what that does to $O$ and to the LSE. (The rows' maxima are
+# Its score is $\alpha\, q \cdot 0 = 0$, a score like any other. **Predict** `p` of the padded key for each of the four
+# rows if nothing is done about it, and what that does to $O$ and to the LSE. (The rows' maxima are
 # $2.121, 1.414, 0, 1.414$.)
 
 # %% tags=["nbval-check-output"]
@@ -346,26 +349,26 @@ print("LSE, leaking − LSE  ", (LSE_leak - LSE).numpy().round(3))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - In row 2 the maximum is 0, and the padded key gets $p = e^{0 - 0} = 1$, as much as the best real key. It is a full
-#   competitor.
+# - In row 2 the maximum is 0, and the padded key gets $p = e^{0 - 0} = 1$, as much as the best real key.
 # - Its value is a row of zeros, so it adds nothing to `acc`, and yet $O$ is wrong: the denominator counts it. Every
 #   row of $O$ is too small by one factor, and the LSE too large by its logarithm.
-# - A filler other than 0 does not help. The product decides the score, and no finite filler gives $-\infty$ for
-#   every query. The mask belongs on $S$: `s = tl.where(in_keys[None, :], s, -float("inf"))`. Then $p = 0$ exactly.
+# - A filler other than 0 does not help. The score is the result of the product, and no finite filler gives $-\infty$
+#   for every query. The mask has to be applied to $S$: `s = tl.where(in_keys[None, :], s, -float("inf"))`. Then
+#   $p = 0$ exactly.
 #
 # </details>
 
 # %% [markdown]
-# Padded **queries** are harmless here: their rows of $S$ are computed from zeros, and their rows of $O$ and LSE are
-# kept back by the store's mask. Nothing else reads them. (In lesson 08 something else does.)
+# Padded **queries** are harmless here: their rows of $S$ are computed from zeros, and the store's mask keeps their
+# rows of $O$ and LSE from being written. Nothing else uses them. (In lesson 08 something does.)
 
 # %% [markdown]
-# ## 5 · A D that is no power of two
+# ## 5 · A D that is not a power of two
 #
-# `tl.arange` makes powers of two, and the tensor cores want an inner dimension of 16 at least. So the tile gets
-# `BLOCK_D` ≥ $D$ lanes, as in the picture above, and every load has `d < D` in its mask. Two zeros, one in
-# $q$ and one in $k$, add nothing to a dot product: **the scores do not change**, and nothing needs to be masked in
-# $S$. The padded columns of $V$ become padded columns of `acc`, full of zeros, and the store's mask drops them.
+# `tl.arange` needs powers of two, and the tensor cores need an inner dimension of at least 16. So the tile gets
+# `BLOCK_D` ≥ $D$ lanes, as in the picture above, and every load has `d < D` in its mask. Two zeros, one in $q$ and one
+# in $k$, add nothing to a dot product: **the scores do not change**, and nothing needs to be masked in $S$. The padded
+# columns of $V$ become padded columns of `acc`, full of zeros, and the store's mask drops them.
 #
 # It is right, and it is not free. **Predict** which head dimension below wastes most.
 
@@ -379,7 +382,7 @@ for D_head in (2, 24, 64, 80, 96, 128):
 #
 # > ### Sources corrected: the index fits
 # >
-# > **The claim**, implied by code that computes `(b * H + h) * S * S + i * S + j` with ordinary integers: no single
+# > **The claim**, implied by code that computes `(b * H + h) * S * S + i * S + j` with 32-bit integers: no single
 # > dimension is large, so the index fits into an `int`.
 # >
 # > **The experiment.** A batch of 8 with 32 heads and 4096 tokens, and a kernel that does nothing but compute where
@@ -402,25 +405,26 @@ for wide in (False, True):
 
 # %% [markdown]
 # > **The verdict.** From head 128 on the 32-bit product is negative: $128 \cdot 4096^2 = 2^{31}$ is one more than an
-# > `int` can hold, and it wraps around without a word. The program reads $2^{31}$ elements *before* the tensor, four
+# > `int` can hold, and it wraps around without an error. The program reads $2^{31}$ elements *before* the tensor, four
 # > gigabytes in half precision. No small test finds this by its result. The check below looks for it in another way:
 # > it launches your kernel once more with the *strides* of a large layer ($B = 32$, $H = 16$, $S = 65536$, $D = 128$)
-# > and no memory behind them, and follows the addresses.
+# > but without allocating memory for it, and follows the addresses.
 #
-# FlashAttention never indexes $S$, which is one more thing in its favour. But $B \cdot H \cdot S \cdot D$ passes
-# $2^{31}$ too, somewhat later, and in the usual layout, `[B, S, H, D]` in memory, one *row* is $H \cdot D$ elements
-# from the next. The rule is short: **one factor of 64 bits makes the product 64 bits wide.** In the exercise the
-# first lines are given. They turn the head and the batch entry into 64-bit numbers and move the pointers to the head, so
-# that this much is safe for any size.
+# FlashAttention never indexes $S$, which is another advantage. But $B \cdot H \cdot S \cdot D$ can exceed $2^{31}$
+# too, at larger sizes, and in the usual layout, `[B, S, H, D]` in memory, one *row* is $H \cdot D$ elements from the
+# next. The rule is simple: **one 64-bit factor makes the product 64 bits wide.** In the exercise the first lines are
+# given. They turn the head and the batch entry into 64-bit numbers and move the pointers to the head, so that this
+# much is safe for any size.
 #
-# Inside the head 32 bits are enough, and `rows`, `keys` and `d` stay as they are. That has a limit, and you should know
-# where it lies: the head's last element must be less than $2^{31}$ elements behind its first,
+# Within a head 32 bits are usually enough, and `rows`, `keys` and `d` stay as they are. You should know the limit: the
+# head's last element must be less than $2^{31}$ elements after its first,
 # $(S - 1) \cdot \text{row stride} + (D - 1) \cdot \text{column stride} < 2^{31}$. In `[B, S, H, D]` with
-# $H \cdot D = 4096$ that allows $S$ up to 524288. Beyond it offsets would wrap around again. (A kernel that moves its
-# pointer from tile to tile by a 64-bit number has no such limit.)
+# $H \cdot D = 4096$ that allows $S$ up to 524288. Beyond that, offsets would wrap around again. (A kernel that
+# advances its pointer from tile to tile by a 64-bit number has no such limit.)
 #
-# Why not 64 bits everywhere, then? Because a tile of wide offsets is multiplied and added in 64 bits, which takes a GPU
-# several instructions for each, and is built anew in every step. The price was measured on an H200, in this forward pass:
+# Why not 64 bits everywhere, then? Because a tile of wide offsets is multiplied and added in 64 bits, which takes
+# several instructions for each offset on a GPU, and is computed again in every step. The cost was measured on an H200,
+# for this forward pass:
 #
 # | | with 64-bit tiles | without |
 # |---|---|---|
@@ -429,11 +433,12 @@ for wide in (False, True):
 # | 16384 tokens, $S = 4096$, bf16, $D = 64$: all keys, causal | 287, 199 TFLOP/s | 331, 266 TFLOP/s |
 # | the same, $D = 128$: all keys, causal | 349, 284 TFLOP/s | 410, 346 TFLOP/s |
 #
-# From 9 to 34 % faster, for a `.to(tl.int64)` that stands in another place. (The last two rows are from a later run, with the same blocks.)
+# That is 9 to 34 % faster, only because `.to(tl.int64)` is in a different place. (The last two rows are from a later
+# run, with the same blocks.)
 #
-# One more limit has the same flavour. A grid's second and third axes end at 65535. The launcher puts $H$ and $B$ there,
-# and each of them may be as large. With $B \cdot H$ on the second axis, as many kernels have it, their product would
-# have to fit: with $B \cdot H = 65536$ nothing is computed wrongly, but the launch fails, and says so.
+# There is one more limit of this kind. A grid's second and third axes are limited to 65535. The launcher uses them for
+# $H$ and $B$, so each of them may be that large. With $B \cdot H$ on the second axis, as in many kernels, their
+# product would have to fit: with $B \cdot H = 65536$ nothing is computed wrongly, but the launch fails with an error.
 
 # %% [markdown]
 # ## 7 · A negative alpha
@@ -447,8 +452,8 @@ pictures.folded_maximum([-40.0, -22.0, 3.0, 31.0, 60.0], alpha=-1.5)
 
 # %% [markdown]
 # It is the *smallest* score of the row. By the proof of section 2 the result is still right in exact arithmetic, as
-# for any $m$. But the exponentials are no longer bounded by 1, and so it works for small scores and fails for large
-# ones: the worst kind of bug. Three ways to go wrong, one row of three keys each:
+# for any $m$. But the exponentials are no longer bounded by 1, so it works for small scores and fails for large ones,
+# which is easy to miss. Here are three ways to go wrong, with one row of three keys each:
 
 
 # %% tags=["nbval-check-output"]
@@ -475,11 +480,12 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 # <details><summary><b>What to notice</b></summary>
 #
 # - The minimum as "maximum" gives the right answer at first, and NaN as soon as the scores are some 88 apart.
-# - A mask that is applied before the scale turns $-\infty$ into $+\infty$: the hidden key wins everything.
-# - If the running maximum is kept unscaled, its initial $-\infty$ becomes $e^{+\infty} \cdot 0$ in the first rescale.
+# - If the mask is applied before the scale, $-\infty$ becomes $+\infty$, and the result is NaN.
+# - If the running maximum is kept unscaled, its initial $-\infty$ gives $e^{+\infty} \cdot 0$, which is NaN, in the
+#   first rescale.
 # - All three are right for $\alpha > 0$. The remedy costs one multiplication per score: **scale, then mask, then take
-#   the maximum.** A kernel that folds (lesson 12 will) must check the sign, or take the minimum of $x$ for
-#   $\alpha < 0$.
+#   the maximum.** A kernel that folds the scale into the exponential (as in lesson 12) must check the sign, or take
+#   the minimum of $x$ for $\alpha < 0$.
 #
 # </details>
 
@@ -488,15 +494,15 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 #
 # ### Exercise: `flash_forward` · core
 #
-# Everything is on the table. The launcher is given, and so are the kernel's first lines: they find the program's
+# You now have all the pieces. The launcher is given, and so are the kernel's first lines: they find the program's
 # head, move the five pointers to it, and name the block's queries `rows`, a tile's keys `keys` (counted from the
-# tile's first), and the lanes `d`. From there it is yours. The check asks for this:
+# tile's first), and the lanes `d`. The rest is for you to write. The check requires:
 #
-# - $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H, S_k, D]`, each with strides of its own, the last one included; any
-#   $S_q, S_k \ge 1$ and any $D$;
-# - $O$ in the dtype of $Q$; LSE in fp32, natural logarithm, contiguous `[B, H, S_q]`. LSE is held to about $2 \cdot
-#   10^{-6}$ with half-precision inputs too: rounding $P$ does not touch it, so nothing else may, either;
-# - fp32, fp16 and bf16; sums in fp32; scores beyond three thousand; values around $10^4$ in fp16; $\alpha$ of either
+# - $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H, S_k, D]`, each with its own strides, including that of the last
+#   dimension; any $S_q, S_k \ge 1$ and any $D$;
+# - $O$ in the dtype of $Q$; LSE in fp32, natural logarithm, contiguous `[B, H, S_q]`. LSE must be accurate to about
+#   $2 \cdot 10^{-6}$ with half-precision inputs too, since rounding $P$ does not affect it;
+# - fp32, fp16 and bf16; sums in fp32; scores above three thousand; values around $10^4$ in fp16; $\alpha$ of either
 #   sign;
 # - $H$ and $B$ up to 65535 each, since they are the grid's second and third axis.
 #
@@ -510,8 +516,8 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 # %% exercise="flash_forward"
 # HINT: The loop of section 2, with tiles in place of torch slices. Before the loop: q, and the state of a row
 #     that has seen nothing, $(-\infty, 0, 0)$. In the loop, in this order: load k and v, scores, mask, new
-#     maximum, rescale, p, l_i, acc. After it: divide once, store O and LSE. Which of these lines must know
-#     that a tile is not full?
+#     maximum, rescale, p, l_i, acc. After it: divide once, store O and LSE. Which of these lines must handle
+#     tiles that are not full?
 # HINT: Shapes: `q` (BLOCK_Q, BLOCK_D); `k` and `v` (BLOCK_K, BLOCK_D); `s` and `p` (BLOCK_Q, BLOCK_K); `m_i`,
 #     `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row meets a tile as `x[:, None]`.
 #     Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys beyond `S_k` become
@@ -550,7 +556,7 @@ print(o[0, 0].cpu().numpy().round(3), lse[0, 0].cpu().numpy().round(3))
 torch.testing.assert_close(o[0, 0].cpu().double(), O, rtol=0, atol=1e-6)
 
 # %% [markdown]
-# Then break it on purpose, one thing at a time, and read what the check makes of it:
+# Then break it on purpose, one thing at a time, and read what the check says:
 #
 # - no `rescale` in `acc`; then none in `l_i`; then none in either;
 # - no mask on `s`;
@@ -559,8 +565,8 @@ torch.testing.assert_close(o[0, 0].cpu().double(), O, rtol=0, atol=1e-6)
 # - `q` multiplied by `alpha` right after its load and rounded back to its dtype, instead of `s` afterwards;
 # - `range(0, S_k // BLOCK_K * BLOCK_K, BLOCK_K)`.
 #
-# Before each, predict *which cases* will notice: how many of them have more than one tile of keys? Ragged keys? Rows
-# far below zero? Values that overflow fp16? Here is what the cases hold that are not ordinary.
+# Before each, predict *which cases* will fail: how many of them have more than one tile of keys? Ragged keys? Rows far
+# below zero? Sums that overflow fp16? Here are the cases that are not ordinary.
 
 # %% tags=["nbval-check-output"]
 largest, lowest = 0.0, 0.0
@@ -579,7 +585,7 @@ for case in flashlearn.lessons.find("flash_forward").cases:
 print(f"largest score {largest:.0f}, lowest maximum of a row {lowest:.0f}")
 
 # %% [markdown]
-# Starting `m_i` at 0 is the subtle one. By section 2 any $m$ is right, so where does it go wrong? **Predict** the
+# Starting `m_i` at 0 is the subtle mistake. By section 2 any $m$ is right, so where does it go wrong? **Predict** the
 # error of $O$ for a row of two keys with the scores $-s$ and $-s - 0.5$, for $s$ = 5, 20, 80, 100 and 105, in fp32 and
 # with $P$ rounded to fp16. (The smallest number above 0 is $1.4 \cdot 10^{-45} = e^{-103.3}$ in fp32, and
 # $6 \cdot 10^{-8} = e^{-16.6}$ in fp16.)
@@ -599,8 +605,8 @@ for s_both in (5.0, 20.0, 80.0, 100.0, 105.0):
     )
 
 # %% [markdown]
-# And the scaled $q$. In exact arithmetic $(\alpha q) \cdot k = \alpha\,(q \cdot k)$. **Predict** for which of these
-# head dimensions LSE notices the difference, in fp16 and in bf16.
+# And now the scaled $q$. In exact arithmetic $(\alpha q) \cdot k = \alpha\,(q \cdot k)$. **Predict** for which of
+# these head dimensions the difference shows in LSE, in fp16 and in bf16.
 
 # %%
 generator = torch.Generator().manual_seed(4)
@@ -621,28 +627,27 @@ for D_head in (32, 64, 128):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - With `m_i` started at 0 nearly everything passes: any $m$ is right. A row whose scores all lie near $-100$ has lost
-#   digits in fp32, since its exponentials are among the last few numbers above 0; below $-104$ all of them are 0, and
-#   $O$ is $0/0$. (Hardware that rounds such tiny numbers to 0 gets there below $-87$.) With $P$ in fp16 digits go from about
-#   $-10$ on, and below $-17$ all of $P$ is 0, with an LSE that is still right. bf16 has fp32's range, and fares as fp32
-#   does.
+# - With `m_i` started at 0 nearly everything passes: any $m$ is right. A row whose scores are all near $-100$ loses
+#   digits in fp32, since its exponentials are among the smallest positive numbers; below $-104$ all of them are 0, and
+#   $O$ is $0/0$. (Hardware that flushes such tiny numbers to 0 gets there below $-87$.) With $P$ in fp16 digits are
+#   lost from about $-10$ on, and below $-17$ all of $P$ is 0, while the LSE is still right. bf16 has the range of
+#   fp32, and behaves in the same way.
 # - A $q$ that is scaled in its own dtype is rounded once more, each element by up to $2^{-11}$ or, in bf16, $2^{-8}$
-#   of itself. $O$ hardly shows it, since $P$ is rounded as coarsely anyway. LSE does, by fifty to a thousand times
-#   what the check allows. Where $\alpha$ is a power of two, as for $D = 64$, nothing is rounded at all. In fp32 scaling $q$
-#   first is as good as scaling $s$.
+#   of itself. $O$ hardly shows it, since $P$ is rounded as coarsely anyway. LSE does: its error is fifty to a thousand
+#   times what the check allows. Where $\alpha$ is a power of two, as for $D = 64$, nothing is rounded at all. In fp32
+#   scaling $q$ first is as good as scaling $s$.
 # - In half precision `acc` fails by overflow where $V$ is large, though $O$ itself would fit: `acc` is $l$ times as
-#   large as $O$. With ordinary values it is merely noisier, and a tolerance that was chosen generously would let it
-#   pass.
+#   large as $O$. With ordinary values it is only less accurate, and a generous tolerance would let it pass.
 # - FlashAttention-2 divides by `l_i` once, at the very end. The first version kept $O$ normalised after every tile:
-#   right as well, with one more division per tile and element.
+#   that is also right, but takes one more division per tile and element.
 #
 # </details>
 
 # %% [markdown]
 # ## 9 · What it moves
 #
-# The card of the check says how many bytes the programs asked for. Now predict it. **Predict** for the case `S 128, D 64`
-# in fp32 with blocks of 32 queries: how often is each of $Q$, $K$, $V$ read, and $O$ written?
+# The report of a check says under *Memory traffic* how many bytes the programs requested. **Predict** for the case
+# `S 128, D 64` in fp32 with blocks of 32 queries: how often is each of $Q$, $K$, $V$ read, and $O$ written?
 
 # %% tags=["nbval-check-output"]
 report = flashlearn.check("flash_forward", forward, demo=True)
@@ -657,13 +662,14 @@ print("each byte once", observation.bytes_unique)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - $Q$ and $O$ travel once, $K$ and $V$ once *per block of queries*: $2 S_q D + \lceil S_q / B_q \rceil \cdot 2 S_k D$
-#   elements, and no $S_q \cdot S_k$ that is not divided by the block. (If you chose other blocks, your count differs
-#   from the prediction; put your numbers in.)
-# - The requested bytes are an upper bound: programs of one head run at about the same time and find each other's $K$
-#   and $V$ in the L2 cache. What must move at least is each byte once.
-# - $4 S_q S_k D$ operations on that traffic: with blocks of 64 and half precision some 60 operations per requested
-#   byte. That is why larger blocks of queries are faster, until registers run out (lesson 05).
+# - $Q$ is read and $O$ written once, $K$ and $V$ are read once *per block of queries*:
+#   $2 S_q D + \lceil S_q / B_q \rceil \cdot 2 S_k D$ elements (and the LSE), and no term with $S_q \cdot S_k$ that is
+#   not divided by the block size. (If you chose other blocks, your count differs from the prediction; put your numbers
+#   in.)
+# - The requested bytes are an upper bound on what memory moves: programs of one head that run at about the same time
+#   share $K$ and $V$ in the L2 cache. The lower bound is each byte once.
+# - $4 S_q S_k D$ operations on that traffic: with blocks of 64 and half precision about 60 operations per requested
+#   byte. This is one reason why larger blocks of queries can be faster, until registers run out (lesson 05).
 #
 # </details>
 
@@ -671,17 +677,17 @@ print("each byte once", observation.bytes_unique)
 # ## 10 · A causal mask, and where the loop ends
 #
 # In a language model a token must not look at later tokens: query $i$ sees the keys $j \le i$ and no others. The
-# hidden scores are set to $-\infty$. That is all that is needed for the result; and since half of $S$ is hidden, it
-# would be a pity to compute it. With $S_q = S_k = 12$ and tiles of 4:
+# hidden scores are set to $-\infty$. That is all that is needed for the result; but since about half of $S$ is hidden,
+# it would be a waste to compute it. With $S_q = S_k = 12$ and tiles of 4:
 
 # %%
 pictures.causal_tiles([(12, 12)])
 
 # %% [markdown]
-# Three kinds of tiles. **Whole** ones lie below the diagonal: every query sees every key, no mask is needed.
-# **Crossed** ones contain the diagonal: computed in full, and masked inside. The rest is **skipped**: a program's
-# loop simply ends after the tile that holds its last query's last key. **Predict** what share of the tiles remains,
-# for few tiles and for many:
+# There are three kinds of tiles. **Whole** ones are below the diagonal: every query sees every key, and no mask is
+# needed. **Crossed** ones contain the diagonal: they are computed in full and masked. The rest are **skipped**: a
+# program's loop simply ends after the tile that contains the last key of its last query. **Predict** what share of the
+# tiles remains, for few tiles and for many:
 
 # %% tags=["nbval-check-output"]
 for tiles in (1, 2, 4, 16, 64):
@@ -690,11 +696,11 @@ for tiles in (1, 2, 4, 16, 64):
     print(f"{tiles:2} × {tiles:2} tiles: {share:6.1%} visited, {crossed} of them crossed")
 
 # %% [markdown]
-# It tends to one half, $(n + 1) / 2n$ for $n \times n$ tiles: a causal kernel should be nearly twice as fast, and
-# only the $n$ crossed tiles need a mask at all. (Lesson 12 splits the loop for that reason. Here every tile is masked:
-# the comparison is cheap beside the two products.)
+# It tends to one half, $(n + 1) / 2n$ for $n \times n$ tiles: a causal kernel could be nearly twice as fast, and only
+# the $n$ crossed tiles need a mask at all. (Lesson 12 splits the loop for that reason. Here every tile is masked: the
+# comparison is cheap compared with the two products.)
 #
-# ### Before what?
+# ### Where the mask goes
 #
 # The mask must come before the sum $l$. But must it come before the maximum? **Predict** which of the four places
 # give the right $O$, on the running example with query $i$ seeing keys $j \le i - 1$, rows 1 to 3.
@@ -723,10 +729,10 @@ for place in ("before the maximum", "before the exponential", "before the sum", 
 # <details><summary><b>What to notice</b></summary>
 #
 # - After the maximum is early enough: $m$ may then come from a key that the query must not see, but any $m$ is right
-#   (section 2). It is not quite harmless: if a hidden score lies some hundred above the visible ones, every visible
-#   $p$ underflows, and in fp16 long before that (lesson 10 measures it).
-# - After the sum is too late: the hidden keys are gone from the numerator and still in the denominator. Each row of
-#   $O$ is too small, and the LSE too large. It looks like the leak of section 4, and is the same thing.
+#   (section 2). It is not quite harmless: if a hidden score is about a hundred above the visible ones, every visible
+#   $p$ underflows, and in fp16 much earlier (lesson 10 measures it).
+# - After the sum is too late: the hidden keys are no longer in the numerator but still in the denominator. Each row of
+#   $O$ with a hidden key is too small, and its LSE too large. This is the same error as the leak of section 4.
 #
 # </details>
 
@@ -738,9 +744,9 @@ for place in ("before the maximum", "before the exponential", "before the sum", 
 #
 # $$j \;\le\; i + S_k - S_q .$$
 #
-# The first thing to think of is a model that writes: the keys and values of all tokens so far are cached, the newest
-# token's among them (three in the next cell), and one query arrives, $S_q = 1$. **Predict** what the new token may look
-# at under either convention.
+# Consider a model that generates text: the keys and values of all tokens so far, including the newest, are cached
+# (three in the next cell), and there is one new query, $S_q = 1$. **Predict** what the new token may attend to under
+# either convention.
 
 # %% tags=["nbval-check-output"]
 new_query = Q[3:4][None, None]  # (1, 1, 1, 2): one query, three keys
@@ -757,16 +763,16 @@ print("bottom-right         ", bottom_right.flatten().numpy().round(3))
 # <details><summary><b>What to notice</b></summary>
 #
 # - Top-left, as torch's `is_causal` has it (and cuDNN's ordinary causal mask), the newest token sees only the oldest
-#   key: the result is the first value, untouched. Sensible for a fresh sequence, where $S_q = S_k$ anyway; hardly
-#   what one wants here.
-# - Bottom-right, as in FlashAttention from version 2.1 on, the newest token sees everything up to now. This course
-#   uses it throughout.
+#   key: the result is exactly the first value. For a new sequence, where $S_q = S_k$, both conventions agree; here
+#   top-left is hardly what one wants.
+# - Bottom-right, as in FlashAttention from version 2.1 on, the newest token sees all tokens so far. This course uses
+#   it throughout.
 # - For $S_q = S_k$ the two agree, so a test with square $S$ cannot tell them apart. *Never only $S_q = S_k$.*
 #
 # </details>
 
 # %% [markdown]
-# In tiles of 4, top-left first, and then as it is in this course:
+# In tiles of 4, first top-left, and then bottom-right as in this course:
 
 # %%
 pictures.causal_tiles([(12, 12), (6, 12), (12, 6)], align="top-left")
@@ -775,16 +781,16 @@ pictures.causal_tiles([(12, 12), (6, 12), (12, 6)], align="top-left")
 pictures.causal_tiles([(12, 12), (6, 12), (12, 6)])
 
 # %% [markdown]
-# Top-left, the six last keys of the middle panel are never seen by anybody. Bottom-right, it is the six first queries
-# of the right panel that see nothing. Move the number of queries, with 12 keys: the last row never changes.
+# Top-left, the last six keys of the middle panel are seen by no query. Bottom-right, the first six queries of the
+# right panel see nothing. Change the number of queries, with 12 keys: the last row always sees all keys.
 
 # %%
 slider(lambda S_q: pictures.causal_tiles([(S_q, 12)]), {"S_q": 10}, S_q=(1, 4, 8, 10, 12, 14, 16))
 
 # %% [markdown]
-# Where does the loop of program (pid, head, batch) end, then? Write it down with pid, $B_q$, $S_q$ and $S_k$ before you unfold:
-# which is the block's last query, and which is the last key that it sees? What does your formula give for the first
-# program where there are 12 queries, 6 keys, and tiles of 4? And what does Python's `range` make of that?
+# Where does the loop of program (pid, head, batch) end, then? Write it down with pid, $B_q$, $S_q$ and $S_k$ before
+# you unfold: which is the block's last query, and which is the last key that it sees? What does your formula give for
+# the first program with 12 queries, 6 keys, and tiles of 4? And what does Python's `range` do with that?
 #
 # <details><summary>The end, derived</summary>
 #
@@ -793,8 +799,8 @@ slider(lambda S_q: pictures.causal_tiles([(S_q, 12)]), {"S_q": 10}, S_q=(1, 4, 8
 #
 # $$\mathrm{end} = \min\bigl(S_k,\; (\mathrm{pid} + 1) \cdot B_q + S_k - S_q\bigr).$$
 #
-# With 12 queries, 6 keys and tiles of 4 that is $4 + 6 - 12 = -2$ for program (0, 0, 0). `range(0, -2, 4)` is an empty loop, which
-# is just right: there is nothing to see.
+# With 12 queries, 6 keys and tiles of 4 that is $4 + 6 - 12 = -2$ for program (0, 0, 0). `range(0, -2, 4)` is an empty
+# loop, which is right: these queries see nothing.
 #
 # </details>
 
@@ -802,11 +808,11 @@ slider(lambda S_q: pictures.causal_tiles([(S_q, 12)]), {"S_q": 10}, S_q=(1, 4, 8
 # ## 12 · Rows with nothing to attend to
 #
 # For $S_q > S_k$ the first $S_q - S_k$ queries see no key at all. The running example has one: with $S_q = 4$ and
-# $S_k = 3$, query 0 sees the keys $j \le -1$. What should come out? The sums of nothing are 0, and the logsumexp of
+# $S_k = 3$, query 0 sees the keys $j \le -1$. What should the result be? Empty sums are 0, and the logsumexp of
 # nothing is $\log 0 = -\infty$: the state that every scan starts with, the identity of merging (lesson 04). So this
 # course defines $O = 0$ and $\mathrm{LSE} = -\infty$ for such a row; $P$ and all gradients are 0.
 #
-# **Predict** what the loop makes of it, line by line, if nothing is done. All scores of the row are $-\infty$.
+# **Predict** what the loop computes, line by line, if nothing is done about it. All scores of the row are $-\infty$.
 
 # %% tags=["nbval-check-output"]
 s_nothing = torch.full((3,), -math.inf)
@@ -825,15 +831,15 @@ print("guarded: p", p_guarded.tolist(), " l", l_guarded.item(), " LSE", (m_next 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - $-\infty - (-\infty)$ is NaN, and from there everything is. One such row in the output is enough: in the next
-#   layer's products its NaN meets every other token.
+# - $-\infty - (-\infty)$ is NaN, and so is everything computed from it. One such row in the output is enough: in the
+#   next layer's attention its NaN can spread to other tokens.
 # - Any finite number will do in the guard, since $e^{-\infty - c} = 0$; 0 is the obvious one. With it $p = 0$, $l = 0$,
 #   and the LSE comes out as $-\infty$ by itself.
 # - One more guard is needed: $O = acc / l = 0/0$. Divide by 1 where $l = 0$.
-# - Not everybody stores $-\infty$ here. FlashAttention-2 stores $+\infty$: that is the logarithm of no sum, it is there
-#   for the backward pass, where $e^{S - \mathrm{LSE}}$ is then 0 without a guard. Its split kernels, whose partial
+# - Not every library stores $-\infty$ here. FlashAttention-2 stores $+\infty$: that is not the logarithm of any sum,
+#   but with it $e^{S - \mathrm{LSE}}$ is 0 in the backward pass without a guard. Its split kernels, whose partial
 #   results are merged, store $-\infty$, since a merge needs the identity. FlashAttention-3 stores $-\infty$
-#   throughout, and its backward pass reads 0 in its place. Ask before you mix kernels of two libraries.
+#   throughout, and its backward pass replaces it by 0. Check the convention before you mix kernels of two libraries.
 #
 # </details>
 #
@@ -849,19 +855,20 @@ print("p", p_filler.numpy().round(3), " O", (p_filler @ V.float()).numpy().round
 print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 
 # %% [markdown]
-# All scores are equal, so the query attends to everything alike: the mean of all the values that it must not see.
-# No NaN, no warning; the future leaks into a row that was to have nothing. A visible failure has become an
-# invisible one.
+# All scores are equal, so the query attends equally to everything: $O$ is the mean of all the values that it must not
+# see. There is no NaN and no warning; the future leaks into a row that should see nothing. A visible failure has
+# become an invisible one.
 
 # %% [markdown]
 # ### Exercise: `flash_forward_causal` · core
 #
-# The same kernel under a causal mask, bottom-right. Begin with your lines from exercise 1; four of them change. The
-# check asks for everything it asked before, and
+# The same kernel with a causal mask, bottom-right. Start from your lines of exercise 1; four of them change. The check
+# requires everything that it required before, and
 #
 # - $S_q < S_k$ and $S_q > S_k$; rows that see nothing have $O = 0$ and $\mathrm{LSE} = -\infty$, whether their whole
 #   block sees nothing or only a part of it;
-# - tiles that no query of the block sees are not visited: the result would be the same, and the check counts.
+# - tiles that no query of the block sees are not visited: the result would be the same, but the check counts the
+#   bytes.
 
 # %% exercise="flash_forward_causal"
 # HINT: Start from your `flash_forward`. Four lines change: where the loop ends, which scores are masked, what
@@ -899,11 +906,11 @@ expected = reference.attention_forward(Q, K, V, alpha, causal=True)
 torch.testing.assert_close((o[0, 0].cpu().double(), lse[0, 0].cpu().double()), expected, rtol=0, atol=1e-6)
 
 # %% [markdown]
-# Row 1 of $O$ is the first value, $(1, 0)$: with one key to see, softmax has no choice, and the LSE is that key's
-# score. Row 3 is what it was without a mask.
+# Row 1 of $O$ is the first value, $(1, 0)$: with a single visible key, its weight is 1, and the LSE is that key's
+# score. Row 3 is the same as without a mask.
 #
-# And at a size that fills several tiles, against torch. **Predict** which rows torch and you agree on if torch is
-# told `is_causal=True` and $S_q = 40$, $S_k = 70$.
+# And at a size with several tiles, compared with torch. **Predict** in which rows torch agrees with your kernel if
+# torch is given `is_causal=True` and $S_q = 40$, $S_k = 70$.
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(0)
@@ -920,29 +927,30 @@ print("rows that agree with is_causal: ", int(same_rows.sum()), "of 40")
 # %% [markdown]
 # None: torch's last query sees 40 keys, and yours all 70.
 #
-# Break the causal kernel as well: `<` for `<=`; the mask without `S_k - S_q`, then the loop's end without it; the loop's end
-# without the mask, and the mask without the loop's end; no guards. One of these changes nothing but the time. And
-# before you look: which of them would a test with $S_q = S_k = 128$ have found?
+# Break the causal kernel as well: `<` for `<=`; the mask without `S_k - S_q`, then the loop's end without it; the
+# loop's end without the mask, and the mask without the loop's end; no guards. One of these changes only the time. And
+# before you look: which of them would a test with $S_q = S_k = 128$ find?
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - With $S_q = S_k$ the shift is 0, and no row is empty. So such a test finds `<` for `<=` and the missing mask, and
-#   is blind to the alignment, in the mask and in the loop's end, and to both guards.
-# - The mask alone is enough for a right answer: hidden tiles give $p = 0$ and change nothing, at full price. The
-#   loop's end alone is not: inside the crossed tiles queries see what they must not.
-# - `columns < S_k` is not needed any more: what the last query sees ends with key $S_k - 1$. Taking it out changes no
-#   stored number. (The load's mask is another matter.)
-# - `<` for `<=` leaves query 0 of a square case without any key. Guarded, that is a row of zeros and not a crash: a
-#   guard makes a wrong mask quieter. Its LSE of $-\infty$ gives it away.
+# - With $S_q = S_k$ the shift is 0, and no row is empty. So such a test finds `<` for `<=` and the missing mask, but
+#   not a wrong alignment, in the mask or in the loop's end, nor a missing guard.
+# - The mask alone is enough for a right result: hidden tiles give $p = 0$ and change nothing, but cost the full time.
+#   The loop's end alone is not enough: in the crossed tiles queries see keys that they must not.
+# - `columns < S_k` is no longer needed: the last key that the last query sees is $S_k - 1$. Removing it changes no
+#   stored number. (The load's mask is still needed.)
+# - `<` for `<=` leaves query 0 of a square case without any key. With the guards that is a row of zeros and not NaN: a
+#   guard makes a wrong mask less visible. Its LSE of $-\infty$ reveals it.
 #
 # </details>
 
 # %% [markdown]
 # ### One program, step by step
 #
-# Watch it stop. `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it
-# and use the arrow keys. 128 queries and keys, $D = 64$, blocks of 32, and program (1, 0, 0): queries 32 to 63.
-# **Predict** how many tiles of $K$ it reads with the causal mask and without, and how often it reads its $Q$.
+# Watch where the causal program stops. `flashlearn.trace` shows what one program touches, access by access; move the
+# slider, or click on it and use the arrow keys. 128 queries and keys, $D = 64$, blocks of 32, and program (1, 0, 0):
+# queries 32 to 63. **Predict** how many tiles of $K$ it reads with the causal mask and without, and how often it reads
+# its $Q$.
 
 # %%
 generator = torch.Generator().manual_seed(1)
@@ -960,20 +968,21 @@ causal_only
 #
 # - $Q$ comes first, once, and stays in registers. Then a tile of $K$ and a tile of $V$ in turn, and at the end $O$ and
 #   the LSE, each once. No step touches anything of the size $S_q \times S_k$.
-# - The causal program stops after two of four tiles, the crossed one included. Programs further down read more:
+# - The causal program stops after two of four tiles, the crossed one included. Programs of later queries read more:
 #   try `program=(3, 0)`, which is program (3, 0, 0).
-# - The program itself reads no byte of $K$ twice. *Again* for all programs is not 0: every block of queries
-#   asks for the same keys anew.
+# - The program itself reads no byte of $K$ twice. For all programs together, *again* is not 0: every block of queries
+#   requests the same keys again.
 #
 # </details>
 
 # %% [markdown]
 # ## 13 · One kernel for both
 #
-# Two kernels that share thirty lines drift apart: somebody mends one and forgets the other. Published kernels are one,
-# with a flag. It is a `tl.constexpr`, and that makes the difference: `if IS_CAUSAL:` is decided while the kernel is
-# compiled, as `#if` is in C, and what is not taken is not there. Here is a kernel that counts how many keys each
-# query sees, with your loop's end and your mask. **Predict** for which of the two flags the compiled code is shorter.
+# Two kernels that share thirty lines drift apart: someone fixes one and forgets the other. Published kernels usually
+# are one kernel with a flag. The flag is a `tl.constexpr`, which matters: `if IS_CAUSAL:` is decided when the kernel
+# is compiled, like `#if` in C, and the branch that is not taken does not exist in the compiled code. Here is a kernel
+# that counts how many keys each query sees, with your loop's end and your mask. **Predict** for which of the two flags
+# the compiled code is shorter.
 
 
 # %% tags=["nbval-check-output"]
@@ -1007,28 +1016,28 @@ print("the causal variant has more instructions:", lines[True] > lines[False])
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One source, two compiled kernels, each made at its first launch. Who asks for no mask pays for none: neither the
-#   comparison nor the question whether to compare is in that variant. With an ordinary argument in the flag's place
-#   both would be in the one kernel, and every tile would ask.
-# - A constant is part of the kernel's name, so to speak. A flag has two values; a `constexpr` that takes a hundred
-#   values, such as a length, compiles a hundred kernels.
-# - `end` is an argument in one variant and a `tl.minimum` in the other, and neither variant knows of the other's. Under
-#   an ordinary `if` the lines below are compiled once for both ways, so there a name must have one type after it,
-#   whichever way it went.
+# - One source, two compiled kernels, each compiled at its first launch. Without a mask there is no cost for one:
+#   neither the comparison nor the test of the flag is in that variant. With an ordinary argument instead of the flag
+#   both would be in one kernel, and the flag would be tested at run time.
+# - There is one compiled kernel for each combination of constants. A flag has two values; a `constexpr` that takes a
+#   hundred values, such as a length, leads to a hundred compiled kernels.
+# - `end` is an argument in one variant and a `tl.minimum` in the other; each variant contains only its own. With an
+#   ordinary `if` the lines after it are compiled once for both branches, so a name must have the same type after
+#   either branch.
 #
 # </details>
 #
 # ### Exercise: `flash_forward_either` · stretch
 #
-# Make your two kernels one. It has `IS_CAUSAL: tl.constexpr` among its arguments, and the launcher, which is given, passes
-# its own `causal` there. Do the two guards belong under the flag? (Lessons 12 and 15 build on such a kernel.)
+# Combine your two kernels into one. It has `IS_CAUSAL: tl.constexpr` among its arguments, and the launcher, which is
+# given, passes its own `causal` there. Do the two guards belong under the flag? (Lesson 12 builds on such a kernel.)
 #
-# The check asks for what it asked of the two, with every second case causal, and for **one kernel**: both values of the
+# The check requires what it required of the two, with every second case causal, and **one kernel**: both values of the
 # flag must launch the same one.
 
 # %% exercise="flash_forward_either"
 # HINT: Put your two kernels side by side. Which lines differ, and which of the differences do no harm where
-#     there is no mask? What does no harm may stay outside the flag, and is paid for by both then.
+#     there is no mask? What does no harm may stay outside the flag; then both variants pay for it.
 # HINT: Start from the kernel without a mask. Where the loop ends is a number: give it one value before the
 #     `if`, and another under it. The scores are masked twice: keys that do not exist in either case, later
 #     keys under the flag. The guards are needed only by rows that see nothing.
@@ -1049,10 +1058,11 @@ flashlearn.check("flash_forward_either", flash_forward_either)
 # %% [markdown]
 # <details><summary><b>What to notice</b>, once it has passed</summary>
 #
-# - The guards do no harm without a mask: there is always a key, `m_new` is finite and `l_i` is not 0. They are a
-#   selection for each row and tile, cheap beside two products. Under the flag they say what they are for.
-# - The reports of the three exercises have the registers of each: compare the two variants of this kernel with the two
-#   kernels that they replace.
+# - The guards do no harm without a mask: there is always a key, `m_new` is finite and `l_i` is not 0. They are one
+#   selection for each row and tile, which is cheap compared with two products. Under the flag it is clear what they
+#   are for.
+# - The reports of the three exercises show the registers of each kernel under *On a GPU*: compare the two variants of
+#   this kernel with the two kernels that they replace.
 #
 # </details>
 #
@@ -1060,23 +1070,23 @@ flashlearn.check("flash_forward_either", flash_forward_either)
 #
 # | | in the kernel | if it is forgotten |
 # |---|---|---|
-# | scan with $(m, l, acc)$ | `rescale` on `l_i` *and* `acc` | rows whose maximum moves after the first tile are wrong |
+# | scan with $(m, l, acc)$ | `rescale` on `l_i` *and* `acc` | rows whose maximum changes after the first tile are wrong |
 # | ragged $S_k$ | `s = -inf` beyond `S_k`, after `alpha` | padded keys get $p = e^{0 - m}$: $O$ too small, LSE too large |
-# | ragged $S_q$ | mask of load and store | foreign memory |
+# | ragged $S_q$ | mask of load and store | memory outside the tensor is accessed |
 # | any $D$ | `d < D` in every mask, `BLOCK_D ≥ 16` | the next row's numbers in this row's product |
 # | strides | four per tensor | right for one head and one layout only |
-# | 64-bit offsets | one wide factor, to the head; wide tiles cost 9 to 34 % | wrong from $2^{31}$ elements on, and nowhere before |
+# | 64-bit offsets | one wide factor, to the head; wide tiles cost 9 to 34 % | wrong addresses from $2^{31}$ elements on, and only then |
 # | $\alpha < 0$ | scale, mask, maximum, in this order | overflow or NaN, for negative $\alpha$ only |
 # | causal | mask with $S_k - S_q$; early end | right only for $S_q = S_k$; twice the work |
 # | rows with nothing | subtract 0 for $-\infty$; divide by 1 for 0 | NaN |
 # | precision | fp32 state; `p.to(v.dtype)` | overflow, noise, or no compilation |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
 # **1.** A colleague's forward kernel passes all of its tests: $S_q = S_k = 128$, $D = 64$, one head, contiguous,
-# normal data, fp32. Name four mistakes of this lesson that it may still have.
+# normal data, fp32. Name four mistakes from this lesson that it may still contain.
 #
 # <details><summary>Answer</summary>
 #
@@ -1088,44 +1098,44 @@ flashlearn.check("flash_forward_either", flash_forward_either)
 # </details>
 
 # %% [markdown]
-# **2.** May the tiles of keys be visited from right to left? Every second one by another program, and the two results
-# merged? Does your causal kernel's code survive either?
+# **2.** May the tiles of keys be visited from right to left? May a second program take every second tile, if the two
+# results are merged? Would the code of your causal kernel still be right in either case?
 #
 # <details><summary>Answer</summary>
 #
 # Yes and yes: the state after a set of keys does not depend on the order (section 2), and two states merge as in
-# lesson 04. That is how attention for a single query over a long cache is spread over a GPU. But walking from left to
-# right, a row that sees anything sees key 0, hence something in the first tile. From right to left a row may meet
-# tiles that hold nothing for it *before* it meets its first key: $m$ is still $-\infty$, and the guard in the loop is
-# needed for ordinary rows, not only for empty ones.
+# lesson 04. That is how attention for a single query over a long cache is spread over a GPU. But in a scan from left
+# to right, a row that sees any key sees key 0, hence something in the first tile. From right to left, or with every
+# second tile, a row may meet tiles in which it sees nothing *before* its first key: $m$ is still $-\infty$, and the
+# guard in the loop is needed for ordinary rows, not only for empty ones.
 #
 # </details>
 
 # %% [markdown]
-# **3.** For $S_k = 1$ softmax has no choice, $P = 1$ and $O = v$. Which of the mistakes above are invisible in $O$ on
+# **3.** For $S_k = 1$ softmax always gives $P = 1$ and $O = v$. Which of the mistakes above are invisible in $O$ in
 # such a case, and what makes them visible?
 #
 # <details><summary>Answer</summary>
 #
 # Everything about the scale: $\alpha$ forgotten or applied twice changes $S$, but $P$ stays 1. The rescale mistakes:
-# there is one tile. The LSE shows the scale at once, $\mathrm{LSE} = \alpha\, q \cdot k$. A kernel with two outputs
-# has two witnesses; test both.
+# there is one tile. The LSE shows the scale at once, $\mathrm{LSE} = \alpha\, q \cdot k$. If a kernel has two outputs,
+# test both.
 #
 # </details>
 
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. Which of the four neutral elements would you
+# *Two or three sentences in your own words, to be read again in a month. Which of the four neutral elements would you
 # have got wrong? Which mistake did you make yourself, and which case told you? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# The forward pass leaves two things behind: $O$ and the LSE. Lesson 07 uses them to run the same scan once more, from
-# left to right with the same tiles, and to rebuild $P = e^{S - \mathrm{LSE}}$ in each: no running maximum, no rescale,
-# since the LSE is known. What it sums is $dQ$. Lesson 08 turns the scan around. Lesson 12 comes back to this kernel
-# and makes it fast.
+# The forward pass leaves two results: $O$ and the LSE. Lesson 07 uses them to run the same scan once more, from left
+# to right with the same tiles, and to rebuild $P = e^{S - \mathrm{LSE}}$ in each: without a running maximum or a
+# rescale, since the LSE is known. What it sums is $dQ$. In lesson 08 a program owns keys and scans the queries. Lesson
+# 12 comes back to this kernel and makes it fast.
 #
 # **Sources.** The algorithm: T. Dao, *FlashAttention-2: faster attention with better parallelism and work
 # partitioning*, ICLR 2024, Algorithm 1 and section 3.1; the first version: T. Dao et al., *FlashAttention*, NeurIPS

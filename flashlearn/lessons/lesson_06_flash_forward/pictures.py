@@ -35,7 +35,7 @@ def one_program(blocks_q: int = 4, tiles_k: int = 5, own: int = 1) -> Picture:
     )  # fmt: skip
     right = tiles_k + 3.2
     for y, text, colour in (
-        (-0.8, "K and V: tiles that come and go", WHOLE),
+        (-0.8, "K and V: one tile at a time", WHOLE),
         (own - 0.05, "q: loaded once", OWN),
         (own + 0.5, "s, p: one tile at a time,", CROSSED),
         (own + 0.95, "never stored", CROSSED),
@@ -47,11 +47,11 @@ def one_program(blocks_q: int = 4, tiles_k: int = 5, own: int = 1) -> Picture:
     axes.set_ylim(blocks_q + 1.4, -1.4)
     axes.set_yticks([i + 0.5 for i in range(blocks_q)], [f"program ({i}, 0, 0)" for i in range(blocks_q)])
     axes.set_xticks([])
-    axes.set_xlabel(f"program ({own}, 0, 0) walks along its row of S, one tile of keys per step", color=GREY)
+    axes.set_xlabel(f"program ({own}, 0, 0) goes along its rows of S, one tile of keys per step", color=GREY)
     return Picture(
         figure,
         f"S as {blocks_q} × {tiles_k} tiles: program ({own}, 0, 0) keeps block {own} of Q and scans all "
-        f"{tiles_k} tiles of K and V; of S there is one tile at a time.",
+        f"{tiles_k} tiles of K and V; only one tile of S exists at a time.",
     )
 
 

@@ -7,11 +7,11 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 QUESTIONS = (
     Question(
         "00, §6",
-        "A row of 5 scores lies in a tile of 8 lanes, and a softmax is to be taken. What must the other "
+        "A row of 5 scores is in a tile of 8 lanes, and its softmax is wanted. What must the other "
         "three lanes hold?",
         wrong("0", "As scores, zeros are like any others: exp(0 − m) goes into the sum."),
         wrong("the last score once more", "Then it counts four times."),
-        right("−∞", "It wins no maximum, and its exponential is 0."),
+        right("−∞", "It is never the maximum, and its exponential is 0."),
     ),
     Question(
         "04, §4",
@@ -29,6 +29,6 @@ QUESTIONS = (
             "between 4 and 64 MiB", "How much of the rest the caches serve, no count of requests can tell."
         ),
         wrong("64 MiB", "Not if a cache has what another program has just asked for."),
-        wrong("4 MiB", "Only if every byte stays in a cache until its last reader has come."),
+        wrong("4 MiB", "Only if every byte stays in a cache until its last use."),
     ),
 )

@@ -385,9 +385,9 @@ flashlearn.check("lse_gradient", lse_gradient)
 # flashlearn.hint("lse_gradient")
 
 # %% [markdown]
-# With your answer if it has passed, query by query, against autograd, for the loss
-# $\langle dO, O\rangle + \sum_i d\mathrm{LSE}_i\, \mathrm{LSE}_i$ and some $d\mathrm{LSE}$. **Predict** what the rows of
-# $dS$ sum to now.
+# The next cell compares your answer, if it has passed, with autograd, query by query, for the loss
+# $\langle dO, O\rangle + \sum_i d\mathrm{LSE}_i\, \mathrm{LSE}_i$ and some $d\mathrm{LSE}$. **Predict** what the rows
+# of $dS$ sum to now.
 
 # %% tags=["nbval-check-output"]
 dLSE = torch.tensor([2.0, -1.0, 0.5, 0.0], dtype=torch.float64)  # (4,)
@@ -549,7 +549,7 @@ assert sp.expand(dq_f - covariance) == 0
 # HINT: In the loop: `p = torch.exp(alpha * q @ k.T - lse[:, None])`, `worth = p * (do @ v.T)`, and three sums
 #     of `worth @ k`, `p @ k` and `worth.sum(dim=1, keepdim=True)`. What you return is left for you.
 def dq_in_one_walk(q: Tensor, do: Tensor, lse: Tensor, tiles, alpha: float) -> Tensor:
-    """dQ [S_q, D] from one walk over tiles (k, v) of the keys and values."""
+    """dQ [S_q, D] from one pass over tiles (k, v) of the keys and values."""
     ### BEGIN SOLUTION
     # STUB: raise NotImplementedError("TODO dq_in_one_walk: P and dP of each tile, three sums, then dQ")
     worth_of_keys, keys = torch.zeros_like(q), torch.zeros_like(q)  # Σ P dP K, and Σ P K
@@ -602,7 +602,7 @@ for dtype, offset in ((torch.float64, 0.0), (torch.float32, 0.0), (torch.float32
     truth = by_autograd(*drawn(torch.float64, offset), scale)
     one = error(in_tiles(*inputs, scale, flashlearn.use("dq_in_one_walk", dq_in_one_walk)), truth)
     two = error(by_autograd(*inputs, scale), truth)
-    print(f"{dtype!s:13}, keys around {offset:2.0f}: one walk {one:.0e}, autograd {two:.0e}")
+    print(f"{dtype!s:13}, keys around {offset:2.0f}: one pass {one:.0e}, autograd {two:.0e}")
 
 inputs = drawn(torch.float64)
 assert (
@@ -943,7 +943,7 @@ print("dQ is right:", torch.allclose(alpha * dS_kernel.cpu().double() @ K, dQ, a
 # > **The claim.** Since $\delta_i$ is now a one-liner, a kernel for $dK$ and $dV$ may as well compute it where it
 # > is used: load the tile of $O$ beside the tile of $dO$ and sum their product, in every step of the loop.
 # >
-# > **The experiment.** Count. Such a kernel (you write it in lesson 08) owns a block of $B$ keys and walks over all
+# > **The experiment.** Count. Such a kernel (you write it in lesson 08) owns a block of $B$ keys and loops over all
 # > blocks of $B$ queries, since a key collects from every query. For each block it must load tiles of $Q$ and $dO$,
 # > $B \cdot D$ numbers of $b$ bytes each, and the LSE of its queries, from which it recomputes $P$ (four bytes per
 # > query); then either one $\delta$ per query, four bytes as well, or a tile of $O$. **Predict** by how much the second

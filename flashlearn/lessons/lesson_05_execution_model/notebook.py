@@ -905,9 +905,9 @@ for size, block in ((64, 16), (128, 16), (256, 16), (256, 32)):
 # >
 # > - what is *kept* from the forward to the backward pass in place of $P$: $N$ numbers. For this the claim is right.
 # > - what memory must move at least: every row of $Q$, $K$, $V$, $dO$ once, $\Theta(N D)$.
-# > - what the programs *request*: $\Theta(N^2 D / B)$, since every block of queries has to see all keys. It
-# >   quadruples when $N$ doubles and halves when the block doubles (the counts above do so nearly: they have smaller
-# >   terms as well), and the formula meets the observer's count to the byte.
+# > - what the programs *request*: $\Theta(N^2 D / B)$, since every block of queries has to see all keys. It quadruples
+# >   when $N$ doubles and halves when the block doubles (the counts above do so nearly: they have smaller terms as
+# >   well), and the formula agrees with the observer's count to the byte.
 # >
 # > What memory actually moves is between the last two, and L2 decides. With $M$ elements of memory on the chip the
 # > largest block is about $B = M / 4D$, and the last line becomes the $\Theta(N^2 D^2 / M)$ of the FlashAttention
@@ -1396,11 +1396,11 @@ def most_that_meet(mapping, element):
     return max(map(len, threads.values()))
 
 
-print(f"{'':31}{'threads':>8}{'meet in dQ':>12}{'meet in dK':>12}")
+print(f"{'':31}{'threads':>8}{'add to a dQ':>13}{'add to a dK':>13}")
 for name, mapping in mappings.items():
     threads = len({mapping(*at) for at in itertools.product(range(ROWS), range(KEYS), range(WIDTH))})
     meet = [most_that_meet(mapping, e) for e in (lambda i, j, d: (i, d), lambda i, j, d: (j, d))]
-    print(f"{name:31}{threads:8}{meet[0]:12}{meet[1]:12}")
+    print(f"{name:31}{threads:8}{meet[0]:13}{meet[1]:13}")
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>

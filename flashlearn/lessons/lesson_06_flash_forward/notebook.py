@@ -519,7 +519,7 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 #     maximum, rescale, p, l_i, acc. After it: divide once, store O and LSE. Which of these lines must handle
 #     tiles that are not full?
 # HINT: Shapes: `q` (BLOCK_Q, BLOCK_D); `k` and `v` (BLOCK_K, BLOCK_D); `s` and `p` (BLOCK_Q, BLOCK_K); `m_i`,
-#     `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row meets a tile as `x[:, None]`.
+#     `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row is broadcast over a tile as `x[:, None]`.
 #     Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys beyond `S_k` become
 #     `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`, and all else is fp32.
 # HINT: Line by line: `s` is alpha times `tl.dot` of q and the transposed k, then −inf by `tl.where` in the
@@ -880,8 +880,8 @@ print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 #     −inf subtract 0 instead; where `l_i` is 0 divide by 1.
 # HINT: The end is `tl.minimum` of S_k and of one more than the last key that query `(pid + 1) * BLOCK_Q - 1`
 #     sees. The mask is `columns < S_k` along the columns and the comparison of the second hint on the whole
-#     tile, joined by `&`. Two `tl.where` are left: one makes a `shift` of `m_new` that is never −inf and
-#     stands in both exponentials, the other one is in the division.
+#     tile, joined by `&`. Two `tl.where` are left: one makes a `shift` of `m_new` that is never −inf and is
+#     subtracted in both exponentials, the other one is in the division.
 # INCLUDE: flashlearn/kernels/flash_forward.py:flash_forward_causal_kernel
 
 

@@ -151,7 +151,7 @@ REFINEMENTS = (
         "none of the exercise's quantities is shown, if the results are right once that value is put right.",
         stages.with_first_divergence,
         Role.REFINEMENT,
-        budget=f"{BUDGET:g} s of processor time",
+        budget=f"{BUDGET:,} units of work, most of them values that are recorded",
     ),
     Stage(
         "one edit",

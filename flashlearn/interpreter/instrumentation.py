@@ -15,6 +15,8 @@ from typing import Any
 
 import triton.language as tl
 
+from flashlearn.interpreter.expression_reads import Reads
+
 VALUE, LOOP_ROUND, LOOP_EXIT = "__flashlearn_value__", "__flashlearn_round__", "__flashlearn_exit__"
 STORES = ("store", "atomic_add")
 
@@ -23,7 +25,8 @@ STORES = ("store", "atomic_add")
 class Site:
     """A statement that computes a value: `kind` is "assign", "load" (in an expression), "store", "atomic".
 
-    `reads` are the names in its expression.
+    `reads` are the names in its expression whose values it takes; those in `pointwise` meet the others entry
+    by entry. It `sums` if it may sum along an axis inside, other than by `tl.dot`.
     """
 
     name: str
@@ -31,6 +34,8 @@ class Site:
     line: int
     reads: tuple[str, ...]
     function: str = ""
+    pointwise: tuple[str, ...] = ()
+    sums: bool = False
 
 
 @dataclass
@@ -88,7 +93,7 @@ class _Annotator(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_Lambda = visit_ListComp = visit_GeneratorExp = visit_FunctionDef
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        reads = _names(node.value)
+        reads = Reads.of(node.value)
         target = node.targets[0]
         node.value = self.within(node.value)
         if isinstance(target, ast.Name):
@@ -106,8 +111,9 @@ class _Annotator(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         if not isinstance(node.target, ast.Name):
             return node
-        reads = (node.target.id, *_names(node.value))
-        total = ast.copy_location(ast.BinOp(_read(node.target), node.op, self.within(node.value)), node)
+        old = _read(node.target)
+        reads = Reads.of(ast.BinOp(old, node.op, node.value))
+        total = ast.copy_location(ast.BinOp(old, node.op, self.within(node.value)), node)
         value = self.report(node.target.id, "assign", node, reads, total)
         return ast.copy_location(ast.Assign([node.target], value), node)
 
@@ -126,9 +132,9 @@ class _Annotator(ast.NodeTransformer):
         if name in STORES and len(node.args) > 1:
             kind = "store" if name == "store" else "atomic"
             stored = node.args[1]
-            node.args[1] = self.report(_title(stored), kind, node, _names(stored), stored)
+            node.args[1] = self.report(_title(stored), kind, node, Reads.of(stored), stored)
         elif name == "load" and node is not getattr(self, "outermost", None):
-            return self.report("", "load", node, _names(node), node)
+            return self.report("", "load", node, Reads.of(node), node)
         return node
 
     def within(self, value: ast.expr) -> ast.expr:
@@ -138,8 +144,10 @@ class _Annotator(ast.NodeTransformer):
             self.outermost = self.outermost.args[0]
         return self.visit(value)
 
-    def report(self, name: str, kind: str, node: ast.AST, reads: tuple, value: ast.expr) -> ast.Call:
-        self.sites.append(Site(name, kind, node.lineno, reads, self.function))
+    def report(self, name: str, kind: str, node: ast.AST, reads: Reads, value: ast.expr) -> ast.Call:
+        self.sites.append(
+            Site(name, kind, node.lineno, reads.all, self.function, reads.pointwise, reads.sums)
+        )
         arguments = [ast.Constant(len(self.sites) - 1), value]
         return ast.copy_location(ast.Call(ast.Name(VALUE, ast.Load()), arguments, []), node)
 
@@ -151,12 +159,6 @@ class _Annotator(ast.NodeTransformer):
 def _wraps(node: ast.expr) -> bool:
     """True for the call that makes a tensor of whatever is assigned."""
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "to_tensor" and len(node.args) > 0
-
-
-def _names(node: ast.AST) -> tuple[str, ...]:
-    """Names that an expression reads, in order."""
-    found = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    return tuple(name for name in dict.fromkeys(found) if name != "interpreter_semantic")
 
 
 def _read(name: ast.Name) -> ast.Name:

@@ -48,7 +48,6 @@ def generous_time_limits(monkeypatch):
     """
     monkeypatch.setattr("flashlearn.judging.cases.ACCESS_BUDGET", 1e6)
     monkeypatch.setattr(importlib.import_module("flashlearn.explaining.declared_mistakes"), "PAIR_WORK", 60.0)
-    monkeypatch.setattr("flashlearn.explaining.divergence.BUDGET", 60.0)
     monkeypatch.setattr(
         "flashlearn.explaining.edits.verification.SEARCH_WORK", 80
     )  # enough to see that it is the same

@@ -9,20 +9,19 @@ gives right outputs once that statement's value is put right. Otherwise there is
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import torch
 
 from flashlearn.exercise import Exercise
-from flashlearn.explaining.divergence.facts import divergence, padding
-from flashlearn.explaining.divergence.replay import Replay
+from flashlearn.explaining.divergence.facts import finding_of
+from flashlearn.explaining.divergence.replay import Replay, Work
 from flashlearn.explaining.divergence.search import first_departure
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 
-BUDGET = 0.6
-"""Seconds of this thread's own processor time."""
+BUDGET = 6_000
+"""Units of work, most of them values that are recorded (`replay.Work`): the same on every machine."""
 MOST_CASES = 2
 
 
@@ -35,18 +34,15 @@ def first_divergence(
         exercise.explained.unsolved is not None and exercise.explained.unsolved(answer)
     ):
         return None
-    until = time.thread_time() + answer.elsewhere + BUDGET
+    work = Work(BUDGET)
     for outcome in sorted(filter(_usable, outcomes), key=_size)[:MOST_CASES]:
-        replay = Replay(exercise, answer, outcome, until)
+        replay = Replay(exercise, answer, outcome, work)
         quantities = exercise.explained.quantities(replay.inputs)
         if quantities is None:
             continue
         found = first_departure(replay, quantities)
-        if found is not None and found.padded is not None:
-            place = found.padded.event.place
-            return Finding(padding(found), place)
         if found is not None:
-            return Finding(divergence(found, quantities), found.reading.event.place)
+            return finding_of(found, quantities, replay)
     return None
 
 

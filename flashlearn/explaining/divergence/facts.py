@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from flashlearn.explaining.divergence.matching import HIDDEN, Reading, oriented, value_of
-from flashlearn.explaining.divergence.search import Departure, Goal
-from flashlearn.explaining.findings.first_divergence import FirstDivergence, Instead, PaddingCounts
+from flashlearn.explaining.divergence.causes import Cause
+from flashlearn.explaining.divergence.factors import factor_words, times
+from flashlearn.explaining.divergence.goals import compared
+from flashlearn.explaining.divergence.matching import HIDDEN, Reading, value_of
+from flashlearn.explaining.divergence.operands import Operand
+from flashlearn.explaining.divergence.replay import Replay
+from flashlearn.explaining.divergence.search import Departure
+from flashlearn.explaining.findings.first_divergence import FirstDivergence, Instead
+from flashlearn.explaining.findings.right_up_to import PaddingCounts, RightUpTo
+from flashlearn.outcome import Finding, FindingKind
 from flashlearn.quantity import Quantities, Quantity
 
 CLOSE = 1e-4  # relative: a description of what came out instead must fit as well as rounding lets it
 AXES = ("q", "i", "k")
 SHARES = {"acc": ("P V", "A B"), "l": ("sum of a tile",), "m": ("max of a tile",)}
+
+
+def finding_of(found: Departure, quantities: Quantities, replay: Replay) -> Finding:
+    """The departure, at the line of the statement, or of the earlier value that is all that is wrong."""
+    facts = Facts(found, quantities, replay.outcome.case.name, float(replay.inputs.get("alpha", 1.0)))
+    reading = found.reading if found.cause is None else found.cause.reading
+    return Finding(facts.kind(), reading.event.place)
 
 
 def tile_of(reading: Reading) -> tuple[int, ...]:
@@ -22,55 +38,184 @@ def tile_of(reading: Reading) -> tuple[int, ...]:
     return tuple(at[a].start // (blocks[a] or 1) for a in AXES if a in at)
 
 
-def agreeing(found: Departure, quantities: Quantities, multiple: bool = False) -> tuple[str, ...]:
-    """Names that the statement read and whose values are right inputs, or right for what it should make.
+@dataclass(frozen=True)
+class Facts:
+    """What is said of a departure in one case, whose scores are scaled by alpha."""
 
-    Where it makes a `multiple` of its goal, a name with the goal itself, up to a factor, is none of these:
-    that factor is what is wrong.
-    """
-    goal = found.goal.quantity
-    wanted = quantities.made_of.get(goal.name)
+    found: Departure
+    quantities: Quantities
+    case: str
+    alpha: float
 
-    def fits(quantity: Quantity) -> bool:
-        if multiple and quantity.name in (goal.name, f"running {goal.words}"):
-            return False
-        return wanted is None or quantity.name in wanted or quantity.kind == "input"
+    def kind(self) -> FindingKind:
+        """The finding's kind."""
+        cause = self.found.cause
+        if cause is None:
+            return self.divergence()
+        return self.padding(cause) if cause.kind == "padding" else self.right_up_to(cause)
 
-    named = (o for o in found.operands if o.event.site.name and any(fits(m.quantity) for m in o.firm))
-    return tuple(dict.fromkeys(o.event.site.name for o in named))
+    def divergence(self) -> FirstDivergence:
+        """The last tile in which all was right, the statement, what it should make, and what it made."""
+        found, reading = self.found, self.found.reading
+        before, instead = _before(found), self._instead()
+        if before is not None and before >= tile_of(reading):
+            before = None  # another head's, or another program's: that everything agrees there says nothing
+        multiple = instead is not None and instead.kind == "multiple"
+        goal = found.goal
+        return FirstDivergence(
+            variable=reading.event.site.name,
+            line=reading.event.site.line,
+            stored=_stored(reading),
+            case=self.case,
+            tile=tile_of(reading),
+            before=before,
+            quantity=goal.quantity.words,
+            times=factor_words(goal.factor, self.alpha) if goal.factor != 1.0 else "",
+            rows=_rows(reading, goal.quantity),
+            agrees=self._agrees(multiple),
+            besides=tuple(
+                what for what in (self._what(o, multiple) for o in found.operands) if what is not None
+            ),
+            instead=instead,
+        )
 
+    def padding(self, cause: Cause) -> PaddingCounts:
+        """The name whose padding counts, where it was made, and the statement in whose sum it counts."""
+        source, counted = cause.reading.event.site, self.found.reading.event.site
+        pairs = "d" in self.quantities.sizes
+        beyond = tuple(
+            {"q": "query" if pairs else "row", "k": "key" if pairs else "column"}.get(axis, "inner index")
+            for axis in sorted(cause.axes, reverse=True)
+        )
+        tile = tile_of(self.found.reading)
+        return PaddingCounts(source.name, source.line, beyond, self.case, tile, counted.name, counted.line)
 
-def divergence(found: Departure, quantities: Quantities) -> FirstDivergence:
-    """The last tile in which all was right, the statement, what it should make, and what it made instead."""
-    reading = found.reading
-    before, instead = _before(found), _instead(found, quantities)
-    if before is not None and before >= tile_of(reading):
-        before = None  # another head's, or another program's: that everything agrees there says nothing
-    return FirstDivergence(
-        variable=reading.event.site.name,
-        line=reading.event.site.line,
-        stored=_stored(reading),
-        tile=tile_of(reading),
-        before=before,
-        quantity=found.goal.quantity.words,
-        rows=_rows(reading, found.goal.quantity),
-        agrees=agreeing(found, quantities, multiple=instead is not None and instead.kind == "multiple"),
-        instead=instead,
-    )
+    def right_up_to(self, cause: Cause) -> RightUpTo:
+        """What an earlier statement made, and what is needed where it is read."""
+        made, read = cause.reading.event.site, self.found.reading.event.site
+        match, goal = cause.operand.match, cause.goal
+        is_, needed = (times(x.factor, x.quantity, self.alpha) for x in (match, goal))
+        others = tuple(
+            o.reading.event.site.name
+            for o in self.found.operands
+            if o.role == "right" and o.match.quantity.axes == goal.quantity.axes
+        )
+        instead = self._instead() if cause.kind == "multiple" else None
+        multiple = instead is not None and instead.kind == "multiple"
+        return RightUpTo(
+            variable=made.name,
+            line=made.line,
+            how=cause.kind,
+            is_=is_,
+            needed=needed,
+            others=others,
+            case=self.case,
+            user=read.name,
+            user_line=read.line,
+            indirectly=made.name not in read.reads,
+            made=f"{instead.factor} times {self.found.goal.quantity.words}" if multiple else "",
+        )
 
+    def _agrees(self, multiple: bool) -> tuple[str, ...]:
+        """Names that the statement read and that are right.
 
-def padding(found: Departure) -> PaddingCounts:
-    """The name whose padding counts, where it was made, and the statement in whose sum it counts."""
-    source, counted = found.padded.event.site, found.reading.event.site
-    return PaddingCounts(source.name, source.line, tile_of(found.reading), counted.name, counted.line)
+        Where it makes a `multiple` of its goal, a name with the goal itself, up to a factor, is none of
+        these.
+        """
+        goal = self.found.goal.quantity
+        own = (goal.name, f"running {goal.words}") if multiple else ()
+        right = (o for o in self.found.operands if o.role == "right" and o.match.quantity.name not in own)
+        return tuple(dict.fromkeys(o.reading.event.site.name for o in right))
 
+    def _what(self, operand: Operand, multiple: bool) -> tuple[str, str] | None:
+        """An operand that is not what the statement needs, and what it is."""
+        name, match, goal = operand.reading.event.site.name, operand.match, self.found.goal
+        if multiple and operand.role == "right" and match.quantity.name == goal.quantity.name:
+            return (name, f"{goal.quantity.words} already") if match.quantity is goal.quantity else None
+        if operand.role == "new":
+            return name, "the new maximum already"
+        if match is None or not match.sure:
+            return None
+        if operand.role == "turned":
+            return name, f"{times(match.factor, match.quantity, self.alpha)} transposed"
+        if operand.role not in ("multiple", "other") or match.quantity.name == "visible":
+            return None
+        what = times(match.factor, match.quantity, self.alpha)
+        return name, f"{what} without the mask" if match.quantity.kind == "unmasked" else what
 
-def _rows(reading: Reading, quantity: Quantity) -> tuple[int, int] | None:
-    """The first and the last row that a load of an input should have brought."""
-    if quantity.kind == "input" and "d" in quantity.axes:
-        rows = reading.window.at[quantity.axes[0]]
-        return rows.start, rows.stop - 1
-    return None
+    def _instead(self) -> Instead | None:
+        """What came out instead, where that is one of the usual things and fits by value."""
+        found, reading = self.found, self.found.reading
+        got, right = compared(reading, found.goal)
+        if got is None:
+            return None
+        if right.dtype == bool:
+            wrong = tuple(np.argwhere(got != right)[0])
+            return Instead("key shown" if got[wrong] else "key hidden", pair=self._pair(wrong))
+        kinds = {match.quantity.kind for match in reading.matches}
+        if "unscaled" in kinds:
+            return Instead("unscaled")
+        if "unmasked" in kinds:
+            return self._unmasked(got, right)
+        if np.isnan(got[np.isfinite(right)]).any():
+            return Instead("NaN")
+        if found.goal.quantity.name == "S" and (instead := self._other_keys(got, right)) is not None:
+            return instead
+        right = right * found.goal.factor if found.goal.factor != 1.0 else right
+        for instead, other in self._usual():
+            if other is not None and other.shape == got.shape and _fits(got, other):
+                return instead
+        ratio = _ratio(got, right)
+        if ratio is None:
+            return None
+        return Instead("multiple", ratio=ratio * found.goal.factor, factor=self._factor(ratio))
+
+    def _factor(self, ratio: float) -> str:
+        return factor_words(ratio * self.found.goal.factor, self.alpha)
+
+    def _pair(self, at: tuple[int, ...]) -> tuple[int, int]:
+        """The query and the key of an entry of a tile, in the orientation of the quantities."""
+        query, key = (int(n + self.found.reading.window.at[a].start) for n, a in zip(at, "qk", strict=True))
+        return query, key
+
+    def _unmasked(self, got: np.ndarray, right: np.ndarray) -> Instead:
+        """The first hidden key that has a number like any other."""
+        hidden = right == -np.inf if (right == -np.inf).any() else right == 0
+        shown = np.argwhere(hidden & (got > HIDDEN) & (got != right))
+        return Instead("unmasked", pair=self._pair(tuple(shown[0]))) if len(shown) else Instead("")
+
+    def _other_keys(self, got: np.ndarray, right: np.ndarray) -> Instead | None:
+        """A key that scores hide and should not, or show; None if they differ in their numbers too."""
+        hidden, wanted = got <= HIDDEN, right == -np.inf
+        both = ~hidden & ~wanted
+        if (
+            np.array_equal(hidden, wanted)
+            or not both.any()
+            or not _fits(got[both], self.found.goal.factor * right[both])
+        ):
+            return None
+        at = tuple(np.argwhere(hidden != wanted)[0])
+        return Instead("key hidden" if hidden[at] else "key shown", pair=self._pair(at))
+
+    def _usual(self) -> Iterator[tuple[Instead, np.ndarray | None]]:
+        """What often comes out instead, and the numbers that it would be."""
+        reading, goal = self.found.reading, self.found.goal
+        name = goal.quantity.name
+        known = {q.name: q for q in reversed(self.quantities.known) if q.kind != "unmasked"}
+        of = {n: value_of(q, reading.window) for n, q in known.items() if q.axes == goal.quantity.axes}
+        if name == "dS" and of.get("P") is not None and of.get("dP") is not None:
+            yield Instead("without delta"), goal.factor * of["P"] * of["dP"]
+        for share in (*SHARES.get(name, ()), f"share of {name}"):
+            if of.get(share) is not None:
+                yield Instead("share"), goal.factor * of[share]
+        brought, right = of.get(f"{name} brought to the new maximum"), of.get(name)
+        old = next(
+            (o for o in self.found.operands if o.match is not None and o.match.quantity.name == name), None
+        )
+        if brought is not None and old is not None:
+            previous, _ = compared(old.reading, goal)
+            if previous is not None and previous.shape == right.shape:
+                yield Instead("not rescaled", name=old.reading.event.site.name), right - brought + previous
 
 
 def _before(found: Departure) -> tuple[int, ...] | None:
@@ -89,76 +234,12 @@ def _before(found: Departure) -> tuple[int, ...] | None:
     return last
 
 
-def _instead(found: Departure, quantities: Quantities) -> Instead | None:
-    """What came out instead, where that is one of the usual things and fits by value."""
-    reading = found.reading
-    got, right = _tiles(reading, found.goal)
-    if got is None:
-        return None
-    if right.dtype == bool:
-        wrong = np.argwhere(got != right)[0]
-        query, key = (int(n + reading.window.at[a].start) for n, a in zip(wrong, ("q", "k"), strict=True))
-        return Instead("key shown" if got[tuple(wrong)] else "key hidden", pair=(query, key))
-    kinds = {match.quantity.kind for match in reading.matches}
-    if kinds & {"unscaled", "unmasked"}:
-        return Instead("unscaled" if "unscaled" in kinds else "unmasked")
-    if np.isnan(got).any():
-        return Instead("NaN")
-    if found.goal.quantity.name == "S" and (instead := _other_keys(got, right, found)) is not None:
-        return instead
-    right = right * found.goal.factor if found.goal.factor != 1.0 else right
-    for instead, other in _usual(found, quantities):
-        if other is not None and other.shape == got.shape and _fits(got, other):
-            return instead
-    ratio = _ratio(got, right)
-    return Instead("multiple", ratio=ratio) if ratio is not None else None
-
-
-def _other_keys(got: np.ndarray, right: np.ndarray, found: Departure) -> Instead | None:
-    """A key that scores hide and should not, or show; None if they differ in their numbers too."""
-    hidden, wanted = got <= HIDDEN, right == -np.inf
-    both = ~hidden & ~wanted
-    if (
-        np.array_equal(hidden, wanted)
-        or not both.any()
-        or not _fits(got[both], found.goal.factor * right[both])
-    ):
-        return None
-    at = np.argwhere(hidden != wanted)[0]
-    query, key = (
-        int(n + found.reading.window.at[axis].start) for n, axis in zip(at, ("q", "k"), strict=True)
-    )
-    return Instead("key hidden" if hidden[tuple(at)] else "key shown", pair=(query, key))
-
-
-def _usual(found: Departure, quantities: Quantities) -> Iterator[tuple[Instead, np.ndarray]]:
-    """What often comes out instead, and the numbers that it would be."""
-    reading, name = found.reading, found.goal.quantity.name
-    known = {q.name: q for q in reversed(quantities.known) if q.kind != "unmasked"}
-    of = {n: value_of(q, reading.window) for n, q in known.items() if q.axes == found.goal.quantity.axes}
-    if name == "dS" and of.get("P") is not None and of.get("dP") is not None:
-        yield Instead("without delta"), found.goal.factor * of["P"] * of["dP"]
-    for share in (*SHARES.get(name, ()), f"share of {name}"):
-        if of.get(share) is not None:
-            yield Instead("share"), found.goal.factor * of[share]
-    brought, right = of.get(f"{name} brought to the new maximum"), of.get(name)
-    old = next((o for o in found.operands if any(m.quantity.name == name for m in o.matches)), None)
-    if brought is not None and old is not None:
-        previous, _ = _tiles(old, found.goal)
-        if previous is not None and previous.shape == right.shape:
-            yield Instead("not rescaled", name=old.event.site.name), right - brought + previous
-
-
-def _tiles(reading: Reading, goal: Goal) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """What came out, and what should have, over the entries that exist."""
-    quantity, turned = goal.quantity, goal.turned
-    right = value_of(quantity, reading.window)
-    fitting = oriented(reading.event.array, quantity.axes, reading.window, reading.blocks)
-    view = next((v for v, _, flipped in fitting if flipped == turned), None)
-    if right is None or view is None:
-        return None, None
-    view = view.reshape(right.shape)
-    return (view if right.dtype == bool else view.astype(np.float64)), right
+def _rows(reading: Reading, quantity: Quantity) -> tuple[int, int] | None:
+    """The first and the last row that a load of an input should have brought."""
+    if quantity.kind == "input" and "d" in quantity.axes:
+        rows = reading.window.at[quantity.axes[0]]
+        return rows.start, rows.stop - 1
+    return None
 
 
 def _fits(got: np.ndarray, other: np.ndarray) -> bool:
@@ -177,7 +258,7 @@ def _ratio(got: np.ndarray, right: np.ndarray) -> float | None:
     if right.size < 3 or not np.abs(right).max() > 0:
         return None
     ratio = float(got @ right / (right @ right))
-    if abs(ratio - 1) <= CLOSE:
+    if math.isclose(ratio, 1.0, abs_tol=CLOSE):
         return None
     fits = abs(ratio) > CLOSE and np.abs(got - ratio * right).max() <= CLOSE * np.abs(ratio * right).max()
     return ratio if fits else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.rule import joined
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 Tile = tuple[int, ...]
@@ -14,37 +13,37 @@ Tile = tuple[int, ...]
 class Instead:
     """What came out instead of the right value, by `kind`.
 
-    "key shown" and "key hidden" have the `pair` of query and key, "multiple" the `ratio`, "not rescaled" the
-    `name` of the sum. "unscaled" and "unmasked" lack alpha and the mask; "without delta", "share" (this
-    tile's alone) and "NaN" need nothing more.
+    "key shown", "key hidden" and "unmasked" have the `pair` of query and key, "multiple" the `ratio` and its
+    words, `factor`, "not rescaled" the `name` of the sum. "unscaled" lacks alpha; "without delta", "share"
+    (this tile's alone) and "NaN" need nothing more.
     """
 
     kind: str
     pair: tuple[int, int] = (0, 0)
     ratio: float = 1.0
     name: str = ""
+    factor: str = ""
 
     def __str__(self) -> str:
         query, key = self.pair
         return {
-            "key shown": f"It shows key {key} to query {query}.",
-            "key hidden": f"It hides key {key} from query {query}.",
-            "unscaled": "It is Q Kᵀ without alpha, and alpha does not come later.",
-            "unmasked": "",
-            "NaN": "It holds NaN.",
-            "without delta": "It is P ∘ dP: delta is not subtracted.",
-            "share": "It holds this tile's share alone.",
-            "not rescaled": f"The old `{self.name}` was not rescaled when the maximum moved.",
-            "multiple": "",
-        }[self.kind]
+            "key shown": f"it shows key {key} to query {query}, which may not see it",
+            "key hidden": f"it hides key {key} from query {query}, which sees it",
+            "unscaled": "it is Q Kᵀ without alpha, and alpha does not come later",
+            "NaN": "it holds NaN",
+            "without delta": "it is P ∘ dP, so delta is not subtracted",
+            "share": "it holds this tile's share alone",
+            "not rescaled": f"the old `{self.name}` was not rescaled when the maximum moved",
+        }.get(self.kind, "")
 
 
 @dataclass(frozen=True)
 class FirstDivergence(FindingKind):
-    """A statement in `line` whose value is wrong, though what it was made of is right.
+    """A statement in `line` whose value is wrong in a `tile` of the `case`.
 
-    It assigns `variable`, or is `stored`; it should make `quantity`, or its `rows` from … to …, from the
-    names in `agrees`. `before` is the last tile in which everything was right.
+    It assigns `variable`, or is `stored`; it should make `quantity` (or a multiple, `times` it), or its
+    `rows` from … to …, of the names in `agrees`, which are right. `besides` are names that it reads as well,
+    each with what it is. `before` is the last tile in which everything was right.
     """
 
     name = "first divergence"
@@ -53,69 +52,60 @@ class FirstDivergence(FindingKind):
     variable: str
     line: int
     stored: bool
+    case: str
     tile: Tile
     before: Tile | None
     quantity: str
+    times: str
     rows: tuple[int, int] | None
     agrees: tuple[str, ...]
+    besides: tuple[tuple[str, str], ...]
     instead: Instead | None
 
     def wording(self) -> Wording:
         """Where everything still agreed, and what came out instead of what."""
-        where = f"in tile {_shown(self.tile)}, line {self.line}, {self._subject()}"
-        listed = _listed(self.agrees, "" if self.stored else self.variable)
-        though = f", though {listed} {'is' if len(self.agrees) == 1 else 'are'} right" if self.agrees else ""
-        start = f"Through tile {_shown(self.before)} everything agrees; " if self.before is not None else ""
-        meant = self.quantity
+        where = f"in tile {tile_words(self.tile)}, line {self.line}, {self._subject()}"
+        start = (
+            f"Through tile {tile_words(self.before)} everything agrees; " if self.before is not None else ""
+        )
+        sentence = f"{start}{where} is {self._what()} (case {self.case})."
+        return Wording(
+            sentence[0].upper() + sentence[1:], f"Compare this line with what {self.quantity} is made of."
+        )
+
+    def _what(self) -> str:
+        """What the value is or is not, and what it was made of."""
+        verb = "is" if len(self.agrees) == 1 else "are"
+        own = "" if self.stored else self.variable
+        though = f", though {listed(self.agrees, own)} {verb} right" if self.agrees else ""
+        alike: dict[str, list[str]] = {}
+        for name, what in self.besides:
+            alike.setdefault(what, []).append(name)
+        each = [
+            f"{listed(tuple(names), own)} {'is' if len(names) == 1 else 'are'} {what}"
+            for what, names in alike.items()
+        ]
+        others = f"; here {' and '.join(each)}" if each else ""
+        kind = self.instead.kind if self.instead is not None else ""
+        if kind == "unmasked":
+            query, key = self.instead.pair
+            return (
+                f"{self.quantity} without the mask: hidden keys have numbers in it like any "
+                f"other, the first is key {key} of query {query}"
+            )
+        if kind == "multiple":
+            right = f"; {self.times} times it would be right" if self.times else ""
+            return f"{self.instead.factor} times {self.quantity}{though}{right}{others}"
+        meant = f"{self.times} times {self.quantity}" if self.times else self.quantity
         if self.rows is not None:
             meant = f"rows {self.rows[0]} to {self.rows[1]} of {self.quantity}"
-        what = f"not {meant}{though}"
-        if self.instead is not None and self.instead.kind == "unmasked":
-            what = f"{meant} without the mask: hidden keys have numbers in it like any other"
-        elif self.instead is not None and self.instead.kind == "multiple":
-            what = f"{self.instead.ratio:.4g} times {meant}{though}"
-        sentence = f"{start}{where} is {what}."
-        return Wording(
-            joined(sentence[0].upper() + sentence[1:], str(self.instead or "")),
-            f"Compare this line with what {self.quantity} is made of.",
-        )
+        instead = str(self.instead or "")
+        return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 
     def _subject(self) -> str:
         if not self.variable:
             return "the value that is stored" if self.stored else "the tile"
         return f"`{self.variable}` as it is stored" if self.stored else f"`{self.variable}`"
-
-
-@dataclass(frozen=True)
-class PaddingCounts(FindingKind):
-    """`variable`, made in `line`, has right numbers, and beyond them something that a later sum counts.
-
-    That sum is `total` in line `total_line`; with nothing in the padding everything is right.
-    """
-
-    name = "padding counts"
-    called = ("first divergence",)
-    locates = True
-
-    variable: str
-    line: int
-    tile: Tile
-    total: str
-    total_line: int
-
-    def wording(self) -> Wording:
-        """Whose padding counts, and where."""
-        into = (
-            f"`{self.total}` in line {self.total_line}"
-            if self.total
-            else f"the sum in line {self.total_line}"
-        )
-        return Wording(
-            f"`{self.variable}`, made in line {self.line}, is right for what exists; but what it holds "
-            f"beyond that counts in {into}, in tile {_shown(self.tile)}.",
-            "What must the padding hold so that it adds nothing: 0 in a sum, −∞ before a maximum or an "
-            "exponential?",
-        )
 
 
 @dataclass(frozen=True)
@@ -163,11 +153,12 @@ class DepartureAndPlace(FindingKind):
         return Wording(f"{departure.sentence} {place.sentence}", departure.next_step)
 
 
-def _listed(names: tuple[str, ...], made: str) -> str:
+def listed(names: tuple[str, ...], made: str = "") -> str:
     """The names in words; the name that the statement itself assigns was read with its old value."""
     quoted = [f"the old `{name}`" if name == made else f"`{name}`" for name in names]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
 
 
-def _shown(tile: Tile) -> str:
+def tile_words(tile: Tile) -> str:
+    """A tile by its numbers along the axes."""
     return f"({', '.join(map(str, tile))})" if len(tile) > 1 else str(tile[0]) if tile else "()"

@@ -34,6 +34,9 @@ MIN_WEIGHT = 1e-4
 
 USUAL_TILES = (16, 32, 64, 128)
 
+WHOLE = 0.9
+"""The share of a tile's hidden pairs that must have weight if the tile is taken whole."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -81,7 +84,8 @@ def find_leak(w: Weights, outcome: Outcome) -> Finding | None:
     blind, case = ~w.visible.any(1), outcome.case.name
     if not bool(leaking[~blind].any()):
         count, keys = int(leaking.any(1).sum()), (j, int(leaking[i].nonzero()[-1]))
-        return Finding(BlindQueries(case, count, len(blind), i, keys))
+        others = bool(((w.got - w.right)[~blind].abs() <= 20 * w.noise + MIN_WEIGHT).all())
+        return Finding(BlindQueries(case, count, len(blind), i, keys, others))
     last = int(w.visible[i].nonzero()[-1]) if bool(w.visible[i].any()) else None
     block = _diagonal_tiles(w, leaking)
     if block:
@@ -104,7 +108,7 @@ def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
         outside = hidden & ~crossed  # with no pair there, these tiles cannot be told from the rest
         if bool((leaking & ~crossed).any()) or not bool(crossed.any()) or not bool(outside.any()):
             continue
-        if int(leaking.sum()) >= 0.5 * int(crossed.sum()):
+        if int(leaking.sum()) >= WHOLE * int(crossed.sum()):
             return size
     return 0
 
@@ -202,9 +206,9 @@ def _tiles_of_rows(
 ) -> Finding | None:
     """Right up to a factor per row and tile of keys: what was summed before was not rescaled."""
     S_k = ratio.shape[1]
-    for size in w.sizes:
+    for size in sorted(w.sizes, reverse=True):
         if size >= S_k:
-            break
+            continue
         parts = [(ratio[:, a : a + size], telling[:, a : a + size]) for a in range(0, S_k, size)]
         if max(_spread(*part) for part in parts) >= slack:
             continue
@@ -229,18 +233,26 @@ def _counted_twice(parts: list[tuple[Tensor, Tensor]], slack: float) -> bool:
 
 
 def _grows_with_the_maximum(w: Weights, ratio: Tensor, telling: Tensor, size: int) -> bool:
-    """True if rows whose maximum lies in the first tile are right up to a factor, and others are not."""
+    """True if rows whose maximum lies in the first tile are right up to a factor, and others are not.
+
+    From the tile of the maximum on one factor must hold: nothing is rescaled there any more.
+    """
     moved = wrong = 0
     for i in range(len(ratio)):
         keys = telling[i].nonzero().flatten()
         if len(keys) < 2 or int(keys[0]) // size == int(keys[-1]) // size:
             continue
         top = int(w.scores[i].argmax()) // size
-        uneven = float(ratio[i][keys].max() - ratio[i][keys].min()) > 0.02 + 50 * w.noise
-        if uneven and top == 0:
+        slack = 0.02 + 50 * w.noise
+        uneven, later = _range(ratio[i][keys]) > slack, keys[keys >= top * size]
+        if uneven and (top == 0 or _range(ratio[i][later]) > slack):
             return False
         moved, wrong = moved + (top > 0), wrong + (uneven and top > 0)
     return moved > 0 and wrong >= 0.8 * moved
+
+
+def _range(numbers: Tensor) -> float:
+    return float(numbers.max() - numbers.min()) if numbers.numel() else 0.0
 
 
 def find_scaled(w: Weights, outcome: Outcome) -> Finding | None:
@@ -266,7 +278,9 @@ def find_scaled(w: Weights, outcome: Outcome) -> Finding | None:
         return Finding(PToAPower(*of, w.recomputed))
     seen = w.visible.any(1)
     if bool(((w.got[seen].sum(1) - 1).abs() < 0.02 + 50 * w.noise).all()):
-        return Finding(ScoresTimesNumber(*of))
+        wanted = (slope * w.scores[seen]).masked_fill(~w.visible[seen], -torch.inf).softmax(-1)
+        same = bool(((w.got[seen] - wanted).abs() <= 0.02 * wanted + 50 * w.noise + 0.01).all())
+        return Finding(ScoresTimesNumber(*of)) if same else None
     return Finding(ExponentTimesNumber(*of))
 
 

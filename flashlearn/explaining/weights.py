@@ -10,7 +10,7 @@ moves the result. Kernels are read without the roundings of half precision, whic
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -31,6 +31,8 @@ from flashlearn.running.run_modes import Observed
 
 MAX_PAIRS = 128 * 128
 """Pairs of the largest case that is read out."""
+
+Look = Callable[[Weights, Outcome], Finding | None]
 
 TOLERANCE = 2e-4
 """By so much of the largest number that they could give, weights may miss what a kernel returns."""
@@ -85,7 +87,7 @@ def _read(exercise: Exercise, readout: Readout, wrong: list[Outcome], answer: An
         for look in (find_leak, find_missing, find_row_factors, find_scaled) if found is not None else ():
             finding = look(found, outcome)
             if finding is not None and (look is not find_leak or reading.leaks(finding)):
-                return finding
+                return reading.with_its_head(look, finding)
     return None
 
 
@@ -109,6 +111,7 @@ class CaseReading:
         limit = exercise.judged.time_limit
         self.how = Observed(outcome.case.seed, direct=True, full_precision=True, limit=limit)
         self.head = 0
+        self.heads: list[Weights] = []
 
     def launcher(self, **values: Any) -> Any:
         """What the learner's function returns. Raises AnswerStopped if it is stopped."""
@@ -135,14 +138,26 @@ class CaseReading:
         if not self._predicts(got):
             return None
         eps = torch.finfo(self.outcome.case.dtype).eps
-        return Weights(
-            *(t[self.head] for t in flat),
-            visible,
-            noise=4 * eps + 1e-6,
-            recomputed="lse" in self.inputs,
-            scans=self.readout.scans,
-            blocks=blocks_of(self.outcome),
-        )
+        self.heads = [
+            Weights(
+                *of_head,
+                visible,
+                noise=4 * eps + 1e-6,
+                recomputed="lse" in self.inputs,
+                scans=self.readout.scans,
+                blocks=blocks_of(self.outcome),
+            )
+            for of_head in zip(*flat, strict=True)
+        ]
+        return self.heads[self.head]
+
+    def with_its_head(self, look: Look, finding: Finding) -> Finding:
+        """The finding, with the number of its head if other heads do not show the same."""
+        others = (look(w, self.outcome) for n, w in enumerate(self.heads) if n != self.head)
+        if all(other is not None and type(other.kind) is type(finding.kind) for other in others):
+            return finding
+        case = f"{self.outcome.case.name}, head {self.head} of {len(self.heads)}"
+        return replace(finding, kind=replace(finding.kind, case=case))
 
     def _predicts(self, weights: Tensor) -> bool:
         """True if the weights give what the kernel returns for inputs by which they were not read."""

@@ -52,7 +52,7 @@ def test_right_weights_say_nothing(w):
 def test_a_leak_names_its_first_pair_and_what_the_query_may_see():
     ((name, sentence), *_) = told(changed(weights(causal=True), lambda p: p[5, 9:12].fill_(0.1)))
     assert name == "leak from the future"
-    assert "3 hidden pairs" in sentence and "(5, 9)" in sentence and "keys 0 to 5" in sentence
+    assert "3 hidden pairs" in sentence and "key 9 of query 5" in sentence and "keys 0 to 5" in sentence
 
 
 def test_weights_of_queries_that_see_nothing_are_told_apart_from_a_leak_into_others():
@@ -78,5 +78,50 @@ def test_rows_that_do_not_sum_to_1_are_explained_by_what_the_kernel_was_given():
     ((name, forward),) = told(w)
     ((_, backward),) = told(dataclasses.replace(w, recomputed=True))
     assert name == "rows do not sum to 1"
-    assert "divided by a wrong number" in forward and "LSE" not in forward
-    assert "exp(S − LSE)" in backward and "divided by" not in backward
+    assert "divided by is not the sum" in forward and "LSE" not in forward
+    assert "as if LSE were another number" in backward and "divided by" not in backward
+
+
+def scan_without_rescaling(w, size):
+    """P of a scan that never multiplies what it summed by exp(m_old − m_new)."""
+    got, top = torch.zeros_like(w.right), torch.full((len(w.right), 1), -torch.inf, dtype=torch.float64)
+    for start in range(0, w.scores.shape[1], size):
+        tile = w.scores[:, start : start + size]
+        top = torch.maximum(top, tile.amax(1, keepdim=True))
+        got[:, start : start + size] = (tile - top).exp()
+    return dataclasses.replace(w, got=got / got.sum(1, keepdim=True))
+
+
+def test_without_rescaling_only_the_proportions_within_a_tile_are_called_right():
+    w = dataclasses.replace(scan_without_rescaling(weights(), 32), blocks=(16, 32))
+    ((name, sentence),) = told(w)
+    assert name == "not rescaled"
+    assert "Within a tile of 32 keys the weights of a row are in the right proportions" in sentence
+
+
+def test_tiles_that_do_not_fit_together_after_the_maximum_are_not_called_unrescaled():
+    def change(p):
+        p[:, 32:] *= torch.linspace(1.5, 3.7, 48)[:, None]
+        p[:, :16] *= 0.7
+
+    w = dataclasses.replace(changed(weights(), change), blocks=(16,))
+    assert "not rescaled" not in {name for name, _ in told(w)}
+
+
+def test_a_tile_of_which_half_leaks_is_not_said_to_be_taken_whole():
+    half = weights(causal=True)
+    hidden = ~half.visible
+    hidden[:, 16:] = False
+    hidden[:, ::2] = False
+    w = dataclasses.replace(changed(half, lambda p: p.masked_fill_(hidden, 0.1)), blocks=(16,))
+    assert all("used unmasked" not in sentence for _, sentence in told(w))
+
+
+def test_the_others_are_called_right_only_if_they_are():
+    w = weights(causal=True, S_q=48, S_k=20)
+    blind = changed(w, lambda p: p[:28].fill_(1 / 20))
+    also = changed(w, lambda p: (p[:28].fill_(1 / 20), p[28:].mul_(0.5)))
+    (_, of_blind), *_ = told(blind)
+    (_, of_both), *_ = told(also)
+    assert "The others are right." in of_blind
+    assert "right" not in of_both

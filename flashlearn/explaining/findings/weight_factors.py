@@ -21,17 +21,16 @@ class RowsOfPFactor(FindingKind):
     def wording(self) -> Wording:
         """The factors, and what rows are divided by."""
         sentence = (
-            f"Each row of P is the right one times a factor of its own, {self.factors[0]:.3g} to "
-            f"{self.factors[1]:.3g} (case {self.case}): the weights of a row do not sum to 1. "
+            f"Each row of P is the right one times a factor of its own, in one head {self.factors[0]:.3g} to "
+            f"{self.factors[1]:.3g} (case {self.case}), so the weights of a row do not sum to 1"
         )
         if self.recomputed:
             return Wording(
-                f"{sentence}They are exp(S − LSE) with a wrong LSE, or some queries are counted more than "
-                f"once.",
+                f"{sentence}: as if LSE were another number, or some queries were counted more than once.",
                 "Is LSE in the same units as S, and read for the same row? Is each tile counted once?",
             )
         return Wording(
-            f"{sentence}They are divided by a wrong number.",
+            f"{sentence}: what a row is divided by is not the sum of its exponentials.",
             "Which keys are counted in l, and which in acc?",
         )
 
@@ -66,8 +65,9 @@ class NotRescaled(FindingKind):
     def wording(self) -> Wording:
         """Which tiles count by another factor."""
         return Wording(
-            f"Within a tile of {self.block} keys the weights of a row are right, but not between tiles "
-            f"(case {self.case}): tiles from before a new maximum have a different factor.",
+            f"Within a tile of {self.block} keys the weights of a row are in the right proportions, but not "
+            f"between tiles (case {self.case}): what was summed before a new maximum has a different factor "
+            "from what came after it.",
             "When m changes, everything summed so far, both l and acc, is multiplied by exp(m_old − m_new).",
         )
 
@@ -84,8 +84,8 @@ class SlopeOfScores(FindingKind):
 
     @property
     def power(self) -> str:
-        """The factor by its meaning, or in figures."""
-        return self.meaning or f"{self.factor:.4g}"
+        """The factor in figures, with its meaning."""
+        return f"{self.meaning} ({self.factor:.3g})" if self.meaning else f"{self.factor:.3g}"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,10 @@ class WeightLeak(FindingKind):
 
 @dataclass(frozen=True)
 class BlindQueries(WeightLeak):
-    """`count` of `total` queries that see no key have weights, the `first` for the `keys` from … to …"""
+    """`count` of `total` queries that see no key have weights, the `first` for the `keys` from … to …
+
+    The other queries' weights may be right: then `others_right`.
+    """
 
     name = "weights of queries that see nothing"
 
@@ -33,6 +36,7 @@ class BlindQueries(WeightLeak):
     total: int
     first: int
     keys: Pair
+    others_right: bool = True
 
     @property
     def first_pair(self) -> Pair:
@@ -44,7 +48,7 @@ class BlindQueries(WeightLeak):
         return Wording(
             f"Queries that may see no key still get weights: {self.count} of {self.total} queries in "
             f"case {self.case}. The first is query {self.first}, with weight on keys {self.keys[0]} to "
-            f"{self.keys[1]}. The others are right.",
+            f"{self.keys[1]}.{' The others are right.' if self.others_right else ''}",
             "What are the scores of a row in which every key is hidden? A large negative number in place of "
             "−∞ is its maximum like any other, and exp(0) is 1.",
         )
@@ -64,8 +68,9 @@ class VisiblePairLeak(WeightLeak):
         return self.pair
 
     def _first(self) -> str:
-        sees = f"it may see keys 0 to {self.last}" if self.last is not None else "it may see no key"
-        return f"The first pair is ({self.pair[0]}, {self.pair[1]}) in case {self.case}: {sees}."
+        sees = "key 0 alone" if self.last == 0 else f"keys 0 to {self.last}" if self.last else "no key"
+        query, key = self.pair
+        return f"the first is key {key} of query {query}, which may see {sees} (case {self.case})"
 
 
 @dataclass(frozen=True)
@@ -80,14 +85,14 @@ class DiagonalTilesUnmasked(VisiblePairLeak):
         """Which tiles lack the mask."""
         return Wording(
             "Keys from the future get weight, but only inside the tiles that the diagonal crosses: those "
-            f"tiles of {self.block} are used unmasked. {self._first()}",
+            f"tiles of {self.block} are used unmasked; {self._first()}.",
             "Mask the scores of the tiles on the diagonal.",
         )
 
 
 @dataclass(frozen=True)
 class FutureHasWeight(VisiblePairLeak):
-    """`pairs` hidden pairs that have weight, wherever they are."""
+    """`pairs` hidden pairs of one head that have weight, wherever they are."""
 
     name = "future gets weight"
 
@@ -96,7 +101,7 @@ class FutureHasWeight(VisiblePairLeak):
     def wording(self) -> Wording:
         """How many pairs, and the first."""
         return Wording(
-            f"Keys from the future get weight, in {self.pairs} hidden pair{'s' * (self.pairs != 1)}. "
-            f"{self._first()}",
+            f"Keys from the future get weight, in {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one "
+            f"head; {self._first()}.",
             "Compare the mask with j ≤ i + S_k − S_q, pair by pair, and see where it is applied.",
         )

@@ -42,7 +42,7 @@ def test_a_budget_whose_registers_are_not_rounded_to_eights_is_wrong():
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (1, "No trial of your suite kills mutant 2: takes it for granted that alpha is 1/√D."),
+        (1, "No trial of your suite kills mutant 2: assumes that alpha is 1/√D."),
         (13, "A trial of your suite condemns right 2: a right kernel, in powers of two."),
     ],
 )

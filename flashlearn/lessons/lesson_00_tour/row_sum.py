@@ -77,7 +77,7 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "one column too many": Mistake(
-        sentence="The mask lets columns through that are not there: they are counted from 0 to columns − 1.",
+        sentence="The mask lets through columns that do not exist: they are counted from 0 to columns − 1.",
         next_step="A lane takes part if its column is below `columns`: compare with that, and with <.",
         launcher=_with("j < columns", "j < columns + 1"),
         status=Status.OUT_OF_BOUNDS,
@@ -103,7 +103,7 @@ MISTAKES = {
         wrong=_first_row_for_all,
     ),
     "strides swapped": Mistake(
-        sentence="The strides are in each other's place, or the indices are: program i walks along column "
+        sentence="The strides are swapped, or the indices are: program i walks along column "
         "i instead of row i.",
         next_step="The row's number goes with the stride of the rows, the lanes with that of the columns.",
         launcher=_with("x.stride(0), x.stride(1)", "x.stride(1), x.stride(0)"),

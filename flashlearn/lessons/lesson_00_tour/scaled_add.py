@@ -68,12 +68,12 @@ MISTAKES = {
     ),
     "a scales the sum": Mistake(
         sentence="z is a·(x + y): a scales y too.",
-        next_step="z = a·x + y: what is in the brackets that a multiplies?",
+        next_step="z = a·x + y: which terms does a multiply?",
         wrong=lambda a, x, y: a * (x + y),
     ),
     "a scales y": Mistake(
         sentence="z is x + a·y: the other vector is scaled.",
-        next_step="x is the one that is scaled. Look at the order of the arguments in the launch, too.",
+        next_step="It is x that should be scaled. Look at the order of the arguments in the launch, too.",
         wrong=lambda a, x, y: x + a * y,
     ),
     "a is missing": Mistake(

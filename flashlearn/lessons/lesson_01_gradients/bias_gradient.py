@@ -60,14 +60,14 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "rows below the matrix": Mistake(
-        "A load reaches below the last row: its mask lets rows through that do not exist.",
+        "A load reaches below the last row: its mask lets through rows that do not exist.",
         "The mask of a tile has two factors, one for its rows and one for its columns: what is each "
         "compared with?",
         launcher=_with(("mask=in_tile", "mask=in_columns[None, :]")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides swapped": Mistake(
-        "The strides are in each other's place, or the indices are: the program walks along rows where it "
+        "The strides are swapped, or the indices are: the program walks along rows where it "
         "should walk down columns.",
         "dy[i, j] lies i row strides and j column strides from the first element, whatever the view.",
         launcher=_with(("*dy.stride()", "dy.stride(1), dy.stride(0)")),
@@ -90,7 +90,7 @@ MISTAKES = {
         **with_faults(column_sums, "first tile left out"),
     ),
     "tiles that overlap": Mistake(
-        "Rows are counted more than once: a tile has more rows than the loop moves on by.",
+        "Rows are counted more than once: a tile has more rows than the step of the loop.",
         "Two numbers have to agree: the rows of a tile, and the step from one tile to the next.",
         **with_faults(column_sums, "tiles twice as high", also=("steps of one row",)),
     ),
@@ -111,9 +111,10 @@ MISTAKES = {
         **with_faults(column_sums, "last tile only"),
     ),
     "load, add, store": Mistake(
-        "Several programs add to the same columns of db, each with a load and a store of its own. What one "
-        "adds between the other's load and store is lost.",
-        "An atomic addition does the three in one step; or let one program own a column from top to bottom.",
+        "Several programs add to the same columns of db, each with a separate "
+        "load and store. What one adds between another's load and store is lost.",
+        "An atomic addition loads, adds and stores in one step; or let one program own a column from top to "
+        "bottom.",
         launcher=_with(*A_PROGRAM_PER_TILE, (STORE, LOAD_AND_STORE)),
         status=Status.RACE,
     ),

@@ -51,13 +51,13 @@ MISTAKES = {
     "outputs numbered column by column": Mistake(
         "Your rows number the outputs column by column, Y_00, Y_10, …: the entries are right, but in other "
         "rows.",
-        "Row-major: which number has Y_ij, when a whole row of Y comes before the next?",
+        "Row-major: which number does Y_ij get if each row of Y comes before the next?",
         wrong=_numbered(outputs_by_column=True, inputs_by_column=False),
     ),
     "inputs numbered column by column": Mistake(
         "Your columns number the inputs column by column, X_00, X_10, …: the entries are right, but in other "
         "columns.",
-        "Row-major: which number has X_il, when a whole row of X comes before the next?",
+        "Row-major: which number does X_il get if each row of X comes before the next?",
         wrong=_numbered(outputs_by_column=False, inputs_by_column=True),
     ),
     "the derivative by W": Mistake(

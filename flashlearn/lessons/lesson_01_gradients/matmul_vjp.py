@@ -19,13 +19,13 @@ def _ones(dY: sp.Matrix) -> sp.Matrix:
 
 MISTAKES = {
     "dW transposed": Mistake(
-        "Your dW is dYᵀ X: right numbers, lying on their side. dW must have the shape of W.",
+        "Your dW is dYᵀ X: the right numbers, transposed. dW must have the shape of W.",
         "W is K × N. Which of Xᵀ dY and dYᵀ X is K × N?",
         wrong=lambda X, W, dY: (dY * W.T, dY.T * X),
     ),
     "both transposed": Mistake(
-        "Both results are transposed. A gradient has the shape of what it is the gradient of, entry under "
-        "entry.",
+        "Both results are transposed. A gradient has the shape "
+        "of the matrix that it belongs to, entry by entry.",
         "Transposing a product reverses it: (W dYᵀ)ᵀ = dY Wᵀ.",
         wrong=lambda X, W, dY: (W * dY.T, dY.T * X),
     ),
@@ -35,8 +35,7 @@ MISTAKES = {
         wrong=lambda X, W, dY: (_ones(dY) * W.T, X.T * _ones(dY)),
     ),
     "the other factor alone": Mistake(
-        "You returned Wᵀ and Xᵀ: the derivative of a product of numbers, without the gradient that comes in "
-        "from above.",
+        "You returned Wᵀ and Xᵀ: the derivative of a product of numbers, without the incoming gradient.",
         "They are the halves of the answer. Multiply each with dY, on the side where the shapes fit.",
         wrong=lambda X, W, dY: (W.T, X.T),
     ),

@@ -43,12 +43,12 @@ MISTAKES = {
     "mean over the wrong axis": Mistake(
         "You subtracted the mean of dY's columns. The mean was taken along a row, so its gradient comes from "
         "that row.",
-        "s_i was handed to every Y_ij of row i: broadcast along j, so the gradient sums over j.",
+        "s_i goes to every Y_ij of row i: it is broadcast along j, so the gradient sums over j.",
         wrong=_by_mean(lambda dY, i, j: -sum(dY[:, j]) / dY.rows),
     ),
     "1/N forgotten": Mistake(
         "You subtracted the sum of the row of dY: the factor 1/N is missing.",
-        "Scaling: what is multiplied by 1/N on the way there is multiplied by 1/N on the way back.",
+        "Scaling: what is multiplied by 1/N in the forward pass is multiplied by 1/N in the backward pass.",
         wrong=_by_mean(lambda dY, i, j: -sum(dY[i, :])),
     ),
     "row sum divided by M": Mistake(
@@ -58,8 +58,8 @@ MISTAKES = {
         wrong=_by_mean(lambda dY, i, j: -sum(dY[i, :]) / dY.rows),
     ),
     "the mean is added": Mistake(
-        "You added the row's mean of dY. It was subtracted on the way there, and a factor −1 is a factor "
-        "like any other.",
+        "You added the row's mean of dY. It was subtracted in the forward pass, "
+        "and −1 is a factor like any other.",
         "Scaling by −1/N: the gradient is scaled by −1/N.",
         wrong=_by_mean(lambda dY, i, j: _row_mean(dY, i)),
     ),

@@ -15,7 +15,7 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import PlainCall
 
 OFF = "Autograd is switched off here: write the formulas of the gradients themselves."
-USED = "The numbers are right, but autograd computed them. Here your own formulas have to."
+USED = "The numbers are right, but autograd computed them. Here your own formulas must."
 
 
 def call(function: Callable[..., Any], given: Inputs) -> Any:

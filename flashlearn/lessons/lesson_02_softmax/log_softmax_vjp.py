@@ -23,7 +23,7 @@ MISTAKES = {
     ),
     "times p": Mistake(
         "You returned p ∘ (dlog − Σ dlog): softmax's gradient has that factor p, on both terms. Here only "
-        "the sum is handed out by shares; dlog_j itself arrives at score j whole.",
+        "the sum is split in proportion to p; dlog_j itself reaches score j undivided.",
         "∂ log p_j/∂s_j is 1 − p_j: which of its two terms has a p?",
         wrong=lambda p, dlog: p.multiply_elementwise(dlog - sp.ones(p.rows, 1) * sum(dlog)),
     ),
@@ -34,13 +34,13 @@ MISTAKES = {
         wrong=lambda p, dlog: dlog - p,
     ),
     "log Z forgotten": Mistake(
-        "You returned dlog as it came: what the term s_k contributes. The term −log Z is missing.",
+        "You returned dlog unchanged: that is the contribution of the term s_k. The term −log Z is missing.",
         "Every score is part of Z: what is ∂ log Z/∂s_j?",
         wrong=lambda p, dlog: dlog,
     ),
     "weighted by p": Mistake(
-        "You subtracted p times the mean of dlog under p. Every logarithm hands −p_j of its gradient to "
-        "score j, whatever its own share: the sum of dlog is the plain one.",
+        "You subtracted p times the mean of dlog under p. Every log p_k depends on score j through −log Z, "
+        "with the same derivative −p_j for every k: so dlog is summed without weights.",
         "Write out Σ_k dlog_k ∂ log p_k/∂s_j for N = 2. Where does p_k come in?",
         wrong=lambda p, dlog: dlog - p * p.dot(dlog),
     ),

@@ -112,7 +112,7 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides of p used for dp": Mistake(
-        "dp is read where the strides of p lead. dp is a tensor of its own: autograd hands you whatever "
+        "dp is read with the strides of p. dp is a tensor of its own: autograd hands you whatever "
         "layout it has.",
         "Address dp with the strides of dp.",
         launcher=_with(("i * dp_row + j * dp_col", "i * p_row + j * p_col")),

@@ -87,7 +87,7 @@ formula = faulty_formula(faulty_backward)
 ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: dQ and dK contain alpha, once each."
 MISTAKES = {
     "delta forgotten": Mistake(
-        "dS is P ∘ dP: delta is missing. dV never meets dS.",
+        "dS is P ∘ dP: delta is missing. dV does not use dS.",
         "Subtract each row's delta_i = Σ_j P_ij dP_ij. The test: every row of dS sums to zero.",
         **formula("no delta"),
     ),
@@ -129,13 +129,13 @@ MISTAKES = {
         **formula("no alpha in dQ", "no alpha in dK"),
     ),
     "alpha applied twice": Mistake(
-        "dQ and dK have alpha squared: it comes in twice, in dS and once more, perhaps.",
+        "dQ and dK have alpha squared: it is applied twice, perhaps in dS and once more.",
         ALPHA_IN_BOTH,
         **formula("alpha twice"),
     ),
     "scores without alpha": Mistake(
         "P is that of Q Kᵀ without alpha, so everything that uses P is off.",
-        "S = alpha Q Kᵀ comes before the softmax; the same alpha comes back in dQ and dK.",
+        "S = alpha Q Kᵀ comes before the softmax; the same alpha appears again in dQ and dK.",
         **formula("scores without alpha"),
     ),
     "softmax over the queries": Mistake(
@@ -144,7 +144,7 @@ MISTAKES = {
         **formula("softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are those of the scores as they are, with no maximum subtracted: beyond 88.7 "
+        "The exponentials are taken of the scores as they are, with no maximum subtracted: beyond 88.7 "
         "they are infinite in fp32, and ∞/∞ is NaN.",
         "Subtracting each row's maximum, as torch.softmax does, changes neither value nor gradient.",
         **formula("exp without maximum"),
@@ -170,7 +170,7 @@ def differentiates(answer: Answer, earlier: Earlier) -> str:
     if answer.run(inputs, PlainCall(autograd="inference")).raised is None:
         return ""
     return (
-        "The numbers are right, but autograd computed them. Here the formulas have to: dV, dP, "
+        "The numbers are right, but autograd computed them. Here the formulas must: dV, dP, "
         "delta, dS, dQ and dK, one line each."
     )
 

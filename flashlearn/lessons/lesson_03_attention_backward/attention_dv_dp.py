@@ -42,15 +42,15 @@ def _centred(p: sp.Matrix, dp: sp.Matrix) -> sp.Matrix:
 
 MISTAKES = {
     "P forgotten in dV": Mistake(
-        "Every key gets the same dV: you summed the rows of dO as they are. A query gives to a key in "
-        "proportion to P_ij, and gets back in the same proportion.",
+        "Every key gets the same dV: you summed the rows of dO as they are. Query i uses V_j in proportion "
+        "to P_ij, and its gradient comes back in the same proportion.",
         "Write out O_i = Σ_j P_ij V_j: with which weight does V_j enter O_i?",
         wrong=lambda p, v, do: (sp.ones(p.cols, p.rows) * do, do * v.T),
     ),
     "dV averaged over the queries": Mistake(
         "Your dV is divided by the number of queries. V_j is used by every query, and what is used S_q times "
         "collects S_q gradients: they add.",
-        "Leave the division out. A mean belongs to a loss that is one.",
+        "Leave the division out. A mean belongs only to a loss that is a mean.",
         wrong=lambda p, v, do: (p.T * do / p.rows, do * v.T),
     ),
     "dP multiplied by P": Mistake(

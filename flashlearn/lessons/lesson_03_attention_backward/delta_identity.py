@@ -58,7 +58,7 @@ formula = faulty_formula(faulty_identity)
 MISTAKES = {
     "one term too many": Mistake(
         "Your sums have one term too many: a sympy sum includes its upper end.",
-        "There are S_k keys, numbered 0 to S_k − 1: (j, 0, S_k - 1).",
+        "There are S_k keys, numbered 0 to S_k − 1, so the limits are (j, 0, S_k - 1).",
         **formula("one more"),
     ),
     "counted from one": Mistake(
@@ -77,7 +77,7 @@ MISTAKES = {
         **formula("no P"),
     ),
     "a sum of products taken apart": Mistake(
-        "Your delta is (Σ_d dO_id)(Σ_d O_id): a product of two sums, where a sum of products is due.",
+        "Your delta is (Σ_d dO_id)(Σ_d O_id): a product of two sums, where a sum of products is needed.",
         "Both factors depend on d, so both belong inside the one sum over d.",
         **formula("taken apart"),
     ),

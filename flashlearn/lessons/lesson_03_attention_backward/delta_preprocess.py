@@ -78,7 +78,7 @@ MISTAKES = {
         **formula("do twice"),
     ),
     "a sum of products taken apart": Mistake(
-        "You stored (Σ_d O_id)(Σ_d dO_id): a product of two sums, where a sum of products is due.",
+        "You stored (Σ_d O_id)(Σ_d dO_id): a product of two sums, where a sum of products is needed.",
         "Multiply the two tiles entry by entry, then sum once, over d.",
         **formula("taken apart"),
     ),
@@ -102,7 +102,7 @@ MISTAKES = {
         ),
     ),
     "heads in one row": Mistake(
-        "Head h of batch entry b is looked for b · H + h strides of a head away, as if batch and head "
+        "Head h of batch entry b is addressed b · H + h head strides away, as if batch and head "
         "were one dimension. In a view of a [B, S, H, D] tensor they are not.",
         "Batch and head have a stride each, and each index goes with its own.",
         launcher=_with(
@@ -123,7 +123,7 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "strides of o used for do": Mistake(
-        "do is read where the strides of o lead. It comes from whatever follows attention, in that layout.",
+        "do is read with the strides of o. It comes from whatever follows attention, in that layout.",
         "Address do with its own four strides.",
         launcher=_with((OFFSETS_OF_DO, OFFSETS_OF_O)),
         status=Status.OUT_OF_BOUNDS,

@@ -12,18 +12,18 @@ formula = faulty_formula(one_walk.dq)
 
 MISTAKES = {
     "delta forgotten": Mistake(
-        "You returned alpha Σ P dP K: what delta takes away is missing.",
+        "You returned alpha Σ P dP K: the part with delta is missing.",
         "dS = P ∘ (dP − delta). Multiply it out, and sum both parts in the same walk.",
         **formula("no delta"),
     ),
     "delta so far": Mistake(
         "Each tile's dS has the delta of the tiles seen so far. delta is complete only after the last one.",
-        "Take delta out of the sum over the keys: what remains beside it can be summed without knowing it.",
+        "Take delta out of the sum over the keys: what remains can be summed without knowing it.",
         **formula("delta so far"),
     ),
     "delta of the tile alone": Mistake(
         "Each tile's dS has a delta of its own. There is one delta per query, over all keys.",
-        "Sum P dP over all tiles, and subtract once, when the walk is over.",
+        "Sum P dP over all tiles, and subtract once, after the last one.",
         **formula("delta of the tile"),
     ),
     "delta not multiplied in": Mistake(

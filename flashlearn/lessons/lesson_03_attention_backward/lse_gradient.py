@@ -43,11 +43,11 @@ MISTAKES = {
     ),
     "the sign of dLSE": Mistake(
         "You subtracted dlse. Raising a score raises LSE: its part of the gradient has the sign of dlse.",
-        "delta − dLSE is in a bracket with a minus in front: what sign does dLSE get in the end?",
+        "delta − dLSE is subtracted as a whole: what sign does dLSE get in the end?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp) - dlse),
     ),
     "dLSE without p": Mistake(
-        "You added dlse to every score alike. Score j has the share p_j in LSE.",
+        "You added dlse to every score equally. Score j contributes to LSE in proportion to p_j.",
         "∂LSE/∂s_j = exp(s_j) / Σ_l exp(s_l). What is that called?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp), outside=lambda p, dlse: dlse),
     ),

@@ -15,7 +15,7 @@ from flashlearn.lessons.lesson_03_attention_backward.one_head import backward_in
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 from flashlearn.processes import encoding
 
-AGAIN = "You walk over the tiles a second time. Here each of them comes once."
+AGAIN = "You go over the tiles a second time. Here each of them is given once."
 
 
 @dataclass(frozen=True, eq=False)

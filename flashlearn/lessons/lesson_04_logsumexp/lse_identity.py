@@ -47,7 +47,7 @@ MISTAKES = {
         **_by_lse(lambda m, l: sp.log(l)),
     ),
     "logarithm of m + l": Mistake(
-        "Your LSE is log(m + l). Of m + log l it is the exponent m that already is a logarithm.",
+        "Your LSE is log(m + l). In m + log l, m is a logarithm already; only l needs one.",
         "Write the sum as exp(m) · l, then take the logarithm factor by factor.",
         **_by_lse(lambda m, l: sp.log(m + l)),
     ),
@@ -57,8 +57,8 @@ MISTAKES = {
         **_by_lse(lambda m, l: m * sp.log(l)),
     ),
     "minus log l": Mistake(
-        "Your LSE is m − log l: it would fall when a score is added.",
-        "Every further score makes the sum larger, and its logarithm with it.",
+        "Your LSE is m − log l, which would decrease when a score is added.",
+        "Each additional score makes the sum larger, and so its logarithm.",
         **_by_lse(lambda m, l: m - sp.log(l)),
     ),
     "maximum subtracted": Mistake(
@@ -78,12 +78,12 @@ MISTAKES = {
     ),
     "normalised twice": Mistake(
         "p is exp(s_j − LSE) / l: it was divided by the row's sum once already.",
-        "The LSE has l in it. Nothing remains to be divided.",
+        "LSE already contains log l: there is nothing left to divide by.",
         wrong=_identity(p=lambda s, m, l, value: sp.exp(s - value) / l),
     ),
     "p without the maximum": Mistake(
         "p is exp(s_j) / l: l is a sum of exp(s_j − m), so your p is exp(m) times too large.",
-        "Subtract the whole LSE in the exponent: it holds both m and log l.",
+        "Subtract the whole LSE in the exponent: it contains both m and log l.",
         wrong=_identity(p=lambda s, m, l, value: sp.exp(s) / l),
     ),
 }

@@ -13,7 +13,7 @@ SENTENCES = {
         "acc takes the same two factors as l.",
     ),
     "l not rescaled": (
-        "acc is rescaled and l is not: their quotient is then no mean of values.",
+        "acc is rescaled and l is not: their quotient is then not a mean of values.",
         "l takes the same two factors as acc.",
     ),
     "one part left out": (

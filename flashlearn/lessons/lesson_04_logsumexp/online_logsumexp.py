@@ -73,7 +73,7 @@ MISTAKES = {
         **formula("l not rescaled"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are those of the scores as they are, with no maximum subtracted: exp(89) is "
+        "The exponentials are taken of the scores as they are, with no maximum subtracted: exp(89) is "
         "already infinite in fp32, and a row far below zero sums to 0, whose logarithm is −inf.",
         "Carry the maximum along, and subtract it in the exponent.",
         **formula("no maximum"),
@@ -92,7 +92,7 @@ MISTAKES = {
     ),
     "maximum not added back": Mistake(
         "You stored log l, the logarithm of the sum of exp(x − m).",
-        "LSE is the logarithm of exp(m) · l: what has become of the first factor?",
+        "LSE is the logarithm of exp(m) · l: what happened to the first factor?",
         **formula("m not added"),
     ),
     "logarithm of l forgotten": Mistake(
@@ -102,7 +102,7 @@ MISTAKES = {
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
-        "Natural both: which logarithm do you take? If you work in powers of two, multiply the whole "
+        "Both must be natural: which logarithm do you take? If you work in powers of two, multiply the whole "
         "result by ln 2 at the end.",
         **formula("base 2"),
     ),
@@ -123,7 +123,7 @@ MISTAKES = {
         **formula("zeros for padding"),
     ),
     "a finite number for −inf": Mistake(
-        "The padding of the last block is a large negative number, where −inf belongs. In a row that shows "
+        "The padding of the last block is a large negative number, where −inf belongs. In a row of "
         "nothing but −inf that number is the maximum, and the padded lanes are all that is counted.",
         "−inf loses against every maximum, and its exponential is 0.",
         **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),

@@ -113,7 +113,7 @@ MISTAKES = {
     ),
     "softmax of the tile": Mistake(
         "Each tile sums to 1 on its own. The row's sum is that of all its tiles, and lse already has it.",
-        "No maximum and no sum here: exp(s − lse) is final.",
+        "No maximum or sum is needed here: exp(s − lse) is the result.",
         **with_faults(_tilewise_softmax, "softmax of the tile", also=(("softmax of the tile", "after lse"),)),
     ),
     "lse taken by column": Mistake(

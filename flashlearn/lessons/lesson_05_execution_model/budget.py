@@ -89,14 +89,14 @@ MISTAKES = {
         **formula("accumulator of the inputs' size"),
     ),
     "limited by shared memory alone": Mistake(
-        "Registers do not limit your occupancy, though here they run out first. They are handed out to every "
-        "thread of a block, 32 to a warp.",
+        "Registers do not limit your occupancy, though here they run out first. "
+        "Every thread of a block gets them, 32 threads to a warp.",
         "A block takes registers · 32 · warps of the file. Take the smallest of the four limits.",
         **formula("no limit of registers"),
     ),
     "limited by registers alone": Mistake(
-        "The occupancy looks at registers only. Every resident block has its shared memory, too, and here it "
-        "runs out first.",
+        "The occupancy considers registers only. Every resident block needs "
+        "shared memory, too, and here that runs out first.",
         "Take the smallest of the four limits.",
         **formula("no limit of shared memory"),
     ),
@@ -114,7 +114,7 @@ MISTAKES = {
     "occupancy of blocks": Mistake(
         "Your occupancy is a share of the blocks that a multiprocessor can hold. It is asked for as a share "
         "of the warps.",
-        "How many warps have the resident blocks together, and how many can be resident?",
+        "How many warps do the resident blocks have together, and how many can be resident?",
         **formula("share of blocks"),
     ),
     "registers not rounded": Mistake(

@@ -104,8 +104,8 @@ MISTAKES = {
         **formula("rounded down"),
     ),
     "masked lanes counted": Mistake(
-        "You counted whole tiles, also where they extend beyond the edge. A lane that the mask switches "
-        "off requests nothing.",
+        "You counted whole tiles, also where they extend beyond the edge. A lane that the "
+        "mask hides requests nothing.",
         "Count what lies inside: over all programs of a row, the rows of A have exactly M·K elements.",
         **formula("whole tiles"),
     ),

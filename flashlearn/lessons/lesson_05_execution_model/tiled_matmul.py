@@ -40,7 +40,7 @@ MISTAKES = {
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "last element of K left out": Mistake(
-        "Every sum lacks its last product: of the inner dimension the elements 0 to K − 2 are taken.",
+        "Every sum lacks its last product: only the elements 0 to K − 2 of the inner dimension are used.",
         "The last index is K − 1: which mask, or which bound, leaves it out?",
         **formula("last line left out"),
     ),
@@ -51,12 +51,12 @@ MISTAKES = {
         **formula("A stays", "B stays"),
     ),
     "A's pointer is not advanced": Mistake(
-        "Every step of the loop takes the first block of A, while B moves on.",
+        "Every step of the loop uses the first block of A, while B advances.",
         "A's columns are those of the step, as B's rows are: does A's address contain the step?",
         **formula("A stays"),
     ),
     "B's pointer is not advanced": Mistake(
-        "Every step of the loop takes the first block of B, while A moves on.",
+        "Every step of the loop uses the first block of B, while A advances.",
         "B's rows are those of the step, as A's columns are: does B's address contain the step?",
         **formula("B stays"),
     ),
@@ -99,8 +99,8 @@ MISTAKES = {
     ),
     "programs swapped": Mistake(
         "Rows and columns are exchanged where a program finds its tile, in its numbers or in the count "
-        "that takes them apart: where there are more tiles one way than the other, some tiles of C have "
-        "no program.",
+        "that takes them apart: where there are more tiles in one direction than "
+        "in the other, some tiles of C have no program.",
         "How many tiles of C are there down, and how many across? Compare both with how a program finds "
         "its tile.",
         launcher=_with(

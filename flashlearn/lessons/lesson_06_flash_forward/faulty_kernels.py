@@ -53,9 +53,9 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             launcher=faulty_forward("accumulator in half", causal),
         ),
         "P cast to fp16 whatever V is": Mistake(
-            "P is converted to fp16 by name. tl.dot wants both operands of one dtype: with V in bf16 or "
+            "P is converted to fp16 by name. tl.dot needs both operands to have one dtype: with V in bf16 or "
             "fp32 the kernel does not compile.",
-            "A tile's own `.dtype` is right for whatever V holds.",
+            "The tile's own `.dtype` is right whatever V holds.",
             launcher=faulty_forward("p in fp16", causal),
             status=Status.CRASHED,
         ),
@@ -92,7 +92,7 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             status=Status.OUT_OF_BOUNDS,
         ),
         "strides of q used for k": Mistake(
-            "K is read with the strides of Q. They agree only if both have one layout and one length.",
+            "K is read with the strides of Q. They agree only if both have the same layout and length.",
             "Address K with its own four strides (and V with its own).",
             launcher=faulty_forward("strides of q for k", causal),
         ),

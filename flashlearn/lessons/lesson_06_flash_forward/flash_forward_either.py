@@ -42,8 +42,8 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
 TWO_KERNELS = (
-    "The numbers are right, but they come from two kernels: {kernels}. Make them one, whose flag says at "
-    "compile time where the loop ends and what is masked."
+    "The numbers are right, but they come from two kernels: {kernels}. Write one kernel, with a "
+    "flag that says at compile time where the loop ends and what is masked."
 )
 """What `one_kernel` says."""
 

@@ -27,7 +27,7 @@ from flashlearn.running.run_modes import Observed
 
 SCANNED_AGAIN = (
     "The numbers are right, but your kernels request {requested} bytes where one scan needs {least}: with "
-    "a single block of queries something is read more than once. Delta can be had in the scan that needs it: "
+    "a single block of queries something is read more than once. delta can be computed in the same scan: "
     "take it out of the sum over the keys."
 )
 
@@ -35,8 +35,8 @@ formula = faulty_formula(in_one_scan)
 
 MISTAKES = {
     "delta left out": Mistake(
-        "dq is alpha Σ P dP K: what delta takes away is missing.",
-        "Multiply P ∘ (dP − delta) K out. There is a second part, and both can be summed in the same loop.",
+        "dq is alpha Σ P dP K: the part with delta is missing.",
+        "Multiply out P ∘ (dP − delta) K. There is a second part, and both can be summed in the same loop.",
         **formula("no delta"),
     ),
     "delta so far": Mistake(
@@ -67,7 +67,7 @@ MISTAKES = {
         **formula("last tile only"),
     ),
     "the last, incomplete block of keys is left out": Mistake(
-        "Only whole blocks of keys count. The rest of each row is missing.",
+        "Only whole blocks of keys are counted. The rest of each row is missing.",
         "How many blocks do S_k keys take, if the last one is not full, and does the mask let its keys "
         "through?",
         **formula("whole blocks only"),
@@ -79,7 +79,7 @@ MISTAKES = {
     ),
     "alpha applied twice": Mistake(
         "dQ carries alpha twice.",
-        "Beside the alpha of the scores, which rebuild P, dQ carries one. Where do both come in?",
+        "Besides the alpha in the scores, from which P is rebuilt, dQ carries one. Where is each applied?",
         **formula("alpha twice"),
     ),
     "sums in half precision": Mistake(

@@ -28,7 +28,7 @@ MISTAKES = {
         "The first block of queries that sees the program's keys is left out, unless its first query sees "
         "them already, as if the loop's bound were rounded up, or the block's first query alone were "
         "asked.",
-        "A block counts as soon as its last query sees the first key; the mask hides what is too much.",
+        "A block counts as soon as its last query sees the first key; the mask hides the rest.",
         **formula("start rounded up"),
     ),
     "loop start without S_k − S_q": Mistake(

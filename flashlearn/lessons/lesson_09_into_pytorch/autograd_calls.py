@@ -72,7 +72,10 @@ def review_single_gradients(answer: Answer, earlier: Earlier) -> str:
 
 def _single_gradient(name: str, full: Tensor, answer: Answer, given: dict) -> str:
     """A sentence if this tensor's gradient is not what it is where all three are wanted."""
-    where = f"Every case passes, and in each q, k and v all want a gradient. Where {name} alone wants one,"
+    where = (
+        f"Every case passes, and in each of them q, k and v all require a gradient. Where only {name} "
+        f"requires one,"
+    )
     evidence = answer.run(given, Observed())
     if evidence.raised is not None:
         return f"{where} the call fails with {evidence.raised.kind}: {evidence.raised.sentence}"
@@ -80,10 +83,10 @@ def _single_gradient(name: str, full: Tensor, answer: Answer, given: dict) -> st
     found = evidence.outputs[place + 1].value
     asked = (
         f"Where {name} is the {('first', 'second', 'third')[place]} argument after ctx, "
-        f"`ctx.needs_input_grad[{place}]` says whether it wants one."
+        f"`ctx.needs_input_grad[{place}]` says whether it requires one."
     )
     if found is None:
-        return f"{where} d{name} is None, and nothing arrives at {name}. {asked}"
+        return f"{where} d{name} is None, and {name} gets no gradient. {asked}"
     if not torch.allclose(found, full, rtol=1e-3, atol=1e-4):
-        return f"{where} d{name} is another than where all three do. {asked}"
+        return f"{where} d{name} differs from the one where all three do. {asked}"
     return ""

@@ -119,15 +119,15 @@ def _layouts(answer: Answer) -> str:
         it, is_a = ("it", "is a view") if len(copied) == 1 else ("them", "are views")
         return (
             f"Every case passes; but where {_listed(copied)} {is_a}, no program reads {it}: the launcher "
-            "copies. Nothing is to be copied: hand the kernel the view and its own strides."
+            "copies. Nothing should be copied: pass the view and its own strides to the kernel."
         )
     for name, out in zip(("o", "lse"), evidence.values, strict=True):
         if not out.is_contiguous():
             copied_from_q = out.stride() == given["q"].stride()
             whose = ", those of the view q: its layout was copied" if copied_from_q else ""
             return (
-                f"Every case passes; but {name} has the strides {out.stride()}{whose}. It is to be "
-                f"contiguous, {out.contiguous().stride()} here, whatever q is: allocate it by its shape."
+                f"Every case passes; but {name} has the strides {out.stride()}{whose}. It should "
+                f"be contiguous, {out.contiguous().stride()} here, whatever q is: allocate it by its shape."
             )
     return ""
 

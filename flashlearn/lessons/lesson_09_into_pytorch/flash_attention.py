@@ -38,17 +38,18 @@ MISTAKES = {
     ),
     "the mask is forgotten on the way back": Mistake(
         "The gradients are those of unmasked attention, though o is masked.",
-        "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and chosen by?",
+        "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and used to "
+        "choose?",
         **formula("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
         "dQ is that of unmasked attention, though o is masked.",
-        "Two launchers are chosen on the way back. Look at the one of dQ.",
+        "The backward pass chooses two launchers. Look at the one for dQ.",
         **formula("no mask in dq", also=(("no mask in dq", "guarded"),)),
     ),
     "the mask is forgotten in dK and dV": Mistake(
         "dK and dV are those of unmasked attention, though o is masked.",
-        "Two launchers are chosen on the way back. Look at the one of dK and dV.",
+        "The backward pass chooses two launchers. Look at the one for dK and dV.",
         **formula("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
     "alpha is forgotten on the way back": Mistake(
@@ -63,7 +64,7 @@ MISTAKES = {
     ),
     "alpha is never used": Mistake(
         "An alpha that is given changes nothing: 1/√D is used whatever it is.",
-        "The default is for `alpha is None` alone; else hand on what came in.",
+        "The default is for `alpha is None` only; otherwise pass on what came in.",
         **formula("given alpha ignored"),
     ),
     "no default for alpha": Mistake(
@@ -78,13 +79,13 @@ MISTAKES = {
         **formula("alpha from S_q", also=("alpha from S_k", "alpha from H")),
     ),
     "alpha = 0 taken for none": Mistake(
-        "An alpha of 0.0 is replaced by the default, as `alpha or …` does: it takes every false value for "
-        "a missing one.",
+        "An alpha of 0.0 is replaced by the default, as by `alpha or …`, which "
+        "treats every false value as missing.",
         "Which test tells a missing alpha, None, from 0.0?",
         **formula("zero is no alpha"),
     ),
     "causal and alpha exchanged": Mistake(
-        "causal and alpha arrive in each other's place: alpha is 1 or 0, and there is a mask wherever alpha "
+        "causal and alpha are swapped on arrival: alpha is 1 or 0, and there is a mask wherever alpha "
         "is not 0.",
         "`apply` takes its arguments by position: in the order of `forward`.",
         **formula("causal and alpha exchanged"),
@@ -96,13 +97,13 @@ MISTAKES = {
     ),
     "alpha applied twice to dQ": Mistake(
         "dQ carries alpha once more than it should: its launcher has multiplied by it already.",
-        "What the launcher gives is the gradient, as it is. What happens to it after that, or to q and k "
+        "What the launcher returns is already the gradient. What happens to it after that, or to q and k "
         "before?",
         **formula("dq scaled again"),
     ),
     "alpha applied twice to dK": Mistake(
         "dK carries alpha once more than it should: its launcher has multiplied by it already.",
-        "What the launcher gives is the gradient, as it is. What happens to it after that, or to q and k "
+        "What the launcher returns is already the gradient. What happens to it after that, or to q and k "
         "before?",
         **formula("dk scaled again"),
     ),
@@ -123,7 +124,7 @@ MISTAKES = {
     ),
     "do is ignored": Mistake(
         "The gradients are those of o.sum(): ones were taken for do.",
-        "backward's argument is the gradient of o. Hand it on.",
+        "backward's argument is the gradient of o. Pass it on.",
         **formula("dO of ones"),
     ),
     "delta is halved": Mistake(
@@ -148,7 +149,7 @@ MISTAKES = {
         "o is right but attached to no graph: it does not require a gradient though q, k and v do; the "
         "gradients shown here as NaN do not exist.",
         "Gradients need `apply` (not `forward`) of the autograd.Function, with q, k and v themselves, "
-        "neither detached nor under no_grad.",
+        "not detached and not under no_grad.",
         **formula("no graph"),
     ),
 }

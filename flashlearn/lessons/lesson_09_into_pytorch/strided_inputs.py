@@ -46,26 +46,26 @@ formula = faulty_formula(forward)
 
 MISTAKES = {
     "v read with k's strides": Mistake(
-        "v is read where the strides of k lead. Both have one shape, and here different layouts.",
-        "Sixteen strides go to the kernel: which four are in the place of v's?",
+        "v is read with the strides of k. Both have the same shape, but here different layouts.",
+        "Sixteen strides go to the kernel: which four are passed as v's?",
         launcher=faulty_launcher("v with k's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "k and v read with q's strides": Mistake(
-        "k and v are read where the strides of q lead.",
+        "k and v are read with the strides of q.",
         "Each tensor brings its own: are they those of the tensors that the kernel is given?",
         launcher=faulty_launcher("k and v with q's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "o written with q's strides": Mistake(
-        "o is written where the strides of q lead, but o is a tensor of its own, with its own layout.",
+        "o is written with the strides of q, but o is a tensor of its own, with its own layout.",
         "The strides of o go to the kernel with o, whatever q looks like.",
         launcher=faulty_launcher("o with q's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the last stride taken to be 1": Mistake(
-        "Neighbouring elements of a row are taken to lie side by side in memory, and not every case has "
-        "it so.",
+        "Neighbouring elements of a row are assumed to lie side "
+        "by side in memory, which is not so in every case.",
         "A tensor has four strides here. Where does the last one go to the kernel, and is it the tensor's "
         "own?",
         launcher=faulty_launcher("last is 1"),
@@ -90,8 +90,8 @@ MISTAKES = {
         **formula("alpha of the padded D"),
     ),
     "alpha = 0 taken for none": Mistake(
-        "An alpha of 0.0 is replaced by the default, as `alpha or …` does: it takes every false value for "
-        "a missing one.",
+        "An alpha of 0.0 is replaced by the default, as by `alpha or …`, which "
+        "treats every false value as missing.",
         "Which test tells a missing alpha, None, from 0.0?",
         **formula("zero is no alpha"),
     ),
@@ -107,16 +107,16 @@ MISTAKES = {
     ),
     "alpha is never used": Mistake(
         "An alpha that is given changes nothing: 1/√D is used whatever it is.",
-        "The default is for `alpha is None` alone; else hand on what came in.",
+        "The default is for `alpha is None` only; otherwise pass on what came in.",
         **formula("given alpha ignored"),
     ),
     "alpha applied twice": Mistake(
-        "The scores carry alpha twice: what the kernel multiplies by it carries it already.",
+        "The scores carry alpha twice: what the kernel multiplies by alpha contains it already.",
         "The kernel multiplies by the alpha that it is given. What else does?",
         **formula("alpha twice"),
     ),
     "o's layout": Mistake(
-        "The numbers of o are right and in the wrong places: o has another layout than the one it is "
+        "The numbers of o are right but in the wrong places: o has another layout than the one it is "
         "written in.",
         "`empty_like` keeps the order of q's dimensions in memory, an allocation by shape does not. Which "
         "strides does the kernel get for o?",

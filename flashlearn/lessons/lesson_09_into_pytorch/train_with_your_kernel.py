@@ -22,15 +22,15 @@ formula = faulty_formula(training_run)
 
 MISTAKES = {
     "the model sees the future": Mistake(
-        "This is the curve of a model whose attention is not causal: every position sees the character that "
-        "it is to predict.",
+        "This is the curve of a model whose attention is not causal: every position sees the "
+        "character that it should predict.",
         "The model passes q, k and v to the attention that it is given, and nothing about a mask. Where "
         "does causal=True come in?",
         **formula("no mask"),
     ),
     "targets not shifted": Mistake(
         "The model is asked for the character that it has just read.",
-        "Position i reads `batch[:, i]` and is to predict `batch[:, i + 1]`.",
+        "Position i reads `batch[:, i]` and should predict `batch[:, i + 1]`.",
         **formula("targets not shifted"),
     ),
     "gradients pile up": Mistake(
@@ -41,7 +41,7 @@ MISTAKES = {
     ),
     "losses noted after the step": Mistake(
         "Each loss is that of the batch after the step that learnt from it.",
-        "Note the loss that the step is made from, before it.",
+        "Record the loss before the step that is made from it.",
         **formula("noted after the step"),
     ),
     "no step": Mistake(
@@ -51,21 +51,21 @@ MISTAKES = {
         **formula("no step"),
     ),
     "logits reshaped instead of transposed": Mistake(
-        "The logits' numbers are dealt out anew, which mixes positions with characters, as a reshape to "
+        "The logits are rearranged so that positions and characters are mixed, as by a reshape to "
         "(B, characters, S) does.",
-        "Exchanging two axes is no reshape: which one does cross_entropy want?",
+        "Exchanging two axes is not a reshape: which of the two does cross_entropy need?",
         **formula("logits reshaped"),
     ),
     "logits turned and then flattened": Mistake(
-        "The logits' last two axes are exchanged, and then the rows are cut anew: a row of the result no "
-        "longer belongs to one position.",
+        "The logits' last two axes are exchanged, and then the rows are cut differently: a row of the result "
+        "no longer belongs to one position.",
         "Either leave the characters last and flatten the first two axes, or put them second and flatten "
         "nothing.",
         **formula("logits turned and flattened"),
     ),
     "a new optimiser for every step": Mistake(
-        "Adam has no moments from one step to the next: these are the losses of an optimiser that is made "
-        "anew each time.",
+        "Adam has no moments from one step to the next: these are the losses of an "
+        "optimiser that is recreated at every step.",
         "Make it once, before the loop.",
         **formula("new optimiser"),
     ),
@@ -135,7 +135,10 @@ def review_training(answer: Answer, earlier: Earlier) -> str:
     evidence = answer.run(given, Observed()).completed()
     names = {name for name, _ in evidence.forbidden if "log_softmax" not in name}  # that one is the loss's
     if any("attention" in name or "softmax" in name for name in names):
-        return "The curve is right, but torch's attention drew it. Hand the model your flash_attention."
+        return (
+            "The curve is right, but it was computed with torch's attention. Pass your flash_attention to "
+            "the model."
+        )
     launched = len(evidence.observation.launches)
     if launched < 3 * size.steps:
         return (
@@ -144,8 +147,8 @@ def review_training(answer: Answer, earlier: Earlier) -> str:
         )
     if evidence.outputs[0].requires_grad:
         return (
-            "The curve is right, but its losses are still attached to their graphs, and so every "
-            "step's tensors stay in memory to the end of the run. Keep loss.detach()."
+            "The curve is right, but its losses are still attached to their graphs, so every step's tensors "
+            "stay in memory until the end of the run. Keep loss.detach()."
         )
     return ""
 

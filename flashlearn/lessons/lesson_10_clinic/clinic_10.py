@@ -18,32 +18,32 @@ MISTAKES = {
     "S_q and S_k are swapped": Mistake(
         "As admitted: every square test passes, and where S_q and S_k differ the kernel leaves its tensors "
         "or forgets some queries.",
-        "The message names a tensor, an index and a bound. Which length does the kernel believe this tensor "
-        "to have?",
+        "The message names a tensor, an index and a bound. Which length does the "
+        "kernel assume for this tensor?",
         launcher=sick("clinic_10"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the smaller of both": wrong_cure(
         "clinic_10",
-        "The smaller of the two lengths counts for both: queries are left out, or keys never written.",
+        "The smaller of the two lengths is used for both: queries are left out, or keys never written.",
         "There are two lengths. Follow each from the launch to the masks and to the loop.",
         (LAUNCH_10, "delta, dk, dv, alpha, min(S_q, S_k), min(S_q, S_k), D=D"),
     ),
     "the larger of both": Mistake(
-        "The larger length for both is too much for one of them.",
+        "The larger length is used for both, which is too much for one of them.",
         "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, max(S_q, S_k), max(S_q, S_k), D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of queries for both": Mistake(
-        "The number of queries counts for the keys too: where there are fewer keys, accesses go beyond "
+        "The number of queries is used for the keys too: where there are fewer keys, accesses go beyond "
         "the last one, and where there are more, the last ones are never written.",
         "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of keys for both": Mistake(
-        "The number of keys counts for the queries too: where there are fewer queries, accesses go beyond "
+        "The number of keys is used for the queries too: where there are fewer queries, accesses go beyond "
         "the last one, and where there are more, the last ones are left out.",
         "There are two lengths. Follow each from the launch to the masks and to the loop.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
@@ -51,7 +51,7 @@ MISTAKES = {
     ),
     "the grid is swapped too": Mistake(
         "Now the grid counts blocks of queries, though a program owns a block of keys.",
-        "The grid of the patient was right. Look at what the kernel is told.",
+        "The patient's grid was right. Look at the arguments that the kernel is given.",
         launcher=edited(
             "clinic_10", ("grid = (triton.cdiv(S_k, BLOCK),)", "grid = (triton.cdiv(S_q, BLOCK),)")
         ),

@@ -25,7 +25,7 @@ MISTAKES = {
     "what was there is added again": Mistake(
         "The addition is atomic now, and it adds too much: what was read is in memory already, and is added "
         "once more, if the other program had stored by then.",
-        "An atomic addition reads by itself. What must it be given?",
+        "An atomic addition reads memory itself. What must it be given?",
         launcher=edited(
             "clinic_2",
             (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_add")),
@@ -61,13 +61,13 @@ MISTAKES = {
         "clinic_2",
         "No program is left to race with, and none does the second half: the one program of a block still "
         "scans half of the queries.",
-        "Two programs are as they should be. Let both of them add.",
+        "Having two programs is right. Let both of them add.",
         ("grid = (triton.cdiv(S_k, BLOCK), 2)", "grid = (triton.cdiv(S_k, BLOCK), 1)"),
     ),
     "alpha lost in the cure": wrong_cure(
         "clinic_2",
         "The race is gone, and alpha with it: dK is 1/alpha times too large.",
-        "The sick lines did two things. Keep the other one.",
+        "The faulty lines did two things. Keep the other one.",
         (LOAD_DK, ""),
         (ADD_DK, "tl.atomic_add(dk_ptr + key_tile, dk, mask=in_keys[:, None])"),
     ),

@@ -61,7 +61,7 @@ MISTAKES = {
     ),
     "parts that are no whole tiles": wrong_cure(
         "clinic_3",
-        "Each program has its quarter of the queries, and a quarter is no whole number of tiles: a tile "
+        "Each program has its quarter of the queries, and a quarter is not a whole number of tiles: a tile "
         "that reaches beyond it counts queries of the next one as well, and a quarter that is rounded "
         "down leaves queries over.",
         "What is shared out, queries or tiles? And where does a program's last tile end?",

@@ -29,8 +29,8 @@ MISTAKES = {
     ),
     "only dO is masked": wrong_cure(
         "clinic_4",
-        "dV is right, for P meets a dO of zeros. dK is not: with dO = 0, dS = P ∘ (0 − delta), and delta of "
-        "the last query is still there.",
+        "dV is right, since P is multiplied by a dO of zeros. dK is not: with dO = 0, dS = P ∘ (0 − delta), "
+        "and delta of the last query is still there.",
         "It is P that must be zero in a row without a query.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (

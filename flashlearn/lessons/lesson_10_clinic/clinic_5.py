@@ -36,7 +36,8 @@ MISTAKES = {
     ),
     "only l is masked": wrong_cure(
         "clinic_5",
-        "LSE is right now, and O is not: the hidden keys are gone from l, but their P still meets V.",
+        "LSE is right now, and O is not: the hidden keys are gone from l, but their P is still multiplied by "
+        "V.",
         "Both sums need the same P, masked for both.",
         (SUM_L, "        l_i = l_i * rescale + tl.sum(tl.where(seen, p, 0.0), axis=1)\n"),
         (MASK_P, ""),
@@ -55,7 +56,7 @@ MISTAKES = {
         "clinic_5",
         "The keys that do not exist are out of l, but those that exist and are hidden from the query are "
         "still in it.",
-        "Which condition knows both?",
+        "Which condition excludes both?",
         (SUM_L, f"        p = tl.where(in_keys[None, :], p, 0.0)\n{SUM_L}"),
     ),
 }

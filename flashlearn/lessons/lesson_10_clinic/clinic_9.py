@@ -27,14 +27,14 @@ MISTAKES = {
     ),
     "old and new are rescaled": wrong_cure(
         "clinic_9",
-        "The factor reaches both terms. For the first tile it is exp(−inf) = 0, and the tile is lost "
-        "altogether.",
+        "The factor reaches both terms. For the first tile it is exp(−inf) = 0, and the tile "
+        "is lost completely.",
         "Only the old sum changes its unit.",
         (SUM_9, "acc = (acc + pv) * rescale[:, None]"),
     ),
     "divided by rescale": wrong_cure(
         "clinic_9",
-        "The old sum is divided by the factor that it is to be multiplied with. In front of the first tile "
+        "The old sum is divided by the factor that it should be multiplied by. Before the first tile "
         "the factor is exp(−∞) = 0, and 0/0 is NaN.",
         "exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
         (SUM_9, "acc = acc / rescale[:, None] + pv"),

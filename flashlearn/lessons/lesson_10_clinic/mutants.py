@@ -61,14 +61,14 @@ class Defendant:
 
 DEFENDANTS = (
     Defendant("no alpha in dK", "dK lacks its scale"),
-    Defendant("alpha fixed", "takes it for granted that alpha is 1/√D"),
+    Defendant("alpha fixed", "assumes that alpha is 1/√D"),
     Defendant("delta of the tile", "wrong where a row of scores is longer than a tile"),
     Defendant("queries end at S_k", "wrong where there are more queries than keys"),
     Defendant("keys end at S_q", "wrong where there are more keys than queries"),
     Defendant("clamped rows", "wrong where the last block of queries is not full"),
-    Defendant("D not masked", "wrong where D is no power of two"),
-    Defendant("top-left mask", "takes the causal mask of square matrices for that of all"),
-    Defendant("strides of q", "takes it for granted that q and k lie in memory alike"),
+    Defendant("D not masked", "wrong where D is not a power of two"),
+    Defendant("top-left mask", "uses the causal mask of square matrices for all"),
+    Defendant("strides of q", "assumes that q and k have the same layout"),
     Defendant("exp(s) / exp(lse)", "overflows where scores are large"),
     Defendant("no guard", "NaN where a query sees no key"),
     Defendant("dS in fp16", "overflows where dO is large"),

@@ -24,7 +24,7 @@ from flashlearn.running.run_modes import PlainCall
 OVERFLOWS = 88.0
 """exp of more is infinite in fp32."""
 LARGEST_FP16 = 65504.0
-TENSORS = "What your function returned is no suite: there are tensors in it where trials belong."
+TENSORS = "What your function returned is not a suite: it contains tensors instead of trials."
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ GAPS = (
     _gap(
         "every test is a multiple of the block",
         "S_q is a multiple of 16 in every trial, and D a power of two: what goes wrong at a ragged edge is "
-        "never met.",
+        "never tested.",
         "One trial with an odd S_q and an odd D is enough.",
         ("clamped rows", "D not masked"),
         lambda t: _whole(len(t.q)) and _power_of_two(t.q.shape[1]),

@@ -47,7 +47,7 @@ MISTAKES = {
     ),
     "every test is a multiple of the block": Mistake(
         "Every length is a multiple of 16, and every D a power of two. What goes wrong at a ragged edge is "
-        "never met.",
+        "never tested.",
         "One trial with odd lengths and an odd D is enough.",
         launcher=_suite(
             lambda first: [

@@ -30,8 +30,8 @@ def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """What goes wrong with shares in separate memory, and with their sum."""
     return {
         "one part for all": Mistake(
-            "Programs of one head store their shares of dQ in one place, over each other's.",
-            "Which of a program's numbers, block, head and batch, has the address left out?",
+            "Programs of one head store their shares of dQ in the same place and overwrite each other's.",
+            "Which of a program's numbers (block, head, batch) is missing from the address?",
             launcher=faulty("determinism", "one part for all"),
             status=Status.RACE,
         ),

@@ -30,7 +30,7 @@ MISTAKES = {
     "stored, not added": Mistake(
         "Each program stores its share of dQ over those of the others: what remains is the share of the "
         "last one.",
-        "dQ is a sum over programs. What does a store make of the other programs' shares?",
+        "dQ is a sum over programs. What does a store do to the other programs' shares?",
         launcher=faulty("fused_backward_atomic", "stored, not added"),
         status=Status.RACE,
     ),

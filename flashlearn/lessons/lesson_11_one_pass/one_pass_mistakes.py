@@ -20,7 +20,8 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "alpha is missing from S": Mistake(
             "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha. All three "
             "gradients are made from it.",
-            "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is no probability.",
+            "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is not a "
+            "probability.",
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
@@ -73,7 +74,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "delta omitted": Mistake(
             "delta is missing: you used dS = P ∘ dP. dQ and dK show it; dV does not need delta.",
-            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors hold?",
+            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors contain?",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
@@ -84,7 +85,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "delta added": Mistake(
             "delta was added where it must be subtracted: dS = P ∘ (dP + delta).",
-            "Each row of dS must sum to 0. Print the sums of one tile row.",
+            "Each row of dS must sum to 0. Print the row sums of one tile.",
             **formula("delta added"),
         ),
         "delta along the keys": Mistake(
@@ -109,7 +110,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "LSE read as base 2": Mistake(
             "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row is too large by a "
             "factor.",
-            "S and LSE have to be in one unit: natural for exp, times log2 e for powers of two.",
+            "S and LSE must have the same unit: natural for exp, times log2 e for powers of two.",
             **formula("LSE in base 2"),
         ),
         "P in front forgotten": Mistake(
@@ -118,7 +119,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("P forgotten in dS"),
         ),
         "dP from K": Mistake(
-            "dP was computed as dO Kᵀ. O = P V, so dO meets V: dP = dO Vᵀ.",
+            "dP was computed as dO Kᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
             "Compare the operands of the product that makes dp with O = P V.",
             **formula("dP from K"),
         ),
@@ -128,7 +129,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("dP from O"),
         ),
         "dV from O": Mistake(
-            "dV was computed as Pᵀ O. The gradient comes from above: dV = Pᵀ dO.",
+            "dV was computed as Pᵀ O. The incoming gradient is dO: dV = Pᵀ dO.",
             "The launcher needs O for delta only.",
             **formula("dV from O"),
         ),
@@ -145,7 +146,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "dS meets K in dK": Mistake(
             "dK was computed as dSᵀ K. The derivative of alpha Q Kᵀ by K brings Q: dK = alpha dSᵀ Q. The "
             "shapes fit because the tile is square.",
-            "dS meets K for dQ, and, transposed, Q for dK.",
+            "dS is multiplied by K for dQ and, transposed, by Q for dK.",
             **formula("dS meets K"),
         ),
         "dQ from V": Mistake(
@@ -174,14 +175,14 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("P not transposed"),
         ),
         "dK and dV exchanged": Mistake(
-            "dK and dV are in each other's place.",
+            "dK and dV are swapped.",
             "The launcher returns (dq, dk, dv), in this order. Which of the sums does each store write, "
             "and where?",
             **formula("exchanged"),
         ),
         "padded keys get a probability": Mistake(
             "A padded key has k = 0, so s = 0 and P = exp(0 − LSE), which is infinite where LSE is below "
-            "−88. Beside dK and dV it does no harm; but ∞ · 0 is NaN, and here the sum over keys takes it "
+            "−88. It does no harm to dK and dV; but ∞ · 0 is NaN, and here the sum over keys takes it "
             "into dQ.",
             "A product with 0 comes too late. Which score makes the exponential itself 0, as in lesson 07?",
             **formula("padded keys"),
@@ -218,8 +219,8 @@ def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str
             launcher=faulty(launcher, "sum in half"),
         ),
         "all heads add to one": Mistake(
-            f"{name} of the first head {whose} the sum of all heads', and the others' {whose} zero: the "
-            f"address that is added to does not tell heads apart.",
+            f"{name} of the first head {whose} the sum of all heads', and the "
+            f"others' {whose} zero: the address of the addition does not tell heads apart.",
             "Each head has sums of its own: the pointer moves by rows times D from head to head.",
             **formula("one sum for all heads"),
         ),
@@ -240,8 +241,8 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "only the last tile remains": overwritten_sum(formula, "dK and dV hold"),
         "padded queries repeat the last one": Mistake(
-            "Every padded row is the last query once more, as if row numbers were clamped to S_q − 1: dK "
-            "and dV get its share again and again.",
+            "Every padded row repeats the last query, as if row numbers were clamped to "
+            "S_q − 1: its share is added to dK and dV again and again.",
             "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
             **formula("clamped rows"),
         ),
@@ -252,14 +253,14 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "Only whole blocks of queries count, S_q // BLOCK_Q of them. The rest gets no dQ, and is "
+            "Only whole blocks of queries are counted, S_q // BLOCK_Q of them. The rest gets no dQ, and is "
             "missing from dK and dV.",
             "How many blocks are there, if the last one is not full, and does the mask let its elements "
             "through?",
             **formula("whole blocks only"),
         ),
         "loop starts one block late": Mistake(
-            "The first tile of queries that sees these keys is never met.",
+            "The first tile of queries that sees these keys is never visited.",
             "The first query that sees key j is i = j − (S_k − S_q). Does the loop begin with the block "
             "that holds it?",
             **formula("starts one block late"),
@@ -278,8 +279,8 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "only the last tile remains": overwritten_sum(formula, "dQ holds"),
         "padded queries repeat the last one": Mistake(
-            "Every padded row is the last query once more, as if row numbers were clamped to S_q − 1, and "
-            "adds its shares of dK and dV again and again.",
+            "Every padded row repeats the last query, as if row numbers were clamped to "
+            "S_q − 1, and adds its shares of dK and dV again and again.",
             "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
             **formula("clamped rows"),
         ),
@@ -290,14 +291,14 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_q"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
-            "Only whole blocks of keys count, S_k // BLOCK_K of them. The rest gets no dK and no "
+            "Only whole blocks of keys are counted, S_k // BLOCK_K of them. The rest gets no dK and no "
             "dV, and is missing from dQ.",
             "How many blocks are there, if the last one is not full, and does the mask let its elements "
             "through?",
             **formula("whole blocks only"),
         ),
         "loop ends one block early": Mistake(
-            "The last tile of keys that these queries see is never met.",
+            "The last tile of keys that these queries see is never visited.",
             "Causal, the loop has to reach the last key that the block's last query sees.",
             **formula("ends one block early"),
         ),

@@ -64,8 +64,8 @@ def _scans_twice(answer: Answer) -> str:
     if products_per_pair(answer, draw(64, 64)).min() < 2:
         return ""
     return (
-        "The result is right, but S is computed twice: every query met every key in two products. In one "
-        "pass each tile of S is computed once, and gives its share of dQ, of dK and of dV."
+        "The result is right, but S is computed twice: every query was multiplied by every key in two "
+        "products. In one pass each tile of S is computed once, and gives its share of dQ, of dK and of dV."
     )
 
 
@@ -75,8 +75,8 @@ def owns_keys(answer: Answer, earlier: Earlier) -> str:
     if moved and "dq" not in moved:
         return (
             "The result is right, but it is dK and dV that change with the order of the programs, and dQ "
-            "that does not: here a program owns queries. Turn it round: a program owns keys and finishes "
-            "their dK and dV, and dQ is what all programs add to."
+            "that does not: here a program owns queries. Do it the other way round: a program owns keys and "
+            "finishes their dK and dV, and dQ is what all programs add to."
         )
     return _scans_twice(answer)
 
@@ -87,8 +87,8 @@ def owns_queries(answer: Answer, earlier: Earlier) -> str:
     if set(moved) == {"dq"}:
         return (
             "The result is right, but it is dQ that changes with the order of the programs, and dK and dV "
-            "that do not: here a program owns keys. Turn it round: a program owns queries and finishes "
-            "their dQ, and dK and dV are what all programs add to."
+            "that do not: here a program owns keys. Do it the other way round: a program owns queries and "
+            "finishes their dQ, and dK and dV are what all programs add to."
         )
     return _scans_twice(answer)
 

@@ -67,8 +67,8 @@ MISTAKES = {
         **with_faults(fold, "largest raw product"),
     ),
     "hidden, then scaled": Mistake(
-        "Hidden products are −∞ before they meet a negative factor, which makes +∞ of them: they win the "
-        "row.",
+        "Hidden products are −∞ before they are multiplied by a "
+        "negative factor, which makes them +∞: they become the row's maximum.",
         "Does the mask come before alpha's sign or after it?",
         **with_faults(fold, "hidden before the scale"),
     ),
@@ -84,7 +84,7 @@ MISTAKES = {
         **with_faults(fold, "0 · ∞"),
     ),
     "log2 e is missing": Mistake(
-        "The sum is one of 2^(alpha x): e^y is 2^(y log2 e).",
+        "What is summed is 2^(alpha x): e^y is 2^(y log2 e).",
         "Where does log2 e = 1.4427 come into the exponents, beside alpha?",
         **with_faults(
             fold, "no log2 e", also=(("no log2 e", "maximum in base 2"), ("no log2 e", "in base 2"))
@@ -96,7 +96,7 @@ MISTAKES = {
         **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
     ),
     "the sign of alpha is lost": Mistake(
-        "alpha counts by its size alone: for alpha < 0 that is another row.",
+        "Only the magnitude of alpha is used: for alpha < 0 the result is that of another row.",
         "Where is alpha's sign, in the factor or in what it multiplies?",
         **with_faults(fold, "|alpha|"),
     ),

@@ -45,7 +45,7 @@ MISTAKES = {
     ),
     "Q is not counted": Mistake(
         "wgmma reads both operands of Q Kᵀ from shared memory: Q's tile lies there, too.",
-        "Count the tiles that the loop reads, not those alone that it loads.",
+        "Count all tiles that the loop reads, not only those that it loads.",
         **_budgets("without Q"),
     ),
     "S is not counted": Mistake(

@@ -61,12 +61,12 @@ MISTAKES = {
     "end beyond the last key": Mistake(
         "The block's last query may have a number beyond S_q, and then end lies beyond S_k: tiles that hold "
         "no key are visited.",
-        "end is S_k at most.",
+        "end is at most S_k.",
         **_splits("end not cut"),
     ),
     "bounds below 0": Mistake(
         "With fewer keys than queries the first blocks see nothing, and a bound is negative.",
-        "Both are 0 at least.",
+        "Both are at least 0.",
         **_splits("below 0"),
     ),
 }

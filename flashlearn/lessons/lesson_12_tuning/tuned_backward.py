@@ -20,7 +20,7 @@ formula = faulty_formula(grouped.faulty_backward)
 MISTAKES = {
     "log2 e is missing from LSE": Mistake(
         "P is 2^(alpha x log2 e − LSE): the scores are in base 2, and LSE is natural.",
-        "S and LSE have to be in one unit. Where is LSE brought to base 2?",
+        "S and LSE must have the same unit. Where is LSE brought to base 2?",
         **formula("LSE in base 2"),
     ),
     "log2 e left in dQ and dK": Mistake(
@@ -58,7 +58,8 @@ MISTAKES = {
         **formula(grouped.HEADS),
     ),
     "no guard for queries that see nothing": Mistake(
-        "A query without a key has LSE = −∞, and exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it meets.",
+        "A query without a key has LSE = −∞, and exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it "
+        "reaches.",
         "Which number in its place makes exp2(x − LSE) 0 for every x?",
         **formula("no guard"),
     ),

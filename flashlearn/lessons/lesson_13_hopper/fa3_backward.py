@@ -72,13 +72,14 @@ SYNCHRONISATION = {
     ),
     "dS without a fence": kernel.mistake(
         "dS without a fence",
-        "dSᵀ is written by ordinary stores, and the product for dQ reads it through the tensor core's own "
-        "door.",
+        "dSᵀ is written by ordinary stores, and the product for dQ "
+        "reads it through the async proxy.",
         "What has to come between the store of dS and the product that reads it?",
     ),
     "dQ without a fence": kernel.mistake(
         "dQ without a fence",
-        "dQ's block is written by ordinary stores, and the copy engine reads it through a door of its own.",
+        "dQ's block is written by ordinary stores, and the copy engine reads it through the asynchronous "
+        "proxy.",
         "What has to come between the store of dQ's block and the addition?",
     ),
     "dQ's tile is still being read": kernel.mistake(
@@ -108,8 +109,8 @@ VALUES = {
         **formula("dQ of the first consumer"),
     ),
     "mask forgotten": Mistake(
-        "Hidden pairs take part: exp(S − LSE) of a key that the forward pass masked is no probability, and "
-        "may even exceed 1.",
+        "Hidden pairs take part: exp(S − LSE) of a key that the forward pass "
+        "masked is not a probability, and may even exceed 1.",
         "P is 0 for key j of query i where j > i + S_k − S_q.",
         **formula("no mask in the loop", also=("no causal mask", ("no causal mask", "no guard"))),
     ),
@@ -121,7 +122,7 @@ VALUES = {
     ),
     "log2 e is missing from LSE": Mistake(
         "P is 2^(alpha x log2 e − LSE): the scores are in base 2, and LSE is natural.",
-        "S and LSE have to be in one unit. Where is LSE brought to base 2?",
+        "S and LSE must have the same unit. Where is LSE brought to base 2?",
         **formula("LSE in base 2"),
     ),
     "alpha is missing from dQ": dq(formula)["alpha is missing from dQ"],

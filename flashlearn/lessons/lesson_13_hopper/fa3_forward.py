@@ -28,14 +28,14 @@ SHARED = {**forward(formula), **causal_forward(formula)}
 
 MISTAKES = {
     "log2 e is missing": Mistake(
-        "P is 2^(alpha x − m): the factor that makes e^y of 2^y is missing.",
-        "Which factor comes onto alpha in the launcher, and which onto s in the kernel?",
+        "P is 2^(alpha x − m): the factor that turns 2^y into e^y is missing.",
+        "By which factor is alpha multiplied in the launcher, and s in the kernel?",
         **formula(
             "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
         ),
     ),
     "log2 e applied twice": Mistake(
-        "The scores meet log2 e twice. The result is that of a larger alpha.",
+        "The scores are multiplied by log2 e twice. The result is that of a larger alpha.",
         "How many factors of 1.4427 are there between alpha and the exponent, in launcher and kernel "
         "together?",
         **formula(fa3_formulas.TWICE),
@@ -54,7 +54,7 @@ MISTAKES = {
     ),
     "no causal mask": SHARED["no causal mask"],
     "loop ends one block early": Mistake(
-        "The keys that the last queries of a tile see nearest to themselves are never visited.",
+        "The keys nearest to the last queries of a tile are never visited.",
         "A program's last query is that of the second consumer. Both consumers and the producer need the "
         "same number of blocks.",
         **formula("loop one tile short"),
@@ -62,7 +62,7 @@ MISTAKES = {
     "blocks are counted for the first consumer": kernel.mistake(
         "blocks of the first consumer",
         "Under the causal mask the number of blocks is that of the first consumer's queries: where the "
-        "second one's see a block more, it is never visited.",
+        "second one's queries see one more block, it is never visited.",
         "Producer and consumers need the same number. Which of the program's 128 queries sees most?",
         Status.WRONG,
     ),
@@ -82,8 +82,8 @@ MISTAKES = {
     ),
     "the last P V is missing": kernel.mistake(
         "last P V missing",
-        "O lacks the last block of keys, and LSE has it. A block's P meets V one step later: for the last "
-        "block there is no later step in the loop.",
+        "O lacks the last block of keys, but LSE includes it. A block's P is multiplied by V one step later: "
+        "for the last block there is no later step in the loop.",
         "What remains to be done after the loop?",
         Status.WRONG,
     ),
@@ -107,12 +107,12 @@ MISTAKES = {
     "V is not waited for": kernel.mistake(
         "V not waited for",
         "A consumer multiplies whatever lies in V's slot: there is no wait for it, or one for another slot.",
-        "V comes after K, with its own barriers. Which block's V meets P in step i?",
+        "V comes after K, with its own barriers. Which block's V is multiplied by P in step i?",
     ),
     "V is waited for in K's phase": kernel.mistake(
         "V with K's phase",
         "The slot is that of block i − 1, and the parity that of block i: they differ where the ring turns.",
-        "Which block's V meets P in step i? Slot and parity both follow from its number.",
+        "Which block's V is multiplied by P in step i? Slot and parity both follow from its number.",
     ),
     "K's phase never turns": kernel.mistake(
         "K's phase never turns",

@@ -66,7 +66,7 @@ MISTAKES = {
     ),
     "full waits for a second arrival": kernel.mistake(
         "full counts 2",
-        "Bytes are counted apart, and are no arrival, however many copies bring them.",
+        "Bytes are counted separately and are not an arrival, however many copies bring them.",
         "Who arrives on the barrier of full slots?",
     ),
     "filled without being empty": kernel.mistake(
@@ -88,7 +88,7 @@ MISTAKES = {
     ),
     "the bytes of fewer tiles": kernel.mistake(
         "half of a expected",
-        "All that the copies of a step bring to a barrier belongs to one phase.",
+        "All bytes that the copies of a step bring to a barrier belong to one phase.",
         "Add up what comes in one step, for both consumers.",
     ),
     "the tiles are not waited for": kernel.mistake(
@@ -108,7 +108,8 @@ MISTAKES = {
     ),
     "stored without a fence": kernel.mistake(
         "no fence",
-        "TMA and WGMMA have a door of their own into shared memory, and ordinary stores go through another.",
+        "TMA and WGMMA access shared memory through the async proxy, ordinary stores through the "
+        "generic one.",
         "What has to come between the store to the tile and the copy out?",
     ),
     "the copy out is not waited for": kernel.mistake(

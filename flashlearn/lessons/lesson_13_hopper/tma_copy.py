@@ -38,8 +38,8 @@ formula = faulty_formula(formulas.copied)
 MISTAKES = {
     "the tile is not waited for": kernel.mistake(
         "no wait",
-        "The copy in and the copy out are asked for one after the other, and nothing makes the second one "
-        "wait for the first.",
+        "The copy in and the copy out are asked for one after the other, but nothing makes the "
+        "second wait for the first.",
         "Which object knows when the bytes are there, and which call asks it?",
     ),
     "waits for a phase that is over": kernel.mistake(
@@ -51,7 +51,7 @@ MISTAKES = {
         "nothing expected",
         "A phase that expects no bytes ends with its last arrival: the copy's bytes count for the next "
         "one.",
-        "`mbarrier.expect` arrives as `mbarrier.arrive` does, and says how many bytes have to come as well.",
+        "`mbarrier.expect` arrives as `mbarrier.arrive` does, and also says how many bytes to expect.",
     ),
     "elements counted for bytes": kernel.mistake(
         "elements for bytes",
@@ -65,17 +65,17 @@ MISTAKES = {
     ),
     "the barrier is not initialised": kernel.mistake(
         "no init",
-        "Shared memory holds anything until `mbarrier.init` has made a barrier of it.",
+        "Shared memory has arbitrary contents until `mbarrier.init` turns it into a barrier.",
         "How many arrivals end a phase here?",
     ),
     "one arrival too many is awaited": kernel.mistake(
         "init counts 2",
-        "Bytes are counted apart, and are no arrival.",
+        "Bytes are counted separately and are not an arrival.",
         "Who arrives on this barrier, and how often in a phase?",
     ),
     "invalidated before the wait": kernel.mistake(
         "invalidated first",
-        "The barrier is given up while the copy still reports to it.",
+        "The barrier is invalidated while the copy still reports to it.",
         "Which line is the last to need the barrier?",
     ),
     "the copy out is not waited for": kernel.mistake(

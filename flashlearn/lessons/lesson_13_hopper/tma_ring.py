@@ -67,7 +67,7 @@ MISTAKES = {
     ),
     "the phase turns with every tile": kernel.mistake(
         "phase of the tile",
-        "The parity changes from tile to tile. A slot's barrier gets on by one phase in a turn of the ring: "
+        "The parity changes from tile to tile. A slot's barrier advances by one phase per turn of the ring: "
         "all tiles of the first turn complete phase 0.",
         "How many tiles were in its slot before tile i: i % STAGES, or i // STAGES?",
     ),
@@ -79,12 +79,12 @@ MISTAKES = {
     "the slot is i // STAGES": kernel.mistake(
         "slot by division",
         "The tile is read from slot i // STAGES: which holds another tile, or one that is still arriving.",
-        "Tiles 0, 1, 2 … go to slots 0, 1, 2 … and round again.",
+        "Tiles 0, 1, 2 … go to slots 0, 1, 2 … and then start again at slot 0.",
     ),
     "slot and phase exchanged": kernel.mistake(
         "exchanged in wait",
         "The barrier that is waited for is that of slot i // STAGES, and the parity is made of i % STAGES: "
-        "the two have changed places.",
+        "the two are swapped.",
         "Which of the two says where in the ring, and which says how many times around?",
     ),
     "too few bytes are expected": kernel.mistake(

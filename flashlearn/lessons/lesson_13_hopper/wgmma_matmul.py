@@ -41,7 +41,7 @@ formula = faulty_formula(formulas.product)
 MISTAKES = {
     "the bytes of one tile": kernel.mistake(
         "a's bytes alone",
-        "All that the copies of a step bring to a barrier belongs to one phase.",
+        "All bytes that the copies of a step bring to a barrier belong to one phase.",
         "Add up what comes in one step.",
     ),
     "the tiles are not waited for": kernel.mistake(
@@ -56,8 +56,8 @@ MISTAKES = {
     ),
     "the phase turns with every step": kernel.mistake(
         "phase of the step",
-        "The parity changes from step to step, and a slot's barrier gets on by one phase in a turn of the "
-        "ring.",
+        "The parity changes from step to step, but a slot's barrier advances by "
+        "one phase per turn of the ring.",
         "How many steps used its slot before step i?",
     ),
     "a slot is filled while a product reads it": kernel.mistake(
@@ -83,7 +83,8 @@ MISTAKES = {
     ),
     "stored without a fence": kernel.mistake(
         "no fence",
-        "TMA and WGMMA have a door of their own into shared memory, and ordinary stores go through another.",
+        "TMA and WGMMA access shared memory through the async proxy, ordinary stores through the "
+        "generic one.",
         "What has to come between an ordinary store to shared memory and the copy out?",
     ),
     "the copy out is not waited for": kernel.mistake(
@@ -113,7 +114,7 @@ MISTAKES = {
         **formula("b exchanged"),
     ),
     "b's tiles are transposed": Mistake(
-        "Every tile of b is taken for its transpose.",
+        "Every tile of b is used as its transpose.",
         "Are the rows of the tile of b the steps of the sum?",
         **formula("b transposed"),
     ),

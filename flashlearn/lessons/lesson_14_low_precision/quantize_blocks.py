@@ -61,7 +61,7 @@ MISTAKES = {
     ),
     "scaled to 240": Mistake(
         "The largest magnitude goes to 240, the end of another e4m3 (fnuz). This format ends at 448.",
-        "Take the largest exponent and the largest fraction that is no NaN: 2⁸ · 1.75.",
+        "Take the largest exponent and the largest fraction that is not NaN: 2⁸ · 1.75.",
         **formula("240"),
     ),
     "one scale for all blocks": Mistake(
@@ -71,7 +71,7 @@ MISTAKES = {
     ),
     "a block of zeros divides by zero": Mistake(
         "In a block of zeros the scale is 0, and 0 / 0 is NaN.",
-        "Which scale would do for a block that holds nothing but zeros?",
+        "Which scale would work for a block of nothing but zeros?",
         **formula("zero blocks"),
     ),
     "the tile is loaded without a mask": Mistake(

@@ -41,8 +41,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             ),
         ),
         "mask after l": Mistake(
-            "Hidden keys are gone from O's numerator and still in its denominator, and in LSE: they are "
-            "hidden from one of the two sums alone.",
+            "Hidden keys are missing from O's numerator, but still counted in its "
+            "denominator and in LSE: only one of the two sums is masked.",
             "A score of −inf, before the maximum and the exponential, hides a key from everything that "
             "follows.",
             **formula(

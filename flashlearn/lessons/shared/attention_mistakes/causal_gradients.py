@@ -38,8 +38,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("hidden pairs weigh 1", also=(("hidden pairs weigh 1", "no guard"),)),
         ),
         "mask forgotten": Mistake(
-            f"Hidden {either('keys', 'pairs')} take part: exp(S − LSE) of a key that the forward pass masked "
-            "is no probability, and may even exceed 1.",
+            f"Hidden {either('keys', 'pairs')} take part: exp(S − LSE) of a key that the forward pass "
+            "masked is not a probability, and may even exceed 1.",
             "P is 0 for key j of query i where j > i + S_k − S_q: does the mask exist, and does it reach "
             "every tile that the diagonal crosses?",
             **formula("no causal mask", also=(("no causal mask", "no guard"),)),

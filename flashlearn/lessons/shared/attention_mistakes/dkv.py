@@ -25,8 +25,8 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice: once in dS and once at the end, perhaps.",
-            "Beside the alpha of the scores, which rebuild P, dK carries one: in dS, or at the end, and "
-            "not in both.",
+            "Besides the alpha in the scores, from which P is rebuilt, dK "
+            "carries one: in dS or at the end, but not in both.",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(
@@ -35,25 +35,25 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha on dV"),
         ),
         "dK and dV exchanged": Mistake(
-            "dK and dV are in each other's place.",
+            "dK and dV are swapped.",
             "The launcher returns (dk, dv), in this order. Which of the two sums does each store write, "
             "and where?",
             **formula("exchanged"),
         ),
         "dK stored as dV": Mistake(
             "dV holds dK: one sum was stored twice.",
-            "Compare the two stores: the pointer, the strides and the sum must be of one name.",
+            "Compare the two stores: the pointer, the strides and the sum must belong to the same output.",
             **formula("dK stored as dV"),
         ),
         "dV from O": Mistake(
-            "dV was computed as Pᵀ O. The gradient comes from above: dV = Pᵀ dO.",
+            "dV was computed as Pᵀ O. The incoming gradient is dO: dV = Pᵀ dO.",
             "Which of O and dO does your kernel load? The launcher needs O for delta only.",
             **formula("dV from O"),
         ),
         "dS meets K": Mistake(
             "dK was computed as dSᵀ K. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q. "
             "The shapes fit because the tile is square.",
-            "The tiles that come by, of Q and of dO, are the second operands of the two sums.",
+            "The tiles that the loop loads, of Q and of dO, are the second operands of the two sums.",
             **formula("dS meets K"),
         ),
         "dS not transposed": Mistake(
@@ -69,15 +69,15 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("P not transposed", also=_padded("P not transposed")),
         ),
         "padded queries repeat the last one": Mistake(
-            "Every padded row is the last query once more, as if row numbers were clamped to S_q − 1: it "
-            "adds its P and its dS again and again.",
+            "Every padded row repeats the last query, as if row numbers were clamped "
+            "to S_q − 1: its P and its dS are added again and again.",
             "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(
             "A padded query has LSE = −inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q "
             "is NaN, in every key of the block.",
-            "Which LSE makes exp(s − LSE) 0 for every s? Or P itself is 0 where the query does not exist.",
+            "Which LSE makes exp(s − LSE) 0 for every s? Or make P itself 0 where the query does not exist.",
             **formula("LSE filled with -inf"),
         ),
         "loop over S_k": Mistake(
@@ -87,7 +87,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "Only whole blocks of queries count, S_q // BLOCK_Q of them.",
+            "Only whole blocks of queries are counted, S_q // BLOCK_Q of them.",
             "How many blocks do S_q queries take, if the last one is not full, and does the mask let its "
             "queries through?",
             **formula("whole blocks only"),
@@ -109,12 +109,12 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("dS meets dO"),
         ),
         "dO's pointer is not advanced": Mistake(
-            "Every step takes the first tile of dO, while Q moves on.",
+            "Every step uses the first tile of dO, while Q advances.",
             "The addresses of Q contain the step. Do those of dO?",
             **formula("dO stays"),
         ),
         "Q's pointer is not advanced": Mistake(
-            "Every step takes the first tile of Q, while dO moves on.",
+            "Every step uses the first tile of Q, while dO advances.",
             "The addresses of dO contain the step. Do those of Q?",
             **formula("Q stays"),
         ),

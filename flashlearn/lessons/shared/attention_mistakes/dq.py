@@ -17,14 +17,14 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha applied twice": Mistake(
             "dQ carries alpha twice: once in dS and once at the end, perhaps.",
-            "Beside the alpha of the scores, which rebuild P, dQ carries one: in dS, or at the end, and "
-            "not in both.",
+            "Besides the alpha in the scores, from which P is rebuilt, dQ "
+            "carries one: in dS or at the end, but not in both.",
             **formula("alpha twice on dQ"),
         ),
         "alpha in every step": Mistake(
             "dQ is multiplied by alpha in every step of the loop: the first tile's share carries alpha as "
             "often as there are tiles. With a single tile of keys it is right.",
-            "What is done once belongs after the loop, or in no sum that is carried on.",
+            "What must happen once belongs after the loop, or outside every sum that is carried on.",
             **formula("alpha in every step"),
         ),
         "delta of one tile": Mistake(
@@ -35,7 +35,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "delta not divided by l": Mistake(
             "delta is l times too large, as if it were summed from exponentials that were not divided by l.",
-            "Σ_j P_ij dP_ij wants P, not exp(S − m): divide by l, or take delta from O and dO.",
+            "Σ_j P_ij dP_ij needs P, not exp(S − m): divide by l, or take delta from O and dO.",
             **formula("delta times l"),
         ),
         "dQ from V": Mistake(
@@ -44,13 +44,13 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("dS meets V"),
         ),
         "dS transposed": Mistake(
-            "Each tile of dS meets K transposed. The shapes fit because the tile is square; the sum runs "
-            "over the wrong index.",
+            "Each tile of dS is multiplied by K transposed. The shapes fit because the tile is square; the "
+            "sum runs over the wrong index.",
             "dQ sums over keys: which axis of your tile of dS counts those?",
             **formula("dS transposed"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
-            "Only whole blocks of keys count, S_k // BLOCK_K of them. The rest of each row is missing.",
+            "Only whole blocks of keys are counted, S_k // BLOCK_K of them. The rest of each row is missing.",
             "How many blocks do S_k keys take, if the last one is not full, and does the mask let its "
             "keys through?",
             **formula("whole blocks only"),
@@ -74,12 +74,12 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_q"),
         ),
         "V's pointer is not advanced": Mistake(
-            "Every step takes dP from the first tile of V, while K moves on.",
+            "Every step computes dP from the first tile of V, while K advances.",
             "The addresses of K contain the step. Do those of V?",
             **formula("V stays"),
         ),
         "K's pointer is not advanced": Mistake(
-            "Every step takes the first tile of K, while V moves on.",
+            "Every step uses the first tile of K, while V advances.",
             "The addresses of V contain the step. Do those of K?",
             **formula("K stays"),
         ),

@@ -26,8 +26,8 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
         "loop ends one tile early": Mistake(
             "The last, incomplete tile of keys is missing, as if there were S_k // BLOCK_K tiles: that "
             "rounds down.",
-            "How many tiles do S_k keys take, and does the mask let all of them through? It takes care of "
-            "what is too much.",
+            "How many tiles do S_k keys take, and does the mask let all of them through? The mask takes "
+            "care of the rest.",
             **formula("loop one tile short"),
         ),
     }
@@ -42,41 +42,40 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha forgotten"),
         ),
         "alpha applied twice": Mistake(
-            "The scores carry alpha²: once too often.",
-            "On the way from q, k and alpha to the exponent, how often does alpha come in, in the "
-            "launcher too?",
+            "The scores carry alpha²: alpha is applied once too often.",
+            "Between q, k and alpha and the exponent, how often is alpha applied, including in the launcher?",
             **formula("alpha twice"),
         ),
         "alpha's sign is lost": Mistake(
             "With a negative alpha the scores have the wrong sign: |alpha|, or 1/√D, is used where alpha "
             "belongs.",
-            "alpha is an argument and may be any number: it goes onto q · k as it is.",
+            "alpha is an argument and may be any number: multiply q · k by it as it is.",
             **formula("alpha without its sign"),
         ),
         "acc not rescaled": Mistake(
             "The numerator of O keeps the weights of the old maximum when a later tile raises it, and the "
-            "sum l does not. Rows whose maximum lies in the first tile come out right.",
+            "sum l does not. Rows whose maximum lies in the first tile are right.",
             "Both are sums of the same exponentials: when the maximum moves, both change by the factor "
-            "exp(m_old − m_new). Do they, and by its right value?",
+            "exp(m_old − m_new). Do they, and is the factor right?",
             **formula("acc not rescaled"),
         ),
         "l not rescaled": Mistake(
             "The sum l keeps the old maximum's exponentials when a later tile raises it, and the "
             "numerator of O does not, so O is too small and LSE too large.",
             "Both are sums of the same exponentials: when the maximum moves, both change by the factor "
-            "exp(m_old − m_new). Do they, and by its right value?",
+            "exp(m_old − m_new). Do they, and is the factor right?",
             **formula("l not rescaled"),
         ),
         "nothing rescaled": Mistake(
-            "Exponentials relative to different maxima are added up as if they were of one kind, in O and "
-            "in LSE: what was summed before is not rescaled, or by a factor of 1, as where the old "
+            "Exponentials relative to different maxima are added up unchanged, in "
+            "O and in LSE: what was summed before is not rescaled, or by a factor of 1, as where the old "
             "maximum is overwritten before the factor is computed from it.",
             "The factor is exp(m_old − m_new). Is it there, and does m_old still have its old value in "
             "that line?",
             **formula("nothing rescaled"),
         ),
         "the maximum is not subtracted": Mistake(
-            "The exponentials are those of the scores as they are, with no maximum subtracted: exp(89) is "
+            "The exponentials are taken of the scores as they are, with no maximum subtracted: exp(89) is "
             "infinite in fp32, and ∞/∞ is NaN. With scores of ordinary size the result is right, which is "
             "why only large values show it.",
             "What is subtracted in the exponent, and is it the largest score so far?",
@@ -134,8 +133,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse is m + l"),
         ),
         "mask before alpha": Mistake(
-            "The mask's −inf meets alpha afterwards. With a negative alpha it becomes +∞: the hidden keys "
-            "win every maximum, and ∞ − ∞ is NaN.",
+            "The mask's −inf is multiplied by alpha afterwards. With a negative alpha it becomes +∞: the "
+            "hidden keys win every maximum, and ∞ − ∞ is NaN.",
             "Scale first, then mask.",
             **formula("mask before alpha"),
         ),
@@ -173,12 +172,12 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("divided in every step"),
         ),
         "V's pointer is not advanced": Mistake(
-            "Every step multiplies with the first tile of V, while K moves on.",
+            "Every step multiplies by the first tile of V, while K advances.",
             "The addresses of K contain the step. Do those of V?",
             **formula("V stays"),
         ),
         "K's pointer is not advanced": Mistake(
-            "Every step takes the scores of the first tile of K, while V moves on.",
+            "Every step computes the scores of the first tile of K, while V advances.",
             "The addresses of V contain the step. Do those of K?",
             **formula("K stays"),
         ),
@@ -206,7 +205,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "LSE mixes two bases": Mistake(
             "LSE is m + log2 l: the maximum is natural, and the logarithm of the sum has base 2.",
-            "Natural both: which logarithm of the sum do you take?",
+            "Both must be natural: which logarithm of the sum do you take?",
             **formula("lse mixes bases"),
         ),
         "LSE's maximum is in base 2": Mistake(

@@ -24,7 +24,8 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "alpha is missing from S": Mistake(
             "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha."
             + either("", " P enters dK and dV alike."),
-            "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is no probability.",
+            "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is not a "
+            "probability.",
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
@@ -44,7 +45,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
                 "delta is missing: you used dS = P ∘ dP, the diagonal part of softmax's Jacobian alone.",
                 "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta.",
             ),
-            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors hold?",
+            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors contain?",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
@@ -66,7 +67,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "delta added": Mistake(
             "delta was added where it must be subtracted: dS = P ∘ (dP + delta)."
             + either("", " dV needs no delta."),
-            "Each row of dS must sum to 0. Print the sums of one tile row.",
+            "Each row of dS must sum to 0. Print the row sums of one tile.",
             **formula("delta added"),
         ),
         "delta from dP without P": Mistake(
@@ -83,11 +84,11 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "LSE read as base 2": Mistake(
             f"P is 2^(S log2 e − LSE){either('', ', in dV as in dK')}, and this LSE is a natural logarithm: "
             "each row of P is off by a factor.",
-            "S and LSE have to be in one unit: natural for exp, times log2 e for powers of two.",
+            "S and LSE must have the same unit: natural for exp, times log2 e for powers of two.",
             **formula("LSE in base 2"),
         ),
         "dP from K": Mistake(
-            f"{dp} was computed as dO Kᵀ. O = P V, so dO meets V: dP = dO Vᵀ.",
+            f"{dp} was computed as dO Kᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
             either(
                 "Compare the operands of the product that makes dP with O = P V.",
                 "This program owns a block of K and one of V: compare the operands with O = P V.",
@@ -135,10 +136,10 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("dP from O"),
         ),
         "dP from Q": Mistake(
-            f"{dp} was computed as Q Vᵀ. O = P V, so it is dO that meets V: dP = dO Vᵀ.",
+            f"{dp} was computed as Q Vᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
             either(
                 "Compare the operands of the product that makes dP with O = P V.",
-                "Compare the operands with O = P V: which of the two tiles that come by belongs to O?",
+                "Compare the operands with O = P V: which of the two tiles that the loop loads belongs to O?",
             ),
             **formula("dP from Q"),
         ),
@@ -149,7 +150,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "log2 e is missing from S": Mistake(
             "P is 2^(S − LSE log2 e): LSE is in base 2, and the scores are not.",
-            "S and LSE have to be in one unit: natural for exp, times log2 e = 1.4427 for powers of two.",
+            "S and LSE must have the same unit: natural for exp, times log2 e = 1.4427 for powers of two.",
             **formula("log2 e not in s"),
         ),
         "delta from O alone": Mistake(
@@ -185,7 +186,7 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
     """The mistake that only a kernel can make, of dQ as of dK and dV."""
     return {
         "strides of Q used for K": Mistake(
-            "K is read where the strides of Q lead, which differ as soon as S_q ≠ S_k or the layouts do.",
+            "K is read with the strides of Q, which differ as soon as S_q ≠ S_k or the layouts do.",
             "K has four strides of its own, for everything that starts at its pointer.",
             launcher=launcher,
             status=Status.OUT_OF_BOUNDS,

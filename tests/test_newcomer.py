@@ -65,7 +65,7 @@ def test_a_suite_that_sees_more_than_a_blind_one_is_not_called_blind():
 
 def test_tensors_among_trials_are_called_no_suite():
     report = check("tests_on_trial", lambda q, k, v, do, alpha: (Trial(q, k, v, do, alpha), k, v))
-    assert report.status is Status.WRONG and "no suite" in report.sentence
+    assert report.status is Status.WRONG and "not a suite" in report.sentence
 
 
 @pytest.mark.parametrize(

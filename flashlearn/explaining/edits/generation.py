@@ -32,8 +32,10 @@ from flashlearn.explaining.edits.names import (
 from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
 from flashlearn.explaining.edits.reductions import axis_edits, axis_numbers, reduction_edits
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
+from flashlearn.explaining.edits.scalars import scalar_edits
 from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
 from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
+from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
 
 Changes = dict[tuple[int, int, str], Edit]
 """Edits by what they change: two that make the same text are one, under the kind that proposed it first."""
@@ -68,6 +70,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, product_edits(text, function), override=True)
     if kernel:
         _add(changes, mask_edits(text, function, known), override=True)
+        _add(changes, wrapped_index_edits(text, function, known))
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
         sizes = {*known.size_parameters(), *known.blocks}
@@ -108,7 +111,11 @@ def _expression_edits(
             if node in axes:
                 continue  # the call has an edit for its axis
             where = "mask" if node in masks else about
-            edits = itertools.chain(_node_edits(text, node, known, kernel), guard_edits(text, node, kernel))
+            edits = itertools.chain(
+                _node_edits(text, node, known, kernel),
+                guard_edits(text, node, kernel),
+                scalar_edits(text, node, known) if kernel else (),
+            )
             for edit in edits:
                 yield edit if edit.about or not where else replace(edit, about=where)
 

@@ -91,9 +91,9 @@ def axis_edits(text: SourceText, node: ast.Call) -> Iterator[Edit]:
 
 def _axis_of(node: ast.Call) -> ast.expr | None:
     """The axis of a reduction, if it is a small number that is written out."""
-    if name_of(node) not in REDUCTIONS:
-        return None
-    owner = getattr(node.func, "value", None)
+    if name_of(node) not in REDUCTIONS or not isinstance(node.func, ast.Attribute):
+        return None  # max(a, b) of two numbers has no axis
+    owner = node.func.value
     of_library = isinstance(owner, ast.Name) and owner.id in ("tl", "gl", "torch", "np")
     axes = [*node.args[int(of_library) :][:1], *(k.value for k in node.keywords if k.arg in ("axis", "dim"))]
     return next((axis for axis in axes if ast.unparse(axis) in OTHER_AXES), None)

@@ -131,7 +131,8 @@ def _two_edits(
             return None
         text = edit.applied(texts[i])
         if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
-            parts = (edit_finding(wrong, section, best.edit), edit_finding(wrong, sections[i], edit))
+            other = edit_finding(wrong, sections[i], edit, written=texts[i])
+            parts = (edit_finding(wrong, section, best.edit), other)
             kind = TwoEdits(best.reached, len(wrong), parts)
             return Finding(kind, parts[0].place, len(wrong), len(wrong))
     return None
@@ -143,12 +144,17 @@ def lines_within(sections: Sequence[Section], line: int | None) -> list[int | No
 
 
 def edit_finding(
-    wrong: Sequence[Outcome], section: Section, edit: Edit, output: str = "", doubt: bool = False
+    wrong: Sequence[Outcome],
+    section: Section,
+    edit: Edit,
+    output: str = "",
+    doubt: bool = False,
+    written: str = "",
 ) -> Finding:
-    """The finding that one edit of a section makes the wrong cases right."""
+    """The finding that one edit of a section, or of `written` in its place, makes the wrong cases right."""
     count, line = len(wrong), section.line + edit.line - 1
     also = tuple(section.line + one - 1 for one in edit.also)
     place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
-    quotes = quoted(section.text, edit)
+    quotes = quoted(written or section.text, edit)
     kind = OneEdit(edit.kind.name, line, edit.old, edit.new, count, also, output, quotes, doubt)
     return Finding(kind, place, count, count)

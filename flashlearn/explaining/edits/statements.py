@@ -51,6 +51,12 @@ STATEMENT_ORDER = edit_kind(
     question="Which of the two lines needs what the other one computes or changes?",
     quotes_both=False,
 )
+OVERWRITTEN_EARLY = edit_kind(
+    "overwritten early",
+    sentence="Line {line} is `{old}`; as the last line of the loop",
+    question="Which lines of the same iteration still need the value that this line overwrites?",
+    quotes_both=False,
+)
 INSIDE_LOOP = edit_kind(
     "inside the loop",
     sentence="Line {line}, `{old}`, is inside the loop; placed after it",
@@ -71,6 +77,7 @@ def statement_edits(
     """Every edit of the statements of a function."""
     for loop, body in _bodies(function):
         yield from overwriting_guard_edits(text, body) if kernel else ()
+        yield from _copied_last(text, body) if loop is not None else ()
         for number, statement in enumerate(body):
             following = body[number + 1] if number + 1 < len(body) else None
             if isinstance(statement, SIMPLE):
@@ -217,6 +224,19 @@ def _exchanged(text: SourceText, one: ast.stmt, other: ast.stmt) -> Edit:
     (start, middle), (after, end) = text.span(one), text.span(other)
     put = text.of(other) + text.raw[middle:after].decode() + text.of(one)
     return Edit(STATEMENT_ORDER, start, end, put, one.lineno, text.of(one), text.of(other))
+
+
+def _copied_last(text: SourceText, body: list[ast.stmt]) -> Iterator[Edit]:
+    """`m_i = m_new` as the last line of a loop, in which other lines still need the old value."""
+    for at, statement in enumerate(body[:-2]):
+        copies = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+        if not copies or not isinstance(statement.value, ast.Name):
+            continue
+        if any(statement.targets[0].id in names_in(later) for later in body[at + 1 :]):
+            start, end, own = *text.span(statement), text.of(statement)
+            last = text.span(body[-1])[1]
+            put = f"pass{text.raw[end:last].decode()}\n{' ' * statement.col_offset}{own}"
+            yield Edit(OVERWRITTEN_EARLY, start, last, put, statement.lineno, own, own)
 
 
 def _loop_end(text: SourceText, loop: ast.For | ast.While, after: ast.stmt | None) -> Iterator[Edit]:

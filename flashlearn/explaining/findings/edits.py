@@ -100,8 +100,8 @@ class TwoEdits(FindingKind):
         first, second = (part.kind for part in self.parts)
         verb, all_of_them = "passes" if self.reached == 1 else "pass", "both" if self.cases == 2 else "all"
         return Wording(
-            f"Two changes are needed. {first.change()} {self.reached} of the {self.cases} failing cases "
-            f"{verb}. {second.change().removesuffix(',')} as well, {all_of_them} pass.",
+            f"There seem to be two mistakes. {first.change()} {self.reached} of the {self.cases} failing "
+            f"cases {verb}. {second.change().removesuffix(',')} as well, {all_of_them} pass.",
             " ".join(dict.fromkeys(part.edit_kind.question for part in (first, second))),
         )
 

@@ -20,7 +20,7 @@ HEADS, ANYWHERE = -1, -2
 FIRST_TILE = ("the first tile again and again", "the first tile only", "addresses do not advance")
 """Names that exercises give to the mistake of reading nothing but the first tile."""
 
-LAST_BLOCK = "Where does the loop end? triton.cdiv counts the last, incomplete block too."
+LAST_BLOCK = "Where does the loop end, and how many blocks are there if the last one is not full?"
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ MISTAKES = {
     "tail without a program": Mistake(
         sentence="The ragged tail was never written, as if there were n // block programs, or blocks: "
         "that rounds down.",
-        next_step="It takes triton.cdiv(n, block) programs, and the last one's mask lets through what is "
-        "left.",
+        next_step="How many programs do n elements take if the last block is not full, and does that "
+        "one's mask let through what is left?",
         launcher=_with("triton.cdiv(n, block)", "max(n // block, 1)"),
     ),
     "element numbers": Mistake(
@@ -93,7 +93,8 @@ MISTAKES = {
     ),
     "number of programs": Mistake(
         sentence="Every slot holds how many programs there are, not which one wrote it.",
-        next_step="tl.num_programs(0) is the size of the grid; tl.program_id(0) is the number within it.",
+        next_step="A program can ask for two numbers, the size of the grid and its own place in it. Which "
+        "one do you store?",
         wrong=lambda x, block: torch.full_like(ids(x, block), _programs(x, block)),
     ),
 }

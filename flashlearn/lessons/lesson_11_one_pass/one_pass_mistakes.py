@@ -249,7 +249,7 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "loop over S_k": Mistake(
             "The queries end at S_k, the number of keys: where there are more queries than keys, some are "
             "missing.",
-            "This program scans queries: range(…, S_q, BLOCK_Q).",
+            "This program scans queries. How many are there?",
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(

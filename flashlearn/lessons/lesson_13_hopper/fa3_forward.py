@@ -136,7 +136,7 @@ MISTAKES = {
     ),
     "V is given back before its product is over": kernel.mistake(
         "V given back early",
-        "V's slot is reported as empty while O += P V may still read it.",
+        "V's slot is reported as empty while the product P V may still read it.",
         "Which wait says that this product is over?",
     ),
     "K is never given back": kernel.mistake(

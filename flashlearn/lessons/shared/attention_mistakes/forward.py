@@ -168,7 +168,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "divided in every step": Mistake(
             "The numerator of O is divided by l in every step, and what is divided is carried on as if it "
             "were not.",
-            "Add exponentials, rescale them, and divide once, after the last tile.",
+            "Add exponentials, bring them to one maximum, and divide once, after the last tile.",
             **formula("divided in every step"),
         ),
         "V's pointer is not advanced": Mistake(

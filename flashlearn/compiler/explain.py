@@ -45,8 +45,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (
         r"Loop-carried variable (\w+) has initial type (.+?) but is re-assigned to (.+?) in loop",
         "`{0}` enters the loop as {1} and leaves it as {2}: a variable keeps one shape and dtype through a "
-        "loop, so give it its final type from the start (`tl.full`, `tl.zeros`), or convert inside with "
-        "`.to(...)`.",
+        "loop. Decide on one, fp32 for a sum, for the value before the loop (`tl.full`, `tl.zeros`), and "
+        "convert what is assigned inside to it with `.to(...)`.",
     ),
     (
         r"Loop carried variable (\w+) changed type, was .*constexpr",
@@ -114,8 +114,8 @@ RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"expected accumulator dtype (\w+), got (\w+)",
-        "The accumulator given to `tl.dot` is {1} and its result {0}: pass `out_dtype=tl.float32`, or leave "
-        "it out.",
+        "The accumulator given to `tl.dot` is {1} and its result {0}: both have one dtype, fp32 unless "
+        "`out_dtype=` says otherwise.",
     ),
     (
         r"unexpected type (\w+)",

@@ -37,7 +37,7 @@ class LastKeysMissing(FindingKind):
             "left out.",
             "Where does the loop over keys end?"
             if self.loop
-            else "How many programs are there along the keys?",
+            else "Which keys does the last program have, and what hides some of them?",
         )
 
 
@@ -86,7 +86,7 @@ class LastQueriesMissing(FindingKind):
             "left out.",
             "Where does the loop over queries end?"
             if self.loop
-            else "How many programs are there along the queries?",
+            else "Which queries does the last program have, and what hides some of them?",
         )
 
 

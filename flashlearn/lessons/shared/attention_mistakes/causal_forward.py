@@ -57,7 +57,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "loop end without S_k − S_q": Mistake(
             "The tiles of keys end with the block's last query, as if S_q were S_k: with more keys than "
-            "queries each block misses keys that its queries may see.",
+            "queries, blocks miss keys that their queries may see.",
             "Query i sees the keys up to i + S_k − S_q. Does the end of the loop reach that of the "
             "block's last query?",
             **formula("loop end without the offset"),

@@ -138,7 +138,8 @@ class Facts:
             return None
         if operand.role == "turned":
             return name, f"{times(match.factor, match.quantity, self.alpha)} transposed"
-        if operand.role not in ("multiple", "other") or match.quantity.name == "visible":
+        known = goal.quantity.name in self.quantities.made_of
+        if not known or operand.role not in ("multiple", "other") or match.quantity.name == "visible":
             return None
         what = times(match.factor, match.quantity, self.alpha)
         return name, f"{what} without the mask" if match.quantity.kind == "unmasked" else what
@@ -162,6 +163,8 @@ class Facts:
         if found.goal.quantity.name == "S" and (instead := self._other_keys(got, right)) is not None:
             return instead
         right = right * found.goal.factor if found.goal.factor != 1.0 else right
+        if found.goal.quantity.axes == ("q", "k") and (instead := self._hidden(got, right)) is not None:
+            return instead
         for instead, other in self._usual():
             if other is not None and other.shape == got.shape and _fits(got, other):
                 return instead
@@ -196,6 +199,14 @@ class Facts:
             return None
         at = tuple(np.argwhere(hidden != wanted)[0])
         return Instead("key hidden" if hidden[at] else "key shown", pair=self._pair(at))
+
+    def _hidden(self, got: np.ndarray, right: np.ndarray) -> Instead | None:
+        """A weight that is 0 and should not be, where that is all that is wrong."""
+        finite = np.isfinite(right)
+        wrong = finite & (np.abs(got - right) > CLOSE * np.abs(right[finite]).max(initial=0.0))
+        if self.found.goal.quantity.words.startswith("exp") and wrong.any() and not got[wrong].any():
+            return Instead("key hidden", pair=self._pair(tuple(np.argwhere(wrong)[0])))
+        return None
 
     def _usual(self) -> Iterator[tuple[Instead, np.ndarray | None]]:
         """What often comes out instead, and the numbers that it would be."""

@@ -90,7 +90,8 @@ def _role(operand: Reading, reader: Reading, goal: Goal, needed: set[str]) -> Op
     firm = [m for m in operand.matches if _belongs(m, needed, goal)]
     if not firm:
         return Operand(operand, "other", (*operand.firm, *operand.matches)[0])
-    if goal.quantity.needs and _is_goal_already(operand, reader, goal):
+    only = all(m.quantity.name == goal.quantity.name for m in firm)
+    if only and goal.quantity.needs and _is_goal_already(operand, reader, goal):
         return Operand(operand, "unknown")
     lost = set(lost_axes(reader, goal))
     straight = [m for m in firm if not _is_turned(operand, m, reader, goal)]

@@ -50,6 +50,8 @@ DEPENDENCIES = {
     "acc": ("acc", "rescale", "P", "v", "P V", "acc brought to the new maximum", "a", "b", "A B"),
     "acc brought to the new maximum": ("acc", "rescale"),
     "P V": ("P", "v"),
+    "running O": ("running O", "acc", "l", "rescale", "P", "v", "P V"),
+    "running LSE": ("running LSE", "m", "l", "S"),
     "o": ("acc", "l"),
     "lse": ("m", "l"),
     "p": ("P", "l", "s", "lse", "S"),

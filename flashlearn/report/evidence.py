@@ -64,7 +64,9 @@ def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tu
 def _unsaid(explanation: str, observation: str) -> str:
     """The sentences of an observation that the explanation does not quote."""
     sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", observation)
-    return " ".join(sentence for sentence in sentences if sentence not in explanation)
+    left = " ".join(sentence for sentence in sentences if sentence not in explanation)
+    output = re.match(r"\w+: ", observation)
+    return f"{output[0]}{left}" if left and output and not left.startswith(output[0]) else left
 
 
 def _misfit(outcome: Outcome) -> tuple[str, Misfit] | None:

@@ -6,6 +6,7 @@ an access that stops a case explains none of those that ran to the end.
 
 from __future__ import annotations
 
+from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared
@@ -41,16 +42,17 @@ def explained_and_left(result: CheckResult) -> str:
 
 def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> str:
     """That the explanation fits all the cases that it was tried on, and which ones these are."""
-    silent = 0 if not isinstance(finding.kind, Declared | AtOnce) else sum(map(_has_no_numbers, failing))
+    declared = isinstance(finding.kind, Declared | AtOnce) and result.exercise.kind is not Kind.SYMBOLIC
+    silent = sum(map(_has_no_numbers, failing)) if declared else 0
     if silent and silent == len(failing):
-        return f"only NaN and infinities, which other mistakes make as well, speak for it: {AGAIN}"
+        return f"the only evidence is NaN and infinities, which other mistakes produce as well: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
         return f"this explains {all_of(finding.of, 'case')}: in {hidden}, the mistake does not show"
     left = len(failing) - finding.of
     if left <= 0:
         fits = f"this explains {all_of(len(failing), 'failing case')}"
-        poor = f", {silent} of them only by NaN and infinities, which other mistakes make as well: {AGAIN}"
+        poor = f", {silent} of them only by NaN and infinities, which other mistakes produce as well: {AGAIN}"
         return fits + poor if silent else fits
     others = "the other one" if left == 1 else f"the other {left}"
     return f"this explains {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"

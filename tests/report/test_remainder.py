@@ -68,7 +68,7 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
 
 def test_nan_alone_are_not_counted_as_an_explanation():
     assert said([NUMBERS, NUMBERS], DECLARED) == "this explains both failing cases"
-    assert said([NAN, NAN], DECLARED).startswith("only NaN and infinities")
+    assert said([NAN, NAN], DECLARED).startswith("the only evidence is NaN and infinities")
     mixed = said([NUMBERS, NAN], DECLARED)
     assert "1 of them only by NaN and infinities" in mixed and "check again" in mixed
 
@@ -95,3 +95,10 @@ def test_a_rule_that_holds_of_one_output_explains_only_cases_in_which_no_other_i
     assert finding.names[0] == "constant factor" and finding.partial
     assert (finding.fits, finding.of) == (4 - open_to, 4)
     assert f"explains {4 - open_to} of the 4 failing cases" in said(outcomes, finding)
+
+
+def test_a_wrong_formula_is_not_taken_for_nan():
+    wrong = Outcome(CASE, Status.WRONG, outputs=(OutputCheck("z", False, got=1, expected=2),))
+    formula = replace(EXERCISE, kind=Kind.SYMBOLIC)
+    clause = explained_and_left(CheckResult(formula, (wrong, wrong), DECLARED))
+    assert clause == "this explains both failing cases"

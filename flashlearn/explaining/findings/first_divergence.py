@@ -32,7 +32,7 @@ class Instead:
             "unscaled": "it is Q Kᵀ without alpha, and alpha does not come later",
             "NaN": "it holds NaN",
             "without delta": "it is P ∘ dP, so delta is not subtracted",
-            "share": "it holds this tile's share alone",
+            "share": "it contains only this tile's share",
             "not rescaled": f"the old `{self.name}` was not rescaled when the maximum moved",
         }.get(self.kind, "")
 
@@ -90,8 +90,8 @@ class FirstDivergence(FindingKind):
         if kind == "unmasked":
             query, key = self.instead.pair
             return (
-                f"{self.quantity} without the mask: hidden keys have numbers in it like any "
-                f"other, the first is key {key} of query {query}"
+                f"{self.quantity} without the mask: hidden keys have values in it like the "
+                f"others; the first is key {key} of query {query}"
             )
         if kind == "multiple":
             right = f"; {self.times} times it would be right" if self.times else ""

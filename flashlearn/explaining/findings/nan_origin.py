@@ -83,9 +83,9 @@ class NanOrigin(FindingKind):
                 f"in line {self.where.line} (`{self.where.text.strip()}`) " if self.where is not None else ""
             )
             source = f" The infinity comes from a number that {line}became too large for its format."
-        return Wording(f"The first NaN arises here: {what}.{source} {reached}", step)
+        return Wording(f"The first NaN appears here: {what}.{source} {reached}", step)
 
 
 def reach(case: str, output: str, count: int, total: int) -> str:
     """How far undefined numbers reach."""
-    return f"In case {case} it ends up in {count} of {total} elements of {output}."
+    return f"In case {case}, it reaches {count} of {total} elements of {output}."

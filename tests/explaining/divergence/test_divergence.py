@@ -225,7 +225,7 @@ WRONG = {
     ),
     "only the last tile of dV": (
         "dkv_kernel", BACKWARD, [("to_v += tl.dot", "to_v = tl.dot")],
-        "to_v = tl.dot", "the sum of Pᵀ dO", "this tile's share alone",
+        "to_v = tl.dot", "the sum of Pᵀ dO", "only this tile's share",
     ),
     "a second mask, too strict, after the right one": (
         "flash_forward_causal", CAUSAL,

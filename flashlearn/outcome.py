@@ -156,6 +156,9 @@ class FindingKind:
     follows: ClassVar[bool] = False
     """An edit that may be reported after a finding that says what came of the mistake."""
 
+    observed: ClassVar[bool] = False
+    """It says what was seen, which makes results wrong; how wrong they are was not computed from it."""
+
     about_form: ClassVar[bool] = False
     """It is about outputs that cannot be compared with what is expected."""
 

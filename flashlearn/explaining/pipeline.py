@@ -29,8 +29,10 @@ from flashlearn.explaining.experiments import (
     uninitialised_memory,
 )
 from flashlearn.explaining.findings import SURE, VAGUE
+from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
+from flashlearn.explaining.second_look import MOST_WORK, look_again
 from flashlearn.explaining.stage import Role, Search, Stage, attempted, run, worst_status
 from flashlearn.explaining.symbolic import name_mistake
 from flashlearn.explaining.weights import find_in_weights
@@ -50,6 +52,19 @@ def _by_precision(search: Search) -> Finding | None:
         return attempted(search.exercise, "one edit", find_edit, search.exercise, search.answer, some)
 
     return split_by_precision(search.outcomes, name, edit)
+
+
+def _second_look(search: Search) -> Finding | None:
+    """What a repair that is certain makes right, and what is wrong then."""
+
+    def explain(again: Search, whole: bool) -> Finding | None:
+        line = stages_for(again.exercise, again.outcomes) if whole else (*PROOFS, *NAMING)
+        return run(line, replace(again, pairs=again.pairs and whole))
+
+    found = look_again(search, explain)
+    if found is None or isinstance(found.parts[0].kind, Shape):
+        return found
+    return stages.combined(search.finding, found)
 
 
 EDIT_BUDGET = f"{SEARCH_WORK:,} units of work, most of them accesses to memory"
@@ -175,6 +190,14 @@ REFINEMENTS = (
         Role.REFINEMENT,
     ),
     Stage(
+        "second look",
+        "An edit with which some cases pass, or another dtype of an output, is a repair: what is wrong with "
+        "it is explained anew, and counted.",
+        _second_look,
+        Role.REFINEMENT,
+        budget=f"{MOST_WORK:g} accesses to memory",
+    ),
+    Stage(
         "own explanation",
         "The exercise explains the answer itself (`HowExplained.explain`).",
         stages.own_words,
@@ -211,6 +234,14 @@ ENDED_EARLY = (
         stages.with_edit_for_fault,
         Role.REFINEMENT,
         budget=EDIT_BUDGET,
+    ),
+    Stage(
+        "second look at a fault",
+        "With an edit that makes some cases pass, and after which no access fails, what is wrong then is "
+        "explained anew.",
+        _second_look,
+        Role.REFINEMENT,
+        budget=f"{MOST_WORK:g} accesses to memory",
     ),
     Stage(
         "edit and mistake",

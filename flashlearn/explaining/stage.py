@@ -14,8 +14,8 @@ import enum
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import ParamSpec, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ParamSpec, TypeVar
 
 from flashlearn.exercise import Exercise
 from flashlearn.outcome import Finding, Outcome, Status
@@ -34,7 +34,7 @@ class Search:
     """What is to be explained, and the finding so far.
 
     `answer` is the learner's, if it can be run again. Without `pairs` two mistakes in the same numbers are
-    not looked for, which takes longest.
+    not looked for, which takes longest. `repairs` collects the edits that repair a part of what is wrong.
     """
 
     exercise: Exercise
@@ -42,6 +42,7 @@ class Search:
     answer: Answer | None = None
     finding: Finding | None = None
     pairs: bool = True
+    repairs: list[Any] = field(default_factory=list)
 
     @property
     def wrong(self) -> list[Outcome]:

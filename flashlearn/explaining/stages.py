@@ -194,21 +194,22 @@ def with_edit(search: Search) -> Finding | None:
         return None
     nan = finding is not None and isinstance(finding.kind, NanOrigin)
     line, misplaced = _line(finding), _misplaced(finding)
-    edit = find_edit(search.exercise, search.answer, search.outcomes, line, misplaced, nan)
-    return _combined(finding, edit) if edit is not None else None
+    exercise, answer, outcomes = search.exercise, search.answer, search.outcomes
+    edit = find_edit(exercise, answer, outcomes, line, misplaced, nan, search.repairs)
+    return combined(finding, edit) if edit is not None else None
 
 
-def _combined(finding: Finding | None, edit: Finding) -> Finding:
+def combined(finding: Finding | None, edit: Finding) -> Finding:
     """The edit alone, or after a finding that says what came of the mistake."""
     if finding is not None and isinstance(finding.kind, Besides):
-        return _combined(finding.parts[0], edit)
+        return combined(finding.parts[0], edit)
     if finding is None or finding.partial or not edit.kind.follows:
         return edit
     if isinstance(finding.kind, WithItsLine):
-        return _combined(finding.parts[0], edit)
+        return combined(finding.parts[0], edit)
     if finding.kind.locates or any(part.kind.locates for part in finding.parts):
         return edit
-    return Finding(AndOneEdit((finding, edit)), edit.place, edit.fits, edit.of)
+    return Finding(AndOneEdit((finding, edit)), edit.place, edit.fits, edit.of, edit.partial)
 
 
 def edit_for_nan_alone(search: Search) -> Finding | None:
@@ -265,8 +266,10 @@ def with_edit_and_mistake(search: Search) -> Finding | None:
     if finding is None or not finding.kind.memory_fault:
         return None
     line, misplaced = _line(finding), _misplaced(finding)
-    edit = find_edit_and_mistake(search.exercise, search.answer, search.outcomes, line, misplaced)
-    return _combined(finding, edit) if edit is not None else None
+    exercise, answer, outcomes = search.exercise, search.answer, search.outcomes
+    shown = finding.parts[1].mistake if isinstance(finding.kind, Besides) else ""
+    edit = find_edit_and_mistake(exercise, answer, outcomes, line, misplaced, shown)
+    return combined(finding, edit) if edit is not None else None
 
 
 def edit_of_formula(search: Search) -> Finding | None:

@@ -10,7 +10,7 @@ from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.two_mistakes import AtOnce
+from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
@@ -30,6 +30,8 @@ def explained_and_left(result: CheckResult) -> str:
     if finding is None:
         return ""
     failing = [o for o in result.outcomes if o.status is not Status.PASS]
+    if isinstance(finding.kind, Besides):
+        return _of_those_that_ran(finding.parts[1], failing)
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
     if finding.of < 2 or _says_share(finding):
@@ -40,8 +42,20 @@ def explained_and_left(result: CheckResult) -> str:
     return _fits_all(finding, result, failing)
 
 
+def _of_those_that_ran(second: Finding, failing: list[Outcome]) -> str:
+    """How many of the cases that ran to the end the mistake beside a fault explains."""
+    if second.of < 2 or _says_share(second):
+        return ""
+    stopped = sum(o.status is not Status.WRONG for o in failing)
+    share = some_of(second.fits, second.of, "failing case")
+    stop = "the one that stops" if stopped == 1 else f"the {stopped} that stop"
+    return f"the second mistake explains {share} that run to the end; {stop} may show it too: {AGAIN}"
+
+
 def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> str:
     """That the explanation fits all the cases that it was tried on, and which ones these are."""
+    if _only_seen(finding):
+        return f"this was seen in {some_of(finding.of, max(len(failing), finding.of), 'failing case')}"
     declared = isinstance(finding.kind, Declared | AtOnce) and result.exercise.kind is not Kind.SYMBOLIC
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
     if silent and silent == len(failing):
@@ -56,6 +70,13 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         return fits + poor if silent else fits
     others = "the other one" if left == 1 else f"the other {left}"
     return f"this explains {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"
+
+
+def _only_seen(finding: Finding) -> bool:
+    """True for a finding that says what was seen, where no repair has shown that it is all."""
+    if any(one.kind.follows for one in (finding, *finding.parts)):
+        return False
+    return finding.kind.observed or finding.kind.vague or any(map(_only_seen, finding.parts))
 
 
 def _has_no_numbers(outcome: Outcome) -> bool:

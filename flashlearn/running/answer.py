@@ -44,6 +44,7 @@ from flashlearn.running.run_modes import (
     Int32OverflowProbe,
     Observed,
     PlainCall,
+    Rewritten,
     RunMode,
     Timed,
     Traced,
@@ -152,6 +153,8 @@ class Here(Answer):
             return self._called(inputs, how)
         if isinstance(how, Edited):
             return self._edited(inputs, how)
+        if isinstance(how, Rewritten):
+            return self._rewritten(inputs, how)
         if isinstance(how, Int32OverflowProbe):
             return observed_run.probe_int32_overflow(self._caller(), inputs, how)
         if isinstance(how, DryRun):
@@ -180,6 +183,17 @@ class Here(Answer):
                 raise
             evidence = Evidence(raised=answer_source.edit_failure(error))
         return replace(evidence, accesses=sum(session.work for session in sessions))
+
+    def _rewritten(self, inputs: Inputs, how: Rewritten) -> Evidence:
+        lines = {i: section.line for i, section in enumerate(self.sections())}
+        texts = {i: "\n" * (lines.get(i, 1) - 1) + text for i, text in how.texts}
+        try:
+            with answer_source.rebuilt(self.function, self.sections(), texts) as anew:
+                return Here(anew, self.exercise)._run(inputs, how.how)
+        except BaseException as error:  # the text need not be a program at all
+            if is_user_interrupt(error):
+                raise
+            return Evidence(raised=answer_source.edit_failure(error))
 
     @contextlib.contextmanager
     def compiling(self, draws: Sequence[Inputs]) -> Iterator[None]:

@@ -100,7 +100,7 @@ def rebuilt(
             elif inspect.isfunction(used) and not used.__closure__:  # it may use a section that was replaced
                 names[section.name] = _rebound(used, names)
             else:
-                _run(section.text, names, files)
+                _run("\n" * (section.line - 1) + section.text, names, files)
         yield names[found[-1].name]
     finally:
         for file in files:

@@ -24,7 +24,7 @@ register(
     *(GPU, Caution, Place, Status, answer.Facts, shadow.View, Site, TorchNanOrigin),
     *(run_modes.PlainCall, run_modes.Observed, run_modes.Int32OverflowProbe, run_modes.Traced),
     *(run_modes.Compiled, run_modes.Timed, run_modes.FrontEndCheck, run_modes.DryRun),
-    *(run_modes.Edited, answer_source.Section, FrontEndRefusal, Measurement),
+    *(run_modes.Edited, run_modes.Rewritten, answer_source.Section, FrontEndRefusal, Measurement),
     *(evidence.Evidence, evidence.Output, evidence.Raised, evidence.ObservedRace, evidence.Foreign),
     *(observation.Launch, observation.Observation, observation.Traffic, observation.TimelineEvent),
 )

@@ -71,6 +71,22 @@ class Edited:
 
 
 @dataclass(frozen=True)
+class Rewritten:
+    """As `how` says, with other texts in place of some sections, each by its number as in `Edited`.
+
+    The lines of what is observed are those of the learner's file, if every text has as many as its section.
+    """
+
+    texts: tuple[tuple[int, str], ...]
+    how: PlainCall | Observed
+
+    @property
+    def limit(self) -> float:
+        """Seconds that the call may take."""
+        return self.how.limit
+
+
+@dataclass(frozen=True)
 class Int32OverflowProbe:
     """With tensors that have no memory (device "meta"), the first and the last program of each launch.
 
@@ -123,5 +139,14 @@ class FrontEndCheck:
 
 
 RunMode = (
-    PlainCall | Observed | Edited | Int32OverflowProbe | DryRun | Traced | Compiled | Timed | FrontEndCheck
+    PlainCall
+    | Observed
+    | Edited
+    | Rewritten
+    | Int32OverflowProbe
+    | DryRun
+    | Traced
+    | Compiled
+    | Timed
+    | FrontEndCheck
 )

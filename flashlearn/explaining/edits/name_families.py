@@ -109,7 +109,7 @@ def name_families(function: ast.FunctionDef) -> NameFamilies:
         found.parameters.append(name)
         if "constexpr" in kind:
             found.blocks.append(name)
-        elif name in addressed or POINTER.search(name) or (CAPITAL.search(name) and not has_pointers):
+        elif name in addressed or _is_pointer(name, given) or (CAPITAL.search(name) and not has_pointers):
             found.pointers.append(name)
         elif SCALE.search(name):
             found.scales.append(name)
@@ -137,6 +137,13 @@ def name_families(function: ast.FunctionDef) -> NameFamilies:
             found.loops[node.target.id] = node.lineno, node.end_lineno or node.lineno
             found.steps |= _step(node)
     return found
+
+
+def _is_pointer(name: str, given: list[str]) -> bool:
+    """True for "x_ptr" and "p_x"; not for "p_row" where there is a "p_ptr": that is a stride of p."""
+    end = name.rpartition("_")[2]
+    stride = name.startswith("p_") and {"p_ptr", "p_pointer"} & {*given} and not POINTER.search(end)
+    return bool(POINTER.search(name)) and not stride
 
 
 def _is_stride(name: str, given: list[str]) -> bool:

@@ -37,11 +37,12 @@ ATOMIC = "atomic_"
 
 
 class PartialRepair(NamedTuple):
-    """An edit that makes the first `reached` of the wrong cases right, and not all."""
+    """An edit that makes the first `reached` of the wrong cases right, or some `outputs` in all of them."""
 
     reached: int
     section: int
     edit: Edit
+    outputs: tuple[str, ...] = ()
 
 
 def find_edit(
@@ -51,13 +52,15 @@ def find_edit(
     line: int | None = None,
     accesses: Sequence[str] = (),
     nan_appears: bool = False,
+    kept: list[PartialRepair] | None = None,
 ) -> Finding | None:
     """The finding that one edit of the answer's text makes every wrong case right, or one for each output.
 
     `line` is the learner's line where the values first depart, if that is known. `accesses` are the names of
     accesses (`load`, `store`) that are known to be out of place, or incomplete. With `nan_appears`, a NaN
     comes from an operation in the line, whose operands another line may have made wrong. None if nothing was
-    found, if finding the line is the exercise, and if outputs cannot be compared.
+    found, if finding the line is the exercise, and if outputs cannot be compared. Then edits that repair a
+    part are added to `kept`.
     """
     unsolved, sections = exercise.explained.unsolved, answer.sections()
     if not sections or (unsolved is not None and unsolved(answer)):
@@ -92,6 +95,9 @@ def find_edit(
             partial.append(PartialRepair(trial.reached, i, edit))
     single = [(name, *repairs[key]) for name in exercise.outputs if (key := frozenset({name})) in repairs]
     if len(single) < max(2, len(trial.bad)):
+        if kept is not None:
+            kept += partial
+            kept += [PartialRepair(0, i, edit, (name,)) for name, i, edit in single]
         return _two_edits(exercise, trial, sections, partial, outcomes, hints)
     parts = tuple(edit_finding(trial.wrong, sections[i], edit, name) for name, i, edit in single)
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))

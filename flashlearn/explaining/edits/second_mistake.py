@@ -20,7 +20,7 @@ from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.search import edit_finding, lines_within
 from flashlearn.explaining.edits.verification import NumericTrial
 from flashlearn.explaining.findings.edits import EditAndMistake
-from flashlearn.outcome import Finding, Outcome
+from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.answer_source import Section
 
@@ -28,7 +28,11 @@ FIRST_EDIT_WORK = 500.0
 """Work that the search for the first edit may take."""
 
 MAX_COMPARISONS = 3
-"""Edits after which the numbers are compared with the declared mistakes."""
+"""Edits after which the numbers of all cases are compared with the declared mistakes."""
+
+MAX_TRIED = 12
+"""The same where the cases that ran to the end show a declared mistake: most of these edits are dismissed by
+the numbers of the cases that stopped."""
 
 SECOND_EDIT_WORK = 450.0
 """Work that the search for a second edit may take."""
@@ -40,11 +44,13 @@ def find_edit_and_mistake(
     outcomes: Sequence[Outcome],
     line: int | None,
     accesses: Sequence[str],
+    shown: str = "",
 ) -> Finding | None:
     """The finding that an edit keeps every access in bounds, and what is still wrong then.
 
     That is one declared mistake, or what a second edit of the same function repairs. `line` is the learner's
-    line of the wrong access, `accesses` are the names of accesses that may be wrong.
+    line of the wrong access, `accesses` are the names of accesses that may be wrong. The cases that ran to
+    the end may have `shown` a declared mistake: then those that stopped have to show it too.
     """
     sections = answer.sections()
     if not sections or exercise.kind is not Kind.KERNEL or exercise.explained.unsolved is not None:
@@ -55,13 +61,15 @@ def find_edit_and_mistake(
     edits = ((i, edit) for i, section in enumerate(sections) for edit in edits_of(section.text))
     observed = [o for o in outcomes if o.mode == "observed"]
     for i, edit in ranked(edits, outcomes, hints):
-        if trial.left <= 0 or compared >= MAX_COMPARISONS:
+        if trial.left <= 0 or compared >= (MAX_TRIED if shown else MAX_COMPARISONS):
             return None
         text = edit.applied(sections[i].text)
         if not edit.kind.moves_access or _names_other_tensor(edit) or not trial.stopped():
             continue
         if all(trial.completes(i, text, outcome) for outcome in trial.stopped()):
             compared += 1
+            if shown and not _show(exercise, trial.judged(i, text, trial.stopped()), shown):
+                continue
             after = trial.judged(i, text, observed)
             mistake = find_declared(exercise, after)
             explains_all = mistake is not None and mistake.mistake in exercise.explained.mistakes
@@ -71,6 +79,13 @@ def find_edit_and_mistake(
                 first, count = edit_finding(trial.wrong, sections[i], edit), len(trial.wrong)
                 return Finding(EditAndMistake((first, mistake)), first.place, count, count)
     return None
+
+
+def _show(exercise: Exercise, stopped: Sequence[Outcome], mistake: str) -> bool:
+    """Whether these cases have the numbers that a declared mistake gives, or are right: it may not show."""
+    found = find_declared(exercise, list(stopped), pairs=False)
+    right = bool(stopped) and all(o.status is Status.PASS for o in stopped)
+    return right or (found is not None and found.mistake == mistake)
 
 
 def _names_other_tensor(edit: Edit) -> bool:

@@ -59,7 +59,7 @@ class NumericTrial:
         self.run_work = TORCH_RUN_WORK if exercise.kind is Kind.TORCH else KERNEL_RUN_WORK
         judged = exercise.judged.read is None and all(map(_comparable, outcomes))
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
-        self.right = _right_cases([o for o in outcomes if o.status is Status.PASS])
+        self.right = right_cases([o for o in outcomes if o.status is Status.PASS])
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         stopped = any(o.status in STOPPED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if stopped else outputs
@@ -200,7 +200,7 @@ class FormulaTrial:
         return good
 
 
-def _right_cases(right: Sequence[Outcome]) -> list[Outcome]:
+def right_cases(right: Sequence[Outcome]) -> list[Outcome]:
     """A few of the right cases: the fastest of each kind first, fast ones before slow ones."""
     kinds: dict[tuple, int] = {}
     order = []

@@ -24,6 +24,7 @@ class NeverWritten(Rule):
     """`count` of `total` elements, the `first` by its index."""
 
     name = "never written"
+    observed = True
     rank = 20
     misplaced = "stores"
 

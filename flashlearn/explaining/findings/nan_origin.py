@@ -56,6 +56,7 @@ class NanOrigin(FindingKind):
     """
 
     name = "origin of a NaN"
+    observed = True
 
     operation: str
     overflowed: bool

@@ -69,6 +69,7 @@ class NeverRead(Rule):
     """Input that no program loads, although `output` depends on it: the numbers cannot be right."""
 
     name = "never read"
+    observed = True
     rank = 30
     misplaced = "loads"
     illustrations = ("example",)
@@ -112,6 +113,7 @@ class SomeHeadsNeverRead(FindingKind):
     """Whole heads of `tensor` that no program loads."""
 
     name = "some heads never read"
+    observed = True
     called = ("permuted heads",)
     misplaced = "loads"
     about_input = True
@@ -133,6 +135,7 @@ class FirstPartNeverRead(FindingKind):
     """A loop over `tensor` that starts too late."""
 
     name = "first part never read"
+    observed = True
     called = ("first tile missing",)
     misplaced = "loads"
     illustrations = ("example",)
@@ -152,6 +155,7 @@ class EndNeverRead(FindingKind):
     """A loop over `tensor` that ends too early."""
 
     name = "end never read"
+    observed = True
     called = ("last tile missing",)
     misplaced = "loads"
     illustrations = ("example",)
@@ -171,6 +175,7 @@ class ReadUpToAnotherLength(FindingKind):
     """A loop over `tensor` that ends at the `length` of something else."""
 
     name = "read up to another length"
+    observed = True
     about_input = True
     illustrations = ("example",)
 
@@ -196,6 +201,7 @@ class OnlyFirstTileRead(FindingKind):
     """
 
     name = "only first tile read"
+    observed = True
     misplaced = "loads"
     about_input = True
     illustrations = ("example", "alone")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flashlearn.explaining.findings.counts import some_of
 from flashlearn.explaining.findings.declared import where
+from flashlearn.explaining.findings.edits import OneEdit
 from flashlearn.explaining.findings.rule import joined
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
@@ -82,6 +85,63 @@ class Besides(FindingKind):
 
 
 @dataclass(frozen=True)
+class AfterRepair(FindingKind):
+    """A first mistake whose repair was tried, and a second one, if the numbers that come then show it.
+
+    With the repair `repaired` of the `failing` cases pass; together the two explain `explained` of them.
+    """
+
+    name = "after a repair"
+    follows = True
+
+    repaired: int
+    failing: int
+    explained: int
+    parts: tuple[Finding, ...]
+
+    def wording(self) -> Wording:
+        """The first, what comes of its repair, and the second or that there is one."""
+        first, *more = self.parts
+        change = getattr(first.kind, "change", None)
+        cases = some_of(self.repaired, self.failing, "failing case")
+        passing = f"{cases} {'passes' if self.repaired == 1 else 'pass'}"
+        seen = f"{change()} {passing}." if change is not None else first.sentence
+        question = first.kind.edit_kind.question if change is not None else first.next_step
+        if not more:
+            left = self.failing - self.repaired
+            others = "The other one still fails" if left == 1 else f"The other {left} still fail"
+            return Wording(f"{seen} {others}, for another reason.", joined(question, AGAIN))
+        (other,) = more
+        if other.kind.observed:
+            return Wording(
+                joined(seen, "In the others:", other.sentence), steps_of((question, other.next_step))
+            )
+        both = f"There are two mistakes. First: {seen} Second, once that is fixed: {other.sentence}"
+        if self.explained == self.failing:
+            return Wording(both, steps_of((question, other.next_step)))
+        known = f"Together they explain {some_of(self.explained, self.failing, 'failing case')}."
+        return Wording(joined(both, known), steps_of((question, other.next_step, AGAIN)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the mistakes; an edit has one only where it is alone."""
+        return other_names(self.parts) or (OneEdit.name,)
+
+
+AGAIN = "Fix it, and check again."
+
+
+def other_names(parts: Sequence[Finding]) -> tuple[str, ...]:
+    """The names in several findings, without that of an edit."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.names if name != OneEdit.name))
+
+
+def steps_of(questions: Sequence[str]) -> str:
+    """Several next steps, each once."""
+    return joined(*dict.fromkeys(questions))
+
+
+@dataclass(frozen=True)
 class PartlyWritten(FindingKind):
     """`count` of `total` elements that no program writes, and what is wrong with the others."""
 
@@ -111,4 +171,4 @@ class PartlyWritten(FindingKind):
 
 def steps(parts: tuple[Finding, ...]) -> str:
     """The next steps of several findings, each once."""
-    return joined(*dict.fromkeys(part.next_step for part in parts))
+    return steps_of([part.next_step for part in parts])

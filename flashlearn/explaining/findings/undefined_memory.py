@@ -68,6 +68,7 @@ class UndefinedNumbers(FindingKind):
     """Undefined numbers of `tensor` reach `output`; `what` is a key of SENTENCES."""
 
     name = "undefined numbers"
+    observed = True
     conclusive = True
 
     what: str

@@ -1,0 +1,139 @@
+"""What is still wrong once a mistake is repaired, where a run has shown that the repair is one.
+
+Two repairs are certain: an edit of the text with which some of the failing cases pass, and none of those that
+passed fails; and another dtype of an output. With them the answer is run again, and what is wrong then is
+explained in the same way. Where that finds nothing sure, the first mistake is named, with what it explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
+from flashlearn.explaining.edits.search import PartialRepair, edit_finding
+from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases
+from flashlearn.explaining.findings.rule import Clue
+from flashlearn.explaining.findings.shape import Shape
+from flashlearn.explaining.findings.two_mistakes import AfterRepair
+from flashlearn.explaining.repaired import Repaired, wanted_dtypes
+from flashlearn.explaining.stage import Search
+from flashlearn.judging.cases import run_observed
+from flashlearn.outcome import Finding, Outcome, Status
+
+MOST_REPAIRS = 2
+"""Repairs of which the whole effect is looked at."""
+
+MOST_WORK = 800.0
+"""No answer is run again if its failing cases take more accesses to memory than this."""
+
+MIN_SHARE = 0.2
+"""An edit that repairs less than this share of the failing cases is not reported, unless an access failed."""
+
+Explain = Callable[[Search, bool], Finding | None]
+"""It names what is wrong; with True it may take as long as for an answer that is seen for the first time."""
+
+
+def look_again(search: Search, explain: Explain) -> Finding | None:
+    """The finding that a repair makes some cases pass, with what `explain` says of the others."""
+    if search.answer is None or _explains_everything(search):
+        return None
+    found = _after_conversion(search, explain)
+    return found if found is not None else _after_edit(search, explain)
+
+
+def _explains_everything(search: Search) -> bool:
+    finding = search.finding
+    if finding is None or finding.partial or finding.fits < finding.of:
+        return False
+    kind = finding.kind
+    if kind.locates or kind.memory_fault or kind.observed:
+        return False
+    return (
+        kind.follows
+        or (finding.conclusive and not isinstance(kind, Shape))
+        or (not finding.conclusive and finding.fits > 0)
+    )
+
+
+def _failing(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [o for o in outcomes if o.status is not Status.PASS]
+
+
+def _after_conversion(search: Search, explain: Explain) -> Finding | None:
+    """An output of a wrong dtype, and what is wrong with its numbers."""
+    dtypes = wanted_dtypes(search.outcomes)
+    if not dtypes or not _affordable(search.outcomes):
+        return None
+    failing = _failing(search.outcomes)
+    after = _run_again(search, Repaired(search.answer, dtypes=dtypes), search.outcomes)
+    first = _misfit(search, failing)
+    left = _failing(after)
+    if first is None or not left:
+        return None  # the dtype is all that is wrong
+    again = replace(
+        search, outcomes=after, answer=Repaired(search.answer, dtypes=dtypes), finding=None, repairs=[]
+    )
+    return _combined(search, first, after, explain(again, True))
+
+
+def _misfit(search: Search, failing: Sequence[Outcome]) -> Finding | None:
+    for outcome in failing:
+        for check in outcome.outputs:
+            if check.misfit is not None and check.misfit.what == "dtype":
+                return Finding(Shape.look(Clue(search.exercise, outcome, check)))
+    return None
+
+
+def _after_edit(search: Search, explain: Explain) -> Finding | None:
+    """An edit with which some failing cases pass, and what is wrong with the others."""
+    if not search.repairs or not _affordable(search.outcomes):
+        return None
+    for repair in sorted(search.repairs, key=lambda one: -one.reached)[:MOST_REPAIRS]:
+        found = _after_one(search, repair, explain)
+        if found is not None:
+            return found
+    return None
+
+
+def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Finding | None:
+    section = search.answer.sections()[repair.section]
+    text = repair.edit.applied(section.text)
+    if text.count("\n") != section.text.count("\n"):
+        return None  # the lines would have other numbers
+    if naturalness(section.text, repair.edit) is not Naturalness.NATURAL:
+        return None  # it may only undo what another line does
+    repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
+    right = right_cases([o for o in search.outcomes if o.status is Status.PASS])
+    after = _run_again(search, repaired, (*failing, *right))
+    passing = [o for o in after[: len(failing)] if o.status is Status.PASS]
+    if _failing(after[len(failing) :]) or any(o.status is not Status.WRONG for o in _failing(after)):
+        return None
+    stopped = any(o.status in STOPPED for o in failing)
+    if not repair.outputs and len(passing) < (1 if stopped else max(2, MIN_SHARE * len(failing))):
+        return None
+    first = edit_finding(passing, section, repair.edit, *repair.outputs)
+    again = replace(search, outcomes=after, answer=repaired, finding=None, repairs=[])
+    return _combined(search, first, after, explain(again, False))
+
+
+def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: Finding | None) -> Finding:
+    """The first mistake, and the second one if there is a sure name for it."""
+    failing, passed = len(_failing(search.outcomes)), 0
+    passed = failing - len(_failing(after))
+    sure = second is not None and (second.fits or second.conclusive)
+    if not sure or second.kind.locates or second.kind.vague:
+        kind = AfterRepair(passed, failing, passed, (first,))
+        return Finding(kind, first.place, passed, failing, partial=True)
+    fitting = 0 if second.kind.observed else second.fits
+    explained = failing if not second.partial and fitting == second.of else passed + fitting
+    kind = AfterRepair(passed, failing, explained, (first, second))
+    return Finding(kind, first.place or second.place, explained, failing, explained < failing)
+
+
+def _affordable(outcomes: Sequence[Outcome]) -> bool:
+    return sum(map(cost, outcomes)) <= MOST_WORK
+
+
+def _run_again(search: Search, repaired: Repaired, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [run_observed(search.exercise, repaired, outcome.case) for outcome in outcomes]

@@ -1,0 +1,72 @@
+"""After a repair that is certain, what is still wrong is explained, and what is explained is counted anew."""
+
+from __future__ import annotations
+
+from flashlearn.explaining import diagnose
+from flashlearn.explaining.edits.search import edits_of
+from flashlearn.explaining.repaired import Repaired
+from flashlearn.judging.cases import run, run_observed
+from flashlearn.lessons import find
+from flashlearn.outcome import Status
+from flashlearn.running.answer import Here
+from tests.corpus.functions import function_from_text
+
+EXERCISE = find("row_sum")
+KERNEL = """
+@triton.jit
+def row_sum_kernel(x_ptr, s_ptr, columns, stride_row, stride_column, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * stride_row + j{stride}, mask=j < columns, other=0.0).to(tl.float32)
+    tl.store(s_ptr + i, tl.sum(x))
+
+
+def row_sum(x):
+    rows, columns = x.shape
+    s = torch.empty(rows, dtype={dtype}, device=x.device)
+    row_sum_kernel[(rows,)](x, s, columns, *x.stride(), BLOCK=triton.next_power_of_2(columns))
+    return s
+"""
+MISSING_STRIDE = KERNEL.format(stride="", dtype="x.dtype")
+BOTH = KERNEL.format(stride="", dtype="torch.float32")
+
+
+def checked(text):
+    function = function_from_text(text, "row_sum")
+    outcomes = run(EXERCISE, function)
+    return function, outcomes, diagnose(EXERCISE, outcomes, function)
+
+
+def test_a_wrong_dtype_does_not_hide_a_stride_that_is_missing():
+    _, outcomes, finding = checked(BOTH)
+    failing = [o for o in outcomes if o.status is not Status.PASS]
+    assert finding.sentence.startswith("There are two mistakes. First: s has dtype float32")
+    assert "stride_column" in finding.sentence
+    assert (finding.fits, finding.of) == (len(failing), len(failing)) and not finding.partial
+    assert "shape" in finding.names
+
+
+def test_a_repaired_answer_has_the_cases_that_its_text_makes_right():
+    function, outcomes, _ = checked(MISSING_STRIDE)
+    answer = Here(function, EXERCISE)
+    (section, edit) = next(
+        (i, edit)
+        for i, one in enumerate(answer.sections())
+        for edit in edits_of(one.text)
+        if edit.new == "j * stride_column"
+    )
+    repaired = Repaired(answer, ((section, edit.applied(answer.sections()[section].text)),))
+    again = [run_observed(EXERCISE, repaired, o.case).status for o in outcomes]
+    assert Status.PASS in {o.status for o in outcomes} and Status.OUT_OF_BOUNDS in {
+        o.status for o in outcomes
+    }
+    assert set(again) == {Status.PASS}
+    assert run_observed(EXERCISE, answer, outcomes[0].case).status is outcomes[0].status  # it is unchanged
+
+
+def test_lines_seen_in_a_repaired_answer_are_those_of_the_learners_file():
+    function, outcomes, _ = checked(MISSING_STRIDE)
+    answer = Here(function, EXERCISE)
+    stopped = next(o for o in outcomes if o.status is Status.OUT_OF_BOUNDS)
+    same = Repaired(answer, tuple((i, one.text) for i, one in enumerate(answer.sections())))
+    assert run_observed(EXERCISE, same, stopped.case).place.line == stopped.place.line

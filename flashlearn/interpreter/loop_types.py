@@ -190,8 +190,9 @@ class Carries:
                 self.refuse(
                     f"`{name}` enters the loop in line {loop} as {words(one)} and leaves it as "
                     f"{words(other)}. It passes here; a GPU's compiler refuses it, since a variable keeps "
-                    "one shape and dtype through a loop: give it its final type from the start (`tl.full`, "
-                    "`tl.zeros`), or convert inside with `.to(...)`.",
+                    "one shape and dtype through a loop. Decide on one, fp32 for a sum, for the value before "
+                    "the loop (`tl.full`, `tl.zeros`), and convert what is assigned inside to it with "
+                    "`.to(...)`.",
                     places[name],
                 )
 

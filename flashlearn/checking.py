@@ -13,10 +13,10 @@ from flashlearn import compiler
 from flashlearn.exercise import Case, Earlier, Exercise, Kind
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.findings.case_status import Undecided
-from flashlearn.explaining.findings.review import Review
+from flashlearn.explaining.findings.review import AtRealSizes, Review
 from flashlearn.explaining.stage import attempted, log_failure
 from flashlearn.interpreter import printing
-from flashlearn.judging import speed, symbolic
+from flashlearn.judging import real_sizes, speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
 from flashlearn.machine.process_settings import ignore_existing_objects, one_thread
@@ -105,6 +105,20 @@ def _run_and_judge(check: Check) -> None:
     check.watching(None)
 
 
+def _try_real_sizes(check: Check) -> None:
+    exercise = check.exercise
+    if not check.passed:
+        return
+    seen = attempted(
+        exercise, "real sizes", real_sizes.beyond_small_cases, exercise, check.answer, check.outcomes
+    )
+    if seen is not None:
+        case = exercise.cases[0]
+        check.outcomes.append(Outcome(case, Status.WRONG, seen.sentence, place=seen.place))
+        kind = AtRealSizes(seen.sentence, case.name, called=(seen.kind,))
+        check.finding, check.settled = Finding(kind, place=seen.place), True
+
+
 def _review(check: Check) -> None:
     exercise, review = check.exercise, check.exercise.judged.review
     if review is None or not check.passed:
@@ -145,6 +159,7 @@ STEPS = (
     Step(
         "Run the answer in every case, and judge each: right, wrong, or why it did not end.", _run_and_judge
     ),
+    Step("Where every case passes, see whether offsets and grids also fit at real sizes.", _try_real_sizes),
     Step("Where every case passes, let the exercise review the answer as a whole.", _review),
     Step("Explain what is wrong: the stages of flashlearn.explaining.pipeline.", _explain),
     Step("Time an answer that passes, or predict its time where there is no GPU.", _time, measures=True),

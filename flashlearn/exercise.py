@@ -123,7 +123,9 @@ class HowJudged:
     change from run to run. `work(inputs)` is the least work of a call; a kernel that did less than half of
     its operations did not compute the answer. Without `launcher_arithmetic` the exercise is itself
     arithmetic of single elements, and torch may do none of it with the inputs in the launcher. Where there
-    are `real_sizes` (B, H, S, D), offsets of [B, H, S, D] inputs of that size must not overflow.
+    are `real_sizes`, offsets of inputs that large must not overflow: B, H, S and D of tensors [B, H, S, D],
+    or sizes of matrices with "rows apart" or "columns apart", the elements between two. With `many_heads` B
+    and H may each be as large as a GPU's grid is along its second axis.
     `call(function, inputs)` replaces the plain call where outputs are not what the function returns
     (gradients of it, say), and runs where the function does; `read(returned, inputs)` makes the outputs of
     what came back, and runs where it is judged. `review(answer, earlier)` looks at an answer
@@ -145,6 +147,7 @@ class HowJudged:
     atomics: bool = False
     work: Callable[[Inputs], Work] | None = None
     real_sizes: Mapping[str, int] = field(default_factory=dict)
+    many_heads: bool = False
     call: Callable[[Callable[..., Any], Inputs], Any] | None = None
     read: Callable[[Any, Inputs], Any] | None = None
     review: Callable[[Any, Earlier], str] | None = None

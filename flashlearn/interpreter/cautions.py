@@ -12,6 +12,7 @@ SAME_VALUE = "same value written twice"
 MISSING_BARRIER = "memory shared without a barrier"
 NO_OTHER = "masked load without other"
 OVERFLOW = "32-bit offset"
+GRID_AXIS = "grid axis too short"
 NO_ALLOCATOR = "descriptors without an allocator"
 
 

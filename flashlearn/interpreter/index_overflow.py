@@ -53,6 +53,19 @@ def spread(inputs: dict[str, Any], sizes: dict[str, int]) -> dict[str, Any]:
     return far
 
 
+def with_strides(inputs: dict[str, Any], strides: tuple[int, int]) -> dict[str, Any]:
+    """The inputs with tensors without memory: matrices with these strides, all others without gaps."""
+    far: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor) and value.ndim == 2:
+            far[name] = torch.empty_strided(value.shape, strides, dtype=value.dtype, device="meta")
+        elif isinstance(value, torch.Tensor):
+            far[name] = torch.empty(value.shape, dtype=value.dtype, device="meta")
+        else:
+            far[name] = value
+    return far
+
+
 def attempt(
     launch: Callable[[], Any], wide: bool = False, limit: float = SECONDS
 ) -> tuple[BaseException | None, list[tuple[int, Place | None]]]:

@@ -109,7 +109,7 @@ def _observed(
     passed = all(o.status is Status.PASS for o in outcomes)
     if passed and exercise.kind is Kind.KERNEL:
         again = functools.partial(run_observed, exercise, answer)
-        outcomes = gpu_acceptance.examine(exercise, answer, outcomes, again)
+        outcomes = gpu_acceptance.examine(outcomes, again)
         outcomes = gpu_acceptance.apply_refusals(answer, outcomes)
     return outcomes
 

@@ -93,6 +93,8 @@ GENERIC_NAMES = (
             "outside the domain",
             "log of zero",
             "review",
+            "32-bit offset",
+            "grid axis too short",
             # an edit that was tried, and makes every case right
             "one edit",
         }

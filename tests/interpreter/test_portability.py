@@ -22,7 +22,7 @@ from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.interpreter import index_overflow
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.route import observing
-from flashlearn.judging import gpu_acceptance
+from flashlearn.judging import real_sizes
 from flashlearn.judging.cases import run, run_observed
 from flashlearn.judging.tf32 import Tf32Products
 from flashlearn.judging.tolerance import Truth, as_tuple, largest
@@ -224,7 +224,7 @@ def narrowed(tmp_path: Path, remove: str):
 
 
 def test_a_head_offset_in_32_bits_warns_with_the_line_that_overflows(tmp_path):
-    said = gpu_acceptance.check_offset_range(find("flash_forward"), Here(narrowed(tmp_path, ".to(tl.int64)")))
+    said = real_sizes.check_offset_range(find("flash_forward"), Here(narrowed(tmp_path, ".to(tl.int64)")))
     assert said.kind == "32-bit offset" and "B 32, H 16, S 65536, D 128" in said.sentence
     assert "b * q_batch + h * q_head" in said.place.text
 
@@ -247,7 +247,7 @@ def test_the_attention_exercises_of_lessons_06_to_08_have_real_sizes():
 @pytest.mark.parametrize("name", WITH_REAL_SIZES)
 def test_the_courses_own_offsets_fit_at_real_sizes(name: str):
     exercise = find(name)
-    assert gpu_acceptance.check_offset_range(exercise, Here(solution(exercise), exercise)) is None
+    assert real_sizes.check_offset_range(exercise, Here(solution(exercise), exercise)) is None
     case = exercise.cases[0]
     inputs = index_overflow.spread(exercise.inputs(case, case.generator()), dict(exercise.judged.real_sizes))
     ended, _ = index_overflow.attempt(lambda: solution(exercise)(**inputs))

@@ -700,7 +700,7 @@ flashlearn.check("row_sum", row_sum)
 #
 # - `x` and `y` have `n` elements, `n` any positive number; `a` is a Python float, positive or negative.
 # - `x` and `y` share a dtype: fp32, fp16 or bf16. `z` is a new tensor, and has that dtype, too. Compute in
-#   fp32.
+#   fp32 and round once: `y` may nearly cancel `a * x`.
 # - `x` and `y` may be *strided*: `x[::2]` is every second element of a longer vector, and its stride is 2.
 #   There are two good ways to deal with that, and the check accepts both. You can pass `x.stride(0)` and
 #   multiply the offsets by it: one multiplication per address, no extra memory. Or the launcher can call

@@ -887,7 +887,8 @@ pictures.column_walk(M=10, N=7, block_m=4, block_n=4)
 # Write the kernel. The launcher is given, and fits the picture. What the check requires:
 #
 # - any $M$ and $N$; neither need be a multiple of the block;
-# - `dy` may be a window into a wider matrix or a transposed view: use both of its strides;
+# - `dy` may be a window into a wider matrix or a transposed view: use both of its strides, and make both indices 64
+#   bits wide, since an index times a stride may pass $2^{31}$;
 # - `dy` may be fp16 or bf16: add up in fp32. `tl.store` converts to the dtype of `db`.
 #
 # A loop in a kernel is an ordinary `for start in range(0, M, BLOCK_M):`, and `tl.zeros([BLOCK_N], tl.float32)` makes

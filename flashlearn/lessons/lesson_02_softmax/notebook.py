@@ -761,9 +761,10 @@ pictures.forward_lanes(S[0].tolist(), block=4, other=0.0)
 #
 # Write the kernel; the launcher is given. What the check requires:
 #
-# - any number of columns; scores around 100 and around $-200$; scores of $-\infty$, which get share 0 (a row has at
+# - any number of columns; scores around 100 and around $-20\,000$; scores of $-\infty$, which get share 0 (a row has at
 #   least one finite score);
-# - `s` may be a slice or a transposed view: use both of its strides. `p` is a new tensor, which the launcher allocates,
+# - `s` may be a slice or a transposed view: use both of its strides, and keep the row 64 bits wide, since the row
+#   times its stride may pass $2^{31}$. `p` is a new tensor, which the launcher allocates,
 #   with strides of its own: store by those;
 # - `s` may be fp16 or bf16: compute in fp32 from the load to the store. `tl.store` converts to the dtype of `p`.
 #
@@ -830,7 +831,8 @@ flashlearn.check("softmax_forward", softmax_forward)
 #
 # Write the kernel; the launcher is given. `p` and `dp` are two tensors with strides of their own, either of which
 # may be a view; `ds` is a new tensor with its own strides. `p` and `dp` share a dtype, fp32, fp16 or bf16, and `ds`
-# has it, too. Compute in fp32 from the loads to the store. `p` may contain zeros.
+# has it, too. Compute in fp32 from the loads to the store. `p` may contain zeros. As before, the row times a stride
+# may pass $2^{31}$.
 
 # %% exercise="softmax_backward"
 # HINT: One program owns one row of p and of dp. All entries of ds share one number, the mean of dp under p:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
 from flashlearn.kernels import softmax as kernels
-from flashlearn.lessons.lesson_02_softmax.softmax_cases import TIMED, rows
+from flashlearn.lessons.lesson_02_softmax.softmax_cases import REAL_SIZES, TIMED, rows
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.rows import softmax_vjp
@@ -186,6 +186,7 @@ softmax_backward = Exercise(
         twins=(reference.softmax_backward_expanded,),
         gradient=True,
         work=backward_work,
+        real_sizes=REAL_SIZES,
     ),
     explained=HowExplained(
         quantities=quantities.softmax_backward,

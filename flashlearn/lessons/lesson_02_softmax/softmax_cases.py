@@ -14,3 +14,4 @@ def rows(M: int, N: int, dtype: torch.dtype = torch.float32, note: str = "", **m
 
 
 TIMED = rows(8192, 4096, torch.float16, gpu=True)
+REAL_SIZES = {"M": 512, "rows apart": 2**23}  # a window of a matrix of 2³² elements

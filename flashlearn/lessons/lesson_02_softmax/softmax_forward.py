@@ -7,7 +7,7 @@ from torch import Tensor
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
 from flashlearn.kernels import softmax as kernels
-from flashlearn.lessons.lesson_02_softmax.softmax_cases import TIMED, rows
+from flashlearn.lessons.lesson_02_softmax.softmax_cases import REAL_SIZES, TIMED, rows
 from flashlearn.lessons.shared import quantities, reference
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.rows import softmax
@@ -138,7 +138,7 @@ CASES = (
     rows(4, 19, layout="transposed", seed=6, note="transposed view"),
     rows(4, 29, magnitude=30.0, seed=7, note="scores around ±30"),
     rows(4, 50, magnitude=100.0, seed=8, note="scores around ±100"),
-    rows(3, 21, data="far below zero", seed=9, note="scores near −200"),
+    rows(3, 21, data="at the far end", seed=9, note="scores near −20,000"),
     rows(3, 13, data="equal", seed=10, note="equal scores"),
     rows(5, 11, data="some −inf", seed=11, note="some scores −inf"),
     rows(3, 200, torch.float16, seed=12),
@@ -181,6 +181,7 @@ softmax_forward = Exercise(
         reference=reference.softmax,
         twins=(reference.softmax_from_lse, reference.softmax_base2),
         work=forward_work,
+        real_sizes=REAL_SIZES,
     ),
     explained=HowExplained(
         quantities=quantities.softmax_forward,

@@ -8,6 +8,7 @@ from torch import Tensor
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
 from flashlearn.kernels import delta as kernels
 from flashlearn.lessons.shared import quantities, reference
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.sums import delta
@@ -209,6 +210,7 @@ delta_preprocess = Exercise(
         output_dtypes={"delta": torch.float32},
         gradient=True,
         work=delta_work,
+        real_sizes=REAL_SIZES,
     ),
     explained=HowExplained(
         mistakes=MISTAKES,

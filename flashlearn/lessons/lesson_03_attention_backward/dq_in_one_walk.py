@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.lessons.lesson_03_attention_backward import one_walk
 from flashlearn.lessons.lesson_03_attention_backward.one_head import EXAMPLE_SIZES, shape_in_words
@@ -80,7 +82,7 @@ dq_in_one_walk = Exercise(
     cases=(
         walk(7, 6, 4, 2, seed=1),
         Case("the running example, tiles of 1", {**EXAMPLE_SIZES, "block": 1}, data="example"),
-        walk(5, 9, 3, 4, seed=2),
+        walk(5, 9, 3, 4, dtype=torch.float64, seed=2),
         walk(1, 4, 2, 3, seed=4),
         walk(4, 1, 2, 3, seed=5),
         walk(37, 20, 24, 8, seed=6),

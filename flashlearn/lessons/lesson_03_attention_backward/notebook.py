@@ -538,7 +538,7 @@ assert sp.expand(dq_f - covariance) == 0
 # `for k, v in tiles:` gives `[block, D]` of each; the last tile may be smaller, and each tile comes only once. It is no
 # longer available when the next one comes, as in a kernel: you can only keep sums. You are also given `q` and `do` of
 # shape $[S_q, D]$, `lse` of shape $[S_q]$, from which $P_{ij} = e^{S_{ij} - \mathrm{LSE}_i}$ with
-# $S = \alpha Q K^\top$, and the number `alpha`. $dQ$ has `q`'s dtype.
+# $S = \alpha Q K^\top$, and the number `alpha`. $dQ$ has `q`'s dtype, which may be fp32 or fp64.
 
 
 # %% exercise="dq_in_one_walk"
@@ -882,7 +882,7 @@ print("do", tuple(seen[0].shape), "strides", seen[0].stride())
 #
 # - any $S$ and $D$: mask both;
 # - `o` and `do` are views with strides of their own, `delta` is new and contiguous: head $h$ of batch entry $b$
-#   begins at `(b * H + h) * S`;
+#   begins at `(b * H + h) * S`. The offset of a head needs 64 bits, as given;
 # - `o` and `do` may be fp16 or bf16, with values around 100: compute in fp32 from the loads on. `delta` is fp32.
 #
 # Useful pieces: `i[:, None]` and `d[None, :]` broadcast to `[BLOCK_S, BLOCK_D]`; `&` joins two masks;

@@ -579,9 +579,11 @@ for name, ((_, one_l), (_, other_l)) in pairs.items():
 # - any number of columns, shorter than a block too; the last block is rarely full;
 # - **one pass**: each score is read once, and no block holds the whole of a long row. The check counts the bytes that
 #   your kernel requests for a row of 16500 scores;
-# - scores around $\pm 100$, rising or falling along the row by more than the range of fp32's exponential;
+# - scores around $\pm 100$ and around $-20\,000$;
+# - scores rising or falling along the row by more than the range of fp32's exponential;
 # - $-\infty$ anywhere: in whole blocks, the first ones too, and in whole rows, whose LSE is $-\infty$ and not NaN;
-# - `x` may be a view (use both strides) and may be fp16 or bf16. The result is fp32, and as accurate as fp32 arithmetic
+# - `x` may be a view (use both strides; the row times its stride may pass $2^{31}$) and may be fp16 or bf16.
+#   The result is fp32, and as accurate as fp32 arithmetic
 #   allows, whatever the dtype of `x`: an LSE of 5 may be off by about $2 \cdot 10^{-6}$.
 #
 # Useful pieces: `for start in range(0, N, BLOCK):`, `tl.maximum` (of two values), `tl.max` (of a block), `tl.log`,
@@ -641,7 +643,8 @@ flashlearn.check("online_logsumexp", online_logsumexp)
 # from $a \cdot$ `BLOCK_M` and columns from $b \cdot$ `BLOCK_N`.
 #
 # - Both dimensions may be ragged: the tile needs a mask for its rows and one for its columns.
-# - `s` may be a view, with strides of its own, and fp16 or bf16; `p` is a new tensor in the dtype of `s`, and has
+# - `s` may be a view, with strides of its own (a row times its stride may pass $2^{31}$), and fp16 or bf16;
+#   `p` is a new tensor in the dtype of `s`, and has
 #   strides of its own, too.
 # - `lse` is fp32, with a stride of its own. Subtract in fp32, whatever the dtype of `s`.
 # - Where a row is all $-\infty$, `lse` is $-\infty$ and `p` is 0. A single $-\infty$ gets `p` = 0 too.

@@ -206,6 +206,7 @@ recompute_probabilities = Exercise(
         reference=recomputed,
         twins=(recomputed_base2,),
         work=recompute_work,
+        real_sizes={"M": 512, "rows apart": 2**23},  # a window of a matrix of 2³² elements
     ),
     explained=HowExplained(
         quantities=quantities.probabilities,

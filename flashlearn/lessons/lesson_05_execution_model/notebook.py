@@ -440,7 +440,8 @@ sp.Eq(sp.Add(*[sp.UnevaluatedExpr(part) for part in slices], evaluate=False), Q 
 #
 # - any $M$, $N$ and $K$: a tile may extend beyond the edge in all three dimensions, so each load and the store need a
 #   mask in two dimensions;
-# - any strides: `a` and `b` may be transposed, slices, or have gaps. `c` is new and contiguous;
+# - any strides: `a` and `b` may be transposed, slices, or have gaps, and an index times a stride may pass $2^{31}$, so
+#   all three indices are 64 bits wide. `c` is new and contiguous;
 # - fp32, fp16 and bf16; the sum is always in fp32, and converted once, by the store. `tl.dot` takes the tiles as they
 #   are loaded;
 # - fp32 means fp32: by default `tl.dot` gives fp32 tiles to the tensor cores as *TF32*, which keeps 10 mantissa bits of

@@ -214,6 +214,7 @@ tiled_matmul = Exercise(
         reference=matmul,
         twins=(matmul_in_blocks,),
         work=matmul_work,
+        real_sizes={"M": 512, "N": 512, "K": 512, "rows apart": 2**23, "columns apart": 2**23},
     ),
     explained=HowExplained(
         quantities=quantities.matmul,

@@ -46,6 +46,7 @@ flash_forward = Exercise(
         output_dtypes={"lse": torch.float32},
         work=forward_work,
         real_sizes=REAL_SIZES,
+        many_heads=True,
     ),
     explained=HowExplained(
         weights=readouts.readout(readouts.forward_weights),

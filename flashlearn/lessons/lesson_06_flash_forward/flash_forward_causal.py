@@ -40,6 +40,7 @@ flash_forward_causal = Exercise(
         output_dtypes={"lse": torch.float32},
         work=functools.partial(forward_work, causal=True),
         real_sizes=REAL_SIZES,
+        many_heads=True,
         causal=True,
         review=leaves_out_hidden_tiles,
     ),

@@ -27,7 +27,7 @@ LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D
 FALLING = "scores falling by 120"  # those of the keys from 128 on: between two tiles of 16 to 128 keys
 
 SINGLE = (  # a query per head; six heads, since the error of one number alone is luck
-    attention_case(1, 1, 16, B=2, H=3, seed=2),
+    attention_case(1, 1, 16, B=2, H=3, magnitude=100.0, seed=2),  # scores to −20,000
     attention_case(1, 37, 16, B=2, H=3, seed=6),
 )
 LARGE = (

@@ -35,6 +35,7 @@ dq_kernel = Exercise(
         gradient=True,
         work=dq_work,
         real_sizes=REAL_SIZES,
+        many_heads=True,
     ),
     explained=HowExplained(
         weights=readouts.readout(readouts.dq_weights),

@@ -54,6 +54,7 @@ dq_kernel_causal = Exercise(
         gradient=True,
         work=dq_causal_work,
         real_sizes=REAL_SIZES,
+        many_heads=True,
         causal=True,
         review=backward.leaves_out_hidden_tiles,
     ),

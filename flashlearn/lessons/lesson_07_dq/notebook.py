@@ -337,7 +337,8 @@ for lse_i in (3.0, -3.0, -120.0):
 # - any $S_q$, $S_k$ and $D$: `BLOCK_D` is the next power of two, at least 16, and lanes from $D$ on are padding, like
 #   rows from $S_q$ on and keys from $S_k$ on;
 # - every tensor has strides of its own (`k_row` is not `q_row`); the prologue has moved each pointer to its head, and
-#   `lse` and `delta` are contiguous; $H$ and $B$ are up to 65535 each, as in the forward pass;
+#   `lse` and `delta` are contiguous; $H$ and $B$ are up to 65535 each, and a head's offset takes 64 bits, as in the forward
+#   pass;
 # - fp32, fp16 and bf16; `dq` grows in fp32. Pass `input_precision="ieee"` to `tl.dot`, so that fp32 stays fp32;
 # - $\alpha$ may be negative, and scores may be near $-120$.
 
@@ -638,7 +639,8 @@ for causal, (forward, backward) in enumerate(launchers.values()):
 #   your kernel requests with a single block of queries.
 #
 # One of the 20 cases of `dq_kernel` is not among those of this check: a kernel of this design that multiplies in fp16
-# fails it, however right it is. **Predict**, while you write, what is special about its inputs.
+# fails it, however right it is. **Predict**, while you write, what is special about its inputs. (The long one in fp16
+# has keys and values around 4 here: all three sums are large then, and have to be carried in fp32.)
 
 # %% exercise="dq_without_delta"
 # HINT: $\delta_i$ is the same number for all keys of a row, so it may leave the sum over the keys. What is

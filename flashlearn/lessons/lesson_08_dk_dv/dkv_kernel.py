@@ -35,6 +35,7 @@ dkv_kernel = Exercise(
         gradient=True,
         work=dkv_work,
         real_sizes=REAL_SIZES,
+        many_heads=True,
     ),
     explained=HowExplained(
         weights=readouts.readout(readouts.dv_weights),

@@ -61,6 +61,7 @@ dkv_kernel_causal = Exercise(
         gradient=True,
         work=dkv_causal_work,
         real_sizes=REAL_SIZES,
+        many_heads=True,
         causal=True,
         review=backward.leaves_out_hidden_tiles,
     ),

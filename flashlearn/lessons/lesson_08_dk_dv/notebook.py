@@ -445,6 +445,7 @@ for fault in ("LSE filled with 0", "LSE filled with -inf", "clamped rows", ""):
 #
 # - any $S_q$, $S_k$ and $D$; rows from $S_q$ on, keys from $S_k$ on and lanes from $D$ on are padding;
 # - every tensor with strides of its own; $H$ and $B$ up to 65535 each, the end of the grid's second and third axis;
+#   a head's offset in 64 bits, as given;
 # - $\alpha$ may be negative, and scores may be near $-120$, where $e^{-\mathrm{LSE}}$ is infinite;
 # - `dk` and `dv` grow in fp32; `p` and `ds` are cast to the dtype of the operand that they meet; dtypes are fp32, fp16
 #   and bf16. Pass `input_precision="ieee"` to `tl.dot`;

@@ -152,7 +152,7 @@ CASES = (
     attention_case(
         20, 33, 16, H=2, note="[B, S, H, D] in memory", layout="projection, projection, projection", seed=2
     ),
-    attention_case(24, 24, 16, H=2, note="cut out of one buffer", layout="packed", seed=3),
+    attention_case(24, 24, 8, H=2, note="cut out of one buffer", layout="packed", seed=3),
     attention_case(
         17, 33, 16, H=2, note="alpha 0.3, each laid out otherwise", layout="contiguous, projection, columns",
         data="alpha 0.3", seed=4,

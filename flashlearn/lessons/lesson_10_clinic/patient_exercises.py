@@ -23,7 +23,7 @@ from flashlearn.exercise import (
 from flashlearn.lessons.lesson_10_clinic import catalogue
 from flashlearn.lessons.lesson_10_clinic.patients import as_admitted, edited, too_much_changed
 from flashlearn.lessons.shared import attention_cases, quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, pairs
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, OTHER_ALPHA, attention_case, pairs
 from flashlearn.lessons.shared.tiled_twins import other_order
 
 FORWARD = "(q, k, v, alpha) -> (o, lse)"
@@ -128,7 +128,7 @@ def sdpa_backward(
 
 SHARED = (
     attention_case(32, 32, 16, seed=1),
-    attention_case(40, 56, 16, seed=2),
+    attention_case(40, 56, 16, data=OTHER_ALPHA, seed=2),
     attention_case(56, 24, 16, seed=3),
     attention_case(1, 20, 16, seed=4),
     attention_case(37, 48, 32, seed=5),

@@ -178,7 +178,7 @@ print("dQ finite:             ", bool((ds @ k_padded).isfinite().all()))
 #
 # - any $S_q$, $S_k$ and $D$, every input with strides of its own; what the launcher allocates is contiguous;
 # - causal or not, in one kernel: `IS_CAUSAL` is a constant, and `if IS_CAUSAL:` is decided when the kernel is compiled.
-#   Bottom-right alignment, queries that see nothing, no tile without a visible pair needs to be visited;
+#   Bottom-right alignment, queries that see nothing, and no tile without a visible pair is multiplied (it counts);
 # - $\alpha$ of either sign, scores near $-120$; fp32, fp16 and bf16, `input_precision="ieee"` for `tl.dot`;
 # - each tile of $S$ is computed once, and no share is lost.
 #

@@ -13,14 +13,16 @@ import torch
 from flashlearn.exercise import Earlier, Inputs
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared.attention_cases import attention_case
-from flashlearn.lessons.shared.hidden_tiles import products_per_pair
+from flashlearn.lessons.shared.hidden_tiles import hidden_tiles, products_per_pair
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
 OUTPUTS = ("dq", "dk", "dv")
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 3, 4)
 BOTH_LONG, MANY_KEYS, MANY_QUERIES = (160, 160), (16, 300), (300, 16)
 """(S_q, S_k): several blocks along both, or along one, whatever the size of a block up to 128."""
+VERY_MANY_KEYS, VERY_MANY_QUERIES = (32, 576), (576, 32)
+"""Three programs or more add to the same place where a few places are shared in turns."""
 
 
 def draw(S_q: int, S_k: int, causal: bool = False) -> Inputs:
@@ -69,6 +71,13 @@ def _scans_twice(answer: Answer) -> str:
     )
 
 
+def _wasteful(answer: Answer) -> str:
+    """A sentence if tiles are computed twice, or hidden ones at all; else nothing."""
+    return _scans_twice(answer) or backward.hidden_tiles_sentence(
+        hidden_tiles(answer, draw(256, 256, causal=True))
+    )
+
+
 def owns_keys(answer: Answer, earlier: Earlier) -> str:
     """A sentence if each tile is computed twice, or if programs own queries; else nothing."""
     moved = changing(answer, draw(*BOTH_LONG))
@@ -78,7 +87,7 @@ def owns_keys(answer: Answer, earlier: Earlier) -> str:
             "that does not: here a program owns queries. Do it the other way round: a program owns keys and "
             "finishes their dK and dV, and dQ is what all programs add to."
         )
-    return _scans_twice(answer)
+    return _wasteful(answer)
 
 
 def owns_queries(answer: Answer, earlier: Earlier) -> str:
@@ -90,7 +99,7 @@ def owns_queries(answer: Answer, earlier: Earlier) -> str:
             "that do not: here a program owns keys. Do it the other way round: a program owns queries and "
             "finishes their dQ, and dK and dV are what all programs add to."
         )
-    return _scans_twice(answer)
+    return _wasteful(answer)
 
 
 def repeats(answer: Answer, earlier: Earlier) -> str:
@@ -99,10 +108,11 @@ def repeats(answer: Answer, earlier: Earlier) -> str:
         moved = changing(answer, cancelling(*sizes))
         if moved:
             return _unsteady(moved, sizes, " and numbers that cancel")
-    moved = changing(answer, draw(*BOTH_LONG, causal=True))
-    if moved:
-        return _unsteady(moved, BOTH_LONG, ", causal")
-    return _scans_twice(answer)
+    for sizes in (VERY_MANY_KEYS, VERY_MANY_QUERIES):
+        moved = changing(answer, draw(*sizes, causal=True))
+        if moved:
+            return _unsteady(moved, sizes, ", causal")
+    return _wasteful(answer)
 
 
 def _unsteady(moved: dict[str, float], sizes: tuple[int, int], what: str) -> str:

@@ -5,14 +5,27 @@
 
 from __future__ import annotations
 
-from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake, Prepared
+from flashlearn.exercise import (
+    Earlier,
+    Exercise,
+    HowExplained,
+    HowJudged,
+    HowTimed,
+    Kind,
+    Mistake,
+    Prepared,
+)
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
-from flashlearn.lessons.shared import grouped, readouts, reference
+from flashlearn.lessons.shared import backward_cases, grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
+from flashlearn.lessons.shared.attention_cases import attention_case
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.grouped_cases import flagged
+from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
+from flashlearn.running.answer import Answer
 
 formula = faulty_formula(grouped.faulty_backward)
 
@@ -101,6 +114,14 @@ def _earlier_mistakes() -> dict[str, Mistake]:
 CATALOGUE = _earlier_mistakes()
 
 
+def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if a causal kernel multiplies tiles in which no key is seen, else nothing."""
+    case = flagged(attention_case(256, 256, 16, seed=60), True)
+    return backward_cases.hidden_tiles_sentence(
+        hidden_tiles(answer, cases.backward_inputs(case, case.generator()))
+    )
+
+
 tuned_backward = Exercise(
     name="tuned_backward",
     lesson="12",
@@ -117,6 +138,7 @@ tuned_backward = Exercise(
         atomics=True,
         work=cases.backward_work,
         real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
+        review=leaves_out_hidden_tiles,
     ),
     explained=HowExplained(
         quantities=cases.backward_quantities,

@@ -153,8 +153,8 @@ def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
 CASES = (
     *COMMON,
     dataclasses.replace(
-        flagged(attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=15), True),
-        name="S 20 × 37, D 16, values ×10, negative alpha, causal",
+        flagged(attention_case(20, 300, 16, magnitude=10.0, data="negative alpha", seed=15), True),
+        name="S 20 × 300, D 16, values ×10, negative alpha, causal",
     ),
     flagged(attention_case(12, 20, 16, H=2, data="alpha 0", seed=16), True),
     flagged(attention_case(37, 64, 16, magnitude=10.0, seed=17), False),

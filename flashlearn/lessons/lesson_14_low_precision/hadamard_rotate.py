@@ -126,7 +126,12 @@ hadamard_rotate = Exercise(
         rows(33, 32, BF16, data="one column × 50", seed=7),
         rows(100_000, 128, BF16, seed=8, gpu=True),
     ),
-    judged=HowJudged(reference=eight_bits.rotated, twins=(by_butterflies,), work=butterflies),
+    judged=HowJudged(
+        reference=eight_bits.rotated,
+        twins=(by_butterflies,),
+        work=butterflies,
+        real_sizes={"M": 512, "rows apart": 2**23},
+    ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(
         peer=eight_bits.rotated, peer_name="torch", case=rows(262_144, 128, BF16, seed=9, gpu=True)

@@ -129,7 +129,8 @@ print(y.tolist())
 # ### Exercise: `quantize_blocks` · core
 #
 # $x$ `[M, N]` in any dtype, any strides, ragged at both edges. Return the values in e4m3, and the scales in fp32, one for
-# each block of `block_m` × `block_n`. A block of zeros has the scale 1. Nothing may become NaN.
+# each block of `block_m` × `block_n`. A block of zeros has the scale 1. Nothing may become NaN. An index times a stride may
+# pass $2^{31}$: `rows` and `columns` have 64 bits, as given.
 
 # %% exercise="quantize_blocks"
 # HINT: A program sees its whole block. One number of it decides the scale, and that number should end where
@@ -241,7 +242,7 @@ assert eight_bits.rotated(constant, signs).abs().max() < 4
 # $x$ `[M, D]`, `signs` `[D]`: return $(x \circ \sigma)\, H / \sqrt{D}$ in x's dtype. A program takes a block of rows. There are two
 # ways: $\log_2 D$ steps of sums and differences (*butterflies*), or one product with a matrix that the program makes of
 # parities, without loading anything. The second has more operations and needs no exchange between threads; tensor cores do
-# them. Keep $1/\sqrt{D}$ until after the sum: 1 and −1 are exact in every dtype.
+# them. Keep $1/\sqrt{D}$ until after the sum: 1 and −1 are exact in every dtype. A row times its stride may pass $2^{31}$.
 
 # %% exercise="hadamard_rotate"
 # HINT: No matrix has to be loaded: its entry (i, j) is known from i and j. What is the sign of an entry, and

@@ -148,6 +148,7 @@ quantize_blocks = Exercise(
         output_dtypes={"values": torch.float8_e4m3fn, "scales": torch.float32},
         accumulates=False,
         work=elements,
+        real_sizes={"M": 512, "N": 512, "rows apart": 2**23, "columns apart": 2**23},
     ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(

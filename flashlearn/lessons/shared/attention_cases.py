@@ -15,6 +15,8 @@ FP16, BF16 = torch.float16, torch.bfloat16
 
 MIXED_LAYOUTS = ("three layouts", "each tensor laid out its own way")
 """Data whose tensors differ in their layouts."""
+OTHER_ALPHA = "alpha 0.4"
+"""Data with an alpha that is not 1/√D."""
 
 
 def attention_case(
@@ -46,7 +48,7 @@ SHARED = (
     attention_case(37, 37, 16, B=2, H=3, seed=3),
     attention_case(64, 100, 32, seed=4),
     attention_case(100, 64, 32, seed=5),
-    attention_case(1, 37, 16, seed=6),
+    attention_case(1, 37, 8, seed=6),  # D below 16, the least that tl.dot can sum over
     attention_case(37, 16, 24, seed=7),  # D is no power of two, and S_q > S_k
     attention_case(128, 128, 64, seed=8),
     attention_case(64, 64, 64, dtype=FP16, seed=9),
@@ -68,7 +70,9 @@ TIMING = attention_case(1024, 1024, 64, B=32, H=8, dtype=FP16, gpu=True, seed=40
 
 
 def scale_of(case: Case) -> float:
-    """alpha: 1/√D, or its negative where the case says so."""
+    """alpha: 1/√D, or its negative or another number where the case says so."""
+    if case.data == OTHER_ALPHA:
+        return float(OTHER_ALPHA.removeprefix("alpha "))
     alpha = 1 / math.sqrt(case.sizes["D"])
     return -alpha if case.data == "negative alpha" else alpha
 

@@ -75,10 +75,30 @@ def _own_layouts(given: Inputs) -> Inputs:
     }
 
 
+def _cancelling_halves(given: Inputs) -> Inputs:
+    """All keys are around 4, and V and dO around 4 in their first half and around −4 in the other.
+
+    What one tile adds to a gradient is large, and what another adds takes most of it back.
+    """
+
+    def by_halves(x: Tensor) -> Tensor:
+        S = x.shape[-2]
+        return torch.where(torch.arange(S)[:, None] < S // 2, x + 4, x - 4)
+
+    return {**given, "k": given["k"] + 4, "v": by_halves(given["v"]), "do": by_halves(given["do"])}
+
+
+def _around_four(given: Inputs) -> Inputs:
+    """All keys and values are around 4: the sums over the keys are large, and dQ is not."""
+    return {**given, "k": given["k"] + 4, "v": given["v"] + 4}
+
+
 SPECIAL: dict[str, Callable[[Inputs], Inputs]] = {
     "one column of V is 64": _large_mean,
     "scores near −120": _low_scores,
     "each tensor laid out its own way": _own_layouts,
+    "halves that cancel": _cancelling_halves,
+    "K and V around 4": _around_four,
 }
 
 
@@ -144,7 +164,11 @@ def sdpa_backward_causal(
 def leaves_out_hidden_tiles(answer: Answer, earlier: Earlier) -> str:
     """A sentence if a causal kernel multiplies tiles in which nothing is visible, else nothing."""
     case = attention_case(256, 256, 16, seed=60)
-    count = hidden_tiles(answer, causal_backward_inputs(case, case.generator()))
+    return hidden_tiles_sentence(hidden_tiles(answer, causal_backward_inputs(case, case.generator())))
+
+
+def hidden_tiles_sentence(count: int) -> str:
+    """What is said of a kernel that multiplies so many hidden tiles at S 256; nothing of none."""
     if not count:
         return ""
     tiles = "a tile" if count == 1 else f"{count} tiles"

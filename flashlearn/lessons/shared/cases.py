@@ -19,7 +19,7 @@ import torch
 
 from flashlearn.exercise import Case
 
-DTYPE_NAMES = {torch.float16: "fp16", torch.bfloat16: "bf16"}
+DTYPE_NAMES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64"}
 """How a case's name calls its dtype; fp32 goes without saying."""
 
 

@@ -3,10 +3,10 @@
 
 @triton.jit
 def one_column(dy_ptr, db_ptr, M, stride_m, stride_n, BLOCK: tl.constexpr):
-    n = tl.program_id(0)
+    n = tl.program_id(0).to(tl.int64)
     acc = 0.0
     for m0 in range(0, M, BLOCK):
-        m = m0 + tl.arange(0, BLOCK)
+        m = m0 + tl.arange(0, BLOCK).to(tl.int64)
         acc += tl.sum(tl.load(dy_ptr + m * stride_m + n * stride_n, mask=m < M, other=0.0).to(tl.float32))
     tl.store(db_ptr + n, acc)
 

@@ -4,9 +4,9 @@
 @triton.jit
 def preprocess(Out, DO, Delta, so_b, so_h, so_m, so_d, sd_b, sd_h, sd_m, sd_d, H, N_CTX, D_HEAD,
                BLOCK_M: tl.constexpr, BLOCK_D: tl.constexpr):
-    off_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    off_h = tl.program_id(1)
-    off_b = tl.program_id(2)
+    off_m = tl.program_id(1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    off_h = tl.program_id(0).to(tl.int64)
+    off_b = tl.program_id(2).to(tl.int64)
     off_d = tl.arange(0, BLOCK_D)
     mask_m = off_m < N_CTX
     mask = mask_m[:, None] & (off_d[None, :] < D_HEAD)
@@ -20,6 +20,6 @@ def preprocess(Out, DO, Delta, so_b, so_h, so_m, so_d, sd_b, sd_h, sd_m, sd_d, H
 def delta_preprocess(o, do):
     B, H, S, D = o.shape
     delta = torch.empty(B, H, S)
-    preprocess[(triton.cdiv(S, 16), H, B)](
+    preprocess[(H, triton.cdiv(S, 16), B)](
         o, do, delta, *o.stride(), *do.stride(), H, S, D, BLOCK_M=16, BLOCK_D=triton.next_power_of_2(D))
     return delta

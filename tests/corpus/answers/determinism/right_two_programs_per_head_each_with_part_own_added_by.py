@@ -10,12 +10,12 @@ def _walking_kernel(
     BLOCK: tl.constexpr, BD: tl.constexpr, CAUSAL: tl.constexpr, FIXED: tl.constexpr,
 ):
     # a program owns every num_programs-th block of keys, and a part of memory that nobody else touches
-    head = tl.program_id(1).to(tl.int64)
+    head = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, BD)
     part = Parts + head * N * D
     if not FIXED:
-        part += tl.program_id(0).to(tl.int64) * tl.num_programs(1) * N * D
-    for block in range(tl.program_id(0), tl.cdiv(M, BLOCK), tl.num_programs(0)):
+        part += tl.program_id(1).to(tl.int64) * tl.num_programs(0) * N * D
+    for block in range(tl.program_id(1), tl.cdiv(M, BLOCK), tl.num_programs(1)):
         keys = block * BLOCK + tl.arange(0, BLOCK)
         own = (keys < M)[:, None] & (d < D)[None, :]
         at_keys = head * M * D + keys[:, None] * D + d[None, :]
@@ -58,7 +58,7 @@ def _walk(q, k, v, o, do, lse, alpha, causal, parts, programs, fixed):
     B, H, N, D = q.shape
     M = k.shape[2]
     dk, dv = torch.empty_like(k), torch.empty_like(v)
-    _walking_kernel[(programs, B * H)](
+    _walking_kernel[(B * H, programs)](
         q, k, v, do, lse.contiguous(), delta, parts, dk, dv, alpha, N, M, D,
         BLOCK=32, BD=max(16, triton.next_power_of_2(D)), CAUSAL=causal, FIXED=fixed,
     )

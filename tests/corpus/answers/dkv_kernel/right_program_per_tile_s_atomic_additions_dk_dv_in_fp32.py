@@ -8,9 +8,9 @@ def one_tile_kernel(
     BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
 ):
     # a program for each tile of S; what it finds is added to the rows of dK and dV
-    j = tl.program_id(0) * BN + tl.arange(0, BN)
+    j = tl.program_id(2) * BN + tl.arange(0, BN)
     i = tl.program_id(1) * BM + tl.arange(0, BM)
-    bh = tl.program_id(2).to(tl.int64)
+    bh = tl.program_id(0).to(tl.int64)
     b, h = bh // H, bh % H
     d = tl.arange(0, BD)
     j_ok = (j[:, None] < Sk) & (d[None, :] < D)
@@ -36,7 +36,7 @@ def dkv_kernel(q, k, v, o, do, lse, alpha):
     delta = (o.double() * do.double()).sum(-1).float()
     dk = torch.zeros((B, H, Sk, D), dtype=torch.float32, device=q.device)
     dv = torch.zeros((B, H, Sk, D), dtype=torch.float32, device=q.device)
-    one_tile_kernel[(triton.cdiv(Sk, 32), triton.cdiv(Sq, 32), B * H)](
+    one_tile_kernel[(B * H, triton.cdiv(Sq, 32), triton.cdiv(Sk, 32))](
         q, k, v, do, lse.contiguous(), delta, dk, dv, alpha, H, Sq, Sk, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(),
         BM=32, BN=32, BD=max(16, triton.next_power_of_2(D)),

@@ -5,6 +5,6 @@
 # base: right_one_program_per_pair_tiles_atomics_into_zeros_in
 
 # --- replace
-    grid = (triton.cdiv(M, BM), triton.cdiv(N, BN), B * H)
+    grid = (B * H, triton.cdiv(N, BN), triton.cdiv(M, BM))
 # --- with
-    grid = (triton.cdiv(N, BN), triton.cdiv(M, BM), B * H)
+    grid = (B * H, triton.cdiv(M, BM), triton.cdiv(N, BN))

@@ -10,13 +10,13 @@ def dkv_from_below(
     do_batch, do_head, do_row, do_col, dk_batch, dk_head, dk_row, dk_col, dv_batch, dv_head, dv_row, dv_col,
     BQ: tl.constexpr, BK: tl.constexpr, BD: tl.constexpr,
 ):
-    b = (tl.program_id(1) // H).to(tl.int64)
-    h = (tl.program_id(1) % H).to(tl.int64)
+    b = (tl.program_id(0) // H).to(tl.int64)
+    h = (tl.program_id(0) % H).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     do_ptr += b * do_batch + h * do_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
-    delta_ptr += tl.program_id(1).to(tl.int64) * S_q
-    cols = tl.program_id(0).to(tl.int64) * BK + tl.arange(0, BK)
+    lse_ptr += tl.program_id(0).to(tl.int64) * S_q
+    delta_ptr += tl.program_id(0).to(tl.int64) * S_q
+    cols = tl.program_id(1).to(tl.int64) * BK + tl.arange(0, BK)
     d = tl.arange(0, BD)
     own = (cols < S_k)[:, None] & (d < D)[None, :]
     k = tl.load(
@@ -28,7 +28,7 @@ def dkv_from_below(
     dk = tl.zeros((BK, BD), tl.float32)
     dv = tl.zeros((BK, BD), tl.float32)
     shift = S_k - S_q
-    first = tl.maximum(tl.program_id(0) * BK - shift, 0)  # tiles are counted from here, not from 0
+    first = tl.maximum(tl.program_id(1) * BK - shift, 0)  # tiles are counted from here, not from 0
     tiles = tl.cdiv(S_q - first, BQ)
     for t in range(0, tiles):
         rows = first + (tiles - 1 - t) * BQ + tl.arange(0, BQ).to(tl.int64)
@@ -63,7 +63,7 @@ def dkv_kernel_causal(q, k, v, o, do, lse, alpha, block=0):
     dk = torch.empty((B, H, S_k, D), dtype=k.dtype, device=k.device)
     dv = torch.empty((B, H, S_k, D), dtype=v.dtype, device=v.device)
     T = block or 32
-    dkv_from_below[(triton.cdiv(S_k, T), B * H)](
+    dkv_from_below[(B * H, triton.cdiv(S_k, T))](
         q, k, v, do, lse.contiguous(), delta, dk, dv, alpha, H, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dk.stride(), *dv.stride(),
         BQ=T, BK=T, BD=max(16, triton.next_power_of_2(D)),

@@ -9,6 +9,6 @@ def dq_delta_inside(q, k, v, o, do, lse, alpha):
     B, H, Sq, D = q.shape
     dq = torch.empty_like(q)
     BD = max(16, triton.next_power_of_2(D))
-    grid = (triton.cdiv(Sq, 64), B * H)
+    grid = (B * H, triton.cdiv(Sq, 64))
     delta_inside_kernel[grid](q, k, v, o, do, lse, dq, alpha, Sq, k.shape[2], D, B=64, BD=BD, causal=False)
     return dq

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 @triton.jit
 def dq_atomic_kernel(Q, K, V, DO, LSE, DELTA, DQ, scale, M, N, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
     # a program per (tile of keys, tile of queries): each adds its product to dQ; P transposed, keys as rows
-    n0, m0, bh = tl.program_id(0) * BN, tl.program_id(1) * BM, tl.program_id(2)
+    n0, m0, bh = tl.program_id(2) * BN, tl.program_id(1) * BM, tl.program_id(0)
     j, i, d = n0 + tl.arange(0, BN), m0 + tl.arange(0, BM), tl.arange(0, BD)
     kt = tl.load(K + (bh * N + j)[:, None] * BD + d[None, :], mask=(j < N)[:, None], other=0.0)
     vt = tl.load(V + (bh * N + j)[:, None] * BD + d[None, :], mask=(j < N)[:, None], other=0.0)
@@ -28,6 +28,6 @@ def dq_by_atomics(q, k, v, o, do, lse, alpha):
     delta = (o.float() * do.float()).sum(-1)
     q_, k_, v_, do_ = (F.pad(t, (0, BD - D)).contiguous() for t in (q, k, v, do))
     dq = torch.zeros(B, H, M, BD, dtype=torch.float32, device=q.device)
-    grid = (triton.cdiv(N, 16), triton.cdiv(M, 32), B * H)
+    grid = (B * H, triton.cdiv(M, 32), triton.cdiv(N, 16))
     dq_atomic_kernel[grid](q_, k_, v_, do_, lse.contiguous(), delta, dq, alpha, M, N, BM=32, BN=16, BD=BD)
     return dq[..., :D].to(q.dtype)

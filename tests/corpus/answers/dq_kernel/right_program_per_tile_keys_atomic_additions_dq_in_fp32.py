@@ -8,9 +8,9 @@ def dq_from_keys(
     BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
 ):
     # each program keeps one tile of K and V, goes over all queries, and adds to dQ as in Algorithm 2
-    bh = tl.program_id(1).to(tl.int64)
+    bh = tl.program_id(0).to(tl.int64)
     b, h = bh // H, bh % H
-    n = tl.program_id(0) * BN + tl.arange(0, BN)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
     d = tl.arange(0, BD)
     n_ok = (n < Sk)[:, None] & (d < D)[None, :]
     k = tl.load(K + b * kb + h * kh + n[:, None] * kn + d[None, :] * kd, mask=n_ok, other=0.0)
@@ -35,7 +35,7 @@ def dq_kernel(q, k, v, o, do, lse, alpha):
     Sk = k.shape[2]
     delta = torch.einsum("bhsd,bhsd->bhs", o.float(), do.float()).contiguous()
     dq = torch.zeros((B, H, Sq, D), dtype=torch.float32, device=q.device)
-    dq_from_keys[(triton.cdiv(Sk, 32), B * H)](
+    dq_from_keys[(B * H, triton.cdiv(Sk, 32))](
         q, k, v, do, lse.contiguous(), delta, dq, alpha, H, Sq, Sk, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(),
         BM=16, BN=32, BD=max(16, triton.next_power_of_2(D)),

@@ -10,8 +10,8 @@ def dq_causal_transposed(
     do_batch, do_head, do_row, do_col, dq_batch, dq_head, dq_row, dq_col,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):
-    pid = tl.program_id(0)
-    bh = tl.program_id(1).to(tl.int64)
+    pid = tl.program_id(1)
+    bh = tl.program_id(0).to(tl.int64)
     b = bh // H
     h = bh % H
     i = pid.to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
@@ -58,7 +58,7 @@ def dq_kernel_causal(q, k, v, o, do, lse, alpha, block=0):
     S_k = k.shape[2]
     dq = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     BLOCK = block or 32
-    dq_causal_transposed[(triton.cdiv(S_q, BLOCK), B * H)](
+    dq_causal_transposed[(B * H, triton.cdiv(S_q, BLOCK))](
         q, k, v, do, lse.contiguous(), delta_preprocess(o, do), dq, alpha, H, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dq.stride(),
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=max(16, triton.next_power_of_2(D)),

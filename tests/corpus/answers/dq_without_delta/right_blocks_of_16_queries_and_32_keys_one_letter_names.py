@@ -7,9 +7,9 @@ def grad_q(
     q0, q1, q2, q3, k0, k1, k2, k3, v0, v1, v2, v3, o0, o1, o2, o3, g0, g1, g2, g3,
     BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
 ):
-    head = tl.program_id(1).to(tl.int64)
+    head = tl.program_id(0).to(tl.int64)
     b, h = head // H, head % H
-    m = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)
+    m = tl.program_id(1).to(tl.int64) * BM + tl.arange(0, BM)
     n = tl.arange(0, BN).to(tl.int64)
     d = tl.arange(0, BD)
     mine = (m[:, None] < S_q) & (d[None, :] < D)
@@ -40,7 +40,7 @@ def dq_without_delta(q, k, v, do, lse, alpha):
     S_k = k.shape[2]
     dq = torch.empty((B, H, S_q, D), dtype=q.dtype)
     BD = max(16, triton.next_power_of_2(D))
-    grad_q[(triton.cdiv(S_q, 16), B * H)](
+    grad_q[(B * H, triton.cdiv(S_q, 16))](
         q, k, v, do, lse.contiguous(), dq, alpha, H, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dq.stride(), BM=16, BN=32, BD=BD,
     )

@@ -8,14 +8,14 @@ def flash_forward_kernel(
     v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):
-    b = (tl.program_id(1) // H).to(tl.int64)
-    h = (tl.program_id(1) % H).to(tl.int64)
+    b = (tl.program_id(0) // H).to(tl.int64)
+    h = (tl.program_id(0) % H).to(tl.int64)
     q_ptr += b * q_batch + h * q_head
     k_ptr += b * k_batch + h * k_head
     v_ptr += b * v_batch + h * v_head
     o_ptr += b * o_batch + h * o_head
-    lse_ptr += tl.program_id(1).to(tl.int64) * S_q
-    rows = tl.program_id(0).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    lse_ptr += tl.program_id(0).to(tl.int64) * S_q
+    rows = tl.program_id(1).to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
     keys = tl.arange(0, BLOCK_K).to(tl.int64)
     d = tl.arange(0, BLOCK_D)
     qt_in = (d < D)[:, None] & (rows < S_q)[None, :]
@@ -47,7 +47,7 @@ def flash_forward(q, k, v, alpha, block = None):
     o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
-    flash_forward_kernel[(triton.cdiv(S_q, BLOCK), B * H)](
+    flash_forward_kernel[(B * H, triton.cdiv(S_q, BLOCK))](
         q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=max(16, triton.next_power_of_2(D)),
     )

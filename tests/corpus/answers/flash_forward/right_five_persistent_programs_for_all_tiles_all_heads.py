@@ -19,7 +19,7 @@ def persistent_kernel(
 ):
     per_head = tl.cdiv(M, BLOCK)
     d = tl.arange(0, BD)
-    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+    for tile in range(tl.program_id(0).to(tl.int64), tiles, tl.num_programs(0)):
         bh = tile // per_head
         b, h = bh // H, bh % H
         rows = (tile % per_head) * BLOCK + tl.arange(0, BLOCK)

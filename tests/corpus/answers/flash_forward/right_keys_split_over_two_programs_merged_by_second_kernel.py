@@ -18,7 +18,7 @@ def online_step(q, k, v, scale, keep, m, l, acc):
 def split_kernel(q_ptr, k_ptr, v_ptr, part_o, part_m, part_l, scale, M, N, per_split,
                  BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
     # flash decoding: each program scans a share of the keys and leaves (m, l, acc) behind
-    mi, split, bh = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    bh, split, mi = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     rows, d = mi * BM + tl.arange(0, BM), tl.arange(0, BD)
     q = tl.load(q_ptr + (bh * M + rows)[:, None] * BD + d, mask=(rows < M)[:, None], other=0.0)
     m = tl.full((BM,), -float("inf"), tl.float32)
@@ -39,7 +39,7 @@ def split_kernel(q_ptr, k_ptr, v_ptr, part_o, part_m, part_l, scale, M, N, per_s
 
 @triton.jit
 def merge_kernel(part_o, part_m, part_l, o_ptr, lse_ptr, M, D, SPLITS: tl.constexpr, BD: tl.constexpr):
-    i, bh = tl.program_id(0), tl.program_id(1)
+    bh, i = tl.program_id(0), tl.program_id(1)
     s, d = tl.arange(0, SPLITS), tl.arange(0, BD)
     at = (bh * SPLITS + s) * M + i
     m = tl.load(part_m + at)
@@ -58,7 +58,7 @@ def flash_decoding(q, k, v, alpha):
     part_o = torch.empty(B * H, 2, M, BD)
     part_m, part_l = torch.empty(B * H, 2, M), torch.empty(B * H, 2, M)
     o, lse = torch.empty(B, H, M, D, dtype=q.dtype), torch.empty(B, H, M)
-    grid = (triton.cdiv(M, 32), 2, B * H)
+    grid = (B * H, 2, triton.cdiv(M, 32))
     split_kernel[grid](q, k, v, part_o, part_m, part_l, alpha, M, N, triton.cdiv(N, 2), BM=32, BN=16, BD=BD)
-    merge_kernel[(M, B * H)](part_o, part_m, part_l, o, lse, M, D, SPLITS=2, BD=BD)
+    merge_kernel[(B * H, M)](part_o, part_m, part_l, o, lse, M, D, SPLITS=2, BD=BD)
     return o, lse

@@ -6,7 +6,7 @@ def no_dot_kernel(
     q, k, v, o, lse, a, H, M, N, D, qb, qh, qm, qd, kb, kh, kn, kd, vb, vh, vn, vd, W: tl.constexpr
 ):
     # one query per program, sums instead of dots
-    i, bh = tl.program_id(0), tl.program_id(1)
+    i, bh = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
     b, h, d = bh // H, bh % H, tl.arange(0, W)
     qi = tl.load(q + b * qb + h * qh + i * qm + d * qd, mask=d < D, other=0.0).to(tl.float32)
     m = -float("inf")
@@ -35,7 +35,7 @@ def no_dot_kernel(
 def one_query_at_a_time(q, k, v, alpha):
     B, H, M, D = q.shape
     o, lse = torch.empty((B, H, M, D), dtype=q.dtype), torch.empty(B, H, M)
-    no_dot_kernel[(M, B * H)](
+    no_dot_kernel[(B * H, M)](
         q, k, v, o, lse, alpha, H, M, k.shape[2], D, *q.stride(), *k.stride(), *v.stride(),
         W=triton.next_power_of_2(D),
     )

@@ -14,7 +14,7 @@ def transposed_kernel(
     BQ: tl.constexpr, BK: tl.constexpr, BD: tl.constexpr,
 ):
     # keys are the rows here: st[j, i] = k_j · q_i, and everything is reduced over axis 0
-    pid, h, b = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    pid, h, b = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64), tl.program_id(2).to(tl.int64)
     qi = pid * BQ + tl.arange(0, BQ)
     dd = tl.arange(0, BD)
     qt = load_2d(q + b * qb + h * qh, qi, dd, Sq, D, qs, qd)

@@ -8,8 +8,8 @@ def _fwd_tutorial_kernel(
     stride_vz, stride_vh, stride_vn, stride_vk, stride_oz, stride_oh, stride_om, stride_ok,
     H, N_Q, N_KV, HEAD_DIM, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_DMODEL: tl.constexpr,
 ):
-    start_m = tl.program_id(0)
-    off_hz = tl.program_id(1)
+    start_m = tl.program_id(1).to(tl.int64)
+    off_hz = tl.program_id(0).to(tl.int64)
     off_z = off_hz // H
     off_h = off_hz % H
     offs_m = start_m * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -67,7 +67,7 @@ def fwd_tutorial(q, k, v, sm_scale):
     N_KV = k.shape[2]
     o = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     L = torch.empty((Z, H, N_Q), device=q.device, dtype=torch.float32)
-    grid = (triton.cdiv(N_Q, 64), Z * H, 1)
+    grid = (Z * H, triton.cdiv(N_Q, 64), 1)
     _fwd_tutorial_kernel[grid](
         q, k, v, sm_scale, L, o, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
         H, N_Q, N_KV, HEAD_DIM, BLOCK_M=64, BLOCK_N=32, BLOCK_DMODEL=max(16, triton.next_power_of_2(HEAD_DIM)),

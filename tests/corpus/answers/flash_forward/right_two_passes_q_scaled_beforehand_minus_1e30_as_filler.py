@@ -12,11 +12,11 @@ def two_pass_kernel(
     q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, Nq, Nk, D, BLOCK: tl.constexpr, BD: tl.constexpr
 ):
     # first pass: the maximum; second pass: everything else. Nothing to rescale.
-    head = tl.program_id(1)
+    head = tl.program_id(0)
     q_ptr += head * Nq * D
     k_ptr += head * Nk * D
     v_ptr += head * Nk * D
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    i = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, BD)
     q = load_2d(q_ptr, i, d, Nq, D, D, 1).to(tl.float32) * alpha
     biggest = tl.full((BLOCK,), -1e30, tl.float32)
@@ -46,7 +46,7 @@ def two_passes(q, k, v, alpha):
     B, H, Nq, D = q.shape
     o = torch.empty_like(q)
     lse = torch.empty(B, H, Nq)
-    grid = (triton.cdiv(Nq, 32), B * H)
+    grid = (B * H, triton.cdiv(Nq, 32))
     BD = max(16, triton.next_power_of_2(D))
     two_pass_kernel[grid](q, k, v, o, lse, alpha, Nq, k.shape[2], D, BLOCK=32, BD=BD)
     return o, lse

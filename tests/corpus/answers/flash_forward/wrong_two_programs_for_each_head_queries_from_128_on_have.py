@@ -5,6 +5,13 @@
 # base: right_tutorials_kernel_64_by_32_tiles_k_loaded_transposed
 
 # --- replace
-    grid = (triton.cdiv(N_Q, 64), Z * H, 1)
+    start_m = tl.program_id(1).to(tl.int64)
+    off_hz = tl.program_id(0).to(tl.int64)
+# --- with
+    start_m = tl.program_id(0)
+    off_hz = tl.program_id(1)
+
+# --- replace
+    grid = (Z * H, triton.cdiv(N_Q, 64), 1)
 # --- with
     grid = (2, Z * H, 1)

@@ -6,8 +6,8 @@ def early_exit_kernel(
     Q, K, V, O, LSE, alpha, H, Tq, Tk, D, qb, qh, qt, qd, kb, kh, kt, kd, vb, vh, vt, vd, ob, oh, ot, od,
     BQ: tl.constexpr, BK: tl.constexpr, BD: tl.constexpr,
 ):
-    h, b = tl.program_id(0), tl.program_id(1)
-    pid = tl.num_programs(2) - 1 - tl.program_id(2)  # the longest rows first
+    h, b = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
+    pid = tl.num_programs(2) - 1 - tl.program_id(2).to(tl.int64)  # the longest rows first
     rows, d = pid * BQ + tl.arange(0, BQ), tl.arange(0, BD)
     row_ok, d_ok = rows < Tq, d < D
     o_at = O + b * ob + h * oh + rows[:, None] * ot + d[None, :] * od

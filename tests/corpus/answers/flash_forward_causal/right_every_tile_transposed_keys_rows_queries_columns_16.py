@@ -4,14 +4,14 @@
 @triton.jit
 def keys_first_kernel(Q, K, V, O, L, alpha, M, N, D, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
     # transposed throughout: S is (keys, queries), acc is (D, queries)
-    bh = tl.program_id(1)
-    i, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BD)
+    bh = tl.program_id(0)
+    i, d = tl.program_id(1) * BM + tl.arange(0, BM), tl.arange(0, BD)
     in_q = (i < M)[None, :] & (d < D)[:, None]
     qT = tl.load(Q + (bh * M + i)[None, :] * D + d[:, None], mask=in_q, other=0.0)
     top = tl.full((BM,), float("-inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
     accT = tl.zeros((BD, BM), tl.float32)
-    end = tl.maximum(0, tl.minimum(N, (tl.program_id(0) + 1) * BM + N - M))
+    end = tl.maximum(0, tl.minimum(N, (tl.program_id(1) + 1) * BM + N - M))
     for j0 in range(0, end, BN):
         j = j0 + tl.arange(0, BN)
         in_k = (j < N)[:, None] & (d < D)[None, :]
@@ -35,6 +35,6 @@ def keys_first(q, k, v, alpha):
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     B, H, M, D = q.shape
     o, lse = torch.empty_like(q), torch.empty(B, H, M)
-    grid = (triton.cdiv(M, 16), B * H)
+    grid = (B * H, triton.cdiv(M, 16))
     keys_first_kernel[grid](q, k, v, o, lse, alpha, M, k.shape[2], D, BM=16, BN=64, BD=max(64, triton.next_power_of_2(D)))
     return o, lse

@@ -10,8 +10,8 @@ def causal_backwards_walk(
 ):
     LOG2E: tl.constexpr = 1.4426950408889634
     LN2: tl.constexpr = 0.6931471805599453
-    pid = tl.program_id(0)
-    bh = tl.program_id(1).to(tl.int64)
+    pid = tl.program_id(1)
+    bh = tl.program_id(0).to(tl.int64)
     b = bh // H
     h = bh % H
     rows = pid.to(tl.int64) * BLOCK_Q + tl.arange(0, BLOCK_Q)
@@ -59,7 +59,7 @@ def flash_forward_causal(q, k, v, alpha, block=None):
     o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
     lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
     BLOCK = block or 32
-    causal_backwards_walk[(triton.cdiv(S_q, BLOCK), B * H)](
+    causal_backwards_walk[(B * H, triton.cdiv(S_q, BLOCK))](
         q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=max(16, triton.next_power_of_2(D)),
     )

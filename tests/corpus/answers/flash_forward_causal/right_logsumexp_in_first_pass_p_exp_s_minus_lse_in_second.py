@@ -4,10 +4,10 @@
 @triton.jit
 def two_pass_causal_kernel(q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, a, M, N, D, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
     # the logsumexp first, then P = exp(S − LSE) as the backward pass has it: nothing to divide by
-    bh = tl.program_id(1)
-    r, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BD)
+    bh = tl.program_id(0)
+    r, d = tl.program_id(1) * BM + tl.arange(0, BM), tl.arange(0, BD)
     q = tl.load(q_ptr + (bh * M + r)[:, None] * D + d, mask=(r < M)[:, None] & (d < D), other=0.0)
-    end = tl.minimum(N, (tl.program_id(0) + 1) * BM + N - M)
+    end = tl.minimum(N, (tl.program_id(1) + 1) * BM + N - M)
     lse = tl.full((BM,), -float("inf"), tl.float32)
     for j in range(0, end, BN):
         c = j + tl.arange(0, BN)
@@ -36,7 +36,7 @@ def lse_first(q, k, v, alpha):
     q, k, v = (t.contiguous() for t in (q, k, v))
     B, H, M, D = q.shape
     o, lse = torch.empty_like(q), torch.empty(B, H, M)
-    grid = (triton.cdiv(M, 32), B * H)
+    grid = (B * H, triton.cdiv(M, 32))
     BD = max(16, triton.next_power_of_2(D))
     two_pass_causal_kernel[grid](q, k, v, o, lse, alpha, M, k.shape[2], D, BM=32, BN=32, BD=BD)
     return o, lse

@@ -28,7 +28,7 @@ def _fwd_causal_kernel(
     Q, K, V, O, LSE, scale, H, M, N, D, s_qz, s_qh, s_qm, s_qd, s_kz, s_kh, s_kn, s_kd, s_vz, s_vh, s_vn, s_vd,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):
-    start_m, hz = tl.program_id(0), tl.program_id(1)
+    start_m, hz = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
     z, h = hz // H, hz % H
     offs_m = start_m * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, BLOCK_D)
@@ -60,7 +60,7 @@ def split_loops(q, k, v, sm_scale):
     Z, H, M, D = q.shape
     o = torch.empty((Z, H, M, D), dtype=q.dtype)
     lse = torch.empty((Z, H, M), dtype=torch.float32)
-    _fwd_causal_kernel[(triton.cdiv(M, 32), Z * H)](
+    _fwd_causal_kernel[(Z * H, triton.cdiv(M, 32))](
         q, k, v, o, lse, sm_scale, H, M, k.shape[2], D, *q.stride(), *k.stride(), *v.stride(),
         BLOCK_M=32, BLOCK_N=16, BLOCK_D=max(triton.next_power_of_2(D), 16),
     )

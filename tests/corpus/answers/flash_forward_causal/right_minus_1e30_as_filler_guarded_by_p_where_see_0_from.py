@@ -4,7 +4,7 @@
 @triton.jit
 def finite_filler_kernel(q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, alpha, S_q, S_k, D, B: tl.constexpr, BD: tl.constexpr):
     NEG: tl.constexpr = -1.0e30
-    qb, bh = tl.program_id(0), tl.program_id(1)
+    qb, bh = tl.program_id(1), tl.program_id(0)
     i = qb * B + tl.arange(0, B)
     d = tl.arange(0, BD)
     q = tl.load(q_ptr + (bh * S_q + i)[:, None] * D + d, mask=(i < S_q)[:, None] & (d < D), other=0.0)
@@ -39,7 +39,7 @@ def from_the_diagonal_back(q, k, v, alpha):
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     B, H, S_q, D = q.shape
     o, lse = torch.empty_like(q), torch.empty(B, H, S_q)
-    grid = (triton.cdiv(S_q, 64), B * H)
+    grid = (B * H, triton.cdiv(S_q, 64))
     BD = max(16, triton.next_power_of_2(D))
     finite_filler_kernel[grid](q, k, v, o, lse, alpha, S_q, k.shape[2], D, B=64, BD=BD)
     return o, lse

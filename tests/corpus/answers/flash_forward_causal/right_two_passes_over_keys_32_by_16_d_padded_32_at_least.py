@@ -4,13 +4,13 @@
 @triton.jit
 def two_pass_kernel(Q, K, V, O, L, alpha, M, N, D, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
     # first pass: the maximum and the sum of each row; second pass: S again, and P V
-    bh = tl.program_id(1)
-    i, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BD)
+    bh = tl.program_id(0)
+    i, d = tl.program_id(1) * BM + tl.arange(0, BM), tl.arange(0, BD)
     in_q = (i < M)[:, None] & (d < D)[None, :]
     q = tl.load(Q + (bh * M + i)[:, None] * D + d[None, :], mask=in_q, other=0.0)
     top = tl.full((BM,), float("-inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
-    end = tl.maximum(0, tl.minimum(N, (tl.program_id(0) + 1) * BM + N - M))
+    end = tl.maximum(0, tl.minimum(N, (tl.program_id(1) + 1) * BM + N - M))
     for j0 in range(0, end, BN):
         j = j0 + tl.arange(0, BN)
         k = tl.load(K + (bh * N + j)[None, :] * D + d[:, None], mask=(j < N)[None, :] & (d < D)[:, None], other=0.0)
@@ -39,6 +39,6 @@ def two_passes(q, k, v, alpha):
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     B, H, M, D = q.shape
     o, lse = torch.empty_like(q), torch.empty(B, H, M)
-    grid = (triton.cdiv(M, 32), B * H)
+    grid = (B * H, triton.cdiv(M, 32))
     two_pass_kernel[grid](q, k, v, o, lse, alpha, M, k.shape[2], D, BM=32, BN=16, BD=max(32, triton.next_power_of_2(D)))
     return o, lse

@@ -7,7 +7,7 @@ def _delta_inside_kernel(
     sq, sk, sv, so, sdo,
     BLOCK: tl.constexpr, BD: tl.constexpr, CAUSAL: tl.constexpr,
 ):
-    i, bh = tl.program_id(0), tl.program_id(1)
+    i, bh = tl.program_id(1).to(tl.int64), tl.program_id(0).to(tl.int64)
     b, h = bh // H, bh % H
     r = i * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, BD)
@@ -44,7 +44,7 @@ def delta_inside(q, k, v, o, do, lse, alpha, causal):
     M = k.shape[2]
     dq = torch.empty(B, H, N, D, dtype=q.dtype, device=q.device)
     sums = q.new_zeros((2, B, H, M, D), dtype=torch.float32)
-    _delta_inside_kernel[triton.cdiv(N, 32), B * H](
+    _delta_inside_kernel[B * H, triton.cdiv(N, 32)](
         q, k, v, o, do, lse.contiguous(), dq, sums[0], sums[1], alpha, H, N, M, D,
         q.stride(), k.stride(), v.stride(), o.stride(), do.stride(),
         BLOCK=32, BD=max(16, triton.next_power_of_2(D)), CAUSAL=causal,

@@ -3,7 +3,7 @@
 
 @triton.jit
 def step_kernel(X, G, Y, M, sm, sn, D: tl.constexpr, BM: tl.constexpr, STEPS: tl.constexpr):
-    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    i = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)
     d = tl.arange(0, D)
     ok = (i < M)[:, None]
     y = tl.load(X + i[:, None] * sm + d[None, :] * sn, mask=ok, other=0).to(tl.float32) * tl.load(G + d)[None, :]

@@ -3,12 +3,12 @@
 
 @triton.jit
 def lse_rows(X, L, M, N, stride_m, stride_n, BM: tl.constexpr, BN: tl.constexpr):
-    offs_m = tl.program_id(0) * BM + tl.arange(0, BM)
+    offs_m = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM).to(tl.int64)
     ok_m = offs_m < M
     m_i = tl.zeros([BM], tl.float32) - float("inf")
     l_i = tl.zeros([BM], tl.float32)
     for start_n in range(0, N, BN):
-        offs_n = start_n + tl.arange(0, BN)
+        offs_n = start_n + tl.arange(0, BN).to(tl.int64)
         ok = ok_m[:, None] & (offs_n[None, :] < N)
         x = tl.load(X + offs_m[:, None] * stride_m + offs_n[None, :] * stride_n, mask=ok, other=float("-inf"))
         x = x.to(tl.float32)

@@ -4,7 +4,7 @@
 @triton.jit
 def p_flat(s_ptr, lse_ptr, p_ptr, total, N, s0, s1, BLOCK: tl.constexpr):
     # element e of P lies in row e // N; lse was made contiguous
-    e = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    e = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = e < total
     row, col = e // N, e % N
     s = tl.load(s_ptr + row * s0 + col * s1, mask=inside, other=0.0).to(tl.float32)

@@ -4,7 +4,7 @@
 @triton.jit
 def p_band(s_ptr, lse_ptr, p_ptr, M, N, s0, s1, l0, BR: tl.constexpr, BC: tl.constexpr):
     # one program per band of rows, column by column block
-    i = tl.program_id(0) * BR + tl.arange(0, BR)
+    i = tl.program_id(0).to(tl.int64) * BR + tl.arange(0, BR)
     lse = tl.load(lse_ptr + i * l0, mask=i < M, other=float("inf"))
     lse = tl.where(lse == float("-inf"), float("inf"), lse)  # exp(s - inf) is 0
     for c in range(0, N, BC):

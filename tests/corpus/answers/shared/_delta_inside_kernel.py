@@ -3,8 +3,8 @@
 @triton.jit
 def delta_inside_kernel(q, k, v, o, g, lse, dq, a, Sq, Sk, D, B: tl.constexpr, BD: tl.constexpr, causal: tl.constexpr):
     # g is dO. Pre-scaled q, everything widened to fp32, delta from O and g in the kernel, keys backwards.
-    bh = tl.program_id(1)
-    i, d = tl.program_id(0) * B + tl.arange(0, B), tl.arange(0, BD)
+    bh = tl.program_id(0)
+    i, d = tl.program_id(1) * B + tl.arange(0, B), tl.arange(0, BD)
     ok = (i < Sq)[:, None] & (d < D)[None, :]
     at = (bh * Sq + i)[:, None] * D + d[None, :]
     qi = tl.load(q + at, mask=ok, other=0.0).to(tl.float32) * a
@@ -16,7 +16,7 @@ def delta_inside_kernel(q, k, v, o, g, lse, dq, a, Sq, Sk, D, B: tl.constexpr, B
     tiles = tl.cdiv(Sk, B)
     for back in range(tiles):
         j = (tiles - 1 - back) * B + tl.arange(0, B)
-        if not causal or (tiles - 1 - back) * B < (tl.program_id(0) + 1) * B + Sk - Sq:
+        if not causal or (tiles - 1 - back) * B < (tl.program_id(1) + 1) * B + Sk - Sq:
             kv = (bh * Sk + j)[:, None] * D + d[None, :]
             ok_j = (j < Sk)[:, None] & (d < D)[None, :]
             kj = tl.load(k + kv, mask=ok_j, other=0.0).to(tl.float32)

@@ -10,7 +10,7 @@ def _dkdv_tutorial_kernel(
     H, N_Q, N_KV, HEAD_DIM,
     BLOCK_M1: tl.constexpr, BLOCK_N1: tl.constexpr, BLOCK_DMODEL: tl.constexpr, CAUSAL: tl.constexpr,
 ):
-    bhid = tl.program_id(1)
+    bhid = tl.program_id(0).to(tl.int64)
     z, h = bhid // H, bhid % H
     Q += z * s_qz + h * s_qh
     K += z * s_kz + h * s_kh
@@ -19,7 +19,7 @@ def _dkdv_tutorial_kernel(
     M_ += bhid * N_Q
     D_ += bhid * N_Q
     offs_k = tl.arange(0, BLOCK_DMODEL)
-    start_n = tl.program_id(0) * BLOCK_N1
+    start_n = tl.program_id(1).to(tl.int64) * BLOCK_N1
     offs_n = start_n + tl.arange(0, BLOCK_N1)
     nmask = (offs_n[:, None] < N_KV) & (offs_k[None, :] < HEAD_DIM)
     # load K and V: they stay in SRAM throughout the inner loop.
@@ -73,7 +73,7 @@ def _launch_dkdv(q, k, v, o, do, lse, sm_scale, causal, BLOCK_M1=16, BLOCK_N1=32
     delta = (o.float() * do.float()).sum(dim=-1).contiguous()
     dk = torch.empty((Z, H, N_KV, HEAD_DIM), dtype=k.dtype, device=k.device)
     dv = torch.empty((Z, H, N_KV, HEAD_DIM), dtype=v.dtype, device=v.device)
-    grid = (triton.cdiv(N_KV, BLOCK_N1), Z * H)
+    grid = (Z * H, triton.cdiv(N_KV, BLOCK_N1))
     _dkdv_tutorial_kernel[grid](
         q, k, v, sm_scale, do, dk, dv, lse.contiguous(), delta,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(), H, N_Q, N_KV, HEAD_DIM,

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 @triton.jit
 def pair_kernel(Q, K, V, G, L, Dl, DK, DV, a, M, N, BM: tl.constexpr, BN: tl.constexpr, W: tl.constexpr, CAUSAL: tl.constexpr):
     # a program per pair of tiles; what it finds is added atomically
-    bh, i0, j0 = tl.program_id(2), tl.program_id(0) * BM, tl.program_id(1) * BN
+    bh, i0, j0 = tl.program_id(0), tl.program_id(2) * BM, tl.program_id(1) * BN
     if not CAUSAL or j0 <= i0 + BM - 1 + N - M:
         i, j, c = i0 + tl.arange(0, BM), j0 + tl.arange(0, BN), tl.arange(0, W)
         ok = (i < M)[:, None]
@@ -34,6 +34,6 @@ def _launch_pairs(q, k, v, o, do, lse, alpha, causal, BM=16, BN=16):
     delta = torch.sum(o.float() * do.float(), -1)
     wide = [F.pad(t.float(), (0, W - D)).contiguous() for t in (q, k, v, do)]
     dk, dv = torch.zeros(B, H, N, W), torch.zeros(B, H, N, W)
-    grid = (triton.cdiv(M, BM), triton.cdiv(N, BN), B * H)
+    grid = (B * H, triton.cdiv(N, BN), triton.cdiv(M, BM))
     pair_kernel[grid](*wide, lse.contiguous(), delta, dk, dv, alpha, M, N, BM=BM, BN=BN, W=W, CAUSAL=causal)
     return dk[..., :D].to(k.dtype), dv[..., :D].to(v.dtype)

@@ -6,8 +6,8 @@ RLN2 = tl.constexpr(1.4426950408889634)
 @triton.jit
 def _preprocess(O, DO, Delta, s_oz, s_oh, s_om, s_od, s_dz, s_dh, s_dm, s_dd, H, M, D,
                 BLOCK_M: tl.constexpr, BLOCK_D: tl.constexpr):
-    hz = tl.program_id(1)
-    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    hz = tl.program_id(0).to(tl.int64)
+    m = tl.program_id(1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     n = tl.arange(0, BLOCK_D)
     ok = (m[:, None] < M) & (n[None, :] < D)
     o = tl.load(O + (hz // H) * s_oz + (hz % H) * s_oh + m[:, None] * s_om + n[None, :] * s_od, mask=ok, other=0.0)
@@ -22,13 +22,13 @@ def _dq_tutorial_kernel(
     s_qz, s_qh, s_qm, s_qd, s_kz, s_kh, s_kn, s_kd, s_vz, s_vh, s_vn, s_vd, s_dz, s_dh, s_dm, s_dd,
     H, M, N, D, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr, CAUSAL: tl.constexpr,
 ):
-    hz = tl.program_id(1)
+    hz = tl.program_id(0).to(tl.int64)
     z, h = hz // H, hz % H
     Q += z * s_qz + h * s_qh
     K += z * s_kz + h * s_kh
     V += z * s_vz + h * s_vh
     DO += z * s_dz + h * s_dh
-    start_m = tl.program_id(0) * BLOCK_M
+    start_m = tl.program_id(1).to(tl.int64) * BLOCK_M
     offs_m = start_m + tl.arange(0, BLOCK_M)
     offs_n = tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, BLOCK_D)
@@ -78,7 +78,7 @@ def _launch_dq(q, k, v, o, do, lse, sm_scale, causal, BLOCK_M=32, BLOCK_N=16):
     lse = lse.contiguous()
     delta = torch.empty_like(lse)
     dq = torch.empty((Z, H, M, D), dtype=q.dtype, device=q.device)
-    grid = (triton.cdiv(M, BLOCK_M), Z * H)
+    grid = (Z * H, triton.cdiv(M, BLOCK_M))
     _preprocess[grid](o, do, delta, *o.stride(), *do.stride(), H, M, D, BLOCK_M=BLOCK_M, BLOCK_D=BLOCK_D)
     _dq_tutorial_kernel[grid](
         q, k, v, sm_scale, do, dq, lse, delta, *q.stride(), *k.stride(), *v.stride(), *do.stride(),

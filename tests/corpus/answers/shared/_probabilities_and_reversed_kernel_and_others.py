@@ -12,7 +12,7 @@ def reversed_kernel(
     BQ: tl.constexpr, BK: tl.constexpr, BD: tl.constexpr, CAUSAL: tl.constexpr,
 ):
     # contiguous inputs; queries from the last tile to the first; delta from O and dO of the tile
-    j0, head = tl.program_id(0) * BK, tl.program_id(1)
+    j0, head = tl.program_id(1) * BK, tl.program_id(0)
     j, d = j0 + tl.arange(0, BK), tl.arange(0, BD)
     at_j = (head * S_k + j)[:, None] * D + d[None, :]
     ok_j = (j < S_k)[:, None] & (d < D)[None, :]
@@ -49,7 +49,7 @@ def _launch_reversed(q, k, v, o, do, lse, alpha, causal, BQ=64, BK=16):
     B, H, S_q, D = q.shape
     S_k = k.shape[2]
     dk, dv = torch.empty_like(k), torch.empty_like(v)
-    reversed_kernel[(triton.cdiv(S_k, BK), B * H)](
+    reversed_kernel[(B * H, triton.cdiv(S_k, BK))](
         q, k, v, o, do, lse, dk, dv, alpha, S_q, S_k, D,
         BQ=BQ, BK=BK, BD=max(16, triton.next_power_of_2(D)), CAUSAL=causal,
     )

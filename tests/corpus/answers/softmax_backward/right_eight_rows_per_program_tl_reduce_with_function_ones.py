@@ -3,7 +3,7 @@
 
 @triton.jit
 def _dot_rows(p_ptr, dp_ptr, ds_ptr, M, N, p0, p1, d0, d1, BM: tl.constexpr, BN: tl.constexpr):
-    i = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
+    i = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)[:, None]
     j = tl.arange(0, BN)[None, :]
     inside = (i < M) & (j < N)
     p = tl.where(inside, tl.load(p_ptr + i * p0 + j * p1, mask=inside, other=0.0), 0.0).to(tl.float32)

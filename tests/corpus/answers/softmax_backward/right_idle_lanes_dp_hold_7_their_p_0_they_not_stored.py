@@ -3,7 +3,7 @@
 
 @triton.jit
 def sb(p_ptr, dp_ptr, ds_ptr, M, N, sp0, sp1, sd0, sd1, RB: tl.constexpr, CB: tl.constexpr):
-    m = tl.program_id(0) * RB + tl.arange(0, RB)
+    m = tl.program_id(0).to(tl.int64) * RB + tl.arange(0, RB)
     n = tl.arange(0, CB)
     keep = (m[:, None] < M) & (n[None, :] < N)
     p = tl.load(p_ptr + m[:, None] * sp0 + n[None, :] * sp1, mask=keep, other=0.0).to(tl.float32)

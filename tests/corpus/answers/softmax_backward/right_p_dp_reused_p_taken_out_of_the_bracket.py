@@ -3,7 +3,7 @@
 
 @triton.jit
 def bwd_row(p_ptr, g_ptr, out_ptr, n, p0, p1, g0, g1, o0, BLOCK: tl.constexpr):
-    r = tl.program_id(0)
+    r = tl.program_id(0).to(tl.int64)
     c = tl.arange(0, BLOCK)
     live = c < n
     p = tl.load(p_ptr + r * p0 + c * p1, mask=live, other=0.0).to(tl.float32)

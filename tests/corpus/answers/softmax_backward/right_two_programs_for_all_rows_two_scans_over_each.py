@@ -14,7 +14,7 @@ def inner_product(p_row, dp_row, n, p_step, dp_step, BLOCK: tl.constexpr):
 
 @triton.jit
 def backward_scan(P, DP, DS, rows, n, p0, p1, d0, d1, s0, s1, BLOCK: tl.constexpr):
-    for i in range(tl.program_id(0), rows, tl.num_programs(0)):
+    for i in range(tl.program_id(0).to(tl.int64), rows, tl.num_programs(0)):
         mean = inner_product(P + i * p0, DP + i * d0, n, p1, d1, BLOCK)
         for start in range(0, n, BLOCK):
             j = start + tl.arange(0, BLOCK)

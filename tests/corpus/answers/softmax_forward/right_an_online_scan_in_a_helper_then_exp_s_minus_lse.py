@@ -17,7 +17,7 @@ def online_stats(ptr, n, step, BLOCK: tl.constexpr):
 
 @triton.jit
 def online_softmax(s_ptr, p_ptr, n, sm, sn, pm, BLOCK: tl.constexpr):
-    i = tl.program_id(0)
+    i = tl.program_id(0).to(tl.int64)
     lse = online_stats(s_ptr + i * sm, n, sn, BLOCK)
     for k in range(0, n, BLOCK):
         idx = k + tl.arange(0, BLOCK)

@@ -3,8 +3,8 @@
 
 @triton.jit
 def _transposed(x_ptr, y_ptr, M, N, sm, sn, BM: tl.constexpr, BN: tl.constexpr):
-    m = tl.arange(0, BM)[None, :]
-    n = tl.arange(0, BN)[:, None]
+    m = tl.arange(0, BM).to(tl.int64)[None, :]
+    n = tl.arange(0, BN).to(tl.int64)[:, None]
     for first in range(0, M, BM):
         keep = (first + m < M) & (n < N)
         x = tl.load(x_ptr + (first + m) * sm + n * sn, keep, other=0.0).to(tl.float32)

@@ -3,7 +3,7 @@
 
 @triton.jit
 def softmax_3pass(inp, out, n_cols, in_row, in_col, out_row, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
+    row = tl.program_id(0).to(tl.int64)
     biggest = -float("inf")
     for c in range(0, n_cols, BLOCK):
         cols = c + tl.arange(0, BLOCK)

@@ -3,7 +3,7 @@
 
 @triton.jit
 def softmax_rows(x_ptr, y_ptr, M, N, sxm, sxn, sym, syn, BM: tl.constexpr, BN: tl.constexpr):
-    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    m = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)
     n = tl.arange(0, BN)
     keep = (m[:, None] < M) & (n[None, :] < N)
     x = tl.load(x_ptr + m[:, None] * sxm + n[None, :] * sxn, mask=keep, other=float("-inf")).to(tl.float32)

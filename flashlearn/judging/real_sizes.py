@@ -1,0 +1,96 @@
+"""A kernel passes its small cases: would it also be right for tensors as large as in use?
+
+>>> beyond_small_cases(exercise, answer, outcomes)        # a Caution says what is not; None if all is well
+
+Nothing is computed: the launcher gets tensors without memory, and the addresses and grids are checked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from flashlearn.exercise import Exercise, Inputs
+from flashlearn.interpreter.arguments import GRID_MOST
+from flashlearn.interpreter.cautions import GRID_AXIS, OVERFLOW
+from flashlearn.interpreter.index_overflow import spread, with_strides
+from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
+from flashlearn.outcome import Caution, Outcome, Status
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Int32OverflowProbe
+
+ROWS_APART, COLUMNS_APART = "rows apart", "columns apart"
+"""Keys of an exercise's `real_sizes` for matrices: how many elements lie between two neighbours."""
+MANY_HEADS = {"B": 512, "H": 256, "S": 64, "D": 16}
+"""More heads in all than a grid's second axis has room for, and fewer of each kind."""
+
+
+def beyond_small_cases(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -> Caution | None:
+    """What is wrong with a kernel that passes its cases once the tensors are large; None if nothing is."""
+    return check_offset_range(exercise, answer) or check_grid_axes(exercise, answer, outcomes)
+
+
+def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
+    """Do the kernel's offsets fit where its tensors are as large as in use?
+
+    A kernel fails here only if it leaves a tensor with 32-bit integers that wrap around, as a GPU's do, and
+    stays inside with integers that do not: anything else that happens proves nothing, and is not reported.
+    """
+    for inputs, words in _large_inputs(exercise):
+        wrapped = answer.run(inputs, Int32OverflowProbe())
+        overflows = wrapped.observations.get(Int32Overflows)
+        if wrapped.raised is None or wrapped.raised.status is not Status.OUT_OF_BOUNDS or not overflows:
+            continue
+        if answer.run(inputs, Int32OverflowProbe(wide=True)).raised is not None:
+            continue
+        value, place = overflows[0]
+        sentence = (
+            f"{words} this line computes {value} in 32 bits, which hold at most 2³¹ − 1: the offset wraps "
+            "around, and the address is outside the tensor. The cases pass because their tensors are small. "
+            "Make one factor 64 bits wide before multiplying, as in `tl.program_id(0).to(tl.int64)`."
+        )
+        return Caution(OVERFLOW, sentence, place)
+    return None
+
+
+def _large_inputs(exercise: Exercise) -> Iterator[tuple[Inputs, str]]:
+    """Inputs of real sizes without memory, with the beginning of a sentence about them."""
+    sizes, case = dict(exercise.judged.real_sizes), exercise.cases[0]
+    gaps = {key: sizes.pop(key) for key in (ROWS_APART, COLUMNS_APART) if key in sizes}
+    if not gaps and sizes:
+        words = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        yield spread(exercise.inputs(case, case.generator()), sizes), f"At real sizes ({words})"
+        return
+    case = dataclasses.replace(case, sizes={**case.sizes, **sizes})
+    for key, gap in gaps.items():
+        lines, strides = key.split()[0], (gap, 1) if key == ROWS_APART else (1, gap)
+        words = f"Where neighbouring {lines} are {gap} elements apart, as in a view of a large matrix,"
+        yield with_strides(exercise.inputs(case, case.generator()), strides), words
+
+
+def check_grid_axes(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -> Caution | None:
+    """Does a grid have room for B and H where both are large, though each of them is allowed to be?
+
+    Asked only of launchers that have a multiple of B · H programs along the second or third axis.
+    """
+    if not exercise.judged.many_heads or not any(map(_heads_on_one_axis, outcomes)):
+        return None
+    case = exercise.cases[0]
+    inputs = spread(exercise.inputs(case, case.generator()), MANY_HEADS)
+    ended = answer.run(inputs, Int32OverflowProbe()).raised
+    if ended is None or "a GPU takes at most" not in ended.sentence:
+        return None
+    B, H, most = MANY_HEADS["B"], MANY_HEADS["H"], GRID_MOST[1]
+    sentence = (
+        f"With B {B} and H {H} the launch fails: all B · H heads are on one axis of the grid. "
+        f"{ended.sentence} B and H may each be up to {most}: give each an axis of its own, or put B · H on "
+        "the first axis."
+    )
+    return Caution(GRID_AXIS, sentence, ended.place)
+
+
+def _heads_on_one_axis(outcome: Outcome) -> bool:
+    B, H = outcome.case.sizes.get("B", 1), outcome.case.sizes.get("H", 1)
+    if B == 1 or H == 1:
+        return False
+    return any(size and size % (B * H) == 0 for launch in outcome.launches for size in launch.grid[1:])

@@ -502,9 +502,10 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 #   dimension; any $S_q, S_k \ge 1$ and any $D$;
 # - $O$ in the dtype of $Q$; LSE in fp32, natural logarithm, contiguous `[B, H, S_q]`. LSE must be accurate to about
 #   $2 \cdot 10^{-6}$ with half-precision inputs too, since rounding $P$ does not affect it;
-# - fp32, fp16 and bf16; sums in fp32; scores above three thousand; values around $10^4$ in fp16; $\alpha$ of either
+# - fp32, fp16 and bf16; sums in fp32; scores beyond ten thousand of either sign; values around $10^4$ in fp16; $\alpha$ of either
 #   sign;
-# - $H$ and $B$ up to 65535 each, since they are the grid's second and third axis.
+# - $H$ and $B$ up to 65535 each, since they are the grid's second and third axis ($B \cdot H$ on one of the two is too
+#   much), and the head's offset in 64 bits.
 #
 # Element $(i, e)$ of this head's $Q$ is at `q_ptr + i * q_row + e * q_col`. Useful pieces: `tl.full`, `tl.zeros`,
 # `tl.trans`, `tl.dot(a, b, input_precision="ieee")`, `tl.where`, and `for start in range(0, S_k, BLOCK_K):` with

@@ -502,8 +502,8 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 #   dimension; any $S_q, S_k \ge 1$ and any $D$;
 # - $O$ in the dtype of $Q$; LSE in fp32, natural logarithm, contiguous `[B, H, S_q]`. LSE must be accurate to about
 #   $2 \cdot 10^{-6}$ with half-precision inputs too, since rounding $P$ does not affect it;
-# - fp32, fp16 and bf16; sums in fp32; scores beyond ten thousand of either sign; values around $10^4$ in fp16; $\alpha$ of either
-#   sign;
+# - fp32, fp16 and bf16; sums in fp32; scores beyond ten thousand of either sign; values around $10^4$ in fp16;
+#   $\alpha$ of either sign;
 # - $H$ and $B$ up to 65535 each, since they are the grid's second and third axis ($B \cdot H$ on one of the two is too
 #   much), and the head's offset in 64 bits.
 #

@@ -47,7 +47,6 @@ MAXIMUM_NOT_SUBTRACTED = edit_kind(
 )
 ANALOGOUS_LINE = edit_kind(
     "analogous line",
-    sentence="Line {line} has `{old}`; with `{new}`, which is like a line for another tensor,",
     question="What do the lines beside it do for other tensors?",
     moves_access=True,
 )

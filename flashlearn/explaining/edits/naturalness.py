@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import enum
 import functools
+import re
 
 from flashlearn.explaining.edits.dtypes import CAST
 from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
@@ -35,6 +36,10 @@ ODD_OPERATORS = ("+", "*")
 COMMON_NUMBERS = ("0", "1", "2", "0.0", "1.0", "True", "False", 'float("-inf")')
 
 
+CONFIGURATION = re.compile(r"\b[A-Z][A-Z_\d]* ?= ?$")
+"""Before a number that chooses a block or a grouping: another one may just avoid a mistake in the kernel."""
+
+
 class Naturalness(enum.IntEnum):
     """How far an edit is to be believed to take the mistake itself back."""
 
@@ -55,6 +60,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
     if bounds and kind.name == "start value" and len(edit.old) > 1 and not edit.old.isupper():
         return Naturalness.ODD  # a loop from 0 on does all that any other start does
     if kind is OPERATOR and _operator(edit) == {*ODD_OPERATORS}:
+        return Naturalness.ODD
+    if kind is CONSTANT and CONFIGURATION.search(text.encode()[: edit.start].decode()):
         return Naturalness.ODD
     if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
         return Naturalness.UNUSUAL

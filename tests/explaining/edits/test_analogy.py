@@ -48,7 +48,7 @@ MISTAKES = {
         "with `tl.program_id(0) * BLOCK_Q`",
     ),
     "no batch for one tensor": (
-        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "which is like a line for another tensor",
+        dq_kernel, "do_ptr += b * do_batch + h", "do_ptr += h", "; with `do_ptr += b * do_batch + h",
     ),
     "one pointer is not moved": (
         flash_forward_causal, "    o_ptr += b * o_batch + h * o_head\n", "", "has no counterpart",

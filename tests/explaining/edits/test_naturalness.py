@@ -47,6 +47,13 @@ def test_a_change_of_a_loop_s_bounds_is_odd_unless_it_exchanges_similar_names(li
     assert of_line(line, old, new) is level
 
 
+def test_another_block_size_or_group_may_only_avoid_the_mistake():
+    launcher = "def f(x):\n    kernel[(4,)](x, x.shape[0], GROUP=2)\n    return x.sum(0)\n"
+    edits = {(e.old, e.new): e for e in edits_of(launcher) if e.line == 2}
+    assert naturalness(launcher, edits["2", "1"]) is Naturalness.ODD
+    assert naturalness(launcher, edits["0", "1"]) is Naturalness.NATURAL
+
+
 def test_a_doubtful_edit_is_reported_as_what_passes_with_it_and_not_as_what_the_line_has():
     sure = OneEdit("name", 5, "S_q", "H", 5, quoted=("S_k - S_q", "S_k - H"))
     doubtful = OneEdit("name", 5, "S_q", "H", 5, quoted=("S_k - S_q", "S_k - H"), doubt=True)

@@ -129,8 +129,9 @@ MISTAKES = {
         **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
     ),
     "maximum starts at 0": Mistake(
-        "The running maximum is never below 0, as if it started there. In exact arithmetic any number may "
-        "be subtracted; in fp32 all exponentials of a row far below zero vanish, and log 0 is −inf.",
+        "The running maximum is never below 0 or another finite number, as if it started there. In exact "
+        "arithmetic any number may be subtracted; in fp32 all exponentials of a row far below it vanish, "
+        "and log 0 is −inf.",
         "The neutral element of a maximum is −inf.",
         **formula("m from 0"),
     ),

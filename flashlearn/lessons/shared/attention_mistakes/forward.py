@@ -90,8 +90,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "m starts at 0": Mistake(
             "The maximum is never below 0 or another finite number, as if it started there. Any m gives the "
-            "right answer in exact arithmetic, but where all of a row's scores lie some 90 below m, exp(s − m) "
-            "loses digits, and from 104 on it is 0 even in fp32, and 0/0 is NaN.",
+            "right answer in exact arithmetic, but where all of a row's scores lie some 90 below m, "
+            "exp(s − m) loses digits, and from 104 on it is 0 even in fp32, and 0/0 is NaN.",
             "The neutral element of a maximum is −inf.",
             **formula("m from 0"),
         ),

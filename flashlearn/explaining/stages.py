@@ -247,10 +247,11 @@ def case_status(search: Search) -> Finding | None:
 def with_declared_mistake(search: Search) -> Finding | None:
     """A fault of memory, and the named mistake that the other cases show."""
     finding, exercise, outcomes = search.finding, search.exercise, search.outcomes
-    if finding is None or finding.mistake in exercise.explained.mistakes or not search.wrong:
+    declared = finding is not None and finding.mistake in exercise.explained.mistakes
+    if finding is None or (declared and not finding.partial) or not search.wrong:
         return None  # a declared kernel that fails just so in every case explains them all
     also = find_declared(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
-    if also is None or also.fits < MOSTLY * also.of:
+    if also is None or also.fits < MOSTLY * also.of or also.mistake == finding.mistake:
         return None  # a wrong address may make cases wrong in which it happens to stay inside
     return Finding(Besides((finding, also)), finding.place, finding.fits, finding.of, partial=True)
 

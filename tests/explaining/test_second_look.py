@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.edits.search import edits_of
+from flashlearn.explaining.findings.edits import OneEdit
+from flashlearn.explaining.findings.two_mistakes import AfterRepair
 from flashlearn.explaining.repaired import Repaired
 from flashlearn.judging.cases import run, run_observed
 from flashlearn.lessons import find
 from flashlearn.outcome import Status
 from flashlearn.running.answer import Here
+from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
 
 EXERCISE = find("row_sum")
@@ -70,3 +75,31 @@ def test_lines_seen_in_a_repaired_answer_are_those_of_the_learners_file():
     stopped = next(o for o in outcomes if o.status is Status.OUT_OF_BOUNDS)
     same = Repaired(answer, tuple((i, one.text) for i, one in enumerate(answer.sections())))
     assert run_observed(EXERCISE, same, stopped.case).place.line == stopped.place.line
+
+
+def _parts(finding):
+    return [finding, *(inner for part in finding.parts for inner in _parts(part))]
+
+
+@pytest.mark.parametrize("title", ["lse stride and guard", "lse without its stride, exp without a guard"])
+def test_what_a_finding_of_two_mistakes_counts_is_recomputed(title):
+    (entry,) = find_entries("recompute_probabilities", title)
+    exercise, answer = find(entry.exercise), Here(entry.function)
+    outcomes = run(exercise, entry.function)
+    failing = [o for o in outcomes if o.status is not Status.PASS]
+    finding = diagnose(exercise, outcomes, entry.function)
+    assert len(finding.names) > 1 or finding.parts
+    for part in _parts(finding):
+        if not isinstance(part.kind, AfterRepair) or not isinstance(part.parts[0].kind, OneEdit):
+            continue
+        edit = part.parts[0].kind
+        section, text = next(
+            (i, one.applied(section.text))
+            for i, section in enumerate(answer.sections())
+            for one in edits_of(section.text)
+            if (one.kind.name, one.old, one.new, section.line + one.line - 1)
+            == (edit.edit, edit.old, edit.new, edit.line)
+        )
+        repaired = Repaired(Here(entry.function, exercise), ((section, text),))
+        again = [run_observed(exercise, repaired, o.case).status for o in failing]
+        assert again.count(Status.PASS) == part.kind.repaired and len(again) == part.kind.failing

@@ -167,7 +167,9 @@ class HowExplained:
     `quantities(inputs)` gives what a right kernel's tiles hold on the way (flashlearn.quantity), by which
     the first value that departs is found, or None for a case in which it cannot be told; not where
     `unsolved(answer)` holds: then finding that line is the exercise. `weights` says how P is read out of an
-    attention kernel (flashlearn.explaining.weights.Readout), or in which ways, each for an output.
+    attention kernel (flashlearn.explaining.weights.Readout), or in which ways, each for an output. `fresh`
+    are further cases of a formula of integers: an edit of a wrong answer is believed only if it is right in
+    them too.
     """
 
     mistakes: Mapping[str, Mistake] = field(default_factory=dict)
@@ -176,6 +178,7 @@ class HowExplained:
     quantities: Callable[[Inputs], Any] | None = None
     unsolved: Callable[[Any], bool] | None = None
     weights: Any = None
+    fresh: tuple[Case, ...] = ()
 
 
 @dataclass(frozen=True)

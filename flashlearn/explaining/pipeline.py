@@ -19,9 +19,10 @@ from flashlearn.explaining.declared_mistakes import (
     find_exchanged_outputs,
 )
 from flashlearn.explaining.divergence import BUDGET
+from flashlearn.explaining.edits.formula_trial import FORMULA_RUNS
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import FIRST_EDIT_WORK, SECOND_EDIT_WORK
-from flashlearn.explaining.edits.verification import FORMULA_RUNS, SEARCH_WORK
+from flashlearn.explaining.edits.verification import SEARCH_WORK
 from flashlearn.explaining.experiments import (
     nothing_launched,
     rounded_inside,
@@ -30,6 +31,7 @@ from flashlearn.explaining.experiments import (
 )
 from flashlearn.explaining.findings import SURE, VAGUE
 from flashlearn.explaining.findings.shape import Shape
+from flashlearn.explaining.formula_stages import edit_of_formula
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.second_look import MOST_WORK, look_again
@@ -268,7 +270,8 @@ FORMULAS = (
     Stage(
         "one edit of a formula",
         "With one edit of the formula, every failing case passes.",
-        stages.edit_of_formula,
+        edit_of_formula,
+        Role.REFINEMENT,
         budget=f"{FORMULA_RUNS} runs",
     ),
 )

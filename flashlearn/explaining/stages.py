@@ -24,9 +24,10 @@ from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.two_mistakes import Besides
+from flashlearn.explaining.formula_stages import with_edit_of_the_rest
 from flashlearn.explaining.matching import comparable, has_wrong_numbers
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
-from flashlearn.explaining.stage import Search, attempted, worst_status
+from flashlearn.explaining.stage import Search, attempted
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MOSTLY = 0.75
@@ -192,6 +193,9 @@ def with_edit(search: Search) -> Finding | None:
     finding = search.finding
     if finding is not None and finding.conclusive:
         return None
+    open_outputs = finding is not None and finding.partial and isinstance(finding.kind, Outputs)
+    if open_outputs and search.exercise.kind is Kind.TORCH:
+        return with_edit_of_the_rest(search)
     nan = finding is not None and isinstance(finding.kind, NanOrigin)
     line, misplaced = _line(finding), _misplaced(finding)
     exercise, answer, outcomes = search.exercise, search.answer, search.outcomes
@@ -271,10 +275,3 @@ def with_edit_and_mistake(search: Search) -> Finding | None:
     shown = finding.parts[1].mistake if isinstance(finding.kind, Besides) else ""
     edit = find_edit_and_mistake(exercise, answer, outcomes, line, misplaced, shown)
     return combined(finding, edit) if edit is not None else None
-
-
-def edit_of_formula(search: Search) -> Finding | None:
-    """The edit that makes a formula right."""
-    if worst_status(search.outcomes) is not Status.WRONG:
-        return None
-    return find_edit(search.exercise, search.answer, search.outcomes)

@@ -30,8 +30,9 @@ from rich.table import Table
 from flashlearn.exercise import Kind
 from flashlearn.explaining import edits
 from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.ranking import Odds, parsed, situation_of
-from flashlearn.explaining.edits.verification import FormulaTrial, NumericTrial
+from flashlearn.explaining.edits.verification import NumericTrial
 from flashlearn.interpreter import printing
 from flashlearn.judging.cases import run
 from flashlearn.judging.symbolic import run_symbolic

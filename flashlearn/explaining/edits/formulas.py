@@ -13,6 +13,16 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.calls import TRANSPOSE
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
+from flashlearn.explaining.edits.formula_names import (
+    LIBRARY,
+    alike,
+    arrays,
+    limits,
+    lists,
+    of_integers,
+    values,
+)
+from flashlearn.explaining.edits.integer_formulas import OFF_BY_ONE, clamp_edits, integer_edits
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.operators import (
@@ -25,7 +35,6 @@ from flashlearn.explaining.edits.operators import (
 from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES, MISSING_FACTOR
 
 SUMS = ast.Add | ast.Sub
-LIBRARY = re.compile(r"\b(sp|sympy|torch|np)\.")
 SYMPY = re.compile(r"\b(sp|sympy)\.")
 
 RECOMPUTED_ARGUMENT = edit_kind(
@@ -38,11 +47,6 @@ EXTRA_BLOCK = edit_kind(
     "extra block",
     sentence="Line {line} adds one even where nothing is left over: `{old}`; with `{new}`",
     question="How many blocks are there where the size is a multiple of the block?",
-    by_chance_in_integers=True,
-)
-OFF_BY_ONE = edit_kind(
-    "off by one",
-    question="Is it the last one that is meant here, or the one after it?",
     by_chance_in_integers=True,
 )
 MISSING_SHIFT = edit_kind("missing shift", question="Relative to which number is this exponent measured?")
@@ -68,18 +72,27 @@ def is_formula(function: ast.FunctionDef) -> bool:
 
 def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """Every edit of a formula beyond those of any function."""
-    names = list(dict.fromkeys([*known.parameters, *known.values, *known.scalars, *known.pointers]))
-    written = names_in(function)
+    indexed, several = arrays(function), lists(function)
+    every = dict.fromkeys([*known.parameters, *known.values, *known.scalars, *known.pointers])
+    names = [name for name in every if name not in several]
+    numbers = [name for name in names if name not in indexed]
+    written, bounds = names_in(function), limits(function)
     letters = sorted(name for name in written | {*known.parameters} if len(name) == 1)
     for statement in ast.walk(function):
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) and statement.value is not None:
             yield from _recomputed(text, statement, known)
             for node in ast.walk(statement.value):
-                yield from _within(text, node, names, letters)
+                meant = alike(node, names, indexed, written)
+                yield from _within(text, node, meant, letters)
+                yield from integer_edits(text, node, numbers)
             yield from _exponentials(text, statement.value)
             yield from _exchanged(text, statement.value)
+            for value in values(statement.value) if of_integers(text) else ():
+                yield from clamp_edits(text, value, known.parameters)
             for term in _terms(statement.value):
-                factors = _factors(text, statement, names)
+                if term in bounds:
+                    continue
+                factors = _factors(text, statement, numbers)
                 yield from _times(text, term, factors)
                 yield from _plus(text, term, factors)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):

@@ -6,19 +6,22 @@ work, not in seconds, so that a verdict is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
+from flashlearn.explaining.edits.each_output import ALTERNATIVES, together
 from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.generation import edits_of
+from flashlearn.explaining.edits.naturalness import naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.trial import Trial
-from flashlearn.explaining.edits.verification import FormulaTrial, NumericTrial, cost
+from flashlearn.explaining.edits.verification import NumericTrial, cost
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput
 from flashlearn.outcome import Finding, Outcome, Place
@@ -53,14 +56,16 @@ def find_edit(
     accesses: Sequence[str] = (),
     nan_appears: bool = False,
     kept: list[PartialRepair] | None = None,
+    explained: Iterable[str] = (),
 ) -> Finding | None:
     """The finding that one edit of the answer's text makes every wrong case right, or one for each output.
 
     `line` is the learner's line where the values first depart, if that is known. `accesses` are the names of
     accesses (`load`, `store`) that are known to be out of place, or incomplete. With `nan_appears`, a NaN
-    comes from an operation in the line, whose operands another line may have made wrong. None if nothing was
-    found, if finding the line is the exercise, and if outputs cannot be compared. Then edits that repair a
-    part are added to `kept`.
+    comes from an operation in the line, whose operands another line may have made wrong. Where some outputs
+    are `explained`, an edit that makes all others right is enough. None if nothing was found, if
+    finding the line is the exercise, and if outputs cannot be compared. Then edits that repair a part are
+    added to `kept`.
     """
     unsolved, sections = exercise.explained.unsolved, answer.sections()
     if not sections or (unsolved is not None and unsolved(answer)):
@@ -68,7 +73,8 @@ def find_edit(
     trial = (FormulaTrial if exercise.kind is Kind.SYMBOLIC else NumericTrial)(exercise, answer, outcomes)
     if not trial.wrong:
         return None
-    repairs: dict[frozenset[str], tuple[int, Edit]] = {}
+    repairs: dict[frozenset[str], list[tuple[int, Edit]]] = {}
+    everything = frozenset(trial.bad)
     partial: list[PartialRepair] = []
     edits = ((i, edit) for i, section in enumerate(sections) for edit in _fitting(exercise, section.text))
     hints = Hints(
@@ -86,20 +92,27 @@ def find_edit(
             continue
         text = edit.applied(sections[i].text)
         good = frozenset(trial.repaired(i, text))
-        if good and good not in repairs and trial.generalises(i, text, good):
-            repairs[good] = (i, edit)
-        if frozenset(trial.bad) in repairs:
+        if good and len(repairs.get(good, ())) < ALTERNATIVES and trial.generalises(i, text, good):
+            repairs.setdefault(good, []).append((i, edit))
+        if everything in repairs:
             i, edit, doubt = most_natural(trial, sections, (i, edit), order[number + 1 :], hints)
             return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
         if not good and trial.reached >= (2 if by_chance else 1):
             partial.append(PartialRepair(trial.reached, i, edit))
-    single = [(name, *repairs[key]) for name in exercise.outputs if (key := frozenset({name})) in repairs]
-    if len(single) < max(2, len(trial.bad)):
+    each = together(trial, sections, repairs)
+    rest = everything - {*explained}
+    if not each and rest in repairs:
+        best = min(repairs[rest], key=lambda one: naturalness(sections[one[0]].text, one[1]))
+        each = [(" and ".join(sorted(rest)), *best)]
+    if not each:
         if kept is not None:
             kept += partial
-            kept += [PartialRepair(0, i, edit, (name,)) for name, i, edit in single]
+            single = {name: repairs.get(frozenset({name})) for name in exercise.outputs}
+            kept += [PartialRepair(0, *found[0], (name,)) for name, found in single.items() if found]
         return _two_edits(exercise, trial, sections, partial, outcomes, hints)
-    parts = tuple(edit_finding(trial.wrong, sections[i], edit, name) for name, i, edit in single)
+    parts = tuple(edit_finding(trial.wrong, sections[i], edit, names) for names, i, edit in each)
+    if len(parts) == 1:
+        return parts[0]
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
 
 

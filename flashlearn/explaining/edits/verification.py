@@ -11,7 +11,6 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.fresh_cases import fresh_cases
-from flashlearn.judging.symbolic.cases import agreeing, arguments
 from flashlearn.judging.tolerance import agrees
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
@@ -37,9 +36,6 @@ SECOND_EDIT_SHARE, SECOND_EDIT_ACCESSES = 3, 100
 """In the search for a second edit, one run may take this fraction of the work that is left: but at least this
 number of accesses, and at least twice those of the original text."""
 
-FORMULA_RUNS = 400
-"""The number of runs of edited formulas in one search."""
-
 FRESH_CASES = 2
 """On how many cases that the exercise does not have an edit must be right as well."""
 
@@ -48,7 +44,6 @@ RIGHT_CASES = 6
 
 STOPPED = (Status.OUT_OF_BOUNDS, Status.RACE)
 JUDGED = (Status.PASS, Status.WRONG, *STOPPED)
-SYMBOLIC_SECONDS = 1.5
 
 
 class NumericTrial:
@@ -160,44 +155,6 @@ class NumericTrial:
         if outcome.outputs:
             return agrees(outcome.outputs[number], value)
         return self.drawn.of(outcome.case).truth.judge(number, value).ok
-
-
-class FormulaTrial:
-    """A trial whose cases are decided by symbols."""
-
-    def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
-        self.exercise, self.answer, self.left = exercise, answer, float(FORMULA_RUNS)
-        self.reached = 0
-        self.superfluous = False
-        self.fixed: tuple[tuple[int, str], ...] = ()
-        self.wrong = [o for o in outcomes if o.status is Status.WRONG]
-        self.right = [o for o in outcomes if o.status is Status.PASS][:RIGHT_CASES]
-        self.bad = {c.name for o in self.wrong for c in o.outputs if not c.ok}
-
-    def by_chance(self, edit: Edit) -> bool:
-        """True for an edit that may repair a single case by chance."""
-        return edit.kind.by_chance or edit.kind.by_chance_in_integers
-
-    def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
-        """Symbols stand for all numbers."""
-        return True
-
-    def repaired(self, section: int, text: str) -> set[str]:
-        """The outputs that are right in every case with this text in place of that section."""
-        good, self.reached = set(self.bad), 0
-        others = tuple(one for one in self.fixed if one[0] != section)
-        for number, outcome in enumerate((*self.wrong, *self.right)):
-            self.left -= 1
-            how = Edited(section, text, more=others)
-            evidence = self.answer.run(arguments(self.exercise, outcome.case), how)
-            if evidence.raised is not None:
-                return set()
-            right = agreeing(self.exercise, outcome.case, evidence.returned, SYMBOLIC_SECONDS)
-            good &= right if set(self.exercise.outputs) - self.bad <= right else set()
-            if not good:
-                break
-            self.reached = min(number + 1, len(self.wrong)) if good == self.bad else self.reached
-        return good
 
 
 def right_cases(right: Sequence[Outcome]) -> list[Outcome]:

@@ -53,7 +53,11 @@ class OneEdit(FindingKind):
 
     def wording(self) -> Wording:
         """What the edit changes, and that it was seen to be enough."""
-        result = f"{self.output} is right in every case" if self.output else all_pass(self.cases)
+        result = (
+            f"{self.output} {'are' if ' and ' in self.output else 'is'} right in every case"
+            if self.output
+            else all_pass(self.cases)
+        )
         if self.doubt:
             return Wording(f"{self._neutral(result)}. {DOUBT}", DOUBT_QUESTION)
         return Wording(f"{self.change()} {result}.", self.edit_kind.question)

@@ -13,7 +13,7 @@ from flashlearn.exercise import Case, Exercise
 from flashlearn.judging.return_values import without_numbers
 from flashlearn.judging.symbolic import formatting
 from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, reject_non_sympy, unexpected
-from flashlearn.judging.symbolic.verdict import Verdict, equal, judge
+from flashlearn.judging.symbolic.verdict import Verdict, judge
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.run_modes import PlainCall
@@ -54,14 +54,6 @@ def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
     """The function's arguments in a case: the drawn inputs that its signature names."""
     given = exercise.inputs(case, case.generator())
     return {name: given[name] for name in exercise.parameters() if name in given} or given
-
-
-def agreeing(exercise: Exercise, case: Case, got: Any, seconds: float) -> set[str]:
-    """The names of the outputs for which the value `got` would be right in a case."""
-    given = arguments(exercise, case)
-    wanted = by_name(exercise, exercise.reference(**copies(given)))
-    answers = by_name(exercise, got) or {}
-    return {n for n, a in answers.items() if equal(wanted[n], a, given, seconds=seconds)}
 
 
 def _outcome(case: Case, status: Status, started: float, message: str = "", **more: Any) -> Outcome:

@@ -83,7 +83,7 @@ def _offset(subject: Subject, by: str, too_large: bool) -> str:
 
 
 CLAUSES = {
-    "index range": lambda read: f"your answer reads {read}, which is outside the right answer's range",
+    "index range": lambda read, at: f"your answer reads {read}{at}, which the right one does not",
     "transposed": lambda: "your matrix is the transpose of the right one",
     "transposed and sign": lambda: "your matrix is the transpose of the right one, with the opposite sign",
     "missing off-diagonal": lambda: "your matrix is diagonal: the entries off the diagonal are missing",

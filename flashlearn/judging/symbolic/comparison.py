@@ -78,7 +78,7 @@ def sample(expected: Form, got: Form, point: Point) -> Sample | None:
     for label, value in right.items():
         if value == yours[label]:
             continue
-        same, certain = _same(value, yours[label])
+        same, certain = same_value(value, yours[label])
         exact &= certain
         if not same:
             wrong.append(label)
@@ -100,7 +100,8 @@ def _outside(asked: set, more: set) -> tuple:
     return tuple(found)
 
 
-def _same(a: sp.Expr, b: sp.Expr) -> tuple[bool, bool]:
+def same_value(a: sp.Expr, b: sp.Expr) -> tuple[bool, bool]:
+    """Whether two values are the same, and whether that is certain."""
     if not isinstance(a, sp.Expr) or not isinstance(b, sp.Expr) or not (a.is_finite and b.is_finite):
         return a == b, True
     return is_zero(a - b)

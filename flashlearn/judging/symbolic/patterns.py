@@ -21,6 +21,9 @@ MIN_NUMBERS = 3
 CONSTANT, SYMBOL = "constant factor", "factor"
 """Names of the patterns of a factor: a number, and an argument."""
 
+RANGE = "index range"
+"""The name of the pattern of entries outside the right answer's range."""
+
 Pairs = list[tuple[sp.Expr, sp.Expr]]
 
 
@@ -127,9 +130,16 @@ def _outside(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Patte
     """Entries of an array that the right answer never reads, below or above those it reads."""
     if not all(s.outside for s in samples if s.wrong):
         return None
-    name, index = next(s for s in samples if s.wrong).outside[0]
+    return outside(next(s for s in samples if s.wrong), plan)
+
+
+def outside(sample: Sample, plan: Plan) -> Pattern:
+    """The first entry that the answer reads outside the right one's range at a point, with its indices."""
+    name, index = sample.outside[0]
     read = f"{name}[{', '.join(map(str, index))}]"
-    return Pattern("index range", {"read": read})
+    values = ((str(s), sample.point.symbols.get(s)) for s in (*plan.indices, *plan.sizes))
+    at = ", ".join(f"{s} = {formatting.show(value)}" for s, value in values if value is not None)
+    return Pattern(RANGE, {"read": read, "at": f" at {at}" if at else ""})
 
 
 def _transposed(samples: Sequence[Sample], pairs: list[Pairs], plan: Plan) -> Pattern | None:

@@ -193,6 +193,8 @@ def _wrong(pair: _Pair, seen: Comparison, plan: sampling_plan.Plan) -> Verdict:
     small = comparison.compare(*pair.forms, points.simple(plan), enough=5, seconds=SIMPLE_SECONDS)
     sample = examples.simplest(small.samples if small.differ else seen.samples)
     example = examples.counterexample(sample, pair.expressions, pair.given)
+    if pattern is not None and pattern.name == patterns.RANGE and sample.outside:
+        pattern = patterns.outside(sample, plan)  # of the very point that is shown
     lead = clauses.clause(pattern) if pattern else clauses.wrong(patterns.subject(seen.samples))
     sentence = f"{formatting.capital(lead)}. {formatting.capital(example.sentence)}."
     return Verdict(False, sentence, examples.detail(sample, example), pattern=pattern, counterexample=example)

@@ -95,8 +95,8 @@ MISTAKES = {
         **formula("no limit of registers"),
     ),
     "limited by registers alone": Mistake(
-        "The occupancy considers registers only. Every resident block needs "
-        "shared memory, too, and here that runs out first.",
+        "Shared memory does not limit your occupancy, though here it runs out first: every resident block "
+        "has its own.",
         "Take the smallest of the four limits.",
         **formula("no limit of shared memory"),
     ),
@@ -173,6 +173,17 @@ CASES = (
     _case("H100", "128×256×64", 4, 3, 8, 255, ": too large"),
 )
 
+FRESH = (
+    _case("A100", "32×128×32", 2, 3, 4, 45),
+    _case("H100", "128×64×16", 4, 2, 2, 77),
+    _case("RTX 4090", "16×64×32", 2, 4, 1, 33),
+    _case("A100", "32×64×16", 2, 2, 4, 97),  # limited by registers, which are rounded up
+    _case("A100", "16×16×16", 2, 2, 1, 24),  # more blocks would fit than an SM may hold
+    _case("H100", "64×32×16", 2, 2, 16, 20),  # few registers, many warps
+    _case("H100", "256×128×64", 4, 4, 8, 200, ": too large"),
+)
+"""Further blocks, at which an edit of a wrong answer must be right to be believed."""
+
 
 budget = Exercise(
     name="budget",
@@ -190,6 +201,7 @@ budget = Exercise(
     ),
     explained=HowExplained(
         mistakes=MISTAKES,
+        fresh=FRESH,
     ),
     points=2,
 )

@@ -75,6 +75,14 @@ def configuration(*values: int) -> Case:
     return Case(name, dict(zip(CONFIGURATION, values, strict=True)))
 
 
+FRESH = (
+    configuration(192, 48, 96, 4, 5, 2),
+    configuration(32, 128, 40, 8, 3, 16),
+    configuration(256, 96, 160, 2, 6, 4),
+)
+"""Further configurations, at which an edit of a wrong answer must be right to be believed."""
+
+
 forward_budget = Exercise(
     name="forward_budget",
     lesson="12",
@@ -92,6 +100,6 @@ forward_budget = Exercise(
         configuration(64, 64, 128, 1, 4, 8),
     ),
     judged=HowJudged(reference=planning.forward_budget),
-    explained=HowExplained(mistakes=MISTAKES),
+    explained=HowExplained(mistakes=MISTAKES, fresh=FRESH),
     points=1,
 )

@@ -47,6 +47,10 @@ def program(pid: int, blocks: int, heads: int) -> Case:
     )
 
 
+FRESH = (program(17, 6, 4), program(23, 11, 7), program(58, 5, 13), program(41, 7, 6))
+"""Further programs, at which an edit of a wrong answer must be right to be believed."""
+
+
 heaviest_first = Exercise(
     name="heaviest_first",
     lesson="12",
@@ -65,6 +69,6 @@ heaviest_first = Exercise(
         program(0, 1, 1),
     ),
     judged=HowJudged(reference=planning.program_to_tile),
-    explained=HowExplained(mistakes=MISTAKES),
+    explained=HowExplained(mistakes=MISTAKES, fresh=FRESH),
     points=1,
 )

@@ -80,6 +80,17 @@ def bounds(first: int, block_q: int, block_k: int, S_q: int, S_k: int) -> Case:
     return Case(f"queries from {first}, tiles {block_q} × {block_k}, S {S_q} × {S_k}", sizes)
 
 
+FRESH = (
+    bounds(384, 128, 32, 700, 900),
+    bounds(192, 64, 16, 250, 313),
+    bounds(80, 16, 32, 90, 90),
+    bounds(0, 32, 64, 500, 450),
+    bounds(128, 64, 32, 300, 80),
+    bounds(448, 64, 32, 500, 450),
+)
+"""Further blocks, at which an edit of a wrong answer must be right to be believed."""
+
+
 split_loops = Exercise(
     name="split_loops",
     lesson="12",
@@ -101,6 +112,6 @@ split_loops = Exercise(
         bounds(31, 1, 32, 64, 64),
     ),
     judged=HowJudged(reference=planning.loop_bounds),
-    explained=HowExplained(mistakes=MISTAKES),
+    explained=HowExplained(mistakes=MISTAKES, fresh=FRESH),
     points=1,
 )

@@ -5,10 +5,8 @@ from __future__ import annotations
 import sympy as sp
 import torch
 
-from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
-from flashlearn.running.answer import Answer
-from flashlearn.running.run_modes import Observed, PlainCall
 
 SIZES = ("M", "N", "K", "B_M", "B_N", "B_K", "e")
 
@@ -122,41 +120,6 @@ def _sized(title: str, **sizes: int) -> Case:
     return Case(title, sizes)
 
 
-MEASURED = ((70, 100, 50), (33, 64, 40))
-"""M, N and K of the products on which `matmul_traffic` is compared with counted bytes."""
-
-
-def counted_traffic(answer: Answer, M: int, N: int, K: int) -> tuple[int, Inputs] | None:
-    """Bytes that a call of a tiled product requests, with sizes and blocks; None if it names no blocks."""
-    a, b = torch.ones(M, K), torch.ones(K, N)
-    seen = answer.run({"a": a, "b": b}, Observed()).completed().observation
-    constants = seen.launches[0].constexprs if len(seen.launches) == 1 else {}
-    blocks = [constants.get(name) for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K")]
-    if None in blocks:
-        return None
-    values = (M, N, K, *blocks, a.element_size())
-    return seen.bytes_requested, dict(zip(SIZES, map(sp.Integer, values), strict=True))
-
-
-def traffic_review(answer: Answer, earlier: Earlier) -> str:
-    """The formula against what the learner's own kernel requests (the course's, if theirs has not passed)."""
-    kernel = earlier("tiled_matmul")
-    for M, N, K in MEASURED:
-        found = counted_traffic(kernel, M, N, K)
-        if found is None:
-            continue
-        counted, sizes = found
-        predicted = answer.run(sizes, PlainCall()).completed().returned
-        if predicted != counted:
-            shape = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-            return (
-                f"The formula holds for a kernel that loads each tile once per program. Your tiled_matmul "
-                f"requests {counted} bytes at {shape}, where your formula says {predicted}: does it load or "
-                "store something twice?"
-            )
-    return ""
-
-
 matmul_traffic = Exercise(
     name="matmul_traffic",
     lesson="05",
@@ -173,7 +136,6 @@ matmul_traffic = Exercise(
     ),
     judged=HowJudged(
         reference=traffic,
-        review=traffic_review,
     ),
     explained=HowExplained(
         mistakes=MISTAKES,

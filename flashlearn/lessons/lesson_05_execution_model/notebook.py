@@ -529,11 +529,9 @@ for name, left, right in (("in A's padding", stray_a, b_tile), ("in B's padding"
 #
 # ### Exercise: `matmul_traffic` · core
 #
-# Give the *requested* bytes of your kernel as a formula in the sizes $M, N, K$, the blocks $B_M, B_N, B_K$, and $e$.
-# All are sympy symbols (or integers) and positive. Sizes need not be multiples of blocks; `sp.ceiling(x)` rounds up.
-#
-# The check first compares formulas. Then it runs your kernel, if it has passed (the course's own, if not), counts, and
-# compares again.
+# Give the *requested* bytes of a kernel like yours, whose masks cover what lies beyond the edges, as a formula in the
+# sizes $M, N, K$, the blocks $B_M, B_N, B_K$, and $e$. All are sympy symbols (or integers) and positive. Sizes need not
+# be multiples of blocks; `sp.ceiling(x)` rounds up.
 
 
 # %% exercise="matmul_traffic"
@@ -576,7 +574,7 @@ for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (6
         product(torch.ones(M, K), torch.ones(K, N), BLOCK_M=B_M, BLOCK_N=B_N, BLOCK_K=B_K)
     seen = session.observation()
     predicted = requested(*map(sp.Integer, (M, N, K, B_M, B_N, B_K, 4)))
-    assert predicted == seen.bytes_requested and seen.bytes_unique == unique
+    assert predicted <= seen.bytes_requested and seen.bytes_unique == unique
     intensity = 2 * M * N * K / seen.bytes_requested
     shape = f"{B_M}×{B_N}×{B_K}"
     print(f"{shape:12} {predicted!s:>9} {seen.bytes_requested:>9} {unique:>9}   {intensity:.2f}")
@@ -584,7 +582,8 @@ for B_M, B_N, B_K in ((16, 16, 16), (32, 32, 16), (32, 64, 16), (32, 64, 32), (6
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - They agree to the byte, edges included: masked lanes request nothing.
+# - They agree to the byte, edges included: masked lanes request nothing. (A kernel whose rows wrap around at the edge
+#   has no mask there: it requests some rows again, and its count is larger.)
 # - $B_K$ does not occur. It decides how the work is divided over time, not how often anything is requested. It will
 #   matter for shared memory, and for how much is in flight at once.
 # - From 32 × 64 to 64 × 64 only one of three loads of $B$ is saved: 70 rows take two blocks of 64, and the second is

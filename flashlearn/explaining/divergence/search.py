@@ -59,9 +59,11 @@ def _search(replay: Replay, quantities: Quantities, instead: Instead, steps: int
                 if tried is not None and tried[1]:
                     return _departure(candidate, goal, trials)
     first = next((c for c in found if c.kind == "departs"), None)
-    if first is not None and (departure := _of_multiple(first, trials)) is not None:
+    if first is None or not first.expected:
+        return None
+    if (departure := _of_multiple(first, trials)) is not None:
         return departure
-    if first is None or not first.before or steps == 1:
+    if not first.before or steps == 1:
         return None
     goal = first.expected[0]
     if not first.allows(goal):

@@ -124,3 +124,15 @@ def test_a_factor_is_named_only_where_alpha_is_no_ordinary_number():
     assert factor_words(0.25, 0.25) == "alpha (0.25)"
     assert factor_words(0.5, 0.5) == "0.5"
     assert factor_words(-1.0, 0.25) == "−1"
+
+
+def test_a_departure_that_can_be_no_quantity_ends_the_search():
+    edits = [
+        ("total = total * shrink +", "total = total * shrink * 1.5 +"),
+        ("out = out * shrink[:, None]", "out = out"),
+    ]
+    exercise, function = (
+        find("flash_forward"),
+        made(FORWARD, *edits, ("x = x * alpha", "x = x * alpha + 1.0 * i[:, None]")),
+    )
+    assert first_divergence(exercise, function, [outcome_of(exercise, function)]) is None

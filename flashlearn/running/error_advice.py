@@ -165,6 +165,11 @@ ADVICE = (
         "Text in quotes is not a number: write it without the quotes.",
     ),
     (
+        r"unsupported operand.*'NaN'",
+        "One of the two is sympy's nan, which has no value: an infinity minus an infinity gives it, or 0 "
+        "times an infinity. A matrix times nan is nan.",
+    ),
+    (
         r"unsupported operand.*Matrix'",
         "A number and a matrix cannot be added: multiply the number by sp.ones(rows, columns), or by "
         "sp.eye(n), whichever is meant{here}.",

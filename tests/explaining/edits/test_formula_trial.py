@@ -110,3 +110,14 @@ def test_a_formula_that_crashes_in_one_case_is_repaired_as_well():
         return m, w_a * l_a + w_b * l_b, w_a * acc_a + w_b * acc_b
 
     assert "sp.Max(m_a, m_b)" in named("merge_partials", merge_partials).sentence
+
+
+def test_a_sum_with_nan_is_not_said_to_be_one_of_a_number_and_a_matrix():
+    def merge_partials(m_a, l_a, acc_a, m_b, l_b, acc_b):
+        m = m_a + m_b
+        w_a, w_b = sp.exp(m_a - m), sp.exp(m_b - m)
+        return m, w_a * l_a + w_b * l_b, w_a * acc_a + w_b * acc_b
+
+    report = flashlearn.check("merge_partials", merge_partials, demo=True)
+    messages = " ".join(outcome.message for outcome in report.outcomes)
+    assert "sympy's nan" in messages and "A number and a matrix" not in messages

@@ -30,7 +30,7 @@ FIRST_EDIT_WORK = 500.0
 MAX_COMPARISONS = 3
 """Edits after which the numbers of all cases are compared with the declared mistakes."""
 
-MAX_TRIED = 12
+MAX_TRIED = 4
 """The same where the cases that ran to the end show a declared mistake: most of these edits are dismissed by
 the numbers of the cases that stopped."""
 
@@ -74,7 +74,8 @@ def find_edit_and_mistake(
             mistake = find_declared(exercise, after)
             explains_all = mistake is not None and mistake.mistake in exercise.explained.mistakes
             if not explains_all or mistake.partial or mistake.fits < mistake.of:
-                mistake = _second_edit(exercise, answer, after, i, replace(sections[i], text=text))
+                section = replace(sections[i], text=text)
+                mistake = None if shown else _second_edit(exercise, answer, after, i, section)
             if mistake is not None:
                 first, count = edit_finding(trial.wrong, sections[i], edit), len(trial.wrong)
                 return Finding(EditAndMistake((first, mistake)), first.place, count, count)

@@ -30,7 +30,7 @@ FIRST_EDIT_WORK = 500.0
 MAX_COMPARISONS = 3
 """Edits after which the numbers of all cases are compared with the declared mistakes."""
 
-MAX_TRIED = 4
+MAX_TRIED = 3
 """The same where the cases that ran to the end show a declared mistake: most of these edits are dismissed by
 the numbers of the cases that stopped."""
 

@@ -1,28 +1,28 @@
 # %% [markdown]
 # # One pass instead of two
 #
-# Two kernels make the three gradients in seven products, and two of the seven are computed twice. This lesson makes
-# them in five: one walk over the tiles, in either direction. What a program cannot own it adds to memory, where others
-# add as well. You will write both kernels, price them before you believe in them, lose an update on purpose, and in
-# the end make the sum come out the same, to the last bit, every time.
+# Two kernels compute the three gradients in seven products, since both of them compute $S$ and $dP$. This lesson
+# needs only five: one pass over the tiles, along columns or along rows. What a program does not own it adds to
+# memory, where other programs add as well. You will write both kernels, compute what they cost before you trust them,
+# lose an update on purpose, and at the end make the sum the same to the last bit, every time.
 #
 # **Afterwards you can**
 #
 # - write the backward pass as one kernel that owns keys, and as one that owns queries, and say which padding is
 #   dangerous in each;
-# - price a design in products, in bytes and in memory, and say when two products in seven are worth it;
-# - tell what is lost when two programs add without an atomic from what merely changes in the last bits when they add
-#   with one;
-# - make a sum over programs repeatable, and name the price;
-# - read a CUDA design (shared-memory atomics, warps that own rows, threads mapped to elements) beside what Triton
-#   compiles to;
-# - choose test data and a bar that would notice a missing term.
+# - compute the cost of a design in products, bytes and memory, and say when saving two products in seven is worth it;
+# - distinguish what is lost when two programs add without an atomic from what only changes in the last bits when they
+#   add with one;
+# - make a sum over programs repeatable, and say what that costs;
+# - read a CUDA design (shared-memory atomics, warps that own rows, threads mapped to elements) and compare it with
+#   what Triton compiles to;
+# - choose test data and a tolerance that reveal a missing term.
 #
-# **You need** lessons 07 and 08, whose loops you will put together, and of lesson 05 the sections on traffic and on two
-# programs that meet. No code that you wrote there is needed here.
+# **You need** lessons 07 and 08, whose loops you will combine, and the sections of lesson 05 on traffic and on two
+# programs that write the same element. You need none of the code that you wrote there.
 #
-# **It takes** two to two and a half hours: two kernels that are mostly yours already, a third one of two parts, seven
-# experiments, three questions at the end.
+# **It takes** two to two and a half hours: two kernels that you have mostly written already, a third exercise with
+# two kernels, seven experiments, and three questions at the end.
 
 # %%
 import math
@@ -49,8 +49,8 @@ from flashlearn.lessons.shared import backward_pictures, reference
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again.
+# A wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -60,24 +60,24 @@ answers = {1: "b", 2: "a", 3: "c"}
 flashlearn.recall("11", answers)
 
 # %% [markdown]
-# ## 1 · Two designs with one walk
+# ## 1 · Two designs with one pass
 #
-# A tile knows everything. Whoever has $P$ and $dS$ of a block of queries and a block of keys in registers has this
-# tile's share of all three gradients at hand:
+# One tile is enough for all three gradients. A program that has $P$ and $dS$ for a block of queries and a block of
+# keys in registers can compute this tile's share of each:
 #
 # $$dV_J \mathrel{+}= P_{IJ}^\top\, dO_I, \qquad dK_J \mathrel{+}= \alpha\, dS_{IJ}^\top\, Q_I, \qquad
 # dQ_I \mathrel{+}= \alpha\, dS_{IJ}\, K_J .$$
 #
-# Two of the sums run over $I$, one runs over $J$. A program that walks down a column of tiles finishes the first two
-# and cannot finish the third; one that walks along a row finishes the third and neither of the others.
+# Two of the sums run over $I$, one runs over $J$. A program that goes down a column of tiles completes the first two
+# but not the third; one that goes along a row completes the third but neither of the others.
 
 # %%
 pictures.owners()
 
 # %% [markdown]
-# What is dashed belongs to nobody: every program adds to it. To lesson 08's three designs, then, a bill with all
-# entries. Per head, for blocks of $B_q$ queries and $B_k$ keys and $b$ bytes per element; what programs add to is fp32,
-# and an addition counts as a read and a write. That memory has to be zeroed first and converted last.
+# What is dashed has no single owner: several programs add to it. Here is the full cost of lesson 08's three designs,
+# per head, for blocks of $B_q$ queries and $B_k$ keys and $b$ bytes per element. The sums in memory are in fp32, and
+# an addition counts as a read and a write. That memory has to be zeroed at the start and converted at the end.
 #
 # **Predict**, for $D = 64$, blocks of 64 and half precision: in each step of its loop a program that owns keys loads a
 # tile of $Q$ and one of $dO$. How many bytes does it load, and how many does it add to $dQ$, counted in both
@@ -119,23 +119,26 @@ for blocks in (64, 128):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A tile of $Q$ and one of $dO$ are $2 \cdot 64 \cdot 64 \cdot 2 = 16$ KiB; the share of $dQ$ is
-#   $64 \cdot 64 \cdot 4 = 16$ KiB, and 32 in both directions. The atomics ask for twice what the loads do. With fp32
-#   inputs it would be as much.
-# - One pass saves two products in seven, so it is at most $7/5 = 1.4$ times faster. It pays in traffic: the design that
-#   owns keys requests half as much again as both kernels together, the other one two and a half times as much.
-# - The share's traffic is $S_k / B_k$ per element of $dQ$: twice as large a block of *keys* is half the atomics. Larger
-#   blocks of queries help only the loads of $K$ and $V$, of which there is one. (Lesson 08 found that the block of keys
-#   is what costs registers. Everything has its price in the same coin.)
-# - "Requested" is no HBM traffic. The sums of one head are 1 MiB here, and L2 holds some dozens of them: atomics are
-#   carried out *in L2*, next to the data. Whether they hurt is a question for a clock (section 8).
+# - A tile of $Q$ and one of $dO$ are $2 \cdot 64 \cdot 64 \cdot 2 = 16$ KiB; the share of $dQ$ is $64 \cdot 64 \cdot
+#   4 = 16$ KiB, and 32 in both directions. The atomics request twice as many bytes as the loads. With fp32 inputs
+#   both would be equal.
+# - One pass saves two products in seven, so if the products took all the time it would be at most $7/5 = 1.4$ times
+#   faster. (It also computes the exponentials once instead of twice, and they take time as well.) The cost is
+#   traffic: the design that owns keys requests half as much again as both kernels together, the other one two and a
+#   half times as much.
+# - The share's traffic is $S_k / B_k$ per element of $dQ$: doubling the block of *keys* halves the atomics. Larger
+#   blocks of queries do not change that traffic. (Lesson 08 found that a larger block of keys also costs more
+#   registers.)
+# - "Requested" is not HBM traffic. The sums of one head are 1 MiB here, and the L2 cache of a large GPU holds dozens
+#   of them: atomics are carried out *in L2*, next to the data. Only a measurement can tell how much they cost
+#   (section 8).
 #
 # </details>
 #
 # ## 2 · Own keys, add to dQ
 #
-# Lesson 08's kernel, and three lines more. `ds` is at hand; one more product makes it the tile's share of $dQ$; one
-# instruction adds it.
+# This is lesson 08's kernel with three more lines. `ds` is already computed; one more product turns it into the
+# tile's share of $dQ$, and one instruction adds that share.
 #
 # | mathematics | in the kernel | shape |
 # |---|---|---|
@@ -147,9 +150,9 @@ for blocks in (64, 128):
 # ### Both paddings at once
 #
 # Lesson 07 needed a mask on padded *keys*, since its sum ran over keys. Lesson 08 needed one on padded *queries*, and
-# could leave the keys alone: an infinite $P$ in the column of a padded key stayed in that key's own row, which is not
-# stored. **Predict** what becomes of that freedom here. The cell takes one tile with two real keys and two padded ones,
-# at scores so low that $\mathrm{LSE} = -100$.
+# could leave the keys unmasked: an infinite $P$ for a padded key affected only that key's own row of $dK$ and $dV$,
+# which is not stored. **Predict** whether the keys can be left unmasked here. The cell takes one tile with two real
+# keys and two padded ones, at scores so low that $\mathrm{LSE} = -100$.
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(0)
@@ -168,41 +171,44 @@ print("real rows of dK finite:", bool((ds.T @ q_low)[:2].isfinite().all()))
 print("dQ finite:             ", bool((ds @ k_padded).isfinite().all()))
 
 # %% [markdown]
-# $dK$ and $dV$ are safe, as in lesson 08. In $dQ$ the infinity meets the padded row of $K$, and $\infty \cdot 0$ is NaN.
-# The rule has not changed: *mind the index that is summed over*. This kernel sums over both, so it minds both.
+# $dK$ and $dV$ are safe, as in lesson 08. In $dQ$ the infinity meets the padded row of $K$, and $\infty \cdot 0$ is
+# NaN. The rule has not changed: *mask the index that is summed over*. This kernel sums over both indices, so it masks
+# both.
 #
 # ### Exercise: `fused_backward_atomic` · core
 #
-# Write the kernel; the launcher is given. It has computed $\delta$, and `dq_ptr` points to a buffer of fp32 zeros that
-# it converts at the end. What the check will ask of it:
+# Write the kernel; the launcher is given. It has computed $\delta$, and `dq_ptr` points to a buffer of fp32 zeros
+# that it converts at the end. The check requires:
 #
-# - any $S_q$, $S_k$ and $D$, every input with strides of its own; what the launcher allocates is contiguous;
-# - causal or not, in one kernel: `IS_CAUSAL` is a constant, and `if IS_CAUSAL:` is decided when the kernel is compiled.
-#   Bottom-right alignment, queries that see nothing, and no tile without a visible pair is multiplied (it counts);
+# - any $S_q$, $S_k$ and $D$, each input with its own strides; what the launcher allocates is contiguous;
+# - causal or not, in one kernel: `IS_CAUSAL` is a constant, and `if IS_CAUSAL:` is decided when the kernel is
+#   compiled. The mask is aligned bottom-right, some queries may see nothing, and no tile without a visible pair may
+#   be multiplied (the check counts the products);
 # - $\alpha$ of either sign, scores near $-120$; fp32, fp16 and bf16, `input_precision="ieee"` for `tl.dot`;
 # - each tile of $S$ is computed once, and no share is lost.
 #
-# Two details of the addresses. From head to head the offsets have 64 bits, `h` and `b` see to that. Within a head 32 are
+# Two details about addresses. The offsets of the heads have 64 bits, since `h` and `b` do. Within a head 32 bits are
 # enough, and cheaper (lesson 06): `rows` and `columns` are 32-bit numbers here. That holds as long as a head's last
-# element lies less than $2^{31}$ elements beyond its first, $(S - 1) \cdot \mathrm{row} + (D - 1) \cdot \mathrm{col}
-# < 2^{31}$, and the launcher refuses what does not fit. The grid is (blocks, $H$, $B$): no division has to tell heads
-# and sequences apart, and either may number up to 65535.
+# element is less than $2^{31}$ elements after its first, $(S - 1) \cdot \mathrm{row} + (D - 1) \cdot \mathrm{col} <
+# 2^{31}$, and the launcher refuses larger tensors. The grid is (blocks, $H$, $B$), so no division is needed to find
+# the head and the sequence, and $H$ and $B$ may each be up to 65535.
 #
-# `tl.atomic_add(pointers, values, mask=…)` adds lane by lane. With `sem="relaxed"` you say that nothing else has to be
-# ordered by it: nobody reads these sums before the kernel has ended.
+# `tl.atomic_add(pointers, values, mask=…)` adds lane by lane. With `sem="relaxed"` you say that it does not have to
+# order any other access: no program reads these sums before the kernel has finished.
 
 # %% exercise="fused_backward_atomic"
-# HINT: Lesson 08's kernel has `ds` at hand in every step, and lets it go. One more product makes of it this
-#     tile's share of dQ, for the queries that are just passing. They belong to nobody: add the share to
-#     memory so that no other program's share is lost.
-# HINT: The share is $\alpha\, dS\, K$, (BLOCK_Q, BLOCK_D), with nothing transposed. `tl.atomic_add(pointers,
-#     share, mask=…)` adds it to the fp32 buffer `dq_ptr`, whose rows are D long. Two sums run in this kernel,
-#     over queries into `dk` and `dv`, over keys into dQ: padding along both must add nothing.
-# HINT: As in lesson 08: `k`, `v` once, two sums of zeros, the loop's start with `if IS_CAUSAL`. In the loop
-#     `lse_i` gets +inf for padding and where it is −inf; `s` is −inf where the key is padded or not seen;
-#     cast `ds` once, to q's dtype, and use it twice: transposed with `q` into `dk`, and as it is with `k`,
-#     times alpha, for the atomic at `rows[:, None] * D + d[None, :]` under the tile's mask. After the loop
-#     alpha goes onto `dk`, and two stores.
+# HINT: Lesson 08's kernel computes `ds` in every step and uses it once. One more product turns it into this
+#     tile's share of dQ, for the queries of this step. No program owns these rows: add the share to memory
+#     so that no other program's share is lost.
+# HINT: The share is $\alpha\, dS\, K$, (BLOCK_Q, BLOCK_D), with nothing transposed.
+#     `tl.atomic_add(pointers, share, mask=…)` adds it to the fp32 buffer `dq_ptr`, whose rows have D
+#     elements. This kernel sums over queries (into `dk` and `dv`) and over keys (into dQ), so padding along
+#     either must add nothing.
+# HINT: As in lesson 08: load `k` and `v` once, start two sums at zero, and find the loop's start with `if
+#     IS_CAUSAL`. In the loop `lse_i` gets +inf for padding and where it is −inf; `s` is −inf where the key
+#     is padding or hidden; cast `ds` once, to q's dtype, and use it twice: transposed with `q` into `dk`,
+#     and as it is with `k`, times alpha, for the atomic at `rows[:, None] * D + d[None, :]` under the
+#     tile's mask. After the loop multiply `dk` by alpha, and store both.
 # INCLUDE: flashlearn/kernels/fused_backward.py:fused_keys_kernel
 
 
@@ -215,20 +221,21 @@ flashlearn.check("fused_backward_atomic", fused_backward_atomic)
 # flashlearn.hint("fused_backward_atomic")
 
 # %% [markdown]
-# Break it, one thing at a time: leave `in_keys` out of what is seen; take `torch.empty` for `dq`; use `tl.trans(ds)` for
-# the share; leave the share's mask out; give `dq` the dtype of `q` from the start. All five are refused. Which of them
-# would a test with $S_q = S_k = 64$, $D = 64$ in fp32 have accepted?
+# Break it, one thing at a time: leave `in_keys` out of the condition for what is seen; use `torch.empty` for `dq`;
+# use `tl.trans(ds)` for the share; leave the share's mask out; give `dq` the dtype of `q` from the start. The check
+# rejects all five. Which of them would a test with $S_q = S_k = 64$, $D = 64$ in fp32 have accepted?
 #
 # <details><summary>Answer</summary>
 #
-# Three: `in_keys` (no key is padded), the mask (every lane exists), and the dtype (it is fp32 already).
+# Three: leaving out `in_keys` (no key is padding), leaving out the mask (every lane exists), and the dtype (it is
+# fp32 already).
 #
 # </details>
 #
-# ## 3 · What is lost without the atomic, and what changes with it
+# ## 3 · What is lost without an atomic, and what changes with it
 #
-# Here is the same kernel with one line exchanged: the share is added as one would in Python, load, add, store.
-# **Predict** whether its $dQ$ is right in this interpreter, and what the report will say.
+# Here is the same kernel with one line replaced: the share is added as in Python, with a load, an addition and a
+# store. **Predict** whether its $dQ$ is right in this interpreter, and what the report will say.
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -246,10 +253,10 @@ print(race.sentence)
 print("the line:", race.place.text.strip() if race.place else "")
 
 # %% [markdown]
-# The interpreter runs one program to its end before the next begins, so no update is lost, and it tells you that this
-# was luck: it looks at who touched what. On a GPU many programs are under way at once. Let us play that out in torch,
-# with the shares of sixteen blocks of keys: $W$ programs at a time load what is there, and then store, one after the
-# other, what they loaded plus their share. **Predict** how much of $dQ$ is left for $W = 2$.
+# The interpreter finishes one program before it starts the next, so no update is lost. It still reports that this was
+# luck, because it records which programs access which elements. On a GPU many programs run at once. Let us simulate
+# that in torch, with the shares of sixteen blocks of keys: $W$ programs at a time load the current values, and then
+# store, one after the other, what they loaded plus their share. **Predict** how much of $dQ$ is left for $W = 2$.
 
 
 # %%
@@ -282,18 +289,18 @@ pictures.lost(missing)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Of every wave one share survives. With two at a time half of the shares are gone, and since shares of random data
-#   point in random directions, what is missing is some seven tenths of $dQ$'s length.
-# - A GPU is not so orderly: mostly the moments between load and store are short, and *nearly* everything arrives. That
-#   is worse. An error that comes once in a thousand runs passes every test.
+# - One share of each wave survives. With two at a time half of the shares are lost, and since the shares of random
+#   data point in random directions, what is missing is about seven tenths of $dQ$'s length.
+# - A GPU is not so regular: the time between a load and its store is usually short, and *nearly* every share arrives.
+#   That is worse: an error that occurs once in a thousand runs passes most tests.
 #
 # </details>
 #
 # ### The last bits
 #
-# Now the right kernel, several times, with the programs in another order each time (`seed` shuffles them, as a GPU's
-# scheduler would). Every share arrives. **Predict** for each gradient whether it is the same, bit for bit, in all five
-# runs; and whether it still differs once it has been converted to bf16.
+# Now run the right kernel several times, with the programs in a different order each time (`seed` shuffles them; a
+# GPU's scheduler promises no order either). Every share arrives. **Predict** for each gradient whether it is the
+# same, bit for bit, in all five runs; and whether it still differs once it has been converted to bf16.
 
 # %%
 one_pass = flashlearn.use("fused_backward_atomic", fused_backward_atomic)
@@ -329,41 +336,42 @@ assert steady(runs) == {"dQ": False, "dK": True, "dV": True}
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - $dK$ and $dV$ are owned: one program adds up, from its first tile to its last, in registers. Nothing about them
-#   depends on the others. $dQ$ is a sum of eight shares in the order in which they come, and $(a + b) + c$ is not
-#   $a + (b + c)$ in floating point.
-# - The differences are as large as fp32's rounding, and no larger: both results are equally right. Conversion to half
-#   precision hides nearly all of them and not quite all: a number near the middle between two bf16 numbers falls to
-#   either side. Two training runs from one seed part company there.
-# - Whose bits change tells you who is owned. It is a cheap test of a design that you did not write.
+# - $dK$ and $dV$ have an owner: one program sums them in registers, from its first tile to its last, and nothing
+#   depends on other programs. $dQ$ is a sum of eight shares in the order in which they arrive, and $(a + b) + c$ is
+#   not $a + (b + c)$ in floating point.
+# - The differences are as large as fp32's rounding, and no larger: all results are equally right. Conversion to half
+#   precision hides nearly all of them, but not all: a number near the midpoint of two bf16 numbers may be rounded
+#   either way. That is one way in which two training runs from the same seed diverge.
+# - A gradient whose bits never change probably has an owner. This is a cheap test of a design that you did not write.
 #
 # </details>
 #
 # ## 4 · Own queries, add to dK and dV
 #
-# The same, turned. The program keeps `q`, `do`, LSE and $\delta$ and lets keys come by; `dq` grows in registers; every
-# tile has a share for $dK$ and another one for $dV$. **Predict** from section 1's bill: how many times as many bytes go
-# through atomics?
+# Now exchange the roles. The program keeps `q`, `do`, LSE and $\delta$ and loops over keys; `dq` is summed in
+# registers; every tile has a share of $dK$ and a share of $dV$. **Predict** from section 1's formulas: how many times
+# as many bytes go through atomics?
 #
-# And the paddings? A padded query of this program is a row of `p`, and both shares sum over rows. In lesson 07, where
-# this block of queries came from, that row was harmless, since nobody stored it.
+# And the paddings? A padded query of this program is a row of `p`, and both shares sum over rows. In lesson 07, which
+# has the same block of queries, that row was harmless, since it was not stored.
 #
 # ### Exercise: `fused_backward_rows` · core
 #
-# Lesson 07's kernel with two shares per tile. The check asks for the same things as before, with the roles exchanged:
-# `dq` is yours, `dk_ptr` and `dv_ptr` point to fp32 zeros. Causal, the loop over keys ends early.
+# This is lesson 07's kernel with two shares per tile. The check requires the same as before, with the roles
+# exchanged: the program owns `dq`, and `dk_ptr` and `dv_ptr` point to fp32 zeros. With a causal mask the loop over
+# keys ends early.
 
 # %% exercise="fused_backward_rows"
-# HINT: Lesson 07's kernel: q, do, LSE and delta once, keys come by, `dq` stays in registers. What does each
-#     tile know of the keys that are passing, and who else has something to add to them?
+# HINT: Lesson 07's kernel: load q, do, LSE and delta once, loop over keys, keep `dq` in registers. What
+#     does each tile contribute to the gradients of its keys, and which other programs add to them?
 # HINT: Two shares per tile, both (BLOCK_K, BLOCK_D): $P^\top dO$ for dV, $\alpha\, dS^\top Q$ for dK. Each
 #     goes to its fp32 buffer with `tl.atomic_add`, at the tile's *keys*, under the tile's mask. A padded
-#     query of this program would add its P to every key: what must its LSE be?
+#     query of this program would add its P to every key. Which LSE prevents that?
 # HINT: Before the loop: `q`, `do`, `delta_i`, and `lse_i` with other=+inf, and +inf where it is −inf. The
-#     loop ends at S_k, or, causal, at `(tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q` if that is less. In it
-#     `s`, `p`, `dp` and the cast `ds` as in lesson 07, `dq` grows by `ds` times `k`, and two atomics take the
-#     transposed `p` times `do`, and alpha times the transposed `ds` times `q`. Then alpha onto `dq`, one
-#     store.
+#     loop ends at S_k, or, with a causal mask, at `(tl.program_id(0) + 1) * BLOCK_Q + S_k - S_q` if that is
+#     less. In it compute `s`, `p`, `dp` and the cast `ds` as in lesson 07; add `ds` times `k` to `dq`; two
+#     atomics add the transposed `p` times `do`, and alpha times the transposed `ds` times `q`. After the
+#     loop multiply `dq` by alpha and store it.
 # INCLUDE: flashlearn/kernels/fused_backward.py:fused_rows_kernel
 
 
@@ -376,11 +384,11 @@ flashlearn.check("fused_backward_rows", fused_backward_rows)
 # flashlearn.hint("fused_backward_rows")
 
 # %% [markdown]
-# ### The bill, counted
+# ### The traffic, counted
 #
-# The counter has seen every access of your kernels. 128 queries and keys, $D = 64$, fp16, blocks of 32; atomics in both
-# directions. The cell compares section 1's formulas with it, to the byte. (They leave out what is small: $\delta$ and
-# LSE; and what torch does: zeroing and converting.)
+# The counter records every access of your kernels: 128 queries and keys, $D = 64$, fp16, blocks of 32; an atomic
+# counts as a read and a write. The cell compares its figures with section 1's formulas, to the byte. (The comparison
+# leaves out what is small, $\delta$ and LSE, and what torch does, zeroing and converting.)
 
 # %%
 other_pass = flashlearn.use("fused_backward_rows", fused_backward_rows)
@@ -453,38 +461,39 @@ backward_pictures.requested(
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One walk loads half of what two walks load. What it adds to memory outweighs that, here by far.
-# - Owning queries sends twice as much through atomics as owning keys: two sums to add to instead of one. That, and not
-#   any elegance, is why FlashAttention-2 owns keys.
-# - Is there a case for the other one? Look at the formulas for $S_q \ne S_k$: $dQ$'s traffic is
-#   $8 D\, S_q S_k / B_k$ bytes and $dK$'s with $dV$'s is $16 D\, S_q S_k / B_q$. They depend on the product of the
-#   lengths alone, so it is not the lengths that decide, but the blocks: from $B_q > 2 B_k$ on. And where one block
-#   holds all queries, a few that attend to a long memory, its program is alone: nobody else adds to $dK$ and $dV$.
+# - One pass loads half as much as two passes. What it adds to memory outweighs that, here by far.
+# - Owning queries sends twice as much through atomics as owning keys: two sums to add to instead of one. That is a
+#   good reason for FlashAttention-2's choice to own keys.
+# - Is there a case for the other one? Look at the formulas for $S_q \ne S_k$: $dQ$'s traffic is $8 D\, S_q S_k / B_k$
+#   bytes and $dK$'s with $dV$'s is $16 D\, S_q S_k / B_q$. Both depend on the lengths only through their product, so
+#   the block sizes decide, not the lengths: for $B_q > 2 B_k$ owning queries adds less. And where one block holds all
+#   queries (a few queries that attend to many keys), no other program adds to $dK$ and $dV$.
 #
 # </details>
 #
-# ## 5 · A CUDA design, read beside what Triton compiles to
+# ## 5 · A CUDA design, compared with what Triton compiles to
 #
-# In CUDA the same algorithm is written a level lower. A block of threads owns a block of $B_c$ keys, and somebody has
-# to decide what each of its threads does. Three things that you will meet in such a source, and what each is for:
+# In CUDA the same algorithm is written at a lower level. Let a block of threads own a block of $B_c$ keys; the author
+# has to decide what each of its threads does. Here are three techniques that you will find in such code, and what
+# each is for:
 #
-# **Shared memory as the workplace.** $K$, $V$ and the two sums, $dK$ and $dV$, lie there in fp32: four arrays of
+# **Shared memory for all tiles.** $K$, $V$ and the two sums, $dK$ and $dV$, are kept there in fp32: four arrays of
 # $B_c \times d$, $4 B_c d$ floats. For $B_c = d = 64$ that is 64 KiB. A kernel gets 48 KiB unless it asks for more
-# (`cudaFuncAttributeMaxDynamicSharedMemorySize`): such a launch fails until somebody opts in.
+# (`cudaFuncAttributeMaxDynamicSharedMemorySize`): without that call such a launch fails.
 #
-# **Threads mapped to elements, and warps to rows.** If a warp owns rows of the tile, one row after another, then what
-# belongs to a row (LSE, $\delta$, a sum along keys) stays in the warp: 32 threads exchange it by *shuffles*, and wait
-# for nobody but each other (a warp barrier, `__syncwarp`). $dQ$ sums along a row: it stays in the warp as well. $dK$ and
-# $dV$ sum down the columns, over rows of *all* warps.
+# **Threads mapped to elements, and warps to rows.** If a warp owns whole rows of the tile, then what belongs to a row
+# (LSE, $\delta$, a sum along keys) stays in the warp: 32 threads exchange it by *shuffles*, and wait only for each
+# other (a warp barrier, `__syncwarp`). $dQ$ sums along a row: it stays in the warp as well. $dK$ and $dV$ sum down
+# the columns, over rows of *all* warps.
 #
-# **Atomics on shared memory.** So the warps meet in $dK$ and $dV$, and each adds its part with `atomicAdd` on shared
-# memory: right, in no particular order, and slow where lanes queue for one word. Between the phases stands a block
-# barrier, `__syncthreads`, or one warp reads what another has not finished. (The debugging log that this course
-# began with forgot the other half: every warp added the *same* tile. Lesson 10, patient 3.)
+# **Atomics on shared memory.** So several warps add to the same elements of $dK$ and $dV$, and each adds its part
+# with `atomicAdd` on shared memory: correct, in no particular order, and slow where lanes wait for the same word.
+# Between the phases a block barrier, `__syncthreads`, is needed, or one warp may read what another has not finished.
+# (Atomics alone are not enough: in patient 3 of lesson 10 every warp adds the *same* tile.)
 #
-# And Triton? You wrote `tl.dot(tl.trans(ds), q)`. **Predict**, for blocks of 64, $D = 64$ and four warps on an H100: how
-# many atomics on shared memory does the compiler write; how many rows of a tile does a warp own; how many shuffles are
-# there; and how many instructions add the share of $dQ$, 4096 numbers, if each thread does its part?
+# And Triton? You wrote `tl.dot(tl.trans(ds), q)`. **Predict**, for blocks of 64, $D = 64$ and four warps on an H100:
+# how many atomics on shared memory does the compiler generate; how many rows of a tile does a warp own; how many
+# shuffles are there; and how many instructions per thread add the share of $dQ$, 4096 numbers?
 
 
 # %%
@@ -526,32 +535,33 @@ assert forward_figures().shuffles > 0
 # %% [markdown]
 # | in the CUDA source | what it is for | in Triton |
 # |---|---|---|
-# | $4 B_c d$ floats of shared memory | $K$, $V$, $dK$, $dV$ where all threads reach them | $K$, $V$ and the tiles that come by in shared memory, in the inputs' dtype; $dK$, $dV$ in *registers*, spread over the threads |
-# | a warp owns rows | row-wise numbers need nobody else | the same: `warps` says (4, 1), four warps below one another, 16 rows each per instruction |
+# | $4 B_c d$ floats of shared memory | $K$, $V$, $dK$, $dV$ where all threads can access them | $K$, $V$ and the loop's tiles in shared memory, in the inputs' dtype; $dK$, $dV$ in *registers*, spread over the threads |
+# | a warp owns rows | row-wise numbers need no other warp | the same: `warps` says (4, 1), four warps one below the other, 16 rows each per instruction |
 # | shuffles | sums along a row | none here: LSE and $\delta$ are *loaded*. The forward pass has them, for its maximum and its sum |
 # | atomics on shared memory | sums down the columns, across warps | none: `tl.trans(ds)` goes through shared memory, and the product that follows sums over all queries by itself |
-# | `__syncthreads` | between who writes shared memory and who reads it | `bar.sync`, put there by the compiler |
+# | `__syncthreads` | between writes to shared memory and reads of it | `bar.sync`, inserted by the compiler |
 # | thread ↔ element, twice | one mapping for $S$, another for $dK$ | `convert_layout`: the compiler changes the mapping between two statements |
 # | `atomicAdd` on global memory | $dQ$, across blocks | `tl.atomic_add`: the one thing here that *you* must write |
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - 4096 numbers, 128 threads: 32 for each. On an A100 that is 32 instructions, one per number. On an H100 it is 8:
-#   `v4` adds four neighbours at once, 16 bytes. For that the share is brought into another layout first, in which each
-#   thread has four neighbours of a row.
-# - `atom` returns the old value, and nobody here wants it. The assembler sees that and writes `RED`, a reduction that
-#   returns nothing: the thread goes on at once.
-# - Nothing of this makes the sum over *programs* safe. Inside a program Triton orders everything, between programs
-#   nothing. The line between the two is the launch grid.
+# - 4096 numbers and 128 threads make 32 numbers per thread. On an A100 that is 32 instructions, one per number. On an
+#   H100 it is 8: `v4` adds four neighbours at once, 16 bytes. For that the share is first converted to another
+#   layout, in which each thread has four neighbours of a row.
+# - `atom` returns the old value, which is not used here. The assembler sees that and generates `RED`, a reduction
+#   that returns nothing, so the thread can continue at once.
+# - None of this makes the sum over *programs* safe. Triton orders the accesses within a program, and nothing between
+#   programs.
 #
 # </details>
 #
-# ## 6 · Two tests with names, and a bar that sees nothing
+# ## 6 · Two tests, and a tolerance that misses the error
 #
-# The source of this design came with two tests. Both are good to have, and both are weaker than they look.
+# One of this course's sources tests such a kernel in two ways. Both tests are good to have, and both are weaker than
+# they look.
 #
 # **Test A, 4 × 4.** Four queries, four keys, $D = 4$; $Q = K = I$, so that $S = \alpha I$ and $P$ has two different
-# numbers. By hand, exactly:
+# numbers. The exact values can be computed by hand:
 
 # %% tags=["nbval-check-output"]
 half = sp.Rational(1, 2)  # alpha = 1/√4
@@ -571,8 +581,8 @@ print(
 )
 
 # %% [markdown]
-# $D = 4$ is less than the 16 that a tensor core takes, so `BLOCK_D` is 16 and twelve columns are padding; so are 28 of
-# 32 rows. **Predict** how many of the multiplications of `tl.dot(q, tl.trans(k))` are real.
+# $D = 4$ is less than the 16 that `tl.dot` needs here, so `BLOCK_D` is 16 and twelve columns are padding; so are 28
+# of 32 rows. **Predict** what share of the multiplications of `tl.dot(q, tl.trans(k))` involves no padding.
 #
 # **Test B, 128 × 128.** $D = 64$, all values uniform in $[-\frac12, \frac12]$. Both tests report three figures against
 # a reference: the largest difference, the mean difference, and how many differences are *large*. In the source, large
@@ -621,12 +631,12 @@ for name, given in (("A", forward_of(*test_a())), ("B", forward_of(*test_b()))):
             )
 
 # %% [markdown]
-# > ### Sources corrected: a bar of 5e-3 on values of ±½
+# > ### Sources corrected: a tolerance of 5e-3 for values of ±½
 # >
 # > **The claim.** No difference of test B is large, so the kernel is right.
 # >
-# > **The experiment.** A kernel that forgot $\delta$. We need not write it: with $O = 0$ the launcher computes
-# > $\delta = 0$. **Predict** the three figures for $dQ$. Then, which bar would have seen it?
+# > **The experiment.** Take a kernel that forgets $\delta$. We need not write it: with $O = 0$ the launcher computes
+# > $\delta = 0$. **Predict** the three figures for $dQ$. Which tolerance would have revealed the mistake?
 
 # %%
 given = forward_of(*test_b())
@@ -653,9 +663,9 @@ for name, dq in (
 assert three_figures(forgot[0], exact, 5e-3)[2] == 0 and three_figures(forgot[0], exact, fine)[2] > 7000
 
 # %% [markdown]
-# The test passes a kernel that lacks a whole term, and of a $dQ$ of nothing but zeros it calls two elements in a hundred
-# large. Why is the missing term so small? Forget $\delta$, and $dS$ has $P_{ij}\,\delta_i$ too much. What that makes of
-# $dQ$, entry by entry, at 2 × 3:
+# The test passes a kernel that lacks a whole term, and for a $dQ$ of nothing but zeros it calls only two differences
+# in a hundred large. Why is the missing term so small? Without $\delta$, $dS_{ij}$ is too large by
+# $P_{ij}\,\delta_i$. The next cell shows what that does to $dQ$, entry by entry, for 2 × 3:
 
 # %% tags=["nbval-check-output"]
 P_s = sp.Matrix(2, 3, lambda i, j: sp.Symbol(f"P_{i}{j}"))
@@ -671,10 +681,10 @@ assert sp.expand(too_much - alpha_s * sp.diag(*delta_s) * (P_s * K_s)) == sp.zer
 too_much[0, 0].factor()
 
 # %% [markdown]
-# The error of row $i$ is $\alpha\, \delta_i \sum_j P_{ij} K_j$: $\delta_i$ times *the mean key under $P$*. With values
-# around 0 and scores near 0, $P$ is nearly uniform, and the mean of $S$ random keys is of order $1/\sqrt{S}$. So is $O$,
-# the mean value, and with it $\delta = \langle dO, O\rangle$. The error is a product of two small numbers, of order
-# $1/S$; $dQ$ itself falls as $1/\sqrt{S}$. **Predict**: does a longer test see the fault better?
+# The error of row $i$ is $\alpha\, \delta_i \sum_j P_{ij} K_j$: $\delta_i$ times *the mean key under $P$*. With
+# values around 0 and scores near 0, $P$ is nearly uniform, and the mean of $S$ random keys is of order $1/\sqrt{S}$.
+# So is $O$, the mean value, and with it $\delta = \langle dO, O\rangle$. The error is a product of two small numbers,
+# of order $1/S$; $dQ$ itself falls as $1/\sqrt{S}$. **Predict**: does a longer test show the mistake more clearly?
 
 # %%
 lengths, errors, sizes = (64, 128, 256, 512, 1024), [], []
@@ -689,30 +699,31 @@ assert max(errors) < 5e-3 and errors[0] > 4 * errors[-1] and sizes[-2] < 5e-3
 pictures.errors_by_length(lengths, errors, sizes)
 
 # %% [markdown]
-# > **The verdict.** The bar is absolute and the numbers shrink: the longer the sequences of such a test, the less it
-# > sees. "No large differences" was true of every length here, with a term missing; and from 512 on it would be true of a
-# > $dQ$ that is zero.
+# > **The verdict.** The tolerance is absolute and the numbers shrink: the longer the sequences of such a test, the
+# > less it detects. "No large differences" was true for every length here, with a term missing; from 512 on it would
+# > even be true for a $dQ$ that is zero.
 #
-# What helps: a bar that follows from the size of the result and from the precision (the check takes plain torch's own
-# error as its measure); data with a mean, so that mean keys and mean values are not small (one column of $V$ is 64 in a
-# case of the check, for this very reason); and the properties of lesson 03, which need no bar: the rows of $dK$ sum to
-# zero only if $\delta$ is there.
+# Three things help: a tolerance that follows from the size of the result and from the precision (the check measures
+# against plain torch's own error); data whose mean is not zero, so that mean keys and mean values are not small (one
+# column of $V$ is 64 in a case of the check, for this reason); and the properties of lesson 03, which only have to
+# allow for rounding: without $\delta$ the rows of $dK$ do not sum to zero.
 #
 # ## 7 · The same bits every time
 #
-# Section 3 left a wound: $dQ$ depends on who comes first. Sometimes one wants it not to. Two runs that should agree and
-# do not may be a bug or may be the order, and you cannot tell; with a repeatable kernel you can.
+# Section 3 left a problem: the last bits of $dQ$ depend on the order of the programs. Sometimes that is not
+# acceptable. If two runs should agree and do not, the cause may be a bug or just the order, and you cannot tell
+# which; with a repeatable kernel you can.
 #
-# A sum is repeatable if its terms are added in an order that is written down somewhere. Two steps do it. First, every
-# share gets *a place of its own*, and a plain store. Then one program takes the places in turn.
+# A sum is repeatable if its terms are added in a fixed order. Two steps achieve that. First, every share is written
+# to *a place of its own* with a plain store. Then one program adds the shares, one place after the other.
 
 # %%
 pictures.parts()
 
 # %% [markdown]
-# The price is memory, and the bytes to fill and empty it. **Predict** how many bytes the parts of one head take, as a
-# formula in $S_q$, $S_k$, $D$ and $B_k$, and compare with $P$ in fp32, $4\, S_q S_k$ bytes, which all of
-# FlashAttention is there not to store.
+# The cost is memory, and the traffic to write and read it. **Predict** how many bytes the parts of one head take, as
+# a formula in $S_q$, $S_k$, $D$ and $B_k$, and compare with $P$ in fp32, $4\, S_q S_k$ bytes, which FlashAttention
+# exists to avoid storing.
 
 # %% tags=["nbval-check-output"]
 parts = (S_k / B_k) * S_q * D * fp32
@@ -728,38 +739,39 @@ for length in (1024, 4096, 16384):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - $D / B_k$: with blocks of 64 keys and $D = 64$ the parts take *exactly as much as* $P$ *in fp32*. The memory that
-#   grows with $S^2$ is back, by another door.
-# - The bytes are those of the atomics, no more. But atomics hit a buffer of 1 MiB per head that L2 holds, and parts are
-#   written once and read once, far too many for any cache.
-# - About half of them are never touched if the mask is causal. They are allocated all the same.
+# - $D / B_k$: with blocks of 64 keys and $D = 64$ the parts take *exactly as much as* $P$ *in fp32*. We are back to
+#   memory that grows with $S^2$.
+# - The traffic is as much as that of the atomics, no more. But atomics go to a buffer of 1 MiB per head that L2 can
+#   hold, while the parts are written once and read once, and for long sequences no cache holds them.
+# - About half of them are never used if the mask is causal. They are allocated nevertheless.
 #
 # </details>
 #
 # ### Exercise: `determinism` · core
 #
-# Two kernels and the middle of a launcher. The first is exercise 1's, with a store where the atomic was; the second owns
-# a block of queries and adds their shares, block of keys after block of keys. What the check will ask, beyond exercise 1:
+# Write two kernels and the middle of a launcher. The first kernel is that of exercise 1, with a store where the
+# atomic was; a program of the second owns a block of queries and adds their shares, one block of keys after another.
+# The check requires, in addition to what exercise 1 requires:
 #
-# - the same bits, whatever order the programs run in. It runs your kernels in several orders, with many keys, with many
-#   queries, and causal, and compares. Huge numbers that cancel are among them: on such data even a sum in fp64 shows
-#   the order in which it was added;
-# - each tile of $S$ computed once: scanning twice is repeatable, too, and is not what is asked for;
-# - where a causal program has not stored a share, the memory of `torch.empty` holds anything. Do not add it.
+# - the same bits, whatever order the programs run in. It runs your kernels in several orders, with many keys, with
+#   many queries, and with a causal mask, and compares. Some inputs contain huge numbers that cancel: with these even
+#   a sum in fp64 depends on the order of its terms;
+# - each tile of $S$ is computed only once: scanning twice is repeatable too, but is not the aim here;
+# - where a causal program has not stored a share, the memory from `torch.empty` may contain anything: do not add it.
 
 # %% exercise="determinism"
-# HINT: Atomics leave the order open. Two things fix it: every share gets a place of its own, so nobody meets
-#     anybody; and then one program adds the shares of a block of queries, one after the other, always in the
+# HINT: Atomics leave the order open. Two things fix it: every share gets a place of its own, so no two
+#     programs write the same element; then one program adds the shares of a block of queries, always in the
 #     same order.
 # HINT: The shares of dQ form a tensor [B, H, blocks of keys, S_q, D] in fp32, and program (i, h, b) stores
-#     into part i of head h: a plain `tl.store`. The second kernel owns a block of queries and walks along the
-#     parts. Causal: a block of keys that these queries do not see has stored nothing there, and the memory of
-#     `torch.empty` holds anything.
-# HINT: First kernel: move `shares_ptr` by (head · blocks + block) · S_q · D, all in 64 bits since `head` is,
-#     and store where the atomic was. Second kernel: from `head * blocks * S_q * D` on, `dq` of zeros grows by
-#     one masked load per part, and the pointer moves by `S_q * D`. Causal: only the first `cdiv((program + 1)
-#     * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most all. The launcher allocates the shares
-#     and launches twice.
+#     into part i of head h: a plain `tl.store`. The second kernel owns a block of queries and loops over
+#     the parts. With a causal mask a block of keys that these queries do not see has stored nothing, and
+#     memory from `torch.empty` may contain anything.
+# HINT: First kernel: move `shares_ptr` by (head · blocks + block) · S_q · D, all in 64 bits since `head`
+#     is, and store where the atomic was. Second kernel: start at `head * blocks * S_q * D` with `dq` at
+#     zero; for each part add one masked load, and advance the pointer by `S_q * D`. With a causal mask take
+#     only the first `cdiv((program + 1) * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most
+#     all. The launcher allocates the shares and launches twice.
 # INCLUDE: flashlearn/kernels/repeatable_backward.py:shares_kernel
 
 
@@ -786,25 +798,26 @@ assert all(steady(runs).values())
 # %% [markdown]
 # ### Fewer parts · stretch, ungraded
 #
-# (No check waits for this one; `steady` above is the judge.) There need not be a part for every block of keys. Let a head
-# have $G$ programs, and let program $g$ own the blocks $g$, $g + G$, $g + 2G$, … one after another. It adds its shares of
-# $dQ$ to part $g$, with load, add, store: is that a race? How much memory do the parts take now, and what is the price?
+# (This exercise has no check; use `steady` above to test your answer.) There need not be a part for every block of
+# keys. Let a head have $G$ programs, and let program $g$ own the blocks $g$, $g + G$, $g + 2G$, … one after another.
+# It adds its shares of $dQ$ to part $g$ with a load, an addition and a store. Is that a race? How much memory do the
+# parts take now, and what does it cost?
 #
 # <details><summary>Answer</summary>
 #
-# No race: only program $g$ ever touches part $g$, and its own accesses are ordered. (A barrier inside the program is
-# needed where one thread reads what another one stored; Triton puts `bar.sync` there.) The parts take
-# $4\, G\, S_q D$ bytes, linear in $S$ again. The price is parallelism: $G$ programs per head instead of $S_k / B_k$. With
-# $B \cdot H$ large enough to fill the GPU anyhow, a small $G$ costs nothing. FlashAttention's CUDA kernels have an option
-# `deterministic`, "slightly slower and uses more memory".
+# No: only program $g$ ever accesses part $g$, and its own accesses are ordered. (A barrier inside the program is
+# needed where one thread reads what another one stored; Triton inserts `bar.sync` there.) The parts take $4\, G\, S_q
+# D$ bytes, which is linear in $S$ again. The cost is parallelism: $G$ programs per head instead of $S_k / B_k$. If $B
+# \cdot H$ is large enough to fill the GPU anyway, a small $G$ costs little. FlashAttention's CUDA kernels have an
+# option `deterministic`, "slightly slower and uses more memory".
 #
 # </details>
 #
-# ## 8 · What the clock says
+# ## 8 · Measured times
 #
-# Two products in seven against atomics: arithmetic cannot decide that. **Predict** an order of the four designs, for
-# $S = 4096$ and $D = 64$ in fp16, before you run the cell on a GPU. It takes medians of many runs with an emptied L2, the
-# contestants in turns, and says how far the runs spread.
+# Are two products in seven worth the atomics? Counting cannot decide that. **Predict** how the four designs rank, for
+# $S = 4096$ and $D = 64$ in fp16, before you run the cell on a GPU. It takes medians of many runs with an emptied L2,
+# runs the designs alternately, and shows the spread of the runs.
 
 
 # %%
@@ -841,12 +854,13 @@ else:
 # %% [markdown]
 # <details><summary><b>What to think about</b></summary>
 #
-# - If "own keys" does not win by much, do not be surprised: $7/5$ is the upper limit, the atomics ask for more bytes, and
-#   this kernel holds more in registers than either of the two. Lesson 12 takes it from there.
-# - On an H100 the share goes out by eight instructions per thread and step, on an A100 by 32 (section 5). The same
+# - Do not be surprised if "own keys" does not win by much: of the products it saves only two in seven, the atomics
+#   request more bytes, and this kernel holds more in registers than either of the two. Lesson 12 continues from
+#   there.
+# - On an H100 a thread adds its share with eight instructions per step, on an A100 with 32 (section 5). The same
 #   design can win on one and lose on the other. Lesson 13's copy engine adds a whole tile with a single instruction.
-# - "Parts" writes and reads $2 \cdot 4\, S_q S_k D / B_k$ bytes per head. At $S = 4096$, 64 heads and blocks of 64 that is
-#   8 GiB, far beyond L2. Divide by your GPU's bandwidth before you wonder.
+# - "Parts" writes and reads $2 \cdot 4\, S_q S_k D / B_k$ bytes per head. At $S = 4096$, 64 heads and blocks of 64
+#   that is 8 GiB, far more than L2 holds. Divide by your GPU's bandwidth to see what that means.
 #
 # </details>
 #
@@ -854,18 +868,18 @@ else:
 #
 # | | | remember |
 # |---|---|---|
-# | one pass | five products of seven | at most 1.4 times faster, paid for in traffic |
+# | one pass | five products instead of seven | the products take 1.4 times less; the cost is traffic |
 # | own keys | $dK$, $dV$ in registers, $dQ$ by atomics | $S_k / B_k$ additions per element |
 # | own queries | $dQ$ in registers, $dK$, $dV$ by atomics | twice as much to add |
 # | padding | both indices are summed over | padded keys $-\infty$ in $s$, padded queries $+\infty$ in LSE |
-# | no atomic | a share is lost | no rounding error, and rarely seen |
-# | atomics | nothing is lost, the order is open | the last bits of what nobody owns |
+# | no atomic | a share may be lost | not a rounding error, and rarely visible |
+# | atomics | nothing is lost, the order is open | the last bits of a sum without an owner may change |
 # | repeatable | a place per share, a sum in order | parts take $D / B_k$ times what $P$ would |
 # | inside a program | Triton orders threads and warps | transposes through shared memory, no atomics there |
 # | addresses | 64 bits to the head, 32 within it | up to $2^{31}$ elements from a head's first to its last |
-# | an absolute bar | sees less the longer the test | measure against the result's size |
+# | an absolute tolerance | detects less the longer the test | measure against the result's size |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
@@ -875,9 +889,10 @@ else:
 #
 # <details><summary>Answer</summary>
 #
-# It is: integer addition is associative, even when it wraps round. No part is needed, and 8 bytes per element instead
-# of 4. But the range is fixed: what is below $2^{-41}$ is lost, and from $2^{23}$ on the sum wraps round to a wrong sign,
-# silently. A loss scale of $2^{16}$, usual in half-precision training, brings the upper end that much closer.
+# Yes: integer addition is associative, even when it wraps around. No parts are needed, only 8 bytes per element
+# instead of 4. But the range is fixed: a share below $2^{-41}$ is lost, and from $2^{23}$ on the sum silently wraps
+# around to the wrong sign. A loss scale of $2^{16}$, as in half-precision training, brings the upper end that much
+# closer.
 #
 # </details>
 
@@ -887,39 +902,40 @@ else:
 #
 # <details><summary>Answer</summary>
 #
-# Two runs prove nothing; the scheduler may have repeated itself. With one block of keys every element of $dQ$ gets one
-# share: nothing to reorder. With two it gets $0 + a + b$ or $0 + b + a$, and addition of two numbers does not care about
-# their order, so it is repeatable as well. From three on it is not. A test of repeatability needs three shares at least.
+# Two runs prove nothing; the programs may have run in the same order by chance. With one block of keys every element
+# of $dQ$ gets one share, so there is nothing to reorder. With two it gets $0 + a + b$ or $0 + b + a$, and addition is
+# commutative, so it is repeatable as well. With three or more it is not. A test of repeatability needs at least three
+# shares.
 #
 # </details>
 
 # %% [markdown]
-# **3.** In a one-pass kernel $dV$ is right, $dK$ and $dQ$ are wrong. In another one $dV$ and $dK$ are right and $dQ$ is
-# wrong. Where do you look, in each? Why could you not conclude as much from two separate kernels?
+# **3.** In a one-pass kernel $dV$ is right, but $dK$ and $dQ$ are wrong. In another one $dV$ and $dK$ are right, but
+# $dQ$ is wrong. Where do you look in each? Why could you not conclude as much from two separate kernels?
 #
 # <details><summary>Answer</summary>
 #
-# First kernel: $P$ is right, since $dV$ is, so it is $dS$: $dP$, $\delta$, or alpha put into it. Second kernel: $dS$ is
-# right, since $dK$ is, and so is $P$; what is left is the share's own product, its alpha, its address, its mask, or the
-# padded keys, which only $dQ$ sums over. In two kernels each computes its own $P$ and $dS$: one being right says
-# nothing about the other.
+# First kernel: $P$ is right, since $dV$ is, so look at $dS$: $dP$, $\delta$, or alpha. Second kernel: $dS$ and $P$
+# are right where it matters to $dK$ and $dV$; what remains is the product for $dQ$, its alpha, address or mask, or
+# padded keys, which only $dQ$ sums over. Two separate kernels each compute their own $P$ and $dS$, so if one is right
+# that says nothing about the other.
 #
 # </details>
 
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. Would you ship the fast one or the repeatable one,
-# and to whom? Which of your own tests has an absolute bar? Double-click here and write.*
+# *Two or three sentences in your own words, for yourself in a month. When would you ship the fast kernel, and when
+# the repeatable one? Which of your own tests has an absolute tolerance? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# Lesson 12 makes all of this fast, one change at a time, each predicted before it is measured. Both designs, two scans
-# and one pass with atomics, go into the race there.
+# Lesson 12 makes attention fast, one change at a time, each predicted before it is measured. There you can choose
+# between both designs, two scans and one pass with atomics.
 #
 # **Sources.** One pass that owns keys and adds to $dQ$: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.1,
 # Algorithm 2; parallel over blocks of keys, and why the additions have to be atomic: section 3.2; warps that split
-# rows: section 3.3. The instructions `atom` and `red`, with and without vectors: NVIDIA's PTX ISA manual. Opting in to
-# more than 48 KiB of shared memory: the CUDA C++ Programming Guide. The option `deterministic`: the documentation of the
-# flash-attn package. Which of torch's operations add in an order of their own: PyTorch's notes on reproducibility.
+# rows: section 3.3. The instructions `atom` and `red`, with and without vectors: NVIDIA's PTX ISA manual. Opting in
+# to more than 48 KiB of shared memory: the CUDA C++ Programming Guide. The option `deterministic`: the documentation
+# of the flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on reproducibility.

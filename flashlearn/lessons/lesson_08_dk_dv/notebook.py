@@ -2,24 +2,25 @@
 # # dK and dV
 #
 # A program that owns queries can finish its block of $dQ$ alone. It cannot finish any block of $dK$ or $dV$: every
-# query has something to add to them. This lesson turns the kernel by 90 degrees, counts what that costs, and settles
-# a question on which backward kernels are rather superstitious: what do padded queries do?
+# query has something to add to them. This lesson swaps the roles of queries and keys, counts what that costs, and
+# settles a question about which there is much hearsay: what do padded queries do?
 #
 # **Afterwards you can**
 #
-# - say why no single scan owns all three gradients, and compare the three designs that follow from it, in products,
-#   bytes and repeatability;
-# - tell a lost update from rounding, and name the line that loses it;
-# - write the kernel that owns keys and scans queries, and say where its two transposes come from;
-# - tell exactly when padded queries leak into $dV$, when they turn it into NaN, and when they do no harm;
+# - say why no program can own a block of all three gradients, and compare the three designs that follow from this, in
+#   products, bytes and repeatability;
+# - distinguish a lost update from a rounding error, and name the line that causes it;
+# - write the kernel that owns keys and scans queries, and explain its two transposes;
+# - say exactly when padded queries leak into $dV$, when they turn it into NaN, and when they do no harm;
 # - find the start of a causal loop for any $S_q$ and $S_k$;
 # - ask the compiler for which block shapes, warps and stages this kernel runs out of registers.
 #
-# **You need** lesson 07 (the same tiles, turned), lesson 03 ($dV = P^\top dO$, $dK = \alpha\, dS^\top Q$), and for
-# section 6 lesson 05 (registers, spilling, stages). No code that you wrote there is needed here.
+# **You need** lesson 07 (the same tiles, scanned along the other axis), lesson 03 ($dV = P^\top dO$,
+# $dK = \alpha\, dS^\top Q$), and for section 6 lesson 05 (registers, spilling, stages). You need none of the code
+# that you wrote there.
 #
-# **It takes** two to two and a half hours: a kernel of some 30 lines, a second one that differs in a handful of them,
-# five experiments, three questions at the end.
+# **It takes** about two to two and a half hours: a kernel of about 30 lines, a second one that differs from it in a
+# few lines, several experiments, three questions at the start and three at the end.
 
 # %%
 import math
@@ -45,8 +46,8 @@ from flashlearn.lessons.shared import example, reference
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again.
+# A wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -58,13 +59,14 @@ flashlearn.recall("08", answers)
 # %% [markdown]
 # ## 1 · Two sums over the queries
 #
-# Value $j$ reaches the loss through every query that looked at it, and so does key $j$:
+# Value $j$ influences the loss through every query that sees it, and so does key $j$:
 #
 # $$dV_j = \sum_i P_{ij}\, dO_i, \qquad dK_j = \alpha \sum_i dS_{ij}\, Q_i .$$
 #
-# The sums run over $i$, down a column of $P$ and of $dS$. A matrix product sums along the rows of its first factor, so
-# in matrices a transpose appears: $dV = P^\top dO$ and $dK = \alpha\, dS^\top Q$. Once more at **any size**, as
-# derivatives of the two pairings $\langle dO, PV \rangle$ and $\langle dS, \alpha\,Q K^\top \rangle$:
+# The sums run over $i$, down a column of $P$ and of $dS$. A matrix product sums along the rows of its first factor,
+# so a transpose appears in the matrix form: $dV = P^\top dO$ and $dK = \alpha\, dS^\top Q$. The cell checks this for
+# **any size**, with derivatives of the two inner products $\langle dO, PV \rangle$ and
+# $\langle dS, \alpha\,Q K^\top \rangle$:
 
 # %%
 S_q, S_k, D = sp.symbols("S_q S_k D", integer=True, positive=True)
@@ -77,8 +79,9 @@ assert sp.Trace(dO_.T * P_ * V_).diff(V_) == P_.T * dO_
 assert (alpha_ * sp.Trace(dS_.T * Q_ * K_.T)).diff(K_) == alpha_ * dS_.T * Q_
 
 # %% [markdown]
-# For a kernel that sees a few queries at a time, the sum has to come apart into blocks of queries. It does, exactly.
-# At the **concrete size** of the running example, four queries in two blocks, three keys, every entry a symbol:
+# A kernel sees only a few queries at a time, so the sum has to be split into blocks of queries. In exact arithmetic
+# this changes nothing, as the cell shows at the **concrete size** of the running example: four queries in two blocks,
+# three keys, every entry a symbol.
 
 # %%
 dS_s = sp.Matrix(4, 3, lambda i, j: sp.Symbol(f"dS_{i}{j}"))
@@ -91,8 +94,8 @@ for start in (0, 2):
 assert sp.expand(in_blocks - dS_s.T * Q_s) == sp.zeros(3, 2)
 
 # %% [markdown]
-# In numbers. **Predict** without computing: each row of $P$ sums to 1, so what is the sum of all rows of $dV$? And
-# since each row of $dS$ sums to 0, what is the sum of all rows of $dK$?
+# Now the numbers. **Predict** without computing: each row of $P$ sums to 1, so what is the sum of all rows of $dV$?
+# And since each row of $dS$ sums to 0, what is the sum of all rows of $dK$?
 
 # %% tags=["nbval-check-output"]
 Q, K, V, dO, alpha = example.Q, example.K, example.V, example.dO, example.ALPHA  # fp64
@@ -111,17 +114,18 @@ print("sum of the rows of dK", dK.sum(dim=0).abs().numpy().round(4))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The rows of $dV$ sum to those of $dO$: each query hands out its $dO_i$ in shares. The rows of $dK$ sum to zero: adding
-#   one vector to *every* key moves all scores of a query alike, and the softmax does not see it. Two tests that need no
-#   reference.
+# - The sum of the rows of $dV$ equals the sum of the rows of $dO$: each query distributes its $dO_i$ over the keys.
+#   The rows of $dK$ sum to zero: adding one vector to *every* key changes all scores of a query by the same amount,
+#   and the softmax does not change. These are two tests that need no reference.
 # - $\alpha$ is in $dK$ and not in $dV$. $O = PV$ has no $\alpha$ of its own.
 #
 # </details>
 #
-# ## 2 · Nobody owns both
+# ## 2 · No program owns both
 #
-# Look at the tiles of $S$ again. $dQ$ sums along rows of tiles, $dK$ and $dV$ along columns. A program that walks along
-# a row can own a block of $dQ$; one that walks down a column can own a block of $dK$ and of $dV$. No walk does both.
+# Look at the tiles of $S$ again. $dQ$ sums along rows of tiles, $dK$ and $dV$ along columns. A program that scans a
+# row of tiles can own a block of $dQ$; one that scans a column can own a block of $dK$ and of $dV$. No scan does
+# both.
 
 # %%
 pictures.parallel_shapes("dq", "dkv", "one pass")
@@ -131,15 +135,15 @@ pictures.parallel_shapes("dq", "dkv", "one pass")
 #
 # - **Scan twice.** One kernel owns queries (lesson 07), another owns keys. Each rebuilds $S$, $P$, $dP$ and $dS$ for
 #   itself, so $S$ and $dP$ are computed twice.
-# - **Own keys, and add to dQ.** For each tile the program has $dS$ at hand, so it computes that tile's share of $dQ$
-#   as well and adds it to memory, where other programs add theirs.
-# - **Own queries, and add to dK and dV.** The same, turned: the program keeps its block of $dQ$, and every tile adds a
-#   share to $dK$ and another to $dV$.
+# - **Own keys, and add to dQ.** For each tile the program has computed $dS$, so it also computes that tile's share of
+#   $dQ$ and adds it to $dQ$ in memory, where other programs add theirs.
+# - **Own queries, and add to dK and dV.** The same with the roles swapped: the program keeps its block of $dQ$, and
+#   every tile adds a share to $dK$ and another to $dV$.
 #
-# Price them. Products first: $S$, $dP$ and $dQ$ are three, $S$, $dV$, $dP$ and $dK$ are four, together seven. In one pass
-# it is five. Then bytes, for $N$ queries and as many keys, blocks of $B_q$ queries and $B_k$ keys, $b$ bytes per
-# element; an addition to memory counts as a read and a write of fp32. **Predict** which of the two one-pass designs
-# moves more.
+# Compare their costs. Products first: $S$, $dP$ and $dQ$ are three, $S$, $dV$, $dP$ and $dK$ are four, together
+# seven. In one pass there are five. Then bytes, for $N$ queries and as many keys, blocks of $B_q$ queries and $B_k$
+# keys, $b$ bytes per element; an addition to memory counts as a read and a write of fp32. **Predict** which of the
+# two one-pass designs requests more.
 
 # %% tags=["nbval-check-output"]
 N, B_q, B_k, b = sp.symbols("N B_q B_k b", positive=True)
@@ -164,21 +168,22 @@ for name, (operations, moved) in designs.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Scanning twice costs $7/5$ of the arithmetic. (Speeds of backward passes are usually quoted as if five products had
-#   been computed, whichever design ran: credited, not executed, operations.)
-# - Adding to memory asks for more bytes in half precision, since the sums travel in fp32 and in both directions, once
-#   per block. A program that owns queries has two sums to add to, and twice as many additions. FlashAttention-2 owns
-#   keys. Whether the additions hurt depends on the caches and on how many programs meet at one address.
+# - Scanning twice costs $7/5$ of the arithmetic. (Speeds of backward passes are usually quoted as if five products
+#   had been computed, whichever design was used: the operations are credited, not counted.)
+# - In half precision, adding to memory requests more bytes, since the sums are read and written in fp32, once per
+#   block. A program that owns queries adds to two tensors, so it makes twice as many additions. In FlashAttention-2
+#   the programs own keys. How much the additions cost depends on the caches and on how many programs add to the same
+#   address at the same time.
 #
 # </details>
 #
 # ### Lost updates
 #
-# "Adds it to memory" was said easily. Lesson 05 showed with two numbers how such an addition loses one of them. Here is
-# the third design, cut down to $dV$. Program (0, 0, 0) owns the queries 0
-# to 15, program (1, 0, 0) the next sixteen. $P$ is in memory for once, to keep the experiment small. The first variant
-# adds as one would in Python: load, add, store. **Predict** whether the result is right here, in an interpreter that
-# runs one program after the other; and whether it is on a GPU.
+# "Adds it to memory" is not as simple as it sounds. Lesson 05 showed with two numbers how such an addition can lose
+# one of them. Here is the third design, reduced to $dV$. Program (0, 0, 0) owns the queries 0 to 15, program (1, 0,
+# 0) the next sixteen. To keep the experiment small, $P$ is stored in memory. The first variant adds as one would in
+# Python: load, add, store. **Predict** whether the result is right here, in an interpreter that runs one program
+# after the other; and whether it is on a GPU.
 
 
 # %% tags=["nbval-check-output"]
@@ -211,9 +216,10 @@ for atomic in (False, True):
     print(races[0].sentence if races else "and no two programs meet without order")
 
 # %% [markdown]
-# The numbers are right, and the kernel is wrong. The interpreter has noticed because it looks at who touched which
-# address, and not at the result. On a GPU both programs run at once. **Predict** what is missing from $dV$ if both load
-# before either stores, and program (1, 0, 0) stores last. Played out by hand:
+# The numbers are right, and the kernel is wrong. The interpreter reports it because it records which program accessed
+# which address, and does not look at the result. On a GPU both programs can run at the same time. **Predict** what is
+# missing from $dV$ if both load before either stores, and program (1, 0, 0) stores last. The cell does these steps in
+# that order:
 
 # %% tags=["nbval-check-output"]
 shares_of_dv = [(p_stored[rows].T @ do_stored[rows]).cpu() for rows in (slice(0, 16), slice(16, 32))]
@@ -228,11 +234,12 @@ print("what is missing is exactly the share of program (0, 0, 0):", torch.allclo
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A lost update is no rounding error. A whole share is gone, and on the next run perhaps another one, or none.
-# - `tl.atomic_add` is one step for each address: nobody comes in between. It makes the sum right and leaves the order
-#   open, so the last bits may still change from run to run.
-# - Most runs on a GPU are right by luck, since the moments between load and store are short. A test that compares
-#   numbers needs that bad luck. (Lesson 10 has a patient with this disease, lesson 11 builds both one-pass designs.)
+# - A lost update is not a rounding error. A whole share is missing, and on the next run perhaps another one, or none.
+# - `tl.atomic_add` is a single step for each address: no other program can come in between. It makes the sum right
+#   but does not fix the order, so the last bits may still change from run to run.
+# - A run on a GPU can be right by luck, since an update is lost only if another program stores between a load and its
+#   store. A test that compares numbers finds the mistake only if that happens. (Lesson 10 has a kernel with this
+#   fault, and lesson 11 builds both one-pass designs.)
 #
 # </details>
 
@@ -242,8 +249,8 @@ print("what is missing is exactly the share of program (0, 0, 0):", torch.allclo
 # > **The claim.** Since $dQ$ sums over keys and $dK$ over queries, no kernel can compute both without its programs
 # > overwriting each other's results. Therefore the backward pass *needs* two kernels.
 # >
-# > **The experiment.** Let every block of keys add its share to $dQ$, in torch, one whole addition after the other, in
-# > whatever order the programs happen to run. **Predict** two things: is the result right, and is it the same for
+# > **The experiment.** Let every block of keys add its share to $dQ$, in torch, one complete addition after the
+# > other, in a random order of the programs. **Predict** two things: is the result right, and is it the same for
 # > every order?
 
 # %% tags=["nbval-check-output"]
@@ -262,15 +269,15 @@ print("largest error of any order: ", f"{max((dq - exact).abs().max().item() for
 print("different results in 20 runs:", len({tuple(dq.flatten().tolist()) for dq in results}))
 
 # %% [markdown]
-# > **The verdict.** One kernel suffices if the additions are atomic. It is what FlashAttention-2 does: Algorithm 2 of
-# > the paper owns columns (a block of keys), and adds $dQ$ to memory. What two kernels buy is something else: no
-# > atomics, no fp32 buffer for $dQ$ that must be zeroed first and converted last, and the same bits on every run. What
-# > they cost is two products in seven. "Required" is wrong; "simpler, and repeatable" is right.
+# > **The verdict.** One kernel suffices if the additions are atomic. FlashAttention-2 does this: in Algorithm 2 of
+# > the paper a program owns a block of keys and adds to $dQ$ in memory. The advantages of two kernels are different
+# > ones: no atomics, no fp32 buffer for $dQ$ that must be zeroed first and converted at the end, and the same bits on
+# > every run. Their cost is seven products instead of five. "Required" is wrong; "simpler, and repeatable" is right.
 #
-# This course scans twice first. You have the first kernel; the second follows. Lesson 11 builds the other design and
-# measures.
+# This course begins with two scans. You have written the first kernel; the second follows. Lesson 11 builds the
+# one-pass designs and compares them.
 #
-# ## 3 · The kernel, turned by 90 degrees
+# ## 3 · The kernel, with queries and keys swapped
 #
 # | mathematics | in the kernel | shape |
 # |---|---|---|
@@ -281,15 +288,15 @@ print("different results in 20 runs:", len({tuple(dq.flatten().tolist()) for dq 
 # | $dV = P^\top dO$ | `dv` | `(BLOCK_K, BLOCK_D)`, grows in fp32 |
 # | $dK = \alpha\, dS^\top Q$ | `dk` | `(BLOCK_K, BLOCK_D)`, grows in fp32 |
 #
-# Queries come by with everything that belongs to them: a step loads two tiles and two short rows of numbers. $\delta$
-# must be there already. To compute it here would mean a third tile, of $O$, in every step (lesson 03 counted what
-# that costs: half as much traffic again).
+# The loop runs over queries, and each step loads everything that belongs to its queries: two tiles, and one LSE and
+# one $\delta$ per query. $\delta$ must have been computed before. To compute it here would mean a third tile, of $O$,
+# in every step (lesson 03 counted what that costs: the traffic of the loop grows by half).
 #
 # ### The transposes
 #
 # `p` and `ds` have queries as rows and keys as columns, and the sums run over queries, so both are transposed before
-# their product: `tl.dot(tl.trans(p), do)`. If you forget that, shapes may not save you. **Predict** which of these two
-# is refused.
+# their product: `tl.dot(tl.trans(p), do)`. If you forget this, a shape error may or may not tell you. **Predict**
+# which of these two is rejected.
 
 # %% tags=["nbval-check-output"]
 tile_q, tile_k = 32, 16
@@ -306,9 +313,9 @@ for keys in (tile_k, tile_q):
 # Lesson 01 warned of `dK = dS · Q`, which passes a shape check when $S_q = S_k$. In a kernel it is worse: only the
 # *tile* has to be square, and it usually is.
 #
-# Debuggers of such kernels like an *identity pattern*: $Q = K = I$ with four queries and keys, $D = 4$. Then $S = \alpha I$,
-# and $P$ has only two different numbers, which one can check by eye. It is a good first test, and blind in one eye.
-# **Predict** whether it finds a transpose that was forgotten on $P$, and one that was forgotten on $dS$.
+# A popular way to debug such kernels is an *identity pattern*: $Q = K = I$ with four queries and keys, $D = 4$. Then
+# $S = \alpha I$, and $P$ has only two different numbers, which one can check by eye. It is a good first test, but it
+# has a blind spot. **Predict** whether it detects a missing transpose of $P$, and a missing transpose of $dS$.
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(6)
@@ -326,21 +333,22 @@ for name, forgotten, right in (
     print(f"no transpose on {name}:", "not seen" if torch.allclose(forgotten, right) else "seen")
 
 # %% [markdown]
-# With $Q = K$ the scores are symmetric, and here $P$ is, too. What is equal to its transpose cannot show a missing one.
-# $dS$ is not symmetric, since $dO$ and $V$ differ. Take $V = dO = I$ as well, and both are hidden.
+# With $Q = K$ the scores are symmetric, and here $P$ is, too. A matrix that is equal to its transpose cannot show
+# that a transpose is missing. $dS$ is not symmetric, since $dO$ and $V$ differ. With $V = dO = I$ as well, neither
+# mistake would show.
 #
 # ## 4 · Padded queries: three experiments
 #
-# The last tile of queries may be ragged, and now padding sits in the index that is *summed over*. Whatever a padded
-# query has in `p`, it may reach every key. Masks are needed; which, exactly?
+# The last tile of queries may be ragged, and now the padding is in the index that is *summed over*. The value of `p`
+# for a padded query may reach every key. Which masks are needed?
 #
 # > ### Sources corrected: a padded query has P = 1, and that leaks into dV
 # >
 # > **The claim.** Lanes beyond $S_q$ load zeros. Then $s = 0$ and, with LSE filled with 0 as well,
 # > $p = e^{0 - 0} = 1$. A row of ones in $P$ adds to $dV = P^\top dO$, and $dV$ is wrong unless `p` is masked.
 #
-# The running example will do: its four queries in a tile of eight, so that four rows are padding. `one_tile` computes
-# what a program adds to $dV$ and $dK$ from one tile, with no mask anywhere.
+# We use the running example: its four queries in a tile of eight, so that four rows are padding. `one_tile` computes
+# what a program adds to $dV$ and $dK$ for one tile, without any mask.
 
 
 # %%
@@ -369,7 +377,7 @@ print("dK as it should be, bit for bit:", torch.equal(dk, dK))
 
 # %% [markdown]
 # $P$ is 1, as claimed, and nothing leaks: it is multiplied by a row of $dO$ that is zero. (`ds` is
-# $1 \cdot (0 - 0) = 0$, and meets a row of $Q$ that is zero.) For a product to be zero, one factor is enough.
+# $1 \cdot (0 - 0) = 0$, and is multiplied by a row of $Q$ that is zero.) One finite factor and one zero are enough.
 #
 # **Experiment 2, another filler.** The forward pass writes $\mathrm{LSE} = -\infty$ for a query that sees nothing, and a
 # padded query sees nothing, so $-\infty$ looks like the natural filler. **Predict** again.
@@ -381,10 +389,11 @@ print("P in the padded rows:", p_minus_inf[4:].unique().tolist())
 print(f"dV\n{dv.numpy()}")
 
 # %% [markdown]
-# $e^{0 + \infty} = \infty$, and $\infty \cdot 0$ is NaN. One padded lane, and every key of the block is lost.
+# $e^{0 + \infty} = \infty$, and $\infty \cdot 0$ is NaN. A single padded row makes the results for every key of the
+# block NaN.
 #
 # **Experiment 3, no filler at all.** To avoid masks, some kernels *clamp* the row index, `min(rows, S_q − 1)`: every
-# load is in bounds, and padded rows repeat the last query. **Predict** what $dV$ is off by.
+# load is in bounds, and padded rows repeat the last query. **Predict** the error of $dV$.
 
 # %% tags=["nbval-check-output"]
 clamped = torch.arange(8).clamp(max=3)
@@ -407,7 +416,8 @@ pictures.padded_tiles(
 )
 
 # %% [markdown]
-# Now the same in a real kernel, one that is right except for the filler, at $S_q = 37$ with tiles of 32: 27 padded rows.
+# Now the same in a real kernel that is right except for the padding, with $S_q = 37$ and tiles of 32, so that 27 rows
+# are padded.
 
 # %%
 generator = torch.Generator().manual_seed(2)
@@ -425,45 +435,49 @@ for fault in ("LSE filled with 0", "LSE filled with -inf", "clamped rows", ""):
 # %% [markdown]
 # > **The verdict.** "$P = 1$ leaks into $dV$" is true exactly when the padded lanes of `do` are not zero.
 # >
-# > - `q` and `do` filled with 0, LSE with 0: $P = 1$. Right, the other factor is 0.
+# > - `q` and `do` filled with 0, LSE with 0: $P = 1$. Right, because the other factor is 0.
 # > - `q` and `do` filled with 0, LSE with $-\infty$: $P = \infty$. NaN in every key of the block.
-# > - The last query again, by clamped indices: $P$ is its shares. Too large, by as many copies as there are padded rows.
-# > - No mask on `q` and `do`, so that they hold the next head's first rows: wrong by whatever lies there.
+# > - Clamped indices, which repeat the last query: $P$ is that of the last query. The result contains an extra copy
+# >   of its contribution for every padded row.
+# > - No mask on `q` and `do`, so that they hold the next head's first rows, and LSE filled with a finite number:
+# >   wrong by an amount that depends on those rows.
 # > - LSE filled with $+\infty$, anything finite in `q` and `do`: $P = 0$. Right, $0 \cdot \text{finite}$ is 0.
 # >
-# > The advice "mask `p`" was good, and the reason given for it was wrong: whoever believes it masks `p` and then feels
-# > free to clamp, or to fill LSE as they like. The rule that holds: a padded query must contribute
-# > $0 \cdot \text{finite}$ to every sum. Filling LSE with $+\infty$ gives the 0, filling `q` and `do` with zeros gives
-# > the finite.
+# > The advice "mask `p`" is good, but not for the reason given: what leaks depends on the padded rows of `do` and on
+# > LSE, and not on $P = 1$. The rule that always holds: a padded query must contribute $0 \cdot \text{finite}$ to
+# > every sum. Filling LSE with $+\infty$ makes one factor 0, and filling `q` and `do` with zeros makes the other one
+# > finite.
 #
-# (In lesson 07 the padded index that was summed over was the key's. There $K_j = 0$ saved $dQ$, as $dO_i = 0$ saves $dV$
-# here, until $P$ overflowed.)
+# (In lesson 07 the sum was over keys, so the padded keys mattered. There $K_j = 0$ kept $dQ$ right, as $dO_i = 0$
+# keeps $dV$ right here, unless $P$ overflowed.)
 #
 # ### Exercise: `dkv_kernel` · core
 #
-# Write the kernel; the launcher is given, and has computed $\delta$. What the check will ask of it:
+# Write the kernel; the launcher is given, and has computed $\delta$. The check requires:
 #
-# - any $S_q$, $S_k$ and $D$; rows from $S_q$ on, keys from $S_k$ on and lanes from $D$ on are padding;
-# - every tensor with strides of its own; $H$ and $B$ up to 65535 each, the end of the grid's second and third axis;
-#   a head's offset in 64 bits, as given;
+# - any $S_q$, $S_k$ and $D$; rows from $S_q$ on, keys from $S_k$ on and lanes $d \ge D$ are padding;
+# - every tensor has its own strides; $H$ and $B$ are up to 65535 each, the limit of the grid's second and third axes;
+#   a head's offset takes 64 bits, as in the given prologue;
 # - $\alpha$ may be negative, and scores may be near $-120$, where $e^{-\mathrm{LSE}}$ is infinite;
-# - `dk` and `dv` grow in fp32; `p` and `ds` are cast to the dtype of the operand that they meet; dtypes are fp32, fp16
-#   and bf16. Pass `input_precision="ieee"` to `tl.dot`;
+# - `dk` and `dv` are accumulated in fp32; `p` and `ds` are cast to the dtype of the other operand of their product;
+#   dtypes are fp32, fp16 and bf16. Pass `input_precision="ieee"` to `tl.dot`;
 # - $\alpha$ on `dk`, not on `dv`.
 #
 # Before you start: do padded *keys* need a mask here? Their `s` is 0 and their `p` is $e^{-\mathrm{LSE}_i}$, perhaps
 # infinite. Which elements of `dk` and `dv` can they reach?
 
 # %% exercise="dkv_kernel"
-# HINT: Turn the forward pass by 90 degrees: load this block's `k` and `v` once, and let Q and dO come by,
-#     with their `lse` and `delta`. Two sums grow over the queries, `dv` from $P$ and `dk` from $dS$.
+# HINT: Swap the roles of the forward pass: load this block's `k` and `v` once, and loop over the tiles of Q
+#     and dO, with their `lse` and `delta`. Two sums over the queries are accumulated, `dv` from $P$ and `dk`
+#     from $dS$.
 # HINT: Four products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K) as before; `dv` gets $P^\top dO$ and `dk`
-#     gets $dS^\top Q$, both (BLOCK_K, BLOCK_D), so `tl.trans(...)` of the cast tile comes first. A padded
-#     query must have $P = 0$: which `other=` for LSE makes `exp(s - lse)` zero?
+#     gets $dS^\top Q$, both (BLOCK_K, BLOCK_D), so the first factor is `tl.trans(...)` of the cast tile. A
+#     padded query must have $P = 0$: which `other=` for LSE makes `exp(s - lse)` zero?
 # HINT: In the loop: `q`, `do`, `lse_i` (with the filler that makes P zero) and `delta_i` of this tile of
-#     queries; `s` and `p` as in lesson 07; `dv` grows by the transposed, cast `p` times one of the two tiles;
-#     `dp` and `ds` as in lesson 07; `dk` grows by the transposed, cast `ds` times the other one. After the
-#     loop alpha goes onto one of the two sums, and both are stored under `in_keys` and `in_d`.
+#     queries; `s` and `p` as in lesson 07; to `dv` you add the product of the transposed, cast `p` and one of
+#     the two tiles; `dp` and `ds` as in lesson 07; to `dk` you add the product of the transposed, cast `ds`
+#     and the other tile. After the loop one of the two sums is multiplied by alpha, and both are stored under
+#     `in_keys` and `in_d`.
 # INCLUDE: flashlearn/kernels/flash_backward_dkv.py:flash_dkv_kernel
 
 
@@ -486,23 +500,24 @@ flashlearn.check("dkv_kernel", dkv_kernel)
 # - Padded keys need no mask. Column $j$ of `p` and `ds` becomes row $j$ of `dv` and `dk`, and nothing else; the rows of
 #   padded keys are never stored. Infinities stay in their own row. So the mask that lesson 07 needed on keys is
 #   superfluous here, and the one on queries, superfluous there, is needed: it is always the index that is summed over.
-# - $dV = P^\top dO$ does not contain $dS$. Whatever is wrong with $\delta$, $dP$ or $dS$ shows in $dK$ and not in $dV$;
-#   whatever is wrong with $P$ shows in both. Lesson 10 makes a method of this.
-# - Two sums of `(BLOCK_K, BLOCK_D)` in fp32 live in registers during the whole loop, where the forward pass and $dQ$
-#   have one. Look at the report's budget, and then at section 6.
+# - $dV = P^\top dO$ does not contain $dS$. A mistake in $\delta$, $dP$ or $dS$ shows in $dK$ and not in $dV$; a
+#   mistake in $P$ usually shows in both. Lesson 10 turns this into a method.
+# - Two sums of `(BLOCK_K, BLOCK_D)` in fp32 are carried through the whole loop, where the forward pass and $dQ$ have
+#   one. Section 6 looks at the registers that this takes.
 #
 # </details>
 
 # %% [markdown]
 # ## 5 · Causal: where the loop starts
 #
-# Query $i$ sees key $j$ where $j \le i + S_k - S_q$. Turned around: key $j$ is seen by the queries
+# Query $i$ sees key $j$ where $j \le i + S_k - S_q$. Solved for $i$: key $j$ is seen by the queries
 #
 # $$i \ge j - (S_k - S_q).$$
 #
-# Early queries do not see late keys, so now the mask cuts off the *beginning* of the loop. Where does the loop of
-# program (pid, head, batch) begin, for blocks of $B_k$ keys that it owns and tiles of $B_q$ queries that come by? Two
-# questions lead there: which query is the first that sees the block's first key, and which tile is that query in?
+# Early queries do not see late keys, so now the mask makes the *beginning* of the loop superfluous. Where does the
+# loop of program (pid, head, batch) begin, if it owns a block of $B_k$ keys and scans tiles of $B_q$ queries? Two
+# questions lead to the answer: which query is the first that sees the block's first key, and which tile is that query
+# in?
 #
 # <details><summary>The start, derived</summary>
 #
@@ -511,11 +526,11 @@ flashlearn.check("dkv_kernel", dkv_kernel)
 #
 # $$\mathrm{start} = \left\lfloor \frac{\max(0,\ \mathrm{pid}\cdot B_k - (S_k - S_q))}{B_q} \right\rfloor B_q .$$
 #
-# Two block sizes, at two places. With square tiles whoever confuses them is right all the same.
+# The two block sizes are in two different places. With square tiles a kernel that swaps them is still right.
 #
 # </details>
 #
-# The tiles are those of lesson 07, of course. Only their owners have changed:
+# The tiles are those of lesson 07; only their owners are different:
 
 # %%
 pictures.causal_tiles("keys", ((192, 192), (96, 192), (192, 112)))
@@ -523,17 +538,19 @@ pictures.causal_tiles("keys", ((192, 192), (96, 192), (192, 112)))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The work is shared unevenly. For $S_q = S_k$ the first program visits all tiles of queries and the last one a single
-#   tile; for $dQ$ it was the other way round. (Lesson 12 starts the heavy ones first.)
-# - With more queries than keys, the first $S_q - S_k$ queries see nothing; whole tiles of them are never visited, by any
-#   program. The tile where they end is, and there LSE $= -\infty$ must not turn into NaN. $dK$ and $dV$ sum over queries,
-#   so a single NaN row of `p` would spoil every key of the block, not one row as in $dQ$.
+# - The work is distributed unevenly. In the picture with $S_q = S_k$, the first program visits all tiles of queries
+#   and the last one the fewest; for $dQ$ it was the other way round. (Lesson 12 starts the programs with the most
+#   work first.)
+# - With more queries than keys, the first $S_q - S_k$ queries see nothing; tiles that contain only such queries are
+#   not visited by any program. A tile that also contains other queries is visited, and there LSE $= -\infty$ must not
+#   turn into NaN. $dK$ and $dV$ sum over queries, so a single NaN row of `p` would spoil every key of the block, not
+#   one row as in $dQ$.
 #
 # </details>
 
 # %% [markdown]
 # **Predict** the starts for $S_q = 64$, $S_k = 100$ and blocks of 32 keys and 16 queries. Then for $S_q = 100$,
-# $S_k = 64$. The cell asks the mask which tiles hold a visible pair; it knows no formula.
+# $S_k = 64$. The cell finds the tiles with a visible pair from the mask; it uses no formula.
 
 # %% tags=["nbval-check-output"]
 for length_q, length_k in ((64, 100), (100, 64)):
@@ -550,22 +567,22 @@ for length_q, length_k in ((64, 100), (100, 64)):
 # %% [markdown]
 # ### Exercise: `dkv_kernel_causal` · core
 #
-# Your kernel once more, with three changes: the loop's start, the mask in `s`, and a guard. What the check will ask of
-# it, beyond exercise 1:
+# Your kernel once more, with three changes: the start of the loop, the mask in `s`, and a guard for queries that see
+# nothing. The check requires, in addition to what `dkv_kernel` had to do:
 #
-# - bottom-right alignment for $S_q \ne S_k$, both ways;
-# - queries that see nothing add nothing, and make no NaN;
-# - tiles without a visible pair are not multiplied (it counts).
+# - bottom-right alignment, both for $S_q < S_k$ and for $S_q > S_k$;
+# - queries that see nothing add nothing, and cause no NaN;
+# - no products for tiles without a visible pair (the check counts operations).
 
 # %% exercise="dkv_kernel_causal"
-# HINT: For dQ the mask cut the *end* off the loop. Here a program stands at its keys and looks at queries:
-#     early queries do not see it. What does the mask cut off?
+# HINT: For dQ the mask shortened the loop at its *end*. Here a program owns keys and scans queries, and early
+#     queries do not see its keys. Which part of the loop can be left out?
 # HINT: Query i sees key j where $j \le i + S_k - S_q$, so key j is first seen by $i = j - (S_k - S_q)$, or by
 #     query 0 if that is negative. Take the block's first key, and round down to a multiple of BLOCK_Q.
 #     Queries that see nothing have LSE $= -\infty$, and must add 0 to both sums.
 # HINT: `first` is `tl.maximum` of 0 and of the query that first sees key `pid * BLOCK_K`; the range starts at
 #     `first // BLOCK_Q * BLOCK_Q`. In the loop `lse_i` gets the guard of lesson 07, and `s` is −inf where the
-#     comparison of columns with rows does not hold.
+#     comparison of columns with rows is false.
 # INCLUDE: flashlearn/kernels/flash_backward_dkv.py:flash_dkv_causal_kernel
 
 
@@ -580,9 +597,9 @@ flashlearn.check("dkv_kernel_causal", dkv_kernel_causal)
 # %% [markdown]
 # ### One program, step by step
 #
-# `flashlearn.trace` shows what one program touches, access by access; move the slider, or click on it and use the
-# arrow keys. 128 queries and keys, blocks of 32, and program (2, 0, 0): keys 64 to 95. **Predict** which tile of $Q$ it
-# reads first, and which of $Q$, $K$, $V$ and $dO$ stay in registers.
+# `flashlearn.trace` shows the memory accesses of one program, one at a time; move the slider, or click on it and use
+# the arrow keys. Here there are 128 queries and keys and blocks of 32, and program (2, 0, 0) owns the keys 64 to 95.
+# **Predict** which tile of $Q$ it reads first, and which of $Q$, $K$, $V$ and $dO$ are loaded only once.
 
 # %%
 generator = torch.Generator().manual_seed(4)
@@ -602,12 +619,12 @@ later_keys
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Lesson 07's picture, turned around: one tile of $K$ and of $V$ comes first and stays; $Q$, $dO$, LSE and $\delta$
-#   come by. Two tiles are written at the end, $dK$ and $dV$.
+# - It is lesson 07's picture with the roles swapped: one tile of $K$ and one of $V$ are loaded first and kept; $Q$,
+#   $dO$, LSE and $\delta$ are loaded in the loop. Two tiles are written at the end, $dK$ and $dV$.
 # - The loop starts at query 64: earlier queries do not see these keys. The first program reads all of $Q$, this one
 #   half of it.
-# - Per tile of queries the loop reads two tiles and two numbers per query. That is the price of giving each key one
-#   owner: for all programs together, look at *again* for $Q$.
+# - Per tile of queries the loop reads two tiles and two numbers per query. That is the cost of giving each key one
+#   owner; *again* for $Q$ shows it for all programs together.
 #
 # </details>
 
@@ -615,13 +632,13 @@ later_keys
 # ## 6 · Where registers run out
 #
 # This kernel carries two sums of `(BLOCK_K, BLOCK_D)` in fp32 through its loop, where the forward pass and $dQ$ carry
-# one. Beside them there are `k`, `v`, and four tiles of scores. **Predict** with lesson 05's arithmetic, for $D = 128$,
-# blocks of 64 and 4 warps: how many registers of a thread do the two sums take, out of 255?
+# one. In addition there are `k`, `v`, and the tiles `s`, `p`, `dp` and `ds`. **Predict** with lesson 05's arithmetic,
+# for $D = 128$, blocks of 64 and 4 warps: how many registers of a thread do the two sums take, out of 255?
 #
-# Two options of a launch decide what the compiler makes of the rest: `num_warps`, the warps that share a program's
-# tiles, and `num_stages`, how many tiles of the loop are under way at once. The interpreter has no use for either and
-# only remembers them. The compiler can be asked for an H100 (sm_90) without having one. **Predict** in which of the rows
-# registers run out, before you run the cell.
+# Two launch options influence what the compiler does with the rest: `num_warps`, the number of warps that share a
+# program's tiles, and `num_stages`, how many iterations of the loop have their loads in flight at once. The
+# interpreter does not use them; it only records them. The compiler can compile for an H100 (sm_90) on a machine that
+# has none. **Predict** for which of the `shapes` registers run out, before you run the cell.
 
 
 # %%
@@ -663,39 +680,43 @@ for (D, block_q, block_k, warps, stages), made in budgets.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The sums take 128 of 255 registers: half of what there is, before a single score is computed. With the compiler of
-#   this course (triton 3.7.1) $D = 64$ fits with room to spare, and $D = 128$ with the same blocks, 4 warps and 3 stages
-#   is the first to spill.
-# - Eight warps share the same tiles among twice as many threads. That leaves room, though not half of the registers:
-#   addresses and masks are wanted in each thread again.
-# - Fewer stages hardly change the registers: a tile that is loaded ahead waits in shared memory. There they count. An
-#   H100's multiprocessor has 228 KiB, so that with three stages of $D = 128$ it holds one program, and with two stages two.
-#   That is why the launcher above asks for two.
-# - Smaller tiles of *queries* help hardly or not at all. Smaller blocks of *keys* do, for the sums are as long as these.
-# - What spilled is read back from local memory. A handful of bytes may sit outside the loop and cost nothing; some hundred bytes
-#   do not. The compiler tells how much; only a clock tells how bad.
+# - For $D = 128$, blocks of 64 and 4 warps, the sums take 128 of 255 registers, half of all, before a single score is
+#   computed. With the compiler of this course (Triton 3.7.1) $D = 64$ fits easily, and $D = 128$ with the same
+#   blocks, 4 warps and 3 stages is the first to spill.
+# - Eight warps distribute the same tiles over twice as many threads. That frees registers, though not half of them,
+#   because each thread still needs its own addresses and masks.
+# - Fewer stages hardly change the registers, since a tile that is loaded ahead waits in shared memory. There the
+#   stages do matter: an H100's multiprocessor has 228 KiB, so that with three stages of $D = 128$ it holds one
+#   program, and with two stages two. That is why the launcher above sets two stages.
+# - Smaller tiles of *queries* help little or not at all. Smaller blocks of *keys* do, because the sums have one row
+#   per key.
+# - What is spilled is read back from local memory. A few bytes may be outside the loop and cost almost nothing; some
+#   hundred bytes can be expensive. The compiler says how much is spilled; only a measurement on a GPU shows what it
+#   costs.
 #
 # </details>
 #
 # ### The cheapest shape · stretch, ungraded
 #
-# (No check waits for this one: the compiler is the judge.) By section 2 the loop requests $Q$ and $dO$ once per block of *keys*: twice as large a `BLOCK_K` is half as much traffic.
-# Take $D = 128$. Find a shape with `BLOCK_K=128` that does not spill, by predicting first and asking `dkv_budget` then.
-# Up to 16 warps are worth a thought: how many registers may each of 512 threads have, if a multiprocessor has 65536?
+# (There is no check for this one: the compiler gives the answer.) According to section 2, $Q$ and $dO$ are requested
+# once per block of *keys*, so twice as large a `BLOCK_K` halves these requests. Take $D = 128$, and find a shape with
+# `BLOCK_K=128` that does not spill: predict first, and then call `dkv_budget`. You can consider up to 16 warps: how
+# many registers can each of 512 threads have, if a multiprocessor has 65536?
 #
 # <details><summary>Two that fit</summary>
 #
-# `dkv_budget(128, 32, 128, 8, 1)` and `dkv_budget(128, 16, 128, 8, 2)`: the tiles of queries pay for the block of keys.
-# With 16 warps a thread has 128 registers at most, and the sums alone take 64 of them: that spills. Whether half the
-# traffic is worth such short tiles is a question for a GPU, and for lesson 12.
+# `dkv_budget(128, 32, 128, 8, 1)` and `dkv_budget(128, 16, 128, 8, 2)`: smaller tiles of queries make room for the
+# larger block of keys. With 16 warps a thread has at most 128 registers, and the sums alone take 64 of them, so that
+# it spills. Whether requesting half as much is worth such short tiles has to be measured on a GPU; that is a subject
+# of lesson 12.
 #
 # </details>
 
 # %% [markdown]
 # ## 7 · The whole backward pass
 #
-# Both kernels together, on the small example, causal and not, beside autograd. With four queries and three keys, the
-# causal mask leaves query 0 with nothing to see.
+# Both kernels together, on the small example, with and without a causal mask, compared with autograd. With four
+# queries and three keys, the causal mask leaves query 0 without any key.
 
 # %%
 q4, k4, v4, do4 = (t[None, None] for t in example.tensors(DEVICE))  # [1, 1, S, 2] in fp32
@@ -720,7 +741,7 @@ for causal, (name, (forward, for_dq, for_dkv)) in enumerate(both.items()):
     print(mine[1][0, 0].cpu().numpy().round(4))
 
 # %% [markdown]
-# And the price, counted at 128 queries and keys, $D = 64$, tiles of 32, fp32. Section 2 said seven products, of
+# And the cost, counted for 128 queries and keys, $D = 64$, tiles of 32, fp32. Section 2 said seven products, of
 # $2 N^2 D$ operations each. (Each launcher computes $\delta$ for itself, so it is computed twice.)
 
 # %%
@@ -745,30 +766,31 @@ print(f"together {total:.0f} products")
 #
 # | | | remember |
 # |---|---|---|
-# | the shape | a program owns keys, queries come by | the forward pass, turned by 90 degrees |
+# | the structure | a program owns keys and loops over queries | the forward pass with the roles swapped |
 # | $dV$ | $P^\top dO$ | no $\alpha$, no $\delta$ |
 # | $dK$ | $\alpha\, dS^\top Q$ | $\alpha$ once, at the end |
 # | three designs | scan twice: 7 products, repeatable | one pass: 5, atomics, fp32 buffers |
 # | load, add, store | two programs, one address: a share is lost | `tl.atomic_add`, or one owner |
-# | padding | mind the index that is summed over | here queries (LSE $+\infty$); for $dQ$ keys ($s = -\infty$) |
+# | padding | mask the index that is summed over | here queries (LSE $+\infty$); for $dQ$ keys ($s = -\infty$) |
 # | "$P = 1$ leaks" | only if padded `do` is not 0 | $\infty \cdot 0$ is worse, clamping leaks for real |
-# | causal | the start: $B_k$ finds the query, $B_q$ the tile | the mask cuts the loop's beginning |
-# | sees nothing | LSE $-\infty \to +\infty$, or another guard | one NaN here costs a whole block of keys |
+# | causal | the start: $B_k$ gives the first query, $B_q$ the tile | the mask shortens the loop at its beginning |
+# | sees nothing | LSE $-\infty \to +\infty$, or another guard | one NaN here spoils a whole block of keys |
 # | registers | two sums per program | smaller blocks of keys, or more warps; ask the compiler |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
 # **1.** A kernel fills LSE with 0 and clamps nothing, and loads `do` without a mask, since "`p` is masked anyway":
-# `p = tl.where(in_queries[:, None], p, 0.0)`. In memory the next head follows. Is it right? When does it become NaN?
+# `p = tl.where(in_queries[:, None], p, 0.0)`. In memory the next head follows. Is $dV$ right? When does it become
+# NaN?
 #
 # <details><summary>Answer</summary>
 #
-# In exact arithmetic it is right: `p` and hence `ds` are 0 in the padded rows, and $0 \cdot dO$ is 0 for whatever
-# finite numbers lie there. The last head's rows lie beyond the tensor: out of bounds, and on a GPU perhaps a NaN or an
-# infinity left by somebody else, and $0 \cdot \mathrm{NaN}$ is NaN. Masked loads are for the bounds, the zero in `p` is
-# for the sum; each needs the other.
+# It is right as long as the numbers read are finite: `p` and hence `ds` are 0 in the padded rows, and $0 \cdot dO$ is
+# 0 for any finite $dO$. For the last head these rows are beyond the tensor: the load is out of bounds, and on a GPU
+# it may read a NaN or an infinity that was left there, and $0 \cdot \mathrm{NaN}$ is NaN. The masked load protects
+# the bounds, the zero in `p` protects the sum; you need both.
 #
 # </details>
 
@@ -778,22 +800,22 @@ print(f"together {total:.0f} products")
 #
 # <details><summary>Answer</summary>
 #
-# $\delta$ left out, and `dk *= alpha` forgotten. The others are wrong in $P$ or in the tiles that are visited, and would
-# show in $dV$ as well (`tl.trans` on `p` would show in $dV$ alone). With $\alpha = 1$ the last fault would not show at
-# all.
+# $\delta$ left out, and `dk *= alpha` forgotten. The others make $P$ or the set of visited tiles wrong, and would
+# show in $dV$ as well (`tl.trans` forgotten on `p` would show in $dV$ only). With $\alpha = 1$ a forgotten
+# `dk *= alpha` would not show at all.
 #
 # </details>
 
 # %% [markdown]
-# **3.** In half precision, someone casts `p` to fp16 right after the exponential and uses the cast tile for both $dV$ and
-# $dS$. What changes, and for which of the two does it matter more?
+# **3.** In half precision, someone casts `p` to fp16 right after the exponential and uses the cast tile for both $dV$
+# and $dS$. What changes, and for which of the two does it matter?
 #
 # <details><summary>Answer</summary>
 #
 # For $dV$ nothing: `p` is cast for that product in any case. $dS = P \circ (dP - \delta)$ now starts from a rounded
-# factor and is rounded once more before its own product, so $dK$ (and $dQ$, in its kernel) carries two relative errors of
-# $2^{-11}$ instead of one. The rows of $dS$ then sum to zero less exactly than before, and where all keys have a large part
-# in common, $dQ$ carries that part times the remainder.
+# factor and is rounded once more before its own product, so $dK$ (and $dQ$, in its kernel) carries two relative
+# errors of $2^{-11}$ instead of one. The rows of $dS$ then sum to zero less exactly than before. If all keys have a
+# large part in common, the error of $dQ$ contains that part times the sum of the row.
 #
 # </details>
 
@@ -806,11 +828,11 @@ print(f"together {total:.0f} products")
 # %% [markdown]
 # ### What comes next
 #
-# All three gradients exist. Lesson 09 puts forward and backward kernels behind `torch.autograd.Function`, compares them
-# with torch's own attention, and trains a small transformer with them. Lesson 11 returns to the other design: one pass,
-# five products, atomics.
+# All three gradients exist. Lesson 09 calls forward and backward kernels from a `torch.autograd.Function`, compares
+# them with torch's own attention, and trains a small transformer with them. Lesson 11 returns to the other design:
+# one pass, five products, atomics.
 #
-# **Sources.** One pass that owns keys and adds to $dQ$: T. Dao, *FlashAttention-2*, arXiv 2307.08691, Algorithm 2, and
-# section 3.2 on why the backward pass is parallel over blocks of keys. The design with two scans: Triton's tutorial 06,
-# *Fused Attention*. Atomic additions and repeatability: PyTorch's notes on reproducibility, which list the operations
-# that add in an order of their own.
+# **Sources.** One pass that owns keys and adds to $dQ$: T. Dao, *FlashAttention-2*, arXiv 2307.08691, Algorithm 2,
+# and section 3.2 on why the backward pass is parallel over blocks of keys. The design with two scans: Triton's
+# tutorial 06, *Fused Attention*. Atomic additions and repeatability: PyTorch's notes on reproducibility, which list
+# the operations whose results may depend on the order of additions.

@@ -2,24 +2,26 @@
 # # Into PyTorch
 #
 # You have a forward kernel, a kernel for $dQ$ and one for $dK$ and $dV$. What is missing is everything around them: a
-# front door that takes whatever tensors a model has at hand, the few lines that let autograd find your gradients, a
-# test that deserves trust, and a model that learns. At the end of this lesson a small transformer reads Jane Austen,
-# once with torch's attention and once with yours, and the two curves lie on top of each other.
+# launcher that accepts whatever tensors a model produces, the few lines that connect your gradients with autograd, a
+# test that you can trust, and a model that learns. At the end of this lesson a small transformer is trained on a
+# novel by Jane Austen, once with torch's attention and once with yours, and the two loss curves are compared.
 #
 # **Afterwards you can**
 #
-# - say what a view does to strides, which copies a launcher can do without, and which errors it owes its callers;
-# - put kernels behind `torch.autograd.Function`, and say what to keep for the backward pass, how, and how much it is;
-# - tell how far a finite difference can be trusted at which precision, and what to compare gradients with instead;
+# - say what a view does to strides, which copies a launcher can avoid, and which errors it should report to its
+#   callers;
+# - wrap kernels in a `torch.autograd.Function`, and say what to keep for the backward pass, how to keep it, and how
+#   many bytes it takes;
+# - say how far a finite difference can be trusted at each precision, and what to compare gradients with instead;
 # - train a model with your own attention, and judge whether its loss curve is close enough to another's.
 #
-# **You need** lessons 06 to 08. Their functions are used here: your own where they have passed, the course's where they
-# have not. Further lesson 02 (softmax and its derivative), lesson 03 ($\delta$), and a little of lesson 01's sympy. Of
-# PyTorch: `nn.Module`, `loss.backward()`, an optimiser.
+# **You need** lessons 06 to 08. Their functions are used here: your own where they have passed, the course's where
+# they have not. You also need lesson 02 (softmax and its derivative), lesson 03 ($\delta$), and a little of lesson
+# 01's sympy, and from PyTorch `nn.Module`, `loss.backward()` and an optimiser.
 #
-# **It takes** two and a half to three hours: a launcher with its checks, an autograd.Function of some twelve lines, a
-# training loop of ten, three questions at the end. On a computer without a GPU the training run itself takes
-# about a minute of these. After section 3 there is a good place for a break.
+# **It takes** about two and a half to three hours: a launcher with its checks, an autograd.Function of about twelve
+# lines, a training loop of about ten, three questions at the start and three at the end. On a computer without a GPU
+# the training run itself takes a minute or a few. The end of section 3 is a good place for a break.
 
 # %%
 import inspect
@@ -49,8 +51,8 @@ from flashlearn.lessons.shared import reference
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again.
+# A wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -62,16 +64,16 @@ flashlearn.recall("09", answers)
 # %% [markdown]
 # ## 1 · Whose kernels are these?
 #
-# The first cell imported the course's six launchers. Here those that you have written take their places. Each notebook is
-# a Python session of its own, so your functions are not simply here. They are fetched:
+# The first cell imported the course's six launchers. Here they are replaced by those that you have written. Each
+# notebook is a separate Python session, so your functions are not defined here. They are found as follows:
 #
 # - If your progress says that an exercise of lessons 06 to 08 has passed, its cell is taken from your notebook in
-#   `work/`, run, and checked again, since you may have changed it meanwhile. If it still passes, it is yours. (What
-#   counts is the file: save a notebook, with Ctrl-S, before you fetch from it.)
-# - A function whose check passed *in this session* is taken before all others. So, if your notebooks lie elsewhere:
-#   paste the cell of an exercise into the empty cell below, run `flashlearn.check("dq_kernel", dq_kernel)` under it,
-#   and then run the cell after it.
-# - Whatever is missing is the course's, and the list says so.
+#   `work/`, run, and checked again, since you may have changed it in the meantime. If it still passes, your function
+#   is used. (The file is what is read: save the other notebook, with Ctrl-S, before you run the cell below.)
+# - A function whose check passed *in this session* has precedence over all others. So, if your notebooks are
+#   elsewhere, paste the cell of an exercise into the empty cell below, run `flashlearn.check("dq_kernel", dq_kernel)`
+#   under it, and then run the cell after it.
+# - For anything that is missing, the course's function is used, and the list says so.
 
 # %%
 # the cell of an exercise goes here, if the list below does not find it
@@ -91,20 +93,22 @@ dkv_kernel, dkv_kernel_causal = kernels["dkv_kernel"], kernels["dkv_kernel_causa
 kernels
 
 # %% [markdown]
-# From here on these six names are what the list says. `flash_forward(q, k, v, alpha)` gives $O$ and LSE;
-# `dq_kernel(q, k, v, o, do, lse, alpha)` gives $dQ$, `dkv_kernel` of the same arguments $dK$ and $dV$; the causal ones
-# hide later keys, aligned bottom-right.
+# From here on these six names refer to the functions in the list. `flash_forward(q, k, v, alpha)` returns $O$ and
+# LSE; `dq_kernel(q, k, v, o, do, lse, alpha)` returns $dQ$, and `dkv_kernel` returns $dK$ and $dV$ for the same
+# arguments; the causal ones hide later keys, aligned bottom-right.
 #
 # ## 2 · What a view does to strides
 #
-# A tensor is a piece of memory and a rule: element $(b, h, s, d)$ lies at
-# $b\,\mathrm{st}_b + h\,\mathrm{st}_h + s\,\mathrm{st}_s + d\,\mathrm{st}_d$. A *view* changes the rule and leaves the
-# memory alone. Attention's inputs are nearly always views, because nobody computes $Q$, $K$ and $V$ in the layout
-# $[B, H, S, D]$: one linear layer writes a row of $3HD$ numbers for every position, and the heads are cut out of it.
+# A tensor is a piece of memory and a rule: element $(b, h, s, d)$ is at offset
+# $b\,\mathrm{st}_b + h\,\mathrm{st}_h + s\,\mathrm{st}_s + d\,\mathrm{st}_d$. A *view* changes the rule and leaves
+# the memory as it is. Attention's inputs are usually views, because models rarely compute $Q$, $K$ and $V$ in the
+# layout $[B, H, S, D]$. Often one linear layer writes a row of $3HD$ numbers for every position, and the heads are
+# slices of it.
 #
-# Here are four layouts of a tensor with $H = 2$, $S = 3$, $D = 2$. A cell says *s d*, and its colour is the head; a dashed
-# one is memory that belongs to somebody else. **Predict** the strides of each before you look: a contiguous tensor; one
-# that a projection left as $[B, S, H, D]$; a $K$ whose memory holds $K^\top$; and one head expanded to two.
+# Here are four layouts of a tensor with $H = 2$, $S = 3$, $D = 2$. Each box shows *s d*, and its colour shows the
+# head; a dashed box is memory that is not part of the tensor. **Predict** the strides of each before you look: a
+# contiguous tensor; one that a projection stored as $[B, S, H, D]$; a $K$ whose memory holds $K^\top$; and one head
+# expanded to two.
 
 # %%
 numbers = torch.arange(12.0).view(1, 2, 3, 2)
@@ -117,11 +121,11 @@ views = {
 pictures.layouts(views)
 
 # %% [markdown]
-# All four have the shape $[1, 2, 3, 2]$, and a kernel that is given their strides reads each of them where it lies. A
-# kernel that assumes a layout reads something else: other heads' numbers, or memory beyond the end. Nothing in the shape
-# warns it. Here is one that copies head 1, three positions of two numbers, with the strides that it is told. **Predict**
-# which of the four copies go wrong if it is told the strides of the contiguous tensor, (12, 6, 2, 1), and whether
-# anything would tell you.
+# All four have the shape $[1, 2, 3, 2]$, and a kernel that is given their strides reads each of them correctly
+# without a copy. A kernel that assumes a layout reads something else: other heads' numbers, or memory beyond the end.
+# The shape does not show this. Here is a kernel that copies head 1, three positions of two numbers, with the strides
+# that it is given. **Predict** which of the four copies go wrong if it is given the strides of the contiguous tensor,
+# (12, 6, 2, 1), and whether you would notice.
 
 
 # %%
@@ -146,8 +150,9 @@ for name, view in views.items():
     print(f"{name:11} with its own strides: {given_strides[0]:6} with (12, 6, 2, 1): {given_strides[1]}")
 
 # %% [markdown]
-# The easy way out is `.contiguous()`, which copies. **Predict** what it would move, for $Q$, $K$ and $V$ of one layer at
-# $B = 32$, $H = 8$, $S = 1024$, $D = 64$ in 16 bits, and compare with what attention itself must move at least.
+# The easy way out is `.contiguous()`, which copies. **Predict** what it would move, for $Q$, $K$ and $V$ of one layer
+# at $B = 32$, $H = 8$, $S = 1024$, $D = 64$ in 16 bits, and compare it with the least that attention itself must
+# move.
 
 # %% tags=["nbval-check-output"]
 B, H, S, D, size = 32, 8, 1024, 64, 2
@@ -157,8 +162,9 @@ print(f"copying q, k and v       {3 * 2 * one / 2**20:4.0f} MiB: each is read an
 print(f"the forward pass itself  {(4 * one + B * H * S * 4) / 2**20:4.0f} MiB at least: q, k, v, o and LSE")
 
 # %% [markdown]
-# So three copies cost more traffic than the attention. That is why your kernels take strides, four for each tensor. Here
-# are three more places where a layout surprises people. **Predict** each line: is it contiguous, and what are its strides?
+# So three copies move more bytes than the attention must. That is why your kernels take strides, four for each
+# tensor. Here are three more places where a layout can be surprising. **Predict** each line: is it contiguous, and
+# what are its strides?
 
 # %% tags=["nbval-check-output"]
 q = torch.randn(1, 3, 2, 4).transpose(1, 2).requires_grad_()  # [1, 2, 3, 4], as a projection leaves it
@@ -174,22 +180,23 @@ print("torch.empty(q.shape) ", tuple(torch.empty(q.shape).stride()), torch.empty
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The gradient of a sum is one number, expanded: all strides 0. A backward kernel that reads $dO$ with the strides of $O$
-#   fails at the first `o.sum().backward()`, which is what everybody tries first.
+# - The gradient of a sum is one number, expanded: all strides 0. A backward kernel that reads $dO$ with the strides
+#   of $O$ is wrong at the first `o.sum().backward()`, a common first test.
 # - `empty_like` keeps the strides of a dense view. If a kernel then assumes that its output is contiguous, or if a
-#   launcher passes `q.stride()` for `o`, it works with one of the two allocations and not with the other. Say which you
-#   mean: a shape, or a layout.
+#   launcher passes `q.stride()` for `o`, it works with one of the two allocations and not with the other. Decide
+#   which you mean, the shape or the layout.
 # - An expanded *output* would be worse: several programs would write one element. Outputs are always fresh.
-# - On a GPU, neighbouring threads should read neighbouring memory. A last stride of 1 does that; with others the
-#   answer is right and the loads are slower (lesson 05). FlashAttention's own package requires a last stride of 1 and
-#   calls `.contiguous()` where it is not.
+# - On a GPU, neighbouring threads should read neighbouring memory. A last stride of 1 does that; with other strides
+#   the answer is right, but the loads can be slower (lesson 05). FlashAttention's own package requires a last stride
+#   of 1, and calls `.contiguous()` on a tensor that does not have it.
 #
 # </details>
 #
 # ### What does not fit
 #
-# Views are welcome; nonsense is not. A kernel sees addresses and numbers, and cannot know that something is amiss.
-# **Predict** what happens when $K$ and $V$ have 32 columns and $Q$ has 16. None of the six launchers checks it.
+# A launcher should accept every view, but not every combination of tensors. A kernel gets only addresses and numbers,
+# and cannot know that a tensor does not fit. **Predict** what happens when $K$ and $V$ have 32 columns and $Q$ has
+# 16. None of the six launchers checks it.
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(1)
@@ -202,13 +209,14 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# Nothing happens. The kernel takes $D$ from $Q$, reads the first 16 columns of each key, and returns a plausible tensor.
-# Whoever mixed up two tensors will find out in a week. Fewer *values* than keys would have been read beyond the end:
-# here a sentence, on a GPU garbage or a crash far from the cause. And `q` in fp16 with `k` in fp32 ends in a compiler's
-# error about `tl.dot`, five frames below the line that is to blame.
+# There is no error. The launcher takes $D$ from $Q$, the kernel reads the first 16 columns of each key, and the
+# result is a plausible tensor. If two tensors were mixed up, it may take a week to find out. With fewer *values* than
+# keys the kernel would read beyond the end of $V$: here that is reported in a sentence, on a GPU the result may be
+# garbage, or the program may crash far from the cause. And `q` in fp16 with `k` in fp32 gives a compiler error about
+# `tl.dot`, several frames away from the line that is wrong.
 #
-# A launcher runs once per call and has microseconds to spare. It is the last place where a person can be told what is
-# wrong in words that they understand: *what was found, what was expected, what to do*.
+# A launcher runs once per call, and such checks cost only microseconds. It is the last place where an error can be
+# reported in terms that the caller understands: *what was found, what was expected, what to do*.
 #
 # </details>
 #
@@ -217,12 +225,13 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 # Write a launcher from scratch, around the course's `flash_forward_kernel` (the first kernel of lesson 06, without a
 # mask). `strided_inputs(q, k, v, alpha=None)` returns $O$ and LSE.
 #
-# - q, k and v may have any strides, 0 included, and each its own; nothing is copied. `o` is contiguous, in q's dtype;
-#   `lse` is contiguous, fp32.
-# - alpha is $1/\sqrt{D}$ if it is `None`. D need not be a power of two, and 0.0 is an alpha like any other.
-# - `refuse_misfits(q, k, v)` raises `TypeError` for dtypes and `ValueError` for the rest: a tensor that has not four
-#   dimensions; a dtype other than float32, float16, bfloat16; different dtypes or devices; shapes that do not fit. The
-#   message names the argument and says what was found. Raise, do not `assert`: asserts vanish under `python -O`.
+# - q, k and v may have any strides, 0 included, and each may have different ones; nothing is copied. `o` is
+#   contiguous, in q's dtype; `lse` is contiguous, fp32.
+# - alpha is $1/\sqrt{D}$ if it is `None`. D need not be a power of two, and 0.0 is a valid alpha.
+# - `refuse_misfits(q, k, v)` raises `TypeError` for dtypes and `ValueError` for the rest: a tensor that does not have
+#   four dimensions; a dtype other than float32, float16, bfloat16; different dtypes or devices; shapes that do not
+#   fit. The message names the argument and says what was found. Raise, do not `assert`: asserts vanish under
+#   `python -O`.
 #
 # The kernel's signature:
 #
@@ -231,8 +240,9 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 #     <four strides of q>, <of k>, <of v>, <of o>, BLOCK_Q=…, BLOCK_K=…, BLOCK_D=…)
 # ```
 #
-# Program (i, h, b) has block i of the queries, of head h of batch entry b. Blocks of 32 will do; `BLOCK_D` is a power of two,
-# at least D and at least 16. The check runs the launcher on twelve inputs in ten layouts, and then hands it eleven misfits.
+# Program (i, h, b) computes block i of the queries of head h and batch entry b. Blocks of 32 are fine; `BLOCK_D` is a
+# power of two, at least D and at least 16. The check runs the launcher on inputs in many layouts, and then on inputs
+# that do not fit.
 
 # %% exercise="strided_inputs"
 # HINT: Two parts that have nothing to do with each other. First look at the arguments, and raise before
@@ -259,7 +269,7 @@ flashlearn.check("strided_inputs", strided_inputs)
 # flashlearn.hint("strided_inputs")
 
 # %% [markdown]
-# What a caller gets to read (from yours, if it has passed):
+# These are the messages that a caller gets (from your launcher, if it has passed):
 
 # %%
 launcher = flashlearn.use("strided_inputs", strided_inputs)
@@ -272,24 +282,24 @@ for wrong in (ones[0], ones.half(), ones.expand(3, 2, 8, 16), ones[..., :12]):
         print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# The exercises that follow are not about this again, so from here on the course's guard stands at the door. (If yours has
+# The exercises that follow are not about this, so from here on the course's `refuse_misfits` is used. (If yours has
 # passed and you would rather keep it, skip the next cell.)
 
 # %%
 from flashlearn.kernels.attention import refuse_misfits
 
 # %% [markdown]
-# ## 3 · What autograd wants to know
+# ## 3 · What autograd needs to know
 #
-# `o = flash_forward(q, k, v, alpha)[0]` is a number-crunching call that torch knows nothing about: `o` is part of no
-# graph, and no gradient passes through it. With `torch.autograd.Function` a graph gets a node of your own making. It has
-# two static methods:
+# `o = flash_forward(q, k, v, alpha)[0]` is a computation that autograd does not see: `o` is not part of a graph, and
+# no gradient passes through it. With `torch.autograd.Function` you define a node of the graph yourself. It has two
+# static methods:
 #
-# - `forward(ctx, *arguments)` computes the result, and puts what the way back will need on `ctx`;
-# - `backward(ctx, *gradients)` gets one gradient per *output* of forward, and returns one per *argument* of forward, in
-#   the same order, with `None` for whatever has no gradient.
+# - `forward(ctx, *arguments)` computes the result, and stores on `ctx` what the backward pass will need;
+# - `backward(ctx, *gradients)` gets one gradient per *output* of forward, and returns one per *argument* of forward,
+#   in the same order, with `None` for an argument that has no gradient.
 #
-# The smallest example worth having: the softmax of lesson 02, whose derivative is a function of its output.
+# A small but useful example is the softmax of lesson 02, whose derivative is a function of its output.
 
 
 # %% tags=["nbval-check-output"]
@@ -316,7 +326,7 @@ print("its node in the graph:", type(p.grad_fn).__name__)
 # (You computed $ds = (\frac14, -\frac12, \frac14)$ by hand in lesson 02.)
 #
 # `Softmax.apply` makes a fresh `ctx` for each call. **Predict** what this variant gives, which keeps `p` on the class
-# instead. It differs in two words, and a test with one call passes.
+# instead. It looks almost the same, and a test with one call passes.
 
 
 # %% tags=["nbval-check-output"]
@@ -338,16 +348,18 @@ print(torch.autograd.grad(p_first, s, torch.tensor([[1.0, -2.0, 0.0]]))[0].numpy
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The first call's gradient is made of the second call's $p$. Every model with two attention layers does this: all
-#   forward passes come before the first backward pass.
-# - `ctx.p = p` would be right here, and is a bad habit. `save_for_backward` does three things that an attribute does
-#   not: it lets autograd free the tensor with the graph, it avoids a reference cycle where the tensor is an output (a
-#   leak that only the garbage collector ends), and it notices if somebody changes the tensor in between.
+# - The first call's gradient is computed from the second call's $p$. Every model with two such layers calls the
+#   function in this order: all forward passes come before the first backward pass.
+# - `ctx.p = p` would give the right gradient here, but it is a bad habit. `save_for_backward` does three things that
+#   an attribute does not: it lets autograd free the tensor together with the graph, it avoids a reference cycle if
+#   the tensor is an output (which only the garbage collector would free), and it detects that the tensor has been
+#   changed in between.
 #
 # </details>
 
 # %% [markdown]
-# The last of these, tried. **Predict** which of the two lines prints a wrong gradient, and which raises an error.
+# Here is an experiment with the last of these. **Predict** which of the two lines prints a wrong gradient, and which
+# raises an error.
 
 
 # %% tags=["nbval-check-output"]
@@ -377,13 +389,13 @@ for properly in (False, True):
 # %% [markdown]
 # ### What to keep
 #
-# The backward pass needs $P$, and lesson 04 has shown how to have it without keeping it: $P = e^{S - \mathrm{LSE}}$, from
-# $Q$, $K$ and one number per query. It needs $\delta = \sum_d dO_d\, O_d$, and for that $O$. So it is five tensors: $Q$, $K$,
-# $V$, $O$, LSE. Four of them exist anyway (three are the caller's, $O$ goes on to the next layer), so keeping
-# them costs no copy; only LSE is extra.
+# The backward pass needs $P$, and lesson 04 has shown how to get it without keeping it: $P = e^{S - \mathrm{LSE}}$,
+# from $Q$, $K$ and one number per query. It needs $\delta = \sum_d dO_d\, O_d$, and for that $O$. So five tensors are
+# kept: $Q$, $K$, $V$, $O$ and LSE. Four of them exist anyway (three are the caller's, and $O$ is the input of the
+# next layer), so keeping them needs no copy; only LSE is extra.
 #
-# How many bytes is that? As formulas for $S$ queries and keys and $c$ bytes per number, and the length from which on
-# keeping $P$ takes more than everything else:
+# How many bytes is that? The cell has the formulas for $S$ queries and keys and $c$ bytes per number, and solves for
+# the length above which keeping $P$ takes more memory:
 
 # %% tags=["nbval-check-output"]
 S_, D_, c_ = sp.symbols("S D c", positive=True)
@@ -402,9 +414,9 @@ for length in (128, 1024, 8192, 65536):
 pictures.kept()
 
 # %% [markdown]
-# Do not believe a formula about memory where you can measure. Autograd tells what it keeps, through `saved_tensors_hooks`.
-# **Predict** the two lines, for $B = 1$, $H = 2$, $S = 128$, $D = 16$ in fp32: attention from its formula, and one call of
-# the course's `flash_attention`. (A tensor is 16 KiB, $P$ of both heads 128 KiB.)
+# Where you can measure memory, do not rely on a formula alone. With `saved_tensors_hooks` you can see what autograd
+# keeps. **Predict** the two lines, for $B = 1$, $H = 2$, $S = 128$, $D = 16$ in fp32: attention from its formula, and
+# one call of the course's `flash_attention`. (A tensor has 16 KiB, and $P$ of both heads 128 KiB.)
 
 
 # %% tags=["nbval-check-output"]
@@ -434,30 +446,30 @@ for label, function in (("formula", from_the_formula), ("flash_attention", flash
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - $4 \cdot 16$ KiB for $Q, K, V, O$, and 1 KiB for LSE: 65 KiB. The formula keeps $P$ twice over: softmax its output, and
-#   the product with $V$ its operand, which is the same piece of memory, counted once; then $V$, $Q$ scaled by $\alpha$,
-#   and $K$.
-# - With views, what is kept is the buffer behind the view. If $q$, $k$ and $v$ are cut out of one projection, that whole
-#   projection stays alive until the backward pass. It would anyway.
-# - The alternative, to keep nothing and run the forward pass again, is `torch.utils.checkpoint`. FlashAttention recomputes
-#   only $P$, the one part that is large.
+# - $4 \cdot 16$ KiB for $Q, K, V, O$, and 1 KiB for LSE: 65 KiB. With the formula, $P$ is kept twice, as the output
+#   of the softmax and as an operand of the product with $V$, but that is the same piece of memory and is counted
+#   once. $V$, $K$ and the scaled $Q$ are kept as well.
+# - With views, the whole underlying buffer is kept. If $q$, $k$ and $v$ are slices of one projection, the whole
+#   projection is kept until the backward pass; but since all three are needed, nothing is wasted.
+# - The alternative is to keep only the inputs and to run the forward pass again: `torch.utils.checkpoint`.
+#   FlashAttention recomputes only $P$, the one part that is large.
 #
 # </details>
 #
 # ### Exercise: `flash_attention` · core
 #
-# Write the Function and the function that calls it. `flash_attention(q, k, v, causal=False, alpha=None)` returns $O$, and
-# autograd can go back through it.
+# Write the Function and the function that calls it. `flash_attention(q, k, v, causal=False, alpha=None)` returns $O$,
+# and autograd can compute gradients through it.
 #
 # - Forward: `flash_forward` or `flash_forward_causal`. Backward: `dq_kernel` and `dkv_kernel`, or the causal ones. alpha
 #   is $1/\sqrt{D}$ if it is `None`.
 # - Tensors are kept with `ctx.save_for_backward`, other things as attributes of `ctx`.
 # - `backward` returns as many values as `forward` has arguments besides `ctx`.
-# - Each of `q`, `k` and `v` may be the only one that wants a gradient.
+# - Each of `q`, `k` and `v` may be the only one that requires a gradient.
 # - Two calls may come before the first backward pass; $dO$ may be any view; a causal call may have rows that see no key.
 #
-# `@once_differentiable` says that `backward` itself is not differentiable: asked for a gradient of the gradient, torch
-# then raises an error instead of going on without it.
+# `@once_differentiable` says that `backward` itself is not differentiable: if a gradient of the gradient is
+# requested, torch then raises an error instead of returning a wrong result.
 
 # %% exercise="flash_attention"
 # HINT: Three small functions. `forward` calls one launcher and puts on `ctx` what the backward pass will ask
@@ -483,18 +495,19 @@ flashlearn.check("flash_attention", flash_attention)
 # flashlearn.hint("flash_attention")
 
 # %% [markdown]
-# When it passes, look at what is *not* there: no formula. The Function is bookkeeping, and its mistakes are those of
-# bookkeeping: something is kept in the wrong place, given back in the wrong order, or forgotten on the way back. Try two:
-# leave out `ctx.causal` in the backward pass, and write `alpha = alpha or 1 / math.sqrt(q.shape[-1])`.
+# When it passes, note what is *not* there: a formula. The Function is bookkeeping, and so are its mistakes: something
+# is kept in the wrong place, returned in the wrong order, or forgotten in the backward pass. Try two of them: leave
+# out `ctx.causal` in the backward pass, and write `alpha = alpha or 1 / math.sqrt(q.shape[-1])`.
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - Without the mask on the way back $P = e^{S - \mathrm{LSE}}$ is computed for hidden keys too. They took no part in the
-#   LSE, so nothing keeps these numbers below 1; where a row sees nothing, LSE is $-\infty$ and they are infinite.
-# - `alpha or …` takes 0.0 for missing. Who would pass 0? Somebody who tries a range of alphas, or a test.
-# - $\delta$ is computed twice here, once in each backward launcher, since each was written to stand alone. It reads $O$ and
-#   $dO$ once more: little beside $K$ and $V$ coming by in every program, and still the first thing to merge when speed
-#   counts.
+# - Without the mask in the backward pass, $P = e^{S - \mathrm{LSE}}$ is computed for hidden keys too. They are not
+#   part of the LSE, so these numbers can exceed 1; where a row sees nothing, LSE is $-\infty$ and they can be
+#   infinite.
+# - `alpha or …` treats 0.0 as missing. Who would pass 0? Someone who tries a range of alphas, or a test.
+# - $\delta$ is computed twice here, once in each backward launcher, since each of them can be used alone. So $O$ and
+#   $dO$ are read once more. For long sequences that is little compared with the $K$ and $V$ that every program loads,
+#   but it is easy to avoid when speed matters.
 #
 # </details>
 
@@ -509,13 +522,12 @@ if yours:
     print("and calls", kernels, sep="\n")
 
 # %% [markdown]
-# ### Only what is wanted · stretch, ungraded
+# ### Only the gradients that are needed · stretch, ungraded
 #
-# (No check asks for fewer kernels. The cell below counts launches, and exercise 2's check says whether a gradient is
-# missing that one of the three alone wants.) A
-# frozen encoder's $K$ and $V$ want no gradient. Autograd says so, in `ctx.needs_input_grad`: one truth value per
-# argument of `forward`. How many kernels does a call with its backward pass launch when only $Q$ wants a gradient?
-# **Predict**, then look.
+# (No check requires fewer kernels. The cell below counts launches, and the check of `flash_attention` says whether a
+# gradient is missing if only one of the three tensors requires one.) The $K$ and $V$ of a frozen encoder need no
+# gradient. Autograd says so in `ctx.needs_input_grad`, which has one truth value per argument of `forward`. How many
+# kernels does a call with its backward pass launch when only $Q$ requires a gradient? **Predict**, then run the cell.
 
 # %%
 leaf, k_frozen, v_frozen = (torch.randn(1, 1, 16, 16, device=DEVICE) for _ in range(3))
@@ -525,21 +537,22 @@ with flashlearn.observing() as (session, _):
 print(len(session.launches), "launches:", ", ".join(launch.name for launch in session.launches))
 
 # %% [markdown]
-# Bring the course's five down to three, without a gradient that is missing when somebody does want it:
-# `flashlearn.check("flash_attention", flash_attention)` must still pass. What has to be returned for what nobody wants?
+# Reduce the course's five launches to three, without losing a gradient that is needed:
+# `flashlearn.check("flash_attention", flash_attention)` must still pass. What has to be returned for a gradient that
+# is not needed?
 
 # %% [markdown]
 # ## 4 · Is the gradient right?
 #
-# The check has compared your gradients with true ones. How does one do that, with no course at hand? The textbook answer
-# is a finite difference. Choose a direction $u$, take a small step each way, and
+# The check has compared your gradients with reference gradients. How can you do that without this course? The
+# textbook answer is a finite difference. Choose a direction $u$, take a small step each way, and
 #
 # $$\frac{L(x + h u) - L(x - h u)}{2h} \approx \langle \nabla L, u \rangle .$$
 #
-# It needs nothing but the forward pass, which is its charm. How small should $h$ be? Taylor says that the formula is off
-# by $\frac{h^2}{6} M$, with $M$ the third derivative along $u$: the smaller the better. But each $L$ is computed with a
-# rounding error of about $\varepsilon$, and the difference is divided by $2h$: in the worst case $\varepsilon / h$ is
-# left of it. Let sympy find the best compromise, for any $\varepsilon$ and $M$:
+# Its advantage is that it needs only the forward pass. How small should $h$ be? According to Taylor's theorem the
+# error is about $\frac{h^2}{6} M$, where $M$ is the third derivative along $u$: the smaller $h$, the better. But each
+# $L$ is computed with a rounding error of about $\varepsilon$, and the difference is divided by $2h$: in the worst
+# case this adds an error of $\varepsilon / h$. Let sympy find the best compromise, for any $\varepsilon$ and $M$:
 
 # %% tags=["nbval-check-output"]
 h, eps, M = sp.symbols("h epsilon M", positive=True)
@@ -558,9 +571,9 @@ for name, unit in (("fp64", 2.0**-53), ("fp32", 2.0**-24), ("fp16", 2.0**-11), (
 # **Predict** from this table: in fp16, could a finite difference tell a gradient that is right to three digits from one
 # that is 1 % off? And in bf16?
 #
-# Now measured. $L = \langle O, dO \rangle$ for one head of $16 \times 16$, $u$ a random direction of $Q$. fp64 runs the
-# reference's formulas, the others `flash_attention`. The dashed lines are the error of the gradient that the backward
-# pass computes, along the same direction and at the same precision.
+# Now we measure it. $L = \langle O, dO \rangle$ for one head of $16 \times 16$, and $u$ is a random direction of $Q$.
+# fp64 uses the reference's formulas, the other formats use `flash_attention`. The dashed lines are the error of the
+# gradient that the backward pass computes, along the same direction and at the same precision.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -606,20 +619,21 @@ pictures.finite_differences(steps, errors, own)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Right of the minimum all curves are one: that is Taylor's $h^2$. Left of it each format goes its own way, up: that is
-#   rounding. Below a step of about $10^{-3}$ the fp16 curve is noise, for a second reason that the formula left out:
-#   $x + h u$ itself is rounded, and a step smaller than half a unit of the last digit is no step at all.
-# - The gradient itself (dashed) is better than the best finite difference, at every precision below fp64. So the
-#   difference does not test the gradient, it is the other way round.
-# - The best $h$ depends on the function, and in practice nobody knows the truth that this picture needs.
+# - To the right of their minima the curves coincide: that is Taylor's $h^2$. To the left of it each curve rises, at a
+#   different place for each format: that is rounding. Below a step of about $10^{-3}$ the fp16 curve is noise, for a
+#   second reason that the formula ignores: $x + h u$ itself is rounded, and a step of less than half a unit of the
+#   last digit has no effect.
+# - In our measurements the gradient itself (dashed) was about as good as the best finite difference or better, at
+#   every precision below fp64. So the finite difference is not accurate enough to test the gradient.
+# - The best $h$ depends on the function, and in practice the true gradient that this picture needs is not known.
 #
 # </details>
 
 # %% [markdown]
-# What does that mean for a wrong gradient? Take one with a real fault: its loop ends too early, and the last of the 16
-# keys takes no part in $dQ$. A test by finite differences has a tolerance, and it should accept the right gradient with
-# some room, say a factor of two, and reject the wrong one. **Predict:** at how many of the eight steps does such a
-# tolerance exist, per format?
+# What does that mean for a wrong gradient? Take one with a realistic mistake: a loop ends too early, so that the last
+# of the 16 keys does not contribute to $dQ$. A test with finite differences has a tolerance. It should accept the
+# right gradient with some margin, say a factor of two, and reject the wrong one. **Predict** for each format: at how
+# many of the eight steps does such a tolerance exist?
 
 # %%
 S_true = 0.25 * q64 @ k64.mT
@@ -643,29 +657,33 @@ for name, gradient in (("right", gradient_at(torch.float16)), ("wrong", dQ_wrong
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - In half precision there is a window of one or two steps, or none, in which the test can tell right from wrong; and
-#   where it lies depends on the function. At any other step a test has to be so loose, in order not to reject right
-#   kernels, that it lets one pass that lacks a key.
-# - A finite difference gives *one number*, for one direction. A comparison with the true gradient gives all entries, and
-#   shows which rows or columns are off. There, in fp16, right and wrong are a factor of two hundred apart.
-# - `torch.autograd.gradcheck` is a finite difference for each entry, and asks for fp64 inputs for this very reason.
-#   Kernels that compute in fp32 cannot pass it, however right they are.
+# - In half precision there are few steps, or none, at which the test can distinguish right from wrong, and which ones
+#   depends on the function. At any other step the tolerance has to be so large, in order not to reject a right
+#   kernel, that a kernel that lacks a key passes.
+# - A finite difference gives *one number*, for one direction. A comparison with the true gradient gives all entries,
+#   and shows which rows or columns are off. There the error of the wrong gradient in fp16 is far larger than that of
+#   the right one: about two hundred times in our measurement.
+# - `torch.autograd.gradcheck` makes a finite difference for each entry, and it expects fp64 inputs for this very
+#   reason. With its default tolerances, kernels that compute in fp32 cannot be expected to pass it, even if they are
+#   right.
 #
 # </details>
 
 # %% [markdown]
-# **What to compare with instead.** The same formula, written down once more in plain torch, in fp64, differentiated by
-# autograd: `reference.attention_forward` is twelve lines. *That* oracle may be tested by finite differences, in fp64,
-# where they are good to ten digits. "How close is close enough?" is then answered by an experiment, instead of a number
-# out of thin air: compute the same thing with torch at the kernel's own precision, see how far *that* is off, and allow
-# the kernel two or three times as much. FlashAttention's tests do it this way, and so do the checks of this course.
+# **What to compare with instead.** The same formula, written once more in plain torch, in fp64, and differentiated by
+# autograd: `reference.attention_forward` is a few lines. *This* reference can be tested by finite differences, in
+# fp64, where they agree to about ten digits. "How close is close enough?" is then answered by an experiment instead
+# of an arbitrary number: compute the same thing with torch at the kernel's own precision, measure the error of *that*
+# result, and allow the kernel two or three times as much. FlashAttention's tests do it this way, and the checks of
+# this course use the same idea.
 #
 # ## 5 · Against SDPA
 #
-# Compare with torch's own `scaled_dot_product_attention`. On a GPU the cell does so at the sizes of a real layer:
-# $B = 32$, $H = 8$, $D = 64$, $S$ of 128, 500 and 1024, causal and not, in fp16; on a CPU at a size that the
-# interpreter can do. The truth is SDPA in fp32 on the same numbers; both sides' errors are measured against it.
-# **Predict** the last column: is yours nearer to the truth than torch's, or farther?
+# Now compare your function with torch's own `scaled_dot_product_attention` (SDPA), in fp16, with and without a causal
+# mask. On a GPU the cell uses the sizes of a real layer: $B = 32$, $H = 8$, $D = 64$, and $S$ of 128, 500 and 1024;
+# on a CPU it uses a size that the interpreter can handle. The reference is SDPA in fp32 on the same numbers, and the
+# errors of both are measured against it. **Predict** the last column: is yours closer to the reference than torch's,
+# or farther away?
 
 
 # %%
@@ -701,12 +719,12 @@ assert worst < 3
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Ratios around 1: two right answers that round in different places. Had $\delta$ been forgotten, or one key, the ratio
-#   would be in the hundreds.
-# - On a GPU, `is_causal` and your `causal=True` agree because $S_q = S_k$ here. They are not the same otherwise. For more
-#   keys than queries torch aligns the mask *top-left*: the first query sees one key, and the last keys are seen by nobody.
-#   Ours is aligned bottom-right, as in FlashAttention: the last query sees all keys, which is what generating text with
-#   a cache of keys needs.
+# - Ratios around 1: two right answers that round in different places. A forgotten $\delta$, or a forgotten key, would
+#   make the ratio far larger.
+# - `is_causal` and your `causal=True` agree because $S_q = S_k$ here. Otherwise they differ. torch aligns the mask
+#   *top-left*: the first query sees one key, and with more keys than queries no query sees the last keys. Ours is
+#   aligned bottom-right, as in FlashAttention: the last query sees all keys, which is needed for generating text with
+#   a cache of keys.
 #
 # </details>
 
@@ -724,9 +742,10 @@ print("same as the mask written out:    ", torch.allclose(ours, bottom_right, at
 # %% [markdown]
 # ## 6 · A model that learns
 #
-# The finale: a character-level transformer, GPT's architecture in small. It reads *Persuasion* by Jane Austen (1818, in the
-# public domain; 467 thousand characters, 75 different ones) and learns to predict the next character. Attention is a
-# *parameter*: the model calls `attention(q, k, v)` and does not know whose it is. This is the part that calls it:
+# Finally, a character-level transformer, a small version of GPT's architecture. It reads *Persuasion* by Jane Austen
+# (1818, in the public domain; 467 thousand characters, 75 different ones) and learns to predict the next character.
+# Attention is a *parameter*: the model calls `attention(q, k, v)` and works with any implementation. This is the part
+# that calls it:
 
 # %% tags=["nbval-check-output"]
 print(inspect.getsource(training.Block.forward))
@@ -734,9 +753,9 @@ print(inspect.getsource(training.Block.forward))
 # %% [markdown]
 # `q`, `k` and `v` are three views of one buffer, with last stride 1 and strides of $3HD$ between positions: section 2.
 #
-# How large can it be? In the interpreter a tile costs a few milliseconds whatever its size. A training step costs (batch
-# entries) × (heads) × (layers) × (tiles) of them, for each kernel, so on a CPU the context is 32: one tile, and one
-# program per head. On a GPU the same code trains a model a hundred times larger:
+# How large can the model be? In the interpreter a tile takes a few milliseconds, almost independently of its size.
+# For each kernel, a training step processes (batch entries) × (heads) × (layers) × (tiles per head) tiles, so on a
+# CPU the context is 32: one tile, and one program per head. On a GPU the same code trains a much larger model:
 
 # %%
 size = training.SIZE
@@ -748,13 +767,13 @@ print(repr("".join(training.characters()[i] for i in training.text()[:168].tolis
 # %% [markdown]
 # ### How close must two curves be?
 #
-# A training run is a long chain of steps, each of which starts where the one before ended. Rounding errors do not stay
-# where they were made. So before comparing yours with torch's, compare torch with itself: SDPA run twice, and SDPA
-# against the plain formula, $\mathrm{softmax}(\alpha QK^\top)V$ in torch, two attentions that are both beyond doubt. Same
-# start, same batches in the same order. Nothing else differs.
+# A training run is a long chain of steps, each of which starts from the result of the one before, so rounding errors
+# propagate. So before comparing yours with torch's, compare torch with itself: run SDPA twice, and compare SDPA with
+# the plain formula, $\mathrm{softmax}(\alpha QK^\top)V$ in torch. Both are known to be right. The start is the same,
+# and so are the batches and their order.
 #
-# **Predict:** how far do the losses drift apart? And one more run, in which attention is switched off ($O = 0$): how
-# much of what the model learns does it owe to attention?
+# **Predict:** how far do the losses drift apart? In one more run attention is switched off ($O = 0$): how much of
+# what the model learns is due to attention?
 
 # %%
 if DEVICE == "cpu":
@@ -780,17 +799,18 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - On a CPU, in fp32, two right attentions stay together to six digits over the whole run.
-# - On a GPU, in bf16, they do not. On an H200 (the large model, 400 steps) SDPA differed *from itself* by 0.018: its backward
-#   pass adds with atomics, in another order each time. The formula differed from it by 0.046, and the course's
-#   kernels by 0.018. In fp32, over 100 steps, all of these were below $10^{-6}$. The drift between right answers is the
-#   yardstick for another one, and it has to be measured in the same setting.
-# - On a small scale you can see this on a CPU. Where the learning rate is too high, steps amplify differences instead of
-#   damping them: with three times the rate, and a less careful start, two runs of a model of two layers were seen to drift
-#   apart by 0.1 within 200 steps, out of rounding alone. "My curve is not exactly yours" proves nothing in itself;
-#   "mine is a thousand times farther off than rounding is" does.
-# - Without attention, the loss stops at what a single character and its place say about the next one. What lies below
-#   is learnt through the kernels, forward and back.
+# - On a CPU, in fp32, the losses of two right attentions agree to about six digits over the whole run.
+# - On a GPU, in bf16, they do not. In our runs on an H200 (the large model, 400 steps) SDPA differed *from itself* by
+#   0.018: its backward pass adds with atomics, in a different order each time. The formula differed from it by 0.046,
+#   and the course's kernels by 0.018. In fp32, over 100 steps, all of these differences were below $10^{-6}$. The
+#   drift between right answers is the standard by which to judge another one, and it has to be measured in the same
+#   setting.
+# - A similar drift can happen on a CPU. If the learning rate is too high, steps amplify differences instead of
+#   damping them: with three times the rate, and a less careful start, two of our runs of a model of two layers
+#   drifted apart by 0.1 within 200 steps, because of rounding alone. That two curves are not exactly equal proves
+#   nothing in itself; a gap a thousand times larger than that caused by rounding does.
+# - Without attention, the model can only learn what a single character and its position say about the next one. Any
+#   lower loss is learnt through attention, forward and backward.
 #
 # </details>
 #
@@ -799,15 +819,15 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 # Write the training loop. `train_with_your_kernel(size, start, batches)` returns the losses, one per batch.
 #
 # - `model = training.Transformer(size, start)` is the model, `training.optimizer(model)` its optimiser (AdamW).
-# - `batches` is a tensor (steps, B, S + 1) of characters. Of each batch the model reads all but the last character and is
-#   to predict all but the first: `model(read, attention)` gives logits (B, S, characters), and the loss is
-#   `F.cross_entropy` over all positions.
-# - `attention` is a function of q, k and v alone. Yours is causal, or the model reads the answer.
-# - Keep the loss that each step is made from, as it is before the step, without its graph (`loss.detach()`); return
-#   all of them as one tensor.
+# - `batches` is a tensor (steps, B, S + 1) of characters. From each sequence of a batch the model reads all but the
+#   last character and has to predict all but the first: `model(read, attention)` returns logits (B, S, characters),
+#   and the loss is `F.cross_entropy` over all positions.
+# - `attention` is a function of q, k and v alone. It must be causal, or the model reads the answer.
+# - Record the loss of each batch, computed before the step, without its graph (`loss.detach()`), and return all of
+#   them as one tensor.
 #
-# The check trains a model of one layer for eight steps, one of two layers for five, and compares the curves with SDPA's in
-# fp64; then it looks whether kernels ran at all. This takes some seconds.
+# The check trains a model of one layer for eight steps, one of two layers for five, and compares the curves with
+# SDPA's in fp64; it also checks that kernels ran at all. This takes several seconds.
 
 
 # %% exercise="train_with_your_kernel"
@@ -847,9 +867,9 @@ flashlearn.check("train_with_your_kernel", train_with_your_kernel)
 # %% [markdown]
 # ### The run
 #
-# Everything of yours that has passed takes part. Where something is missing, the course's stands in; the cell says for
-# each. On a CPU every score, every maximum and every gradient of this run goes through the interpreter, one program after
-# another. Two steps are timed first, so that you know how long it will be.
+# Every function of yours that has passed is used. For anything that is missing, the course's function is used; the
+# cell says which. On a CPU, attention runs in the interpreter, forward and backward, one program after another. Two
+# steps are timed first, so that you know how long the run will take.
 
 
 # %%
@@ -877,7 +897,8 @@ with_yours = run(size, start, data)
 print(f"{len(data)} steps in {time.perf_counter() - clock:.0f} s")
 
 # %% [markdown]
-# **Predict** where the largest gap will be, early or late, and how it compares with the drift between torch's own.
+# **Predict** where the largest gap will be, early or late, and how it compares with the drift between torch's own
+# runs.
 
 # %%
 gap = (with_yours - with_sdpa).abs()
@@ -892,21 +913,22 @@ pictures.loss_curves(with_sdpa.tolist(), with_yours.tolist(), without.tolist(), 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One curve, drawn twice. The two agree not on average but step by step: the jags are the batches', and both runs see
-#   the same ones.
+# - The two curves are hardly distinguishable. They agree not only on average but step by step: the fluctuations come
+#   from the batches, and both runs see the same ones.
 # - The first loss is near $\log 75 \approx 4.3$: at the start all characters are about equally likely.
-# - A curve that goes down is no proof. A model learns with $\delta$ forgotten, too, and without its mask it even learns
-#   faster. The proof is the lower picture, together with section 5. Try it: let `backward` return `0.9 * dk` and run this
-#   section again. Adam divides each gradient by its own usual size, so a constant factor in $dK$ hardly matters to it:
-#   on the small model the last losses were the same to three digits, and the gap a thousand times larger.
+# - A curve that goes down is no proof. A model learns with $\delta$ forgotten, too, and without the mask its loss
+#   falls even faster. The evidence is the lower picture, together with section 5. Try it: let `backward` return
+#   `0.9 * dk` and run this section again. Adam divides each gradient by its own typical size, so a constant factor in
+#   $dK$ has little effect: in our run of the small model the last losses were the same to three digits, and yet the
+#   gap was a thousand times larger.
 #
 # </details>
 #
-# ### Weights do not know who trained them
+# ### The weights work with either attention
 #
-# The model that SDPA trained, with your kernels doing the reading: each character is drawn from what the model thinks
-# likely, from a context that grows from 1 to its full length. (Expect the look of English, not English. From the larger
-# model that a GPU trains, expect Jane Austen on a bad day.)
+# This is the model that was trained with SDPA, now generating text with `flash_attention`: each character is drawn
+# from the distribution that the model predicts, from a context that grows from 1 to its full length. (Expect
+# something that looks like English, but is not. The larger model that a GPU trains comes closer.)
 
 # %%
 print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, seed=1))
@@ -916,17 +938,17 @@ print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, see
 #
 # | | | remember |
 # |---|---|---|
-# | a view | shape, strides, somebody's memory | pass four strides per tensor, each tensor its own |
+# | a view | shape, strides, shared memory | pass four strides per tensor, each tensor its own |
 # | `o.sum().backward()` | $dO$ with strides 0 | read $dO$ by its own strides |
-# | a misfit | found, expected, what to do | the launcher is the last who can say it |
+# | inputs that do not fit | found, expected, what to do | the launcher is the last place to report it |
 # | kept for backward | $Q, K, V, O$, LSE | nothing that grows with $S^2$; on `ctx`, never on the class |
-# | `backward` returns | one value per argument of `forward` | `None` for what is no tensor |
-# | finite differences | error $\sim \varepsilon^{2/3}$ | for the fp64 oracle, never for a kernel |
+# | `backward` returns | one value per argument of `forward` | `None` for an argument that is not a tensor |
+# | finite differences | error $\sim \varepsilon^{2/3}$ | for the fp64 reference, not for a kernel |
 # | how close | 2 to 3 times the error of torch at the same precision | measured, not guessed |
 # | causal, $S_q \ne S_k$ | bottom-right here, top-left in `is_causal` | equal only for squares |
-# | loss curves | same start, same batches, gap on a log scale | yardstick: two right answers' drift |
+# | loss curves | same start, same batches, gap on a log scale | compare with the drift between two right answers |
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
@@ -935,9 +957,10 @@ print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, see
 #
 # <details><summary>Answer</summary>
 #
-# It is right: that is the delta identity of lesson 03, read from the other side. It saves nothing in most models, since
-# $O$ is the input of the next layer and kept there anyway. It costs two products over all tiles before the real work
-# starts, because $\delta_i$ is a sum over all keys and is needed by the first tile.
+# It is right: that is the delta identity of lesson 03, read in the other direction. It saves nothing in most models,
+# since $O$ is the input of the next layer and is kept there anyway. Computed in a scan of its own, it costs two
+# products over all tiles before the real work starts, because $\delta_i$ is a sum over all keys and is needed by the
+# first tile.
 #
 # </details>
 
@@ -947,42 +970,42 @@ print(training.sample(model, causal, length=160 if DEVICE == "cpu" else 600, see
 #
 # <details><summary>Answer</summary>
 #
-# Perhaps a missing alpha, or a wrong sign, on a lucky day: at this step the noise alone is of the size of the slope, or
-# larger. It cannot find a missing key, a mask that is off by one, a forgotten row at the end. And when it does fail,
-# it does not say where. It is worse than no test, because it looks like one.
+# Perhaps a missing alpha or a wrong sign, with luck: at this step the noise alone can be as large as the slope. It
+# cannot reliably find a missing key, a mask that is off by one, or a forgotten row at the end. And when it does fail,
+# it does not say where. It is worse than no test, because it gives false confidence.
 #
 # </details>
 
 # %% [markdown]
 # **3.** With causal attention and $S_q = S_k$ everything agrees with SDPA. In production, keys come from a cache:
-# $S_q = 1$, $S_k = 1000$, and the new model talks nonsense when switched to `is_causal=True` of SDPA. Why, and why not
-# with yours?
+# $S_q = 1$, $S_k = 1000$, and the model generates nonsense when it is switched to SDPA with `is_causal=True`. Why,
+# and why not with yours?
 #
 # <details><summary>Answer</summary>
 #
-# torch's `is_causal` is aligned top-left: the one query is taken for the *first* position and sees only the first of
-# the thousand keys. Yours is aligned bottom-right: the query is the last position and sees all of them. (With SDPA one
-# leaves `is_causal` out when $S_q = 1$, or passes a mask.) A test with $S_q = S_k$ could not have found it, which is
-# why this course's cases always have both.
+# torch's `is_causal` is aligned top-left: the one query is treated as the *first* position and sees only the first of
+# the thousand keys. Yours is aligned bottom-right: the query is the last position and sees all of them. (With SDPA
+# one leaves `is_causal` out when $S_q = 1$, or passes a mask.) A test with $S_q = S_k$ could not have found it, which
+# is why this course tests causal kernels with both.
 #
 # </details>
 
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. What did you believe about gradients and their tests
-# this morning that you no longer believe? Double-click here and write.*
+# *Two or three sentences in your own words, for yourself in a month. What did you believe about gradients and their
+# tests before this lesson that you no longer believe? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# Everything works. Lesson 10 is about when it does not: ten sick kernels, each with one fault and a symptom, and the
+# Lesson 10 is about kernels that do not work: ten faulty kernels, each with one fault and a symptom, and the
 # reasoning that finds the line. Part III then makes the kernels fast.
 #
 # **Sources.** What is kept and what is rebuilt: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.1. Custom
-# functions: PyTorch's note *Extending PyTorch* and the documentation of `torch.autograd.Function`. Tolerances from
-# same-precision twins: the tests of the FlashAttention repository. The step of finite differences: any text on numerical
-# analysis; N. Higham, *Accuracy and Stability of Numerical Algorithms*. The model: A. Radford and others, *Language Models
-# are Unsupervised Multitask Learners* (GPT-2), in the spirit of A. Karpathy's nanoGPT. The text: Jane Austen,
-# *Persuasion*, John Murray, 1818; `flashlearn/lessons/lesson_09_into_pytorch/data/README.md` says where this
-# copy comes from.
+# functions: PyTorch's note *Extending PyTorch* and the documentation of `torch.autograd.Function`. Tolerances from a
+# same-precision reference: the tests of the FlashAttention repository. The step of finite differences: any text on
+# numerical analysis, for example N. Higham, *Accuracy and Stability of Numerical Algorithms*. The model: A. Radford
+# and others, *Language Models are Unsupervised Multitask Learners* (GPT-2), in the spirit of A. Karpathy's nanoGPT.
+# The text: Jane Austen, *Persuasion*, John Murray, 1818; `flashlearn/lessons/lesson_09_into_pytorch/data/README.md`
+# says where this copy comes from.

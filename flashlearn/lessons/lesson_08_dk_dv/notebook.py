@@ -236,7 +236,7 @@ print("what is missing is exactly the share of program (0, 0, 0):", torch.allclo
 #
 # - A lost update is not a rounding error. A whole share is missing, and on the next run perhaps another one, or none.
 # - `tl.atomic_add` is a single step for each address: no other program can come in between. It makes the sum right
-#   but does not fix the order, so the last bits may still change from run to run.
+#   but does not fix the order, so with more than two programs the last bits may still change from run to run.
 # - A run on a GPU can be right by luck, since an update is lost only if another program stores between a load and its
 #   store. A test that compares numbers finds the mistake only if that happens. (Lesson 10 has a kernel with this
 #   fault, and lesson 11 builds both one-pass designs.)

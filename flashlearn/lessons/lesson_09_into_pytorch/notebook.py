@@ -195,8 +195,8 @@ print("torch.empty(q.shape) ", tuple(torch.empty(q.shape).stride()), torch.empty
 # ### What does not fit
 #
 # A launcher should accept every view, but not every combination of tensors. A kernel gets only addresses and numbers,
-# and cannot know that a tensor does not fit. **Predict** what happens when $K$ and $V$ have 32 columns and $Q$ has
-# 16. None of the six launchers checks it.
+# and cannot know that a tensor does not fit. **Predict** what happens when
+# $Q$ has 16 columns, and $K$ and $V$ have 32. None of the course's six launchers checks this.
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(1)

@@ -1,20 +1,23 @@
 # %% [markdown]
 # # Low precision
 #
-# A Hopper GPU multiplies numbers of eight bits twice as fast as numbers of sixteen (NVIDIA's H100 data sheet). Eight bits
-# are not many: between 256 and 448 there are seven numbers. This lesson makes attention of them all the same, and says
-# at each step what is lost, by how much, and what gets it back.
+# A Hopper GPU multiplies numbers of eight bits twice as fast as numbers of sixteen (NVIDIA's H100 data sheet). Eight
+# bits are not many: from 256 to 448 there are only seven numbers in e4m3. This lesson nevertheless computes attention
+# with them, and shows at each step what is lost, how much, and what recovers it.
 #
 # **Afterwards you can**
 #
 # - read e4m3 and e5m2 bit by bit, and say what rounding, saturation and subnormal numbers cost;
-# - give every block of a matrix its scale, and say when that helps a floating format and when it does not;
-# - derive a rotation that leaves $QK^\top$ as it is and spreads outliers, and write it as a kernel without loading a matrix;
-# - say why V must be stored with its keys side by side, and why P's registers come in another order than they are wanted;
-# - write a forward pass whose two products both take e4m3, and tell what of its error comes from where.
+# - give every block of a matrix its own scale, and say when that helps a floating-point format and when it does not;
+# - derive a rotation that leaves $QK^\top$ unchanged and spreads outliers, and write it as a kernel without loading a
+#   matrix;
+# - say why V must be stored with its keys side by side, and why P is not in the registers in the order that the
+#   second product needs;
+# - write a forward pass whose two products both take e4m3, and say which step causes which part of its error.
 #
-# **You need** lesson 12's forward pass, lesson 04's accumulators that change their unit, and lesson 05's memory. **No GPU is
-# needed**: kernels are observed here, with eight-bit rounding as the hardware does it, and compiled for an H100.
+# **You need** lesson 12's forward pass, lesson 04's accumulators that change their unit, and what lesson 05 says
+# about memory. **No GPU is needed**: kernels run in the interpreter, with the same eight-bit rounding as the
+# hardware, and are compiled for an H100.
 #
 # **It takes** about three hours, in two sittings: sections 1 to 4, and the rest.
 
@@ -41,8 +44,8 @@ from flashlearn.lessons.shared.slider import slider
 # %% [markdown]
 # ## Before you begin
 #
-# Three questions about what came before. Run the cell to read them, put a letter behind each number, and run it
-# again. A wrong choice is told what it overlooks, and costs nothing.
+# Three questions about what came before. Run the cell to read them, enter a letter for each number, and run it again.
+# A wrong choice costs nothing; the reply says what it overlooks.
 
 # %% tags=["recall"]
 ### BEGIN SOLUTION
@@ -54,20 +57,20 @@ flashlearn.recall("14", answers)
 # %% [markdown]
 # ## 1 · Eight bits, one by one
 #
-# One bit is the sign. e4m3 has four bits of exponent and three of fraction, e5m2 five and two (Micikevicius et al., *FP8
-# formats for deep learning*, 2022, table 1). With the stored exponent $e$, the fraction $f$ and the bias $b$,
+# One bit is the sign. e4m3 has four exponent bits and three fraction bits, e5m2 five and two (Micikevicius et al.,
+# *FP8 formats for deep learning*, 2022, table 1). With the stored exponent $e$, the fraction $f$ and the bias $b$,
 #
 # $$\text{value} = \pm\, 2^{\,e-b}\,(1 + f) \quad (e > 0), \qquad \pm\, 2^{\,1-b}\, f \quad (e = 0,\ \text{subnormal}).$$
 #
-# e5m2 keeps its highest exponent for infinities and NaN, as IEEE formats do. e4m3 has no infinity: of the highest exponent
-# only the fraction $\tfrac{7}{8}$ is NaN, and so its largest number is $2^8 \cdot 1.75$. Move the value:
+# e5m2 keeps its highest exponent for infinities and NaN, as IEEE formats do. e4m3 has no infinity: at the highest
+# exponent only the fraction $\tfrac{7}{8}$ is NaN, so its largest number is $2^8 \cdot 1.75$. Move the slider:
 
 # %%
 slider(pictures.bits, value=(0.002, 0.1, 1.0, 3.3, 17.0, 240.0, 448.0))
 
 # %% [markdown]
-# **Predict**, before you run the next cell: the largest number of both formats, the smallest that is not zero, and what 300,
-# 460 and 1000 become in e4m3.
+# **Predict**, before you run the next cell: the largest number of each format, the smallest positive number of each,
+# and what 300, 460 and 1000 become in e4m3.
 
 # %% tags=["nbval-check-output"]
 for of in (E4M3, E5M2):
@@ -88,17 +91,17 @@ pictures.relative_errors()
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Within one power of two all steps are equal; at the next power they double. So the *relative* error is flat, at most a
-#   sixteenth in e4m3 and an eighth in e5m2, and only where numbers become subnormal does it grow.
-# - That flat stretch is what a scale needs to hit: from $2^{-6}$ to 448 in e4m3, some 15 powers of two. A number format
-#   with an exponent forgives a scale that is off by a factor of ten. An integer format does not.
-# - 460 goes to 448, and 1000 too, since `cvt.rn.satfinite` saturates (PTX ISA, "cvt"). torch's own cast on the CPU may
-#   make NaN of it: clamp first where you cannot be sure.
-# - e4m3 for operands of the forward pass, where precision counts; e5m2 is for gradients, which need the range.
+# - Within one power of two all steps are equal; at the next power they double. So the bound on the *relative* error
+#   is constant, a sixteenth in e4m3 and an eighth in e5m2, and grows only where numbers are subnormal.
+# - A scale should bring the numbers into that range: from $2^{-6}$ to 448 in e4m3, some 15 powers of two. A
+#   floating-point format usually tolerates a scale that is ten times too large. An integer format does not.
+# - 460 goes to 448, and 1000 too, since `cvt.rn.satfinite` saturates (PTX ISA, "cvt"). torch's own cast may give NaN
+#   instead: clamp first if you are not sure.
+# - e4m3 is used for operands of the forward pass, where precision matters; e5m2 for gradients, which need the range.
 #
 # </details>
 #
-# A kernel rounds by a cast. Here is one that is observed on the CPU, or runs on your GPU if it has the format:
+# A kernel rounds with a cast. Here is one that runs in the interpreter, or on your GPU if it has the format:
 
 
 # %% tags=["nbval-check-output"]
@@ -118,25 +121,27 @@ print(y.tolist())
 # %% [markdown]
 # ## 2 · A scale for every block
 #
-# Numbers of a layer rarely fill $2^{-6} \dots 448$ by themselves. So one stores $x \approx \text{value} \cdot s$ with one $s$
-# for many numbers. The scale that wastes no exponent sends the largest magnitude to the largest number:
+# The numbers of a layer rarely match the range $2^{-6} \dots 448$ by themselves. So one stores $x \approx
+# \text{value} \cdot s$ with one $s$ for many numbers. The scale that uses the whole range maps the largest magnitude
+# to the largest number of the format:
 #
 # $$s = \max_{\text{block}} |x| \, / \, 448, \qquad \text{value} = \operatorname{e4m3}(x / s).$$
 #
-# A scale per tensor is one number, and one number of the tensor decides it. A scale per block of rows and columns lets
-# neighbours decide (FlashAttention-3, section 3.3, has one per block of rows that a tile takes).
+# A scale for the whole tensor is determined by a single element of it. A scale per block of rows and columns depends
+# only on the elements of that block (FlashAttention-3, section 3.3, has one for each block of rows that a tile
+# takes).
 #
 # ### Exercise: `quantize_blocks` · core
 #
-# $x$ `[M, N]` in any dtype, any strides, ragged at both edges. Return the values in e4m3, and the scales in fp32, one for
-# each block of `block_m` × `block_n`. A block of zeros has the scale 1. Nothing may become NaN. An index times a stride may
-# pass $2^{31}$: `rows` and `columns` have 64 bits, as given.
+# $x$ is `[M, N]` in any dtype, with any strides; $M$ and $N$ need not be multiples of the block. Return the values in
+# e4m3, and the scales in fp32, one for each block of `block_m` × `block_n`. A block of zeros has the scale 1. Nothing
+# may become NaN. An index times a stride may exceed $2^{31}$, so the given `rows` and `columns` have 64 bits.
 
 # %% exercise="quantize_blocks"
-# HINT: A program sees its whole block. One number of it decides the scale, and that number should end where
-#     e4m3 ends. What may padding be, so that it never decides?
-# HINT: scale = largest magnitude / 448, in fp32; the values are x / scale. Two cases need a thought: a block
-#     of zeros, and a largest number that rounding leaves a hair above 448.
+# HINT: A program has its whole block. One number of it determines the scale, and that number should become
+#     the largest number of e4m3. Which value may padding have, so that it never determines the scale?
+# HINT: scale = largest magnitude / 448, in fp32; the values are x / scale. Two cases need attention: a
+#     block of zeros, and a largest number that rounding leaves slightly above 448.
 # HINT: `largest = tl.max(tl.abs(x))` of the tile loaded with `other=0.0` and cast to fp32; `scale =
 #     tl.where(largest == 0.0, 1.0, largest / 448.0)`; `tl.clamp(x / scale, -448.0, 448.0)` cast to
 #     `tl.float8e4nv`; one masked store, and one number at `i * tl.num_programs(1) + j`.
@@ -152,11 +157,12 @@ flashlearn.check("quantize_blocks", quantize_blocks)
 # flashlearn.hint("quantize_blocks")
 
 # %% [markdown]
-# Break it: take the maximum without `tl.abs`; load the tile with `other=1.0`; leave the guard for zeros out. Which cases see
-# each of them?
+# Break it: take the maximum without `tl.abs`; load the tile with `other=1.0`; leave out the guard for zeros. Which
+# cases reveal each of them?
 #
-# Now a question that sounds settled. **Predict**: a matrix of which the last quarter is $f$ times as large as the rest. By what
-# factor is the error of the *small* part larger with one scale than with a scale per block, for $f$ = 30? For a thousand times that? For a million?
+# Now a question whose answer seems obvious. **Predict**: the last quarter of a matrix is $f$ times as large as the
+# rest. By what factor is the error of the *small* part larger with one scale than with a scale per block, for $f$ =
+# 30? For a thousand times that? For a million?
 
 # %%
 quantize = flashlearn.use("quantize_blocks", quantize_blocks)
@@ -181,26 +187,26 @@ assert lost[1_000_000, "one scale"] > 10 * lost[1_000_000, "per block"]
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - At $f = 30$ nothing is gained: the small numbers sit five powers of two lower, and their relative error is the same there.
-#   A floating format has a scale of its own, the exponent.
-# - At 30,000 part of the small numbers are subnormal, at a million most are zero, and a scale per block brings it back.
-# - So scales per block are an insurance against the range, not a gain in precision. An eight-bit *integer* has equal steps
-#   everywhere, and there the same block scale gains at every $f$.
+# - At $f = 30$ nothing is gained: the small numbers are five powers of two lower, where their relative error is the
+#   same. A floating-point format has a scale in every number, the exponent.
+# - At 30,000 some of the small numbers are subnormal, at a million most are zero, and a scale per block avoids that.
+# - So scales per block protect against a range that is too large; they do not improve precision. An eight-bit
+#   *integer* has equal steps everywhere, and there the same scale per block helps whenever $f$ is well above 1.
 #
 # </details>
 #
 # ## 3 · A rotation that the scores do not see
 #
-# Scores are inner products, and an orthogonal matrix $R$ leaves those alone: $(QR)(KR)^\top = Q R R^\top K^\top = QK^\top$. So
-# we may rotate $Q$ and $K$ before we round them. A good $R$ makes of one large number many of middling size; statisticians
-# call data without directions that stick out *incoherent* (QuIP, Chee et al., 2023).
+# Scores are inner products, and an orthogonal matrix $R$ leaves those alone: $(QR)(KR)^\top = Q R R^\top K^\top =
+# QK^\top$. So we may rotate $Q$ and $K$ before we round them. A good $R$ turns one large number into many of moderate
+# size; matrices without such dominant entries or directions are called *incoherent* (QuIP, Chee et al., 2023).
 #
 # Sylvester's Hadamard matrices have such rows, and only 1 and −1 in them: $H_1 = (1)$ and
 #
 # $$H_{2n} = \begin{pmatrix} H_n & H_n \\ H_n & -H_n \end{pmatrix}, \qquad H_{ij} = (-1)^{\text{number of bits that } i \text{ and } j \text{ share}}.$$
 #
-# Let sympy show three things: that the two definitions agree, that $R = \operatorname{diag}(\sigma) H / \sqrt{D}$ is orthogonal for
-# signs $\sigma_i = \pm 1$, and that the scores stay.
+# Let sympy show three things: that the two definitions agree, that $R = \operatorname{diag}(\sigma) H / \sqrt{D}$ is
+# orthogonal for signs $\sigma_i = \pm 1$, and that the scores do not change.
 
 # %%
 D = 8
@@ -221,9 +227,9 @@ induction = sp.Matrix([[1, 1], [1, -1]])
 assert induction * induction.T == 2 * sp.eye(2)  # H₂ₙ H₂ₙᵀ = (H₂ H₂ᵀ) ⊗ (Hₙ Hₙᵀ) = 2 I ⊗ n I
 
 # %% [markdown]
-# And the outlier: if one entry of a row is $a$ and all others are small, every entry of the rotated row is about
-# $\pm a/\sqrt{D}$. The signs matter where *many* entries are large: without them a constant row (1, 1, …, 1) would become
-# $(\sqrt{D}, 0, \dots, 0)$, an outlier made by ourselves. **Predict** what random signs make of it, at $D = 64$.
+# And the outlier: if one entry of a row is $a$ and all others are small, every entry of the rotated row is about $\pm
+# a/\sqrt{D}$. The signs matter where *many* entries are large: without them a constant row (1, 1, …, 1) would become
+# $(\sqrt{D}, 0, \dots, 0)$, an outlier of our own making. **Predict** what random signs do to it, at $D = 64$.
 
 # %%
 D = 64
@@ -239,16 +245,17 @@ assert eight_bits.rotated(constant, signs).abs().max() < 4
 # %% [markdown]
 # ### Exercise: `hadamard_rotate` · core
 #
-# $x$ `[M, D]`, `signs` `[D]`: return $(x \circ \sigma)\, H / \sqrt{D}$ in x's dtype. A program takes a block of rows. There are two
-# ways: $\log_2 D$ steps of sums and differences (*butterflies*), or one product with a matrix that the program makes of
-# parities, without loading anything. The second has more operations and needs no exchange between threads; tensor cores do
-# them. Keep $1/\sqrt{D}$ until after the sum: 1 and −1 are exact in every dtype. A row times its stride may pass $2^{31}$.
+# $x$ is `[M, D]` and `signs` `[D]`: return $(x \circ \sigma)\, H / \sqrt{D}$ in x's dtype. A program takes a block of
+# rows. There are two ways: $\log_2 D$ steps of sums and differences (*butterflies*), or one product with a matrix
+# that the program computes from parities, without loading it. The second has more operations, but tensor cores can do
+# them. Apply $1/\sqrt{D}$ only after the sum: 1 and −1 are exact in every dtype. A row times its stride may exceed
+# $2^{31}$.
 
 # %% exercise="hadamard_rotate"
-# HINT: No matrix has to be loaded: its entry (i, j) is known from i and j. What is the sign of an entry, and
-#     how does one get it from the bits?
+# HINT: No matrix has to be loaded: its entry (i, j) follows from i and j. What is the sign of an entry, and
+#     how can you compute it from the bits?
 # HINT: The entry is −1 where i & j has an odd number of ones. n ^ (n >> 4), then the same with 2 and 1,
-#     brings the parity of eight bits into the last one. Then one tl.dot of a tile of rows with the D × D
+#     leaves the parity of eight bits in the last one. Then one tl.dot of a tile of rows with the D × D
 #     matrix, and 1/√D after it.
 # HINT: `common = d[:, None] & d[None, :]`, folded three times; `h = (1 - 2 * (common & 1)).to(x.dtype)`; x is
 #     loaded under `in_rows`, times the loaded signs; `tl.dot(x, h, input_precision='ieee') * root`, stored in
@@ -278,10 +285,11 @@ pictures.outliers(q, q_rotated)
 # %% [markdown]
 # ## 4 · The study
 #
-# What does attention lose, in all? Four heads, $S$ 512, $D$ 64, causal, the truth in fp64; P in e4m3 too, and for the first
-# three blocks of queries only, since in the third kind of data the last 128 keys are 300,000 times as large in V, and those queries
-# see none of them. "Outliers" are those of FlashAttention-3's study: one number in a thousand gets a further share of
-# standard deviation 10. **Predict** for each kind of data which of the ways below is best, and whether rotation pays.
+# How much accuracy does attention lose in total? We take four heads, $S$ 512 and $D$ 64 with a causal mask, round P
+# to e4m3 too, and compare with fp64. Only the first three blocks of queries count: in the third kind of data the last
+# 128 keys are 300,000 times as large in V, and these queries see none of them. "Outliers" are those of
+# FlashAttention-3's study: to one number in a thousand a normal number with standard deviation 10 is added.
+# **Predict** for each kind of data which of the methods below is best, and whether rotation helps.
 
 # %%
 found = {}
@@ -302,23 +310,27 @@ pictures.errors(found)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Eight bits cost an order of magnitude against bf16, whatever one does: three bits of fraction are three bits.
-# - Rotation changes nothing for normal data, and a good part of the error where outliers are. Why does it help, if the relative
-#   error of a floating format does not depend on size? Because it is the *absolute* error of a score that goes into the
-#   exponential: one product of two outliers, rounded once, moves a score by more than many middling ones, whose errors average.
-# - Scales per block help where the range is short, and only there.
-# - FlashAttention-3 reports 2.6 times less error than a baseline with a scale per tensor (its section 4.3). The baseline
-#   and the data decide such a figure; yours are above.
+# - Eight bits cost about an order of magnitude compared with bf16, with every method shown here: three fraction bits
+#   are four fewer than bf16 has. (Other data offer other remedies. Where all keys have a large common part, for
+#   example, subtracting the mean key does not change softmax and makes the errors smaller.)
+# - Rotation changes hardly anything for normal data, and removes a good part of the error where there are outliers.
+#   Why does it help, if the relative error of a floating-point format does not depend on size? Because it is the
+#   *absolute* error of a score that enters the exponential: the error of one product of two outliers changes a score
+#   by more than the errors of many moderate products, which partly cancel.
+# - Scales per block help only where the format's range is too small.
+# - FlashAttention-3 reports 2.6 times less error than a baseline with a scale per tensor (its section 4.3). Such a
+#   figure depends on the baseline and on the data; ours are above.
 #
 # </details>
 #
 # ## 5 · What the accumulator keeps
 #
 # The product of two e4m3 numbers has at most eight significant bits: fp32 would add a few of them without loss. But
-# Hopper's tensor cores keep around 14 bits while they add eight-bit products, as DeepSeek-V3's report says (2024, section 3.3,
-# which also gives a remedy: move the sum into fp32 after every 128 products). It is no part of the PTX specification.
-# First we simulate what *would* follow: 32 products at a time are aligned with the sum so far and cut to 14 bits.
-# **Predict** how the error grows with the length of the sum, if all products are positive.
+# Hopper's tensor cores keep only about 14 bits while they add eight-bit products, according to DeepSeek-V3's report
+# (2024, section 3.3, which also gives a remedy: move the sum into fp32 after every 128 products). The PTX
+# specification does not say so. First we simulate what *would* follow: 32 products at a time are aligned with the sum
+# so far and truncated to 14 bits. **Predict** how the error grows with the length of the sum, if all products are
+# positive.
 
 # %%
 lengths = (128, 512, 2048)
@@ -336,17 +348,19 @@ pictures.accumulators(errors)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Cutting always goes one way, so errors of positive products do not average: they grow with the length. P and V's absolute
-#   values are of that kind; scores, whose terms have both signs, suffer less.
-# - Promoting keeps the error where it was after 128 products. In Triton one writes `acc += tl.dot(a, b)` with a block of 128
-#   in place of `acc = tl.dot(a, b, acc)`: for eight bits the compiler keeps the two apart. That costs a second set of
-#   accumulators and additions on the ordinary units.
-# - $QK^\top$ sums over $D \le 128$ and ends. $PV$ sums over all keys; but the online softmax multiplies the sum by its factor after each
-#   tile, in fp32 registers. That keeps it from nothing: the sum goes back in, and is aligned with the next products.
+# - Truncation always rounds towards zero, so the errors of positive products do not cancel: they grow with the
+#   length. Products of P with values of one sign are of that kind; scores, whose terms have both signs, suffer less.
+# - Promoting to fp32 keeps the error at its level after 128 products. In Triton write `acc += tl.dot(a, b)` with a
+#   block of 128 instead of `acc = tl.dot(a, b, acc)`: for eight bits the compiler keeps the two sums separate. That
+#   costs a second set of accumulators, and additions on the ordinary units.
+# - $QK^\top$ sums only over $D \le 128$. $PV$ sums over all keys. The online softmax does multiply the sum by a
+#   factor after each tile, in fp32 registers, but that does not help: the sum goes back into the tensor core, and is
+#   aligned with the next products.
 #
 # </details>
 #
-# Is the hardware like that? The next cell has a Hopper GPU sum positive products both ways; without one it shows what an H200 gave.
+# Does the hardware behave like that? The next cell sums positive products in both ways on a Hopper GPU; without one
+# it shows what an H200 gave.
 
 # %%
 kept = measured.kept()
@@ -356,37 +370,37 @@ pictures.accumulators(kept)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Over many products the tensor core's own sum loses far more than e4m3's rounding: a product that is small beside the sum is cut
-#   away whole. For attention such a sum is $PV$ over a long row.
-# - So `fp8_forward` adds each tile's $PV$ to the accumulator itself. The online softmax multiplies the accumulator there anyway, and a
-#   multiplication with an addition is one instruction.
+# - Over many products the tensor core's own sum loses far more than e4m3's rounding: a product that is small compared
+#   with the sum is lost completely. In attention such a sum is $PV$ over a long row.
+# - So `fp8_forward` adds each tile's $PV$ to the accumulator itself. The online softmax multiplies the accumulator
+#   there anyway, and a multiplication together with an addition is one instruction.
 #
 # </details>
 #
 # ## 6 · Both operands k-major
 #
-# For sixteen bits, `wgmma` reads an operand from shared memory in either order. For eight bits it reads one order only:
-# neighbours along the summed dimension side by side ("k-major": PTX ISA, `wgmma.mma_async`).
+# For sixteen bits, `wgmma` reads an operand from shared memory in either order. For eight bits it accepts only one
+# order: elements along the summed dimension must be adjacent ("k-major": PTX ISA, `wgmma.mma_async`).
 #
 # | product | sums over | left operand | right operand |
 # |---|---|---|---|
 # | $S = QK^\top$ | $D$ | $Q$ `[S, D]`: k-major | $K$ `[S, D]`: k-major |
-# | $O = PV$ | keys | $P$: in registers | $V$ `[S, D]`: neighbours are along $D$ — **the wrong way** |
+# | $O = PV$ | keys | $P$: in registers | $V$ `[S, D]`: adjacent along $D$, **the wrong order** |
 #
-# So V has to be transposed: tile by tile inside the kernel, through registers and back; or once, before the kernel, as
-# `[B, H, D, S]`, at the price of reading and writing a byte per number of V. We take the second.
+# So V has to be transposed: tile by tile inside the kernel, through registers and back; or once, before the kernel,
+# as `[B, H, D, S]`, at the cost of reading and writing one byte per number of V. We choose the second.
 #
-# And P? It comes out of the first product in registers, and goes into the second one from registers. But where a thread of
-# four has its share of 16 keys of a row is not the same on both sides:
+# And P? The first product leaves it in registers, and the second one reads it from registers. But of 16 keys of a
+# row, each of four threads has one set after the first product, and needs another set for the second:
 
 # %%
 pictures.registers()
 
 # %% [markdown]
-# Exchanging them takes shuffles between threads in every tile. There is a way around it, and it is one sentence: *a sum over keys
-# does not mind their order.* Leave P where it is, call its columns by other names, and store V's keys in that order when it is
-# transposed anyway (FlashAttention-3 permutes V in a like way, section 3.3). `keys_last(v)` does both, and `as_stored(p)` renames.
-# **Predict:** how many of the shuffles in the kernel's text are left?
+# Exchanging them takes shuffles between threads in every tile. There is a way to avoid that: *a sum over keys does
+# not depend on their order.* Leave P where it is, relabel its columns, and store V's keys in the same order when it
+# is transposed anyway (FlashAttention-3 permutes V in a similar way, section 3.3). `keys_last(v)` transposes and
+# reorders, and `as_stored(p)` relabels. **Predict:** how many of the shuffles in the kernel's code remain?
 
 # %%
 reshuffled = attention.shuffles()
@@ -394,13 +408,14 @@ print(reshuffled)
 assert reshuffled["renamed"] < reshuffled["in order"]
 
 # %% [markdown]
-# What is left belongs to the maximum and to the sum of a row, which four threads share.
+# The remaining shuffles compute the maximum and the sum of a row, which four threads share.
 #
 # ## 7 · P in eight bits, and V's unit
 #
-# $P = 2^{s - m} \le 1$. e4m3 has its normal numbers from $2^{-6}$ on: in a long row most probabilities lie below. Multiply by 256
-# first, and they have eight powers of two more; 256 rather than 448, since a power of two costs nothing: it is an 8 in
-# the exponent, $2^{s - m + 8}$. If the row's sum is made of the same numbers, it cancels in $O$; LSE has to give 8 back.
+# $P = 2^{s - m} \le 1$. The normal numbers of e4m3 start at $2^{-6}$: in a long row most probabilities may be
+# smaller. Multiplying by 256 first gives them eight more powers of two. We use 256 rather than 448 because a power of
+# two costs nothing: it is an 8 in the exponent, $2^{s - m + 8}$. If the row's sum is computed from the same numbers,
+# the factor cancels in $O$; from LSE (in base 2) 8 has to be subtracted.
 
 # %%
 p = torch.rand(4096, generator=generator) * 2e-3
@@ -410,14 +425,14 @@ for name, factor in (("P", 1), ("256 · P", 256)):
 assert lost < 0.05
 
 # %% [markdown]
-# The scales of Q and K are one number per tile and join $\alpha \log_2 e$. V's scale is the same for all of a tile's keys, and
-# changes from block to block, so it cannot wait until the end; multiplying each tile's product by it would cost an operation per
-# element of O. But the accumulator is multiplied in every step already. Keep it in the *unit* of the present block: where the unit
-# changes from $u$ to $u'$,
+# The scales of Q and K are one number per tile and are combined with $\alpha \log_2 e$. V's scale is the same for all
+# of a tile's keys, but changes from block to block, so it cannot be applied at the end; multiplying each tile's
+# product by it would cost an operation per element of O. But the accumulator is already multiplied in every step.
+# Keep it in the *unit* of the current block: when the unit changes from $u$ to $u'$,
 #
 # $$\mathrm{acc} \leftarrow \mathrm{acc} \cdot \left( 2^{m - m'} \, \frac{u}{u'} \right) + P V_8, \qquad O = \mathrm{acc} \cdot u / \ell .$$
 #
-# Sympy agrees, for three blocks of one key each:
+# Sympy confirms it for three blocks of one key each:
 
 # %%
 m = sp.symbols("m0:4", real=True)
@@ -433,18 +448,19 @@ assert sp.simplify(sp.expand(acc * unit) - wanted) == 0
 # %% [markdown]
 # ### Exercise: `fp8_forward` · core
 #
-# $Q$, $K$, $V$ in e4m3, `[B, H, S, D]`, any strides; scales `[B, H, ⌈S/128⌉]`, one for 128 rows of a head. Return $O$ in bf16, and
-# LSE, natural, in fp32. Causal bottom-right or not; queries that see nothing; $\alpha$ of either sign. Both products take e4m3:
-# the check compiles your kernel for an H100 and looks. The launcher is given, and what a program does first and last; the loop over
-# keys, and $O$ and LSE, are yours.
+# $Q$, $K$, $V$ in e4m3, `[B, H, S, D]`, with any strides; the scales are `[B, H, ⌈S/128⌉]`, one for every 128 rows of
+# a head. Return $O$ in bf16, and LSE (natural logarithm) in fp32. The mask is causal (aligned bottom-right) or
+# absent; some queries may see nothing; $\alpha$ may have either sign. Both products must take e4m3: the check
+# compiles your kernel for an H100 and looks at the instructions. The launcher and the first and last steps of a
+# program are given; you write the loop over keys, and compute $O$ and LSE.
 
 # %% exercise="fp8_forward"
-# HINT: It is lesson 12's loop with three scales. Q's and K's are one number per tile, and the scores meet a
-#     number per tile anyway. V's changes from block to block: what else is already multiplied into the
-#     accumulator in every step?
-# HINT: c = scale · k_scale of the tile. P as 256 · P: take 8 off the shift in the exponent, and sum l_i of
-#     the same numbers. Keep acc in the unit of the present block of V: acc has to be multiplied by rescale ·
-#     unit / v_scale, then unit is v_scale. Section 5 says why the tile's product is summed apart.
+# HINT: It is lesson 12's loop with three scales. Those of Q and K are one number per tile, and the scores
+#     are multiplied by a number anyway. V's changes from block to block: by what is the accumulator already
+#     multiplied in every step?
+# HINT: c = scale · k_scale of the tile. For 256 · P subtract 8 from the shift in the exponent, and compute
+#     l_i from the same numbers. Keep acc in the unit of the current block of V: multiply acc by rescale ·
+#     unit / v_scale, then set unit to v_scale. Section 5 says why the tile's product is summed separately.
 # HINT: `p = tl.exp2(s * c - (shift[:, None] - 8.0))`, `l_i = l_i * rescale + tl.sum(p, axis=1)`, `new =
 #     tl.dot(as_stored(p.to(t.dtype)), t.T)`, `acc = acc * (rescale * (unit / v_scale))[:, None] + new`. At
 #     the end `o = acc * (unit / l_i)[:, None]`, `lse = (m_i + tl.log2(l_i) - 8.0)` times ln 2.
@@ -473,16 +489,17 @@ for D, budget in made.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The products take half the time that they take in bf16; the exponentials take as long as before. At $D = 64$ they were half of
-#   the time before (lesson 12, section 1). **Predict** from that how much faster the whole can be at most, for $D = 64$ and 128, if
-#   nothing overlaps: $(1 + 1)/(\tfrac12 + 1)$ and $(2 + 1)/(1 + 1)$. The first is 1.33, the second 1.5. Overlap moves both.
-# - Preparing costs too: Q, K and V have to be rounded, and V transposed. A model would do that where they are made, in the kernel
-#   that writes them; rotation can join a rotary embedding (FlashAttention-3, section 3.3).
-# - An A100 has no e4m3: there this kernel does not compile, and the card says so.
+# - At peak rate the products take half the time that they take in bf16; the exponentials take as long as before. At
+#   $D = 64$ the exponentials took half of the total (lesson 12, section 1). So if nothing overlaps, the whole is at
+#   most $(1 + 1)/(\tfrac12 + 1) = 1.33$ times as fast at $D = 64$, and $(2 + 1)/(1 + 1) = 1.5$ times at $D = 128$.
+#   Overlap changes both.
+# - Preparation takes time too: Q, K and V have to be rounded, and V transposed. A model would do that in the kernel
+#   that computes them; the rotation can be combined with a rotary embedding (FlashAttention-3, section 3.3).
+# - An A100's tensor cores do not support e4m3: this kernel does not compile for it.
 #
 # </details>
 #
-# ### Questions to yourself
+# ### Questions for yourself
 #
 # Answer before you unfold.
 #
@@ -490,43 +507,44 @@ for D, budget in made.items():
 #
 # <details><summary>Answer</summary>
 #
-# $P (V R) = (P V) R$: O comes out rotated, and must be turned back, by $R^\top$, or by a weight matrix after it that takes $R^\top$ in
-# beforehand. Q and K need nothing of the kind, since their rotations meet and cancel.
+# Yes, but $P (V R) = (P V) R$: O is rotated, and must be rotated back by $R^\top$, or by the next weight matrix, with
+# which $R^\top$ can be multiplied beforehand. Q and K need nothing of the kind, since their rotations cancel.
 #
 # </details>
 
 # %% [markdown]
-# **2.** A colleague's e4m3 kernel takes `largest / 256` for the scale. Is that wrong? What does it lose?
+# **2.** A colleague's e4m3 kernel uses `largest / 256` as the scale. Is that wrong? What does it lose?
 #
 # <details><summary>Answer</summary>
 #
-# Values then end at 256, and the numbers above it are not used: not quite a power of two of the range. The relative error
-# stays, unless small numbers become subnormal for it. A scale that is a power of two even has a merit: dividing by it
-# rounds nothing.
+# It is not wrong. The largest value is then 256, and the numbers above it are not used, which loses not quite one
+# power of two of the range. The relative error stays the same, except for small numbers that become subnormal. (A
+# scale that is itself a power of two even has an advantage: dividing by it does not round.)
 #
 # </details>
 
 # %% [markdown]
-# **3.** Why is l summed from P before P is rounded?
+# **3.** Why is `l_i` summed from P before P is rounded?
 #
 # <details><summary>Answer</summary>
 #
-# It costs nothing, and rounding errors of single probabilities do not get into LSE, which the backward pass rebuilds P from. One
-# could argue for the other way: then the rounded weights would sum to exactly 1. Try both, and measure.
+# It costs nothing, and the rounding errors of the probabilities do not affect LSE, from which the backward pass
+# recomputes P. There is an argument for the other way: then the rounded weights would sum to 1. Try both, and
+# measure.
 #
 # </details>
 
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences for yourself in a month. Where did you expect a scale or a rotation to help, and it did not? What would you look
-# at first in a model whose loss is worse in eight bits? Double-click here and write.*
+# *Two or three sentences for yourself in a month. Where did you expect a scale or a rotation to help, although it did
+# not? What would you look at first in a model whose loss is worse with eight bits? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
 #
-# One kernel, and many kinds of attention: grouped heads, windows, soft caps, biases, lengths that differ. Lesson 15 writes them as
-# hooks of one forward and one backward pass.
+# This is the last lesson. You now have the parts for many kinds of attention: grouped heads, windows, soft caps,
+# biases, sequences of different lengths. Each of them changes a few lines of the kernels that you have written.
 #
 # **Sources.** Formats: P. Micikevicius et al., *FP8 formats for deep learning*, 2022. Block scales, rotation before rounding,
 # V's layout and P's registers: J. Shah et al., *FlashAttention-3*, 2024, sections 3.3 and 4.3. Incoherence by random orthogonal

@@ -69,7 +69,7 @@ def test_a_stub_that_nobody_has_touched_is_not_started_and_nothing_more():
 
 
 def test_a_patient_of_the_clinic_says_itself_what_to_do_with_its_line():
-    line = '    tl.static_assert(False, "TODO clinic_1: find the sick line, mend it, remove this line")'
+    line = '    tl.static_assert(False, "TODO clinic_1: find the faulty line, fix it, remove this line")'
     assert notes((LOAD, f"{line}\n{LOAD}"), status=Status.TODO) == ""
 
 

@@ -26,9 +26,7 @@ QUESTIONS = (
         wrong(
             "nothing, since V was loaded with zeros there", "The zeros keep acc right. What else is summed?"
         ),
-        right(
-            "O is too small, LSE too large", "The padded keys count in l, and have nothing to give to acc."
-        ),
+        right("O is too small, LSE too large", "The padded keys count in l, but add nothing to acc."),
         wrong("O is right, LSE too large", "LSE comes from l, and O is divided by the same l."),
     ),
 )

@@ -18,7 +18,7 @@ QUESTIONS = (
         "A program of 4 warps keeps an accumulator of 128 × 128 numbers in fp32. How many registers of each "
         "thread does that take?",
         wrong("32", "That would be 4 096 numbers for 128 threads."),
-        right("128", "16 384 numbers, shared out among 128 threads."),
+        right("128", "16 384 numbers, distributed over 128 threads."),
         wrong(
             "512", "That is what one warp would need for each of its threads, and a thread has 255 at most."
         ),
@@ -29,7 +29,7 @@ QUESTIONS = (
         wrong(
             "a share of delta in each row", "That is in dS. What is dS multiplied by, in the last product?"
         ),
-        wrong("always NaN", "Only where P is infinite, for rows with a very low LSE."),
+        wrong("always NaN", "Only where P is infinite, in rows with a very low LSE."),
         right(
             "nothing, as long as P is finite", "Their row of K is zero. Infinity times zero is the exception."
         ),

@@ -24,7 +24,7 @@ def clinic_1_kernel(
 ):  # fmt: skip
     # one pass: a program owns a block of keys, scans the queries, and adds to dQ atomically
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_1: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_1: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)
@@ -75,7 +75,7 @@ def clinic_2_kernel(
 ):  # fmt: skip
     # two programs for each block of keys: each scans one half of the queries, and adds what it found
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_2: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_2: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)
@@ -127,7 +127,7 @@ def clinic_3_kernel(
 ):  # fmt: skip
     # PARTS programs share each block of keys, and add their sums to dK and dV atomically
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_3: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_3: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     part = tl.program_id(1)
@@ -176,7 +176,7 @@ def clinic_4_kernel(
 ):  # fmt: skip
     # a program owns a block of keys; row numbers stop at the last query, so that its loads need no mask
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_4: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_4: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)
@@ -223,7 +223,7 @@ def clinic_7_kernel(
 ):  # fmt: skip
     # a program owns a block of queries, and scans the keys
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_7: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_7: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)
@@ -268,7 +268,7 @@ def clinic_10_kernel(
 ):  # fmt: skip
     # a program owns a block of keys, and scans the queries
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_10: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_10: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)

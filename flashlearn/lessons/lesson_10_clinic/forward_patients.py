@@ -23,7 +23,7 @@ def clinic_5_kernel(
 ):
     # causal: query i sees the keys j ≤ i + S_k − S_q
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_5: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_5: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)
@@ -72,7 +72,7 @@ def clinic_6_kernel(
 ):
     # in powers of two, as fast kernels do it: e^x = 2^(x log2 e)
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_6: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_6: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     log2e: tl.constexpr = 1.4426950408889634
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -119,7 +119,7 @@ def clinic_8_kernel(
 ):
     # forward, all keys visible
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_8: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_8: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)
@@ -166,7 +166,7 @@ def clinic_9_kernel(
 ):
     # forward, all keys visible
     ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO clinic_9: find the sick line, mend it, remove this line")
+    # STUB: tl.static_assert(False, "TODO clinic_9: find the faulty line, fix it, remove this line")
     ### END SOLUTION
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     d = tl.arange(0, D)

@@ -53,8 +53,8 @@ flashlearn.recall("10", answers)
 #
 # Ask four questions, in this order. Each is cheap to answer, and each narrows down where the fault can be.
 #
-# 1. **Which outputs are wrong, and which are right?** A right output makes every line unlikely from which it was
-#    computed.
+# 1. **Which outputs are wrong, and which are right?** If an output is right, the lines from which it was computed are
+#    probably right.
 # 2. **Where are they wrong?** Everywhere, in the last block, in one program's rows, above the diagonal? By a constant
 #    factor?
 # 3. **When are they right?** Find an input on which the fault does not show. The faulty line depends on something in
@@ -281,7 +281,7 @@ for name, right, wrong in (("dQ", dS @ k64, wrong_dS @ k64), ("dK", dS.T @ q64, 
 #
 # `instruments.patient("clinic_1")` is the faulty kernel itself, to be examined before you change anything;
 # `instruments.watch`, `instruments.line_by_line` and `instruments.show` work on it as above. For most patients you
-# first see a test that the fault passes.
+# first see a test that does not detect the fault.
 
 # %% [markdown]
 # ### Patient 1 · warm-up
@@ -725,7 +725,7 @@ flashlearn.check("clinic_7", clinic_7)
 # <details><summary><b>What to notice</b></summary>
 #
 # - `delta_i` was loaded and never used. A linter that warns about unused names would have found this fault
-#   immediately; so would a look for *code that has no effect*.
+#   immediately; so would reading the source for *code that has no effect*.
 # - The error of a forgotten delta is $\alpha\,\delta_i \sum_j P_{ij} K_j$: delta times the mean of the keys. With
 #   small random values both are small. The fault is hidden only by the data of the test.
 # - Property tests that need no reference: rows of $dS$ sum to zero; all values equal ($V_j = c$) gives $dQ = 0$.
@@ -759,8 +759,8 @@ for number, tiles in enumerate(seen):
     print(f"query 0 after tile {number}: largest acc {acc:8.0f}, l {l_i:5.1f}")
 
 # %% exercise="clinic_8"
-# HINT: O itself is about 10⁴ and fits into fp16, whose largest number is 65504. An intermediate value does
-#     not fit.
+# HINT: O itself is at most about 10⁴ here and fits into fp16, whose largest number is 65504. An intermediate
+#     value does not fit.
 # HINT: Before the division acc is about l · V, up to S_k times as large as O. Which dtype does acc have, and
 #     which line decides it?
 # HINT: The line that creates `acc` takes its dtype from V. A sum has to be accumulated in fp32, whatever is
@@ -882,8 +882,8 @@ flashlearn.check("clinic_10", clinic_10)
 #
 # - Every line of the kernel is right. The launch passes two arguments in the wrong order, and arguments are matched
 #   by position.
-# - $S_q > S_k$ is the dangerous case here: nothing crashes, and for 80 queries and 48 keys the last 32 queries are
-#   silently ignored. On a GPU, reading a little beyond a tensor often does not crash either.
+# - $S_q > S_k$ with full blocks of keys is the dangerous case here: nothing crashes, and for 80 queries and 48 keys
+#   the last 32 queries are silently ignored. On a GPU, reading a little beyond a tensor often does not crash either.
 # - Square tests cannot tell rows from columns, $S_q$ from $S_k$, $A$ from $A^\top$, top-left from bottom-right. If you
 #   change one thing in your tests after this course, let it be this one.
 #
@@ -1034,7 +1034,7 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 #
 # $dQ$ comes from another kernel, which computes its own $P$. Only what both kernels read can be crossed out: $Q$,
 # $K$, $V$, $dO$, LSE and delta in memory. In the second kernel $dV$ is wrong, and it needs only $P$ and $dO$. So
-# suspect `s`, `p`, the loads that they need, or what both sums share (bounds, masks). Watch `p`.
+# suspect `s`, `p`, their loads, or what both sums share (bounds, masks). Watch `p`.
 #
 # </details>
 

@@ -21,8 +21,8 @@ from flashlearn.lessons.shared.picture_style import (
 )
 
 SHAPES = {
-    "dq": ("dQ: a program owns queries", "keys come by"),
-    "dkv": ("dK, dV: a program owns keys", "queries come by"),
+    "dq": ("dQ: a program owns queries", "and scans keys"),
+    "dkv": ("dK, dV: a program owns keys", "and scans queries"),
     "one pass": ("all three at once: owns keys", "and adds to every dQ"),
 }
 

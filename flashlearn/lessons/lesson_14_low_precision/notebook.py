@@ -543,8 +543,8 @@ for D, budget in made.items():
 # %% [markdown]
 # ### What comes next
 #
-# This is the last lesson. You now have the parts for many kinds of attention: grouped heads, windows, soft caps,
-# biases, sequences of different lengths. Each of them changes a few lines of the kernels that you have written.
+# This is the last lesson so far. You now have the parts for many kinds of attention: grouped heads, windows, soft
+# caps, biases, sequences of different lengths. Each of them changes a few lines of the kernels that you have written.
 #
 # **Sources.** Formats: P. Micikevicius et al., *FP8 formats for deep learning*, 2022. Block scales, rotation before rounding,
 # V's layout and P's registers: J. Shah et al., *FlashAttention-3*, 2024, sections 3.3 and 4.3. Incoherence by random orthogonal

@@ -433,7 +433,7 @@ for fault in ("LSE filled with 0", "LSE filled with -inf", "clamped rows", ""):
     print(f"{fault or 'LSE filled with +inf':22} largest error of dV {errors[0]:>8}, of dK {errors[1]:>8}")
 
 # %% [markdown]
-# > **The verdict.** "$P = 1$ leaks into $dV$" is true exactly when the padded lanes of `do` are not zero.
+# > **The verdict.** "$P = 1$ leaks into $dV$" is true only if the padded rows of `do` are not zero.
 # >
 # > - `q` and `do` filled with 0, LSE with 0: $P = 1$. Right, because the other factor is 0.
 # > - `q` and `do` filled with 0, LSE with $-\infty$: $P = \infty$. NaN in every key of the block.

@@ -185,7 +185,8 @@ print("torch.empty(q.shape) ", tuple(torch.empty(q.shape).stride()), torch.empty
 # - `empty_like` keeps the strides of a dense view. If a kernel then assumes that its output is contiguous, or if a
 #   launcher passes `q.stride()` for `o`, it works with one of the two allocations and not with the other. Decide
 #   which you mean, the shape or the layout.
-# - An expanded *output* would be worse: several programs would write one element. Outputs are always fresh.
+# - An expanded *output* would be worse: several programs would write the same element. So outputs should be newly
+#   allocated.
 # - On a GPU, neighbouring threads should read neighbouring memory. A last stride of 1 does that; with other strides
 #   the answer is right, but the loads can be slower (lesson 05). FlashAttention's own package requires a last stride
 #   of 1, and calls `.contiguous()` on a tensor that does not have it.

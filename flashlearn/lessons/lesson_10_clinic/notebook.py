@@ -306,7 +306,7 @@ print("alpha = 1/√D")
 examine("clinic_1", instruments.patient("clinic_1"), given)
 
 # %% [markdown]
-# Use the dependency argument. (One pass: here it holds.)
+# Use the dependency argument. (In a one-pass kernel its first assumption holds.)
 
 # %% exercise="clinic_1"
 # HINT: It is a one-pass kernel: dQ, dK and dV are computed from the same `p` and the same `ds`. dQ and dV are
@@ -345,8 +345,8 @@ flashlearn.check("clinic_1", clinic_1)
 # *"dK changes from run to run, in the third digit, sometimes more. dV never does. On my laptop, in Triton's
 # interpreter, everything is right."*
 #
-# To use more of the GPU, two programs share a block of keys, and each scans half of the queries. The test in the
-# interpreter:
+# To use more of the GPU, two programs share a block of keys, and each scans half of the queries. This is the test in
+# the interpreter:
 
 # %% tags=["nbval-check-output"]
 examine("clinic_2", instruments.patient("clinic_2"), instruments.inputs("clinic_2", S_q=40, S_k=56))
@@ -361,7 +361,7 @@ examine("clinic_2", instruments.patient("clinic_2"), instruments.inputs("clinic_
 # HINT: A result that changes from run to run depends on which program comes first. Which other program writes
 #     the memory that this program writes?
 # HINT: Programs (j, 0) and (j, 1) own the same block of keys. Both add their half to dK and to dV. Compare
-#     how the two outputs are added to.
+#     the lines that add to the two outputs.
 # HINT: Load, add and store are three steps, and another program may come in between. `tl.atomic_add` is one
 #     step, and dV uses it already. Its operand is the share, not the sum.
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/backward_patients.py:clinic_2_kernel
@@ -523,7 +523,8 @@ for S_q_, S_k_ in ((1, 64), (64, 64)):
     examine("clinic_5", instruments.patient("clinic_5"), instruments.inputs("clinic_5", S_q=S_q_, S_k=S_k_))
 
 # %% [markdown]
-# Where is it wrong, and by how much? Wrong over right, for a few queries, three components each:
+# Where is it wrong, and by how much? The cell divides the wrong output by the right one, for a few queries and three
+# components each.
 
 # %% tags=["nbval-check-output"]
 given = instruments.inputs("clinic_5", S_q=64, S_k=64)
@@ -637,8 +638,8 @@ print("rows of P sum to", (S - lse[:, None]).exp().sum(dim=1)[:5].numpy().round(
 print("LSE over the right LSE", (lse / right_lse)[:5].numpy().round(4))
 
 # %% exercise="clinic_6"
-# HINT: O is right, so s, p, l and acc are consistent with each other. LSE is one line. By which factor is it
-#     wrong?
+# HINT: O is right, so s, p, l and acc are consistent with each other. LSE is computed in one line. By which
+#     factor is it wrong?
 # HINT: The factor is 1.4427 = log2 e. This kernel uses powers of two: its `m_i` is a maximum of $s \log_2 e$,
 #     and its logarithm has base 2.
 # HINT: The sum $m + \log_2 l$ is right, in base 2. Convert it once, as a whole, where LSE is stored: does a
@@ -967,10 +968,10 @@ kill_matrix(
 # %% exercise="tests_on_trial"
 # HINT: A mutant survives if every trial satisfies its assumptions. List the assumptions that the first trial
 #     satisfies: S_q = S_k, both multiples of 16, D = 16, alpha = 1/√D, no mask, contiguous, values near 1.
-# HINT: One trial can break several assumptions: odd lengths, an odd D, an unusual alpha, `causal=True`, and a
-#     transposed copy for k (`k.T.contiguous().T`). Take S_q > S_k in one trial and S_q < S_k in another.
-#     Large values need separate trials: they must not hide other errors, nor require more digits than fp32
-#     has.
+# HINT: One trial can break several assumptions: ragged lengths, a D that is not a power of two, an unusual
+#     alpha, `causal=True`, and a transposed copy for k (`k.T.contiguous().T`). Take S_q > S_k in one trial
+#     and S_q < S_k in another. Large values need separate trials: they must not hide other errors, nor
+#     require more digits than fp32 has.
 # HINT: Four trials are enough: one that breaks all assumptions on sizes, alpha, mask and layout at once, with
 #     S_q < S_k; a causal one with S_q > S_k; the first one with scores around 100; the first one with a very
 #     large do.
@@ -1001,9 +1002,10 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - One trial can break many assumptions at once, and that is good for *finding* that something is wrong: odd lengths,
-#   an odd $D$, an odd $\alpha$ and an odd layout do not interfere with each other. For finding *what* is wrong you
-#   need trials that differ in one thing. A test suite serves the first purpose, an examination the second.
+# - One trial can break many assumptions at once, and that is good for *finding* that something is wrong: ragged
+#   lengths, a $D$ that is not a power of two, an unusual $\alpha$ and an unusual layout do not interfere with each
+#   other. For finding *what* is wrong you need trials that differ in one thing. A test suite serves the first
+#   purpose, an examination the second.
 # - Large values need separate trials: next to a $dO$ of $10^6$ an error of 1 does not show. And they have to be
 #   chosen carefully: large enough that a faulty kernel fails, small enough that a right one passes.
 # - Four trials are enough. This course's own cases for attention (lesson 06) break the same assumptions, and its
@@ -1039,8 +1041,8 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 # </details>
 
 # %% [markdown]
-# **2.** A gradient is wrong by a factor of $1.0442$, for all elements and all inputs. With $D = 64$ and $\alpha$ right, which
-# measurements would you make before reading any code?
+# **2.** A gradient is wrong by a factor of $1.0442$, for all elements and all inputs. $D$ is 64, and $\alpha$ is
+# right. Which measurements would you make before reading any code?
 #
 # <details><summary>Answer</summary>
 #
@@ -1068,8 +1070,9 @@ flashlearn.check("tests_on_trial", tests_on_trial)
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences in your own words, for yourself in a month. Which patient took you longest, and which question
-# of the ward round did you skip? Which of your own tests would have passed all ten? Double-click here and write.*
+# *Two or three sentences in your own words, for yourself in a month. Which patient took you longest, and which
+# question of the ward round did you skip? Which of your own tests would have detected none of the ten? Double-click
+# here and write.*
 
 # %% [markdown]
 # ### What comes next

@@ -98,14 +98,14 @@ def too_much_changed(name: str) -> Callable[[Answer, Earlier], str]:
         count = lines_changed_by(answer, name)
         if count is None:
             return (
-                "The outputs are right, but the source of this function cannot be read, so a cure cannot be "
-                f"told from a rewriting. Define {name} and its kernel in a cell of their own."
+                "The outputs are right, but the source of this function cannot be read, so it cannot be "
+                f"compared with the patient's. Define {name} and its kernel in a separate cell."
             )
         if count <= MOST_CHANGED:
             return ""
         return (
-            f"The outputs are right, but {count} lines differ from the patient's. A cure fixes the sick line "
-            f"and leaves the rest alone: {MOST_CHANGED} lines may change, and one or two are enough."
+            f"The outputs are right, but {count} lines differ from the patient's. Fix the faulty line and "
+            f"leave the rest as it is: at most {MOST_CHANGED} lines may change, and one or two are enough."
         )
 
     return review

@@ -9,26 +9,29 @@ QUESTIONS = (
         "08, §2",
         "Two programs add their shares to one row of dQ with load, add, store. Both load before either "
         "stores. What is in memory afterwards?",
-        wrong("both shares, in one order or the other", "That is what one after the other would leave."),
+        wrong(
+            "both shares, in one order or the other",
+            "That would be the case if one program ran after the other.",
+        ),
         right(
             "one of the two shares is missing",
             "The program that stored last had loaded a sum without the other share.",
         ),
         wrong(
-            "the sum, with another rounding", "Rounding moves the last bits. Count what each of them stored."
+            "the sum, rounded differently", "Rounding changes the last bits. Count what each of them stored."
         ),
     ),
     Question(
         "08, §4",
-        "A kernel owns keys and scans queries. What has LSE to hold in a padded query, so that nothing leaks "
-        "into dV, whatever finite number `do` has there?",
+        "A kernel owns keys and scans queries. Which LSE must a padded query have so that it adds nothing to "
+        "dV, whatever finite number `do` has there?",
         right("+∞", "exp(s − ∞) is 0, and 0 times a finite number adds nothing."),
-        wrong("0", "Then P is exp(s), and only a `do` of zeros keeps it out."),
+        wrong("0", "Then P is exp(s), and only zeros in `do` keep it out of dV."),
         wrong("−∞", "Then P is infinite, and infinity times zero is NaN."),
     ),
     Question(
         "07, §4",
-        "And a kernel that owns queries and scans keys: when does a padded key, loaded as zeros, spoil dQ?",
+        "And a kernel that owns queries and scans keys: when does a padded key of zeros make dQ NaN?",
         wrong("always", "Its row of K is zero, and zero times a finite number adds nothing."),
         wrong("never, its row of K is zero", "What is zero times infinity?"),
         right("where LSE is so low that exp(0 − LSE) is infinite", "Infinity times zero is NaN."),

@@ -960,7 +960,7 @@ for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
 #
 # $3 \cdot 160 + 32 = 512$: exactly all. At $D = 64$ a consumer needs $32 + 64 + 32 = 128$ of them for its tiles, so
 # 160 are enough; at $D = 128$ they would not be. That is why the package's forward kernel has three consumers only
-# for $D = 64$ (`forward_cut`), where a comment gives this sum.
+# for $D = 64$ (`forward_cut`).
 #
 # </details>
 
@@ -1072,8 +1072,8 @@ turns = tensor_core(forward_variants.by_turns, q, k, v)
 #   themselves, and since it gives each partition 16 lanes of its own for exponentials, while on an SM they share
 #   them. A model can only answer the questions that it was built for.
 # - On an H200 it depended on the shape: the package's kernel takes turns where there are few keys, and does not where
-#   there are many (`forward_cut`, and its comment). Turns have a cost too: two barriers per block, and a consumer
-#   that is ready but has to wait.
+#   there are many (`forward_cut`). Turns have a cost too: two barriers per block, and a consumer that is ready but
+#   has to wait.
 #
 # </details>
 #

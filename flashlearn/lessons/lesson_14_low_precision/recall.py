@@ -15,9 +15,9 @@ QUESTIONS = (
     ),
     Question(
         "04, §3",
-        "The maximum moves from one tile to the next. What happens to the accumulator?",
+        "The maximum changes from one tile to the next. What happens to the accumulator?",
         wrong("nothing: it is divided by l at the end", "l is in the new maximum's unit by then."),
-        wrong("it begins again", "What the tiles before have found would be lost."),
+        wrong("it starts again from zero", "The result of the previous tiles would be lost."),
         right(
             "it is multiplied by one factor per row",
             "Its unit was e^m of the old maximum; the factor is the old unit over the new one.",
@@ -26,9 +26,9 @@ QUESTIONS = (
     Question(
         "05, §2",
         "A product of two matrices sums over k. An operand is stored so that neighbours along k are "
-        "neighbours in memory. Which of these is stored so, for row-major tensors?",
+        "neighbours in memory. Which operands are stored in this way, if the tensors are row-major?",
         right("Q and K in Q Kᵀ", "Both have D as their last dimension, and the sum runs over D."),
         wrong("P and V in P V", "P is; V has D as its last dimension, and this sum runs over keys."),
-        wrong("both products", "In P V the sum runs over keys. Where do V's neighbours lie?"),
+        wrong("both products", "In P V the sum runs over keys. In which direction are V's neighbours?"),
     ),
 )  # fmt: skip

@@ -43,7 +43,7 @@ from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 MIN_NUMBERS = 4
 """With fewer numbers than this nearly every pair of mistakes gives the same as some other pair."""
 
-PAIR_WORK = 10000.0
+PAIR_WORK = 5000.0
 """Work (`WorkBudget`) that is spent on pairs with a mistake that shows, and again on all pairs."""
 
 

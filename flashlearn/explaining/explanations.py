@@ -11,7 +11,7 @@ from typing import Any
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce
-from flashlearn.explaining.matching import Fit, distance, fit, is_faint, is_right, visible
+from flashlearn.explaining.matching import Fit, distance, fit, is_faint, is_right, size, visible
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.explaining.scope import Scope, kind_of, scope_of
 from flashlearn.outcome import Finding, Outcome, Status
@@ -71,8 +71,14 @@ def explanation_of(
     explanation = Explanation(candidate)
     wrong = {(o.case.name, c.name) for o in failing for c in o.outputs if not c.ok}
     most = 0 if whole else max(2, int(SPARE * len(wrong)))
+    if _shows_in_fp32(predictions, candidate, judged, failing):
+        return None
     probes = failing[: 1 if candidate.costly else PROBES]
-    for outcome in probes:
+    for outcome in probes[:2]:
+        _ask(predictions, explanation, outcome)
+    if not explanation.explained and len(explanation.denied) >= _wrong_outputs(probes[:2]):
+        return None
+    for outcome in probes[2:]:
         _ask(predictions, explanation, outcome)
     if not explanation.explained:
         return None
@@ -85,6 +91,28 @@ def explanation_of(
             break
         _ask(predictions, explanation, outcome)
     return explanation
+
+
+def _shows_in_fp32(
+    predictions: Predictions, candidate: Candidate, judged: list[Outcome], failing: list[Outcome]
+) -> bool:
+    """True if all failing cases are of half precision, and the mistake would show in fp32, where cases pass.
+
+    Asked of the smallest: a mistake of rounding does not show there.
+    """
+    if candidate.costly or any(o.case.dtype.itemsize != 2 for o in failing):
+        return False
+    passing = sorted((o for o in judged if is_right(o) and o.case.dtype.itemsize == 4), key=size)
+    for outcome in (o for o in passing if min(o.case.sizes.values(), default=0) > 1):
+        predicted = next(predictions.of(candidate, outcome), ())
+        if len(predicted) == len(outcome.outputs):
+            pairs = zip(predicted, outcome.outputs, strict=True)
+            return any(visible(p, check) for p, check in pairs)
+    return False
+
+
+def _wrong_outputs(outcomes: list[Outcome]) -> int:
+    return sum(not check.ok for o in outcomes for check in o.outputs)
 
 
 def _ask(predictions: Predictions, explanation: Explanation, outcome: Outcome) -> None:

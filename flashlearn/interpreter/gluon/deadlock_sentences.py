@@ -8,13 +8,27 @@ from typing import Any
 
 def sentence(waiting: Sequence[Mapping[str, Any]]) -> str:
     """Who waits in which line, what is missing there, and the likeliest reason."""
-    return f"All partitions wait forever: {'; '.join(map(_held, waiting))}.{_hint(waiting)}"
+    alike: dict[str, list[str]] = {}
+    for w in waiting:
+        alike.setdefault(_held(w), []).append(f"`{w['who']}`")
+    held = "; ".join(f"{_listed(names)} in {what}" for what, names in alike.items())
+    start = "All partitions wait forever" if not _returned(waiting) else "No waiting partition can go on"
+    return f"{start}: {held}.{_hint(waiting)}"
 
 
 def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
     partly = [w for w in waiting if 0 < w["pending"] < w["count"]]
     silent = [w for w in waiting if not w["completed"] and not w["arrived"]]
     again = [w for w in silent if not w["first"]]
+    gone = _returned(waiting)
+    if gone and not partly:
+        names = _listed([f"`{name}`" for name in gone[0]["returned"]])
+        one = len(gone[0]["returned"]) == 1
+        return (
+            f" Only {names} {'has' if one else 'have'} arrived on `{gone[0]['array']}`, and "
+            f"{'it has' if one else 'they have'} returned. Does this wait ask for a phase too many, or "
+            f"{'does' if one else 'do'} {names} return too early?"
+        )
     if partly:
         w = partly[0]
         return (
@@ -35,8 +49,16 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
+def _returned(waiting: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Waits for partitions that have all returned: nobody else has ever arrived on such a barrier."""
+    return [w for w in waiting if w.get("helpers") and w["helpers"] == w["returned"]]
+
+
 def _each(waiting: Sequence[Mapping[str, Any]]) -> str:
-    names = list(dict.fromkeys(f"`{w['barrier']}`" for w in waiting))
+    return _listed(list(dict.fromkeys(f"`{w['barrier']}`" for w in waiting)))
+
+
+def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -52,7 +74,7 @@ def _held(w: Mapping[str, Any]) -> str:
         else "nothing has ever arrived"
     )
     return (
-        f"`{w['who']}` in line {w['line']} for phase {w['completed']} of `{w['barrier']}` (parity "
+        f"line {w['line']} for phase {w['completed']} of `{w['barrier']}` (parity "
         f"{w['parity']}), which {missing}: {last}"
     )
 

@@ -92,7 +92,25 @@ class GluonProgram(BarrierOps):
                     "expected": barrier.expected, "hangs": True,
                 }, (expect or wait.place, copy, wait.place)))  # fmt: skip
         places = tuple(partition.waiting.place for partition in waiting)
-        return SyncError(SyncFault("deadlock", {"waiting": tuple(map(_held, waiting))}, places))
+        held = tuple({**_held(partition), **self._helpers(partition)} for partition in waiting)
+        return SyncError(SyncFault("deadlock", {"waiting": held}, places))
+
+    def _helpers(self, partition: Partition) -> dict[str, Any]:
+        """Who has arrived on the barriers of the array that a partition waits for, and who has returned."""
+        array = partition.waiting.barrier.name.split("[")[0]
+        arrivals = (a for b in self.barriers.values() if b.name.split("[")[0] == array for a in b.arrivals)
+        arrived = {agent.index: agent for agent, *_ in arrivals if agent is not None}
+        over = {p.index for p in self.baton.partitions if p.ended or _joins(p)}
+        return {
+            "array": array,
+            "helpers": tuple(p.name for p in arrived.values()),
+            "returned": tuple(p.name for p in arrived.values() if p.index in over),
+        }
+
+
+def _joins(partition: Partition) -> bool:
+    """Whether a partition has nothing left to do, and waits for the others to end."""
+    return partition.waiting is not None and partition.waiting.barrier is None and not partition.gives_way
 
 
 def _held(partition: Partition) -> dict[str, Any]:

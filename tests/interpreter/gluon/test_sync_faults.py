@@ -8,7 +8,7 @@ import threading
 import pytest
 import torch
 
-from flashlearn.interpreter.gluon import fault_kinds
+from flashlearn.interpreter.gluon import deadlock_sentences, fault_kinds
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon import specialised_matmul, tma_ring
@@ -168,3 +168,28 @@ def test_storing_a_product_as_it_is_asks_for_its_wait():
     a, c = torch.randn(64, 64).half(), torch.empty(64, 64)
     launch = lambda: stores_a_product[(1,)](described(a, [64, 64]), described(c, [64, 64]))  # noqa: E731
     assert fault_of(launch, None).kind == "product not waited for"
+
+
+def test_a_wait_for_partitions_that_have_returned_gets_no_advice_about_parity():
+    held = {
+        "who": "attend 1",
+        "line": 117,
+        "barrier": "v_full[1]",
+        "parity": 0,
+        "completed": 0,
+        "pending": 1,
+        "count": 1,
+        "init_line": 151,
+        "first": True,
+        "expected": 0,
+        "copied": 0,
+        "arrived": "",
+        "arrived_line": 0,
+        "array": "v_full",
+        "helpers": ("bring",),
+    }
+    waiting = [held | {"returned": ("bring",)}, held | {"who": "attend 2", "returned": ("bring",)}]
+    text = deadlock_sentences.sentence(waiting)
+    assert "Only `bring` has arrived on `v_full`, and it has returned." in text and "lets it" not in text
+    assert text.count("line 117") == 1 and "`attend 1` and `attend 2` in line 117" in text
+    assert "parity 1 lets it through" in deadlock_sentences.sentence([held | {"returned": ()}])

@@ -102,7 +102,7 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     if text.count("\n") != section.text.count("\n"):
         return None  # the lines would have other numbers
     if naturalness(section.text, repair.edit) is not Naturalness.NATURAL:
-        return None  # it may only undo what another line does
+        return None  # it may merely compensate for another line
     repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
     right = right_cases([o for o in search.outcomes if o.status is Status.PASS])
     after = _run_again(search, repaired, (*failing, *right))
@@ -119,11 +119,13 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
 
 def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: Finding | None) -> Finding:
     """The first mistake, and the second one if there is a sure name for it."""
-    failing, passed = len(_failing(search.outcomes)), 0
+    failing = len(_failing(search.outcomes))
     passed = failing - len(_failing(after))
     sure = second is not None and (second.fits or second.conclusive)
     if not sure or second.kind.locates or second.kind.vague:
-        kind = AfterRepair(passed, failing, passed, (first,))
+        left = {check.name for o in _failing(after) for check in o.outputs if not check.ok}
+        still = tuple(name for name in search.exercise.outputs if name in left)
+        kind = AfterRepair(passed, failing, passed, (first,), still)
         return Finding(kind, first.place, passed, failing, partial=True)
     fitting = 0 if second.kind.observed else second.fits
     explained = failing if not second.partial and fitting == second.of else passed + fitting

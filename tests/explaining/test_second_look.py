@@ -11,7 +11,7 @@ from flashlearn.explaining.findings.two_mistakes import AfterRepair
 from flashlearn.explaining.repaired import Repaired
 from flashlearn.judging.cases import run, run_observed
 from flashlearn.lessons import find
-from flashlearn.outcome import Status
+from flashlearn.outcome import Finding, Status
 from flashlearn.running.answer import Here
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
@@ -103,3 +103,16 @@ def test_what_a_finding_of_two_mistakes_counts_is_recomputed(title):
         repaired = Repaired(Here(entry.function, exercise), ((section, text),))
         again = [run_observed(exercise, repaired, o.case).status for o in failing]
         assert again.count(Status.PASS) == part.kind.repaired and len(again) == part.kind.failing
+
+
+@pytest.mark.parametrize(("left", "says"), [(("b",), "b is"), (("a", "b"), "a and b are")])
+def test_a_repair_of_one_output_is_counted_by_outputs_and_gives_no_reason_for_the_rest(left, says):
+    edit = Finding(OneEdit("name", 3, "x", "y", 0, output="c"), fits=0, of=0)
+    sentence = AfterRepair(0, 10, 0, (edit,), left).wording().sentence
+    assert sentence == f"Line 3 has `x`; with `y` c is right in every case. {says} still wrong."
+
+
+def test_what_a_repair_leaves_is_not_said_to_have_another_reason():
+    edit = Finding(OneEdit("name", 3, "x", "y", 4), fits=4, of=4)
+    sentence = AfterRepair(4, 7, 4, (edit,)).wording().sentence
+    assert sentence == "Line 3 has `x`; with `y` 4 of the 7 failing cases pass. The other 3 still fail."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flashlearn.explaining.edits.calls import FUNCTION
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of
 from flashlearn.explaining.edits.operators import OPERATOR, REDUNDANT_OPERAND
-from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP
+from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP, rounds_up
 
 SUMMATIONS = ("Sum", "summation", "Product", "product")
 EXCHANGED = {
@@ -74,7 +74,8 @@ def _of_operation(text: SourceText, node: ast.BinOp, names: list[str]) -> Iterat
     left, right = text.of(node.left), text.of(node.right)
     a, b = bracketed(node.left, left), bracketed(node.right, right)
     if isinstance(node.op, ast.FloorDiv):
-        yield text.edit(ROUND_UP, node, f"-(-{a} // {b})")
+        if not rounds_up(node):
+            yield text.edit(ROUND_UP, node, f"-(-{a} // {b})")
         yield text.edit(OPERATOR, node, f"{a} / {b}", 1)
     if isinstance(node.op, ast.FloorDiv | ast.Mod):
         other = "%" if isinstance(node.op, ast.FloorDiv) else "//"

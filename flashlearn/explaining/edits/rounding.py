@@ -35,6 +35,35 @@ def round_up_edit(text: SourceText, node: ast.BinOp, kernel: bool) -> Edit:
     return text.edit(ROUND_UP, node, up, int(kernel and not by_block))
 
 
+def rounds_up(node: ast.BinOp) -> bool:
+    """True for `(n + b - 1) // b`, in any order of its terms, and for what `-(-n // b)` has in brackets.
+
+    >>> rounds_up(ast.parse("(n - 1 + b) // b", mode="eval").body)
+    True
+    """
+    if isinstance(node.left, ast.UnaryOp):
+        return True
+    added = _terms(node.left)
+    divisor = ast.dump(node.right)
+    if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
+        numbers = [sign * value.value for sign, value in added if _is_integer(value)]
+        return len(numbers) < len(added) and sum(numbers) == node.right.value - 1 > 0
+    ones = [sign for sign, value in added if _is_integer(value) and value.value == 1]
+    return sum(ones) == -1 and any(sign == 1 and ast.dump(value) == divisor for sign, value in added)
+
+
+def _terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
+    """The summands of an expression, each with its sign."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
+        return [(sign, node)]
+    right = -sign if isinstance(node.op, ast.Sub) else sign
+    return _terms(node.left, sign) + _terms(node.right, right)
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
 def round_down_edit(text: SourceText, node: ast.Call) -> Edit:
     """`a // b` for `cdiv(a, b)`."""
     a, b = map(text.of, node.args)

@@ -17,7 +17,7 @@ LONGEST_QUOTE = 64
 COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 
-DOUBT = "This change may only undo what another line does."
+DOUBT = "This change may merely compensate for a mistake elsewhere."
 DOUBT_QUESTION = (
     "Why does this change help? Look, before and after this line, for the first value that is not "
     "what the formula says."

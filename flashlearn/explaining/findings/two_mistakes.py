@@ -89,6 +89,7 @@ class AfterRepair(FindingKind):
     """A first mistake whose repair was tried, and a second one, if the numbers that come then show it.
 
     With the repair `repaired` of the `failing` cases pass; together the two explain `explained` of them.
+    The outputs in `still_wrong` are wrong after it.
     """
 
     name = "after a repair"
@@ -98,26 +99,32 @@ class AfterRepair(FindingKind):
     failing: int
     explained: int
     parts: tuple[Finding, ...]
+    still_wrong: tuple[str, ...] = ()
 
     def wording(self) -> Wording:
         """The first, what comes of its repair, and the second or that there is one."""
         first, *more = self.parts
         change = getattr(first.kind, "change", None)
+        one_output = bool(getattr(first.kind, "output", ""))
         cases = some_of(self.repaired, self.failing, "failing case")
         passing = f"{cases} {'passes' if self.repaired == 1 else 'pass'}"
-        seen = f"{change()} {passing}." if change is not None else first.sentence
+        seen = first.sentence if change is None or one_output else f"{change()} {passing}."
         question = first.kind.edit_kind.question if change is not None else first.next_step
+        if not more and one_output and self.still_wrong:
+            names = " and ".join(self.still_wrong)
+            verb = "is" if len(self.still_wrong) == 1 else "are"
+            return Wording(f"{seen} {names} {verb} still wrong.", joined(question, AGAIN))
         if not more:
             left = self.failing - self.repaired
             others = "The other one still fails" if left == 1 else f"The other {left} still fail"
-            return Wording(f"{seen} {others}, for another reason.", joined(question, AGAIN))
+            return Wording(f"{seen} {others}.", joined(question, AGAIN))
         (other,) = more
         if other.kind.observed:
             return Wording(
                 joined(seen, "In the others:", other.sentence), steps_of((question, other.next_step))
             )
         both = f"There are two mistakes. First: {seen} Second, once that is fixed: {other.sentence}"
-        if self.explained == self.failing:
+        if self.explained in (0, self.failing):
             return Wording(both, steps_of((question, other.next_step)))
         known = f"Together they explain {some_of(self.explained, self.failing, 'failing case')}."
         return Wording(joined(both, known), steps_of((question, other.next_step, AGAIN)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from flashlearn.explaining.edits import edits_of
 
 KERNEL = """
@@ -55,3 +57,23 @@ def test_another_pair_of_indices_is_compared_in_a_formula():
 def test_a_batch_is_flattened_before_it_is_transposed():
     text = "def dw(x, dy):\n    return x.mT.reshape(x.shape[-1], -1) @ dy"
     assert "x.reshape(-1, x.shape[-1]).T" in made(text, "transpose")
+
+
+@pytest.mark.parametrize(
+    ("division", "down"),
+    [
+        ("n // B", True),
+        ("(n - 1) // B", True),
+        ("(n + B) // B", True),
+        ("(n + B - 1) // B", False),
+        ("(B - 1 + n) // B", False),
+        ("(n - 1 + B) // B", False),
+        ("(n + 31) // 32", False),
+        ("-(-n // B)", False),
+        ("(n + 32) // 32", True),
+        ("n // 32", True),
+    ],
+)
+def test_only_a_division_that_loses_its_remainder_is_said_to_round_down(division, down):
+    text = f"def f(n, B):\n    return {division}\n"
+    assert bool(made(text, "round up")) is down

@@ -84,14 +84,14 @@ class Outcome:
     """What happened in one case. `message` is one sentence; `detail` may show code or numbers.
 
     `fault` describes an out-of-bounds access, (kind, whether it had a mask, first offending index),
-    followed by "gaps" where that index lies between the tensor's elements, "steps" with the tile's
-    and the tensor's strides where these differ, "exchanged" where two strides or indices are, a race,
-    ("race", the two accesses' kinds, which of the two programs had read the element, whose memory it
-    is), a crash, ("crash", the exception's type, its text), a stub, ("todo", whose, what there is to
-    write), or what a launcher did, ("launcher", what it returned instead), ("changed input", its name)
-    or ("returned input", the output, the input). `compiled_launches` are those of a
-    compiled case; an observed one has them in its `observation`. Outcomes without outputs that have the same
-    `like` have sentences that differ only in figures.
+    followed by "gaps" where that index lies between the tensor's elements, "steps" with the tile's and the
+    tensor's strides where these differ, "exchanged" where two strides or indices are, "below", "size" or
+    "far" by how far outside it is, a race, ("race", the two accesses' kinds, which of the two programs had
+    read the element, whose memory it is), a crash, ("crash", the exception's type, its text), a stub,
+    ("todo", whose, what there is to write), or what a launcher did, ("launcher", what it returned instead),
+    ("changed input", its name) or ("returned input", the output, the input). `compiled_launches` are those
+    of a compiled case; an observed one has them in its `observation`. Outcomes without outputs that have
+    the same `like` have sentences that differ only in figures.
     """
 
     case: Case

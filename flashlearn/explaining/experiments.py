@@ -91,7 +91,7 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     place = found[0].place if len(lines) == 1 else None
     if not full and (place := _rounding_line(exercise, wrong, seen, answer)) is not None:
         sum_name = _sum_name(exercise, wrong[0].case, place.line, answer)
-        kind = replace(kind, lines=(place.line,), sum_name=sum_name)
+        kind = replace(kind, lines=(place.line,), sum_name=sum_name, text=place.text)
     return Finding(kind, place, len(wrong), len(wrong))
 
 

@@ -36,11 +36,7 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
 
 
 def _cause(fault: tuple) -> str:
-    """What is wrong with an access: a "pointer", its "dtype", a "stride", a "mask", a "block pointer" or a
-    "descriptor"; or "no mask".
-
-    Of "exchanged" strides or indices only the order is wrong.
-    """
+    """What is wrong with an access, as far as that is known: a key of `case_status.STEPS`."""
     _, masked, index, *more = fault or (None, False, None)
     if index is None:
         return "pointer"
@@ -54,16 +50,21 @@ def _cause(fault: tuple) -> str:
         return "block pointer"
     if "descriptor" in more:
         return "descriptor"
-    return "mask" if masked else "no mask"
+    if "below" in more:
+        return "below"
+    if not masked:
+        return "no mask"
+    return next((f"mask, {far}" for far in ("size", "far") if far in more), "mask")
 
 
 def _essence(fault: tuple) -> tuple:
-    """A fault without what depends on the sizes of blocks: of wrong strides, without the address they led to.
+    """A fault without what depends on the sizes of blocks: how far outside, or where wrong strides led.
 
     One of synchronisation is without its lines.
     """
     if fault[:1] == (SYNCHRONISATION,):
         return (*fault[:2], *fault[3:])
+    fault = tuple(part for part in fault if part not in ("below", "size", "far"))
     return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 

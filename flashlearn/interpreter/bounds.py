@@ -66,7 +66,7 @@ def out_of_bounds(
         if space.descriptor is not None:
             fault = (*fault, "descriptor")
         why = _reason(access, region, view, index, space)
-        fault = (*fault, *why[0]) if why else fault
+        fault = (*fault, *why[0]) if why else (*fault, *_how_far(access, region, view, index, bad, offset))
         lanes, outside = _lanes(int(bad.sum()), access.addresses.size), int(bad.sum())
         sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space, outside)}"
         sentence += f" {why[1]}" if why else ""
@@ -101,6 +101,24 @@ def _index(access: Access, region: Region, view: View, number: int, byte: int) -
     lane = np.unravel_index(int(numbers[number]) if numbers is not None else number, access.addresses.shape)
     meant = intended_index(access.addresses.astype(np.int64) - region.base, tuple(map(int, lane)), view)
     return meant if meant is not None and _outside(view, meant) else view.coordinates(byte)
+
+
+def _how_far(
+    access: Access, region: Region, view: View, index: tuple[int, ...], bad: np.ndarray, offset: np.ndarray
+) -> tuple[str, ...]:
+    """("below",), ("size",) where only the index that equals the size is outside, or ("far",).
+
+    Nothing where strides may be to blame: of several dimensions, the index may be what the address led to.
+    """
+    if not view.shape or 0 in view.shape or not _outside(view, index):
+        return ()
+    d = _outside(view, index)[0]
+    if index[d] < 0:
+        return ("below",)
+    last = int(np.flatnonzero(bad)[-1])
+    if _index(access, region, view, last, int(offset[last]))[d] == index[d] == view.shape[d]:
+        return ("size",)
+    return ("far",) if len(view.shape) == 1 else ()
 
 
 def _reason(
@@ -156,5 +174,5 @@ def _mask(access: Access, space: AddressSpace, outside: int) -> str:
         which = f"dimension {checked[0]} alone" if len(checked) == 1 else f"dimensions {checked}"
         return f"The {access.kind}'s boundary_check names {which}."
     if access.masked:
-        return f"The {access.kind} has a mask, but it lets {'it' if outside == 1 else 'them'} through."
+        return f"The {access.kind} has a mask, which is true for {'it' if outside == 1 else 'them'}."
     return f"The {access.kind} has no mask."

@@ -34,7 +34,8 @@ class OutOfBounds(LaunchError):
 
     `fault` is (kind of access, whether it had a mask, first offending index), and "gaps" where that index
     lies between the tensor's elements; "steps", the tile's and the tensor's strides where these differ, and
-    "exchanged" where two strides, or two indices, are in each other's place.
+    "exchanged" where two strides, or two indices, are in each other's place. "below" says that the index is
+    negative, "size" that no larger one than the size of its dimension is outside, "far" that larger ones are.
     """
 
     def __init__(self, sentence: str, place: Place | None = None, fault: tuple = ()):

@@ -94,7 +94,7 @@ def _others(principal: Outcome | None, failing: list[Outcome]) -> str:
     """Where not every failing case stops as the one that is reported does: how the others fail."""
     if principal is None or principal.status not in STOPPED or len(failing) < 2:
         return ""
-    alike = [o for o in failing if o.status is principal.status and o.place == principal.place]
+    alike = [o for o in failing if o.status in STOPPED and _line(o) == _line(principal)]
     wrong = sum(o.status is Status.WRONG for o in failing)
     elsewhere = len(failing) - len(alike) - wrong
     if not wrong and not elsewhere:
@@ -109,6 +109,12 @@ def _others(principal: Outcome | None, failing: list[Outcome]) -> str:
         )
         seen.append(f"{run}, perhaps for another reason")
     return f"{stop} there, {' and '.join(seen)}: {AGAIN}"
+
+
+def _line(outcome: Outcome) -> tuple[object, ...]:
+    """Where a case stops: in which line of which file, or the kind of its end where that is not known."""
+    place = outcome.place
+    return (place.file, place.line) if place is not None else (outcome.status,)
 
 
 def _says_share(finding: Finding) -> bool:

@@ -17,6 +17,7 @@ from flashlearn.explaining.findings.never_read import (
     Unread,
 )
 from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor, Meaning
 from flashlearn.explaining.scope import scope_of
@@ -112,8 +113,11 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
 @pytest.mark.parametrize(
     ("fault", "word"),
     [
-        (("load", True, (4, 0)), "bound in the mask"),
-        (("load", False, (4, 0)), "A mask"),
+        (("load", True, (4, 0)), "If so, is each index multiplied"),
+        (("load", True, (0, 4), "size"), "compared with <"),
+        (("load", True, (4,), "far"), "test the index that the address uses"),
+        (("load", True, (0, -1), "below"), "become negative"),
+        (("load", False, (4, 0), "far"), "add a mask"),
         (("load", True, (2, 0), "gaps"), "stride"),
         (("load", True, None), "Follow the pointer"),
         (("load", True, "misaligned"), "dtype"),
@@ -154,3 +158,21 @@ def test_an_index_below_zero_is_told_where_the_index_begins():
     assert _where(view, view.coordinates(4 * 33), 4 * 33).endswith(
         "q_ptr has shape (2, 8): index 0 ends at 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("product = (o * do).to(tl.float32)", "Are the operands converted"),
+        ("s = tl.dot(q, k).to(q.dtype)", "the result of tl.dot"),
+        ("p = tl.exp(s - m[:, None]).to(v.dtype)", "Which uses of this value"),
+        ("inner = tl.sum(p * dp, axis=0)", "convert its operands first"),
+    ],
+)
+def test_what_is_asked_of_a_line_that_rounds_fits_the_line(text, asked):
+    wording = RoundedInside((), (25,), 3, 0, sum_name="", text=text).wording()
+    assert wording.sentence == (
+        "A value that line 25 computes is rounded to half precision. With fp32's digits kept in that line "
+        "alone, all 3 failing cases pass."
+    )
+    assert asked in wording.next_step and ("tl.dot" in wording.next_step) is ("tl.dot" in text)

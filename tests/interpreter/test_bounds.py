@@ -87,14 +87,21 @@ def test_a_load_past_the_end_names_tensor_index_lanes_program_line_and_missing_m
     assert "The load has no mask." in error.sentence
     assert error.place.program == (3, 0, 0)
     assert error.place.text.strip().startswith("x = tl.load(x_ptr + lanes")
-    assert error.fault == ("load", False, (100,))
+    assert error.fault[:3] == ("load", False, (100,))
 
 
 def test_a_mask_that_is_too_wide_is_said_to_be_there():
     x, y = torch.zeros(100), torch.zeros(100)
     error = stray(lambda: copy[(4,)](x, y, 101, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
     assert "1 of the 32 lanes" in error.sentence
-    assert "has a mask, but" in error.sentence
+    assert "has a mask, which is true for it" in error.sentence
+    assert error.fault == ("load", True, (100,), "size")
+
+
+def test_an_index_is_far_outside_where_more_than_its_dimensions_size_is_let_through():
+    x, y = torch.zeros(100), torch.zeros(128)
+    error = stray(lambda: copy[(4,)](x, y, 110, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
+    assert error.fault == ("load", True, (100,), "far")
 
 
 def test_a_store_past_the_end_leaves_every_byte_as_it_was():

@@ -66,6 +66,12 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
     assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there, 1 elsewhere")
 
 
+def test_cases_that_one_line_stops_in_different_ways_leave_no_remainder():
+    finding = Finding(OutOfBounds("Program 0 writes y[9].", CASE.name), PLACE)
+    race = outcome(Status.RACE, place=replace(PLACE, program=(1, 0, 0)))
+    assert said([PASSES, STOPS, race], finding) == ""
+
+
 def test_nan_alone_are_not_counted_as_an_explanation():
     assert said([NUMBERS, NUMBERS], DECLARED) == "this explains both failing cases"
     assert said([NAN, NAN], DECLARED).startswith("the only evidence is NaN and infinities")

@@ -141,7 +141,16 @@ STEPS = {
         "another tensor's?"
     ),
     "exchanged": "Which index, and which stride, belongs to which dimension? Two are exchanged.",
-    "mask": "Is each bound in the mask the size of its own dimension, and each index times its own stride?",
+    "below": "For which programs and lanes does this index become negative, and what should happen there?",
+    "mask": (
+        "Does the mask test the index that the address uses, and against the size of its dimension? If so, "
+        "is each index multiplied by the stride of its own dimension?"
+    ),
+    "mask, size": (
+        "Of this dimension, only the index that equals its size is let through: is it compared with < and "
+        "with the size of this dimension?"
+    ),
+    "mask, far": "Does the mask test the index that the address uses, and against the tensor's size?",
     "block pointer": (
         "boundary_check keeps lanes out along the dimensions that it names; the shape given to "
         "tl.make_block_ptr says where each ends."
@@ -150,7 +159,10 @@ STEPS = {
         "A descriptor keeps lanes out by the shape that it was given: compare that, and its strides, with "
         "the tensor's own."
     ),
-    "no mask": "A mask that is true only where the index is inside keeps the lane out.",
+    "no mask": (
+        "Should these lanes access the tensor at all? If so, correct the index; if not, add a mask that is "
+        "true only where the index is inside."
+    ),
 }
 """What to look at, by what went wrong in an access out of bounds."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import torch
@@ -67,6 +68,13 @@ class Precision(Rule):
         )
 
 
+CONVERTED = re.compile(r"\.to\((tl|torch)\.float32\)\s*(#.*)?$")
+"""The end of a line that converts its result."""
+
+ROUNDED = re.compile(r"\.to\([^()]*\)\s*(#.*)?$")
+"""The end of a line that converts its result, to whatever it is."""
+
+
 def _added_in_half(clue: Clue) -> str:
     """The kernel's name for a tensor of half precision that programs add to, if there is one."""
     seen = clue.outcome.observation
@@ -95,6 +103,22 @@ class RoundedInside(FindingKind):
     count: int
     full: int
     sum_name: str | None = None
+    text: str = ""
+
+    @property
+    def question(self) -> str:
+        """What to ask of the one line, by its `text`: whether it converts its result, or has a product."""
+        if CONVERTED.search(self.text):
+            return (
+                "Are the operands converted to tl.float32 before the operation, or only its result after it?"
+            )
+        if "tl.dot(" in self.text:
+            return "Is the result of tl.dot converted to half precision in this line? Keep it in tl.float32."
+        if ROUNDED.search(self.text):
+            return (
+                "Which uses of this value need its digits? Keep it in tl.float32, and convert it for others."
+            )
+        return "Compute this line in tl.float32: convert its operands first, and round only what is stored."
 
     def wording(self) -> Wording:
         """Where it is rounded, as far as that is known, and what to keep in fp32."""
@@ -121,13 +145,13 @@ class RoundedInside(FindingKind):
         if self.sum_name:
             return Wording(
                 f"`{self.sum_name}` is kept in half precision: line {self.lines[0]} rounds it each time. "
-                f"If that line alone keeps fp32, {right}.",
+                f"With fp32's digits kept in that line alone, {right}.",
                 "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )
         return Wording(
-            f"Line {self.lines[0]} rounds its result to half precision. If that line alone keeps fp32, "
-            f"{right}.",
-            "Compute this line in tl.float32; cast a tile only for a tl.dot, and before the store.",
+            f"A value that line {self.lines[0]} computes is rounded to half precision. With fp32's digits "
+            f"kept in that line alone, {right}.",
+            self.question,
         )
 
 

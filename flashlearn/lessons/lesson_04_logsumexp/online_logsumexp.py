@@ -129,10 +129,11 @@ MISTAKES = {
         **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
     ),
     "maximum starts at 0": Mistake(
-        "The running maximum is never below 0 or another finite number, as if it started there. In exact "
-        "arithmetic any number may be subtracted; in fp32 all exponentials of a row far below it vanish, "
-        "and log 0 is −inf.",
-        "The neutral element of a maximum is −inf.",
+        "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the running "
+        "maximum could not fall below it. In exact arithmetic any number may be subtracted; in fp32 all "
+        "exponentials of a row far below it vanish, and log 0 is −inf.",
+        "With which number does the maximum start, and what do padded lanes hold when it is taken? Both must "
+        "be −inf.",
         **formula("m from 0"),
     ),
     "lanes not brought together": Mistake(

@@ -69,9 +69,10 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("loop one tile short"),
         ),
         "rows that see nothing are NaN": Mistake(
-            "Queries that see no key come out as NaN: −inf − (−inf) in the exponent, and 0/0 in the "
-            "division.",
-            "Where the maximum is −inf, subtract 0 instead, and where the sum is 0, divide by 1.",
+            "Queries that see no key come out as NaN. Their maximum is −inf and their sum is 0: without a "
+            "guard, −inf − (−inf) in an exponent and 0/0 are NaN.",
+            "Where the maximum is −inf, is 0 subtracted instead in every exponent, that of the rescaling "
+            "too? And where the sum is 0, is the divisor 1?",
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(

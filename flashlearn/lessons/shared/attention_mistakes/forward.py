@@ -89,10 +89,11 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("m never updated"),
         ),
         "m starts at 0": Mistake(
-            "The maximum is never below 0 or another finite number, as if it started there. Any m gives the "
-            "right answer in exact arithmetic, but where all of a row's scores lie some 90 below m, "
+            "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the "
+            "maximum could not fall below it. Any m is right in exact arithmetic, but some 90 below m, "
             "exp(s − m) loses digits, and from 104 on it is 0 even in fp32, and 0/0 is NaN.",
-            "The neutral element of a maximum is −inf.",
+            "With which number does the maximum start, and what do padded keys hold when it is taken? Both "
+            "must be −inf.",
             **formula("m from 0"),
         ),
         "not divided by l": Mistake(

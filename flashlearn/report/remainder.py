@@ -10,7 +10,7 @@ from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides
+from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
@@ -34,17 +34,12 @@ def explained_and_left(result: CheckResult) -> str:
         return _of_those_that_ran(finding.parts[1], failing)
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
-    if finding.of < 2 or _says_share(finding) or _only_one_output(finding):
-        return ""
+    if finding.of < 2 or _says_share(finding) or not finding.fits:
+        return ""  # without a case that it explains in full, the sentence says which output it explains
     if finding.fits < finding.of:
         share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
         return f"this explains {share}: {AGAIN}"
     return _fits_all(finding, result, failing)
-
-
-def _only_one_output(finding: Finding) -> bool:
-    """True for a repair with which an output is right, and no case passes."""
-    return isinstance(finding.kind, AfterRepair) and not finding.fits
 
 
 def _of_those_that_ran(second: Finding, failing: list[Outcome]) -> str:

@@ -116,3 +116,21 @@ def test_what_a_repair_leaves_is_not_said_to_have_another_reason():
     edit = Finding(OneEdit("name", 3, "x", "y", 4), fits=4, of=4)
     sentence = AfterRepair(4, 7, 4, (edit,)).wording().sentence
     assert sentence == "Line 3 has `x`; with `y` 4 of the 7 failing cases pass. The other 3 still fail."
+
+
+BACKWARD = """
+def attention_backward(q, k, v, o, do, alpha):
+    p = torch.softmax(alpha * (q @ k.mT), dim=-1)
+    dp = do @ v.mT
+    p.mul_(dp - (p * dp).sum(-1, keepdim=True))
+    return p @ k, alpha * (p.mT @ q), p.mT @ do
+"""
+
+
+def test_an_edit_for_one_output_is_told_by_outputs_and_not_by_cases():
+    exercise = find("attention_backward")
+    text = BACKWARD.replace("q, k, v, o, do, alpha", ", ".join(exercise.parameters()))
+    function = function_from_text(text, "attention_backward")
+    finding = diagnose(exercise, run(exercise, function), function)
+    assert "dq is right in every case. dv is still wrong" in finding.sentence
+    assert "0 of the" not in finding.sentence

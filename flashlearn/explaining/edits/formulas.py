@@ -97,7 +97,8 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
                 yield from _plus(text, term, factors)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
-            yield text.edit(ASSIGNMENT, statement, f"{target} += {value}", 1)
+            if value not in ("0", "0.0"):  # adding it would only leave the line out
+                yield text.edit(ASSIGNMENT, statement, f"{target} += {value}", 1)
 
 
 def _exchanged(text: SourceText, value: ast.expr) -> Iterator[Edit]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import re
 
-from flashlearn.explaining.edits.edit import Edit, SourceText
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed
 
 BARE = re.compile(r"""\(?-?(?:float\(["'][-+a-z]*["']\)|[\w.]+|["'][^"']*["'])\)?""")
 """A name, an attribute or a number, in brackets or not."""
+
+BRACKETED_NAME = re.compile(r"(?<![\w)\]])\((\w+)\)")
+"""A name or number in brackets that are not those of a call."""
 
 PASSED_OVER = ast.Attribute | ast.UnaryOp | ast.Slice | ast.Starred | ast.Index | ast.arguments
 """What surrounds a name without saying what it is for."""
@@ -24,7 +27,67 @@ def quoted(text: str, edit: Edit) -> tuple[str, str]:
     """The old and the new text of an edit, within the expression around them if the old one is a bare name.
 
     Of a keyword argument that is the keyword and its value; of an edit in several places it is the first.
+    The new text is shown as one would write it: `n` for `n - 0`, `n + 0`, `n * 1` or `n + b - b`.
     """
+    old, new = _surrounded(text, edit)
+    shorter = simplified(new)
+    return (old, new) if shorter == old else (old, shorter)
+
+
+def simplified(written: str) -> str:
+    """The text of an expression without summands of 0, factors of 1, and terms that cancel."""
+    for _ in range(written.count("0") + written.count("1") + written.count("-")):
+        shorter = _once_simplified(written)
+        if shorter == written:
+            break
+        written = BRACKETED_NAME.sub(r"\1", shorter)
+    return written
+
+
+def _once_simplified(written: str) -> str:
+    try:
+        text = SourceText(written)
+    except SyntaxError:  # a part of a statement
+        return written
+    for node in ast.walk(text.tree):
+        if not isinstance(node, ast.BinOp):
+            continue
+        start, end = text.span(node)
+        rest = _without_effect(text, node)
+        if rest is not None:
+            return (text.raw[:start] + rest.encode() + text.raw[end:]).decode()
+    return written
+
+
+def _without_effect(text: SourceText, node: ast.BinOp) -> str | None:
+    """The operand that is all of an operation; None where both count."""
+    left, right, adds = node.left, node.right, isinstance(node.op, ast.Add | ast.Sub)
+    neutral = 0 if adds else 1 if isinstance(node.op, ast.Mult) else None
+    if neutral is None:
+        return None
+    if _is_number(right, neutral):
+        return _operand(text, node, left)
+    if _is_number(left, neutral) and not isinstance(node.op, ast.Sub):
+        return bracketed(right, text.of(right))
+    inner = left if adds and isinstance(left, ast.BinOp) else None
+    opposite = {ast.Add: ast.Sub, ast.Sub: ast.Add}.get(type(node.op))
+    if inner is None or not isinstance(inner.op, opposite) or ast.dump(inner.right) != ast.dump(right):
+        return None
+    return _operand(text, node, inner.left)
+
+
+def _operand(text: SourceText, node: ast.BinOp, first: ast.expr) -> str:
+    """The first operand of an operation, as written, and in brackets if it has lost its own."""
+    own = text.span(first)[0] > text.span(node)[0]
+    return bracketed(first, text.of(first)) if own else text.of(first)
+
+
+def _is_number(node: ast.expr, number: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == number
+
+
+def _surrounded(text: str, edit: Edit) -> tuple[str, str]:
+    """The texts before and after, within the expression around them if the old one is a bare name."""
     source, size = SourceText(text), len(edit.old.encode())
     start, end = edit.start, edit.start + size
     if not BARE.fullmatch(edit.old) or source.raw[start:end].decode(errors="replace") != edit.old:

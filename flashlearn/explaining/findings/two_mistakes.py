@@ -121,7 +121,8 @@ class AfterRepair(FindingKind):
         (other,) = more
         if other.kind.observed:
             return Wording(
-                joined(seen, "In the others:", other.sentence), steps_of((question, other.next_step))
+                joined(seen, "After that:" if one_output else "In the others:", other.sentence),
+                steps_of((question, other.next_step)),
             )
         both = f"There are two mistakes. First: {seen} Second, once that is fixed: {other.sentence}"
         if self.explained in (0, self.failing):

@@ -42,6 +42,12 @@ MISTAKES = {
         wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else -a * a),
         also=(_by_entries(lambda a, b, same: a * (1 - a) if same else -b * b),),
     ),
+    "one share off the diagonal": Mistake(
+        "Off the diagonal your entries have one share alone. They are products of two: −p_k p_j.",
+        "The derivative of e^{s_k} / Σ by s_j, with j ≠ k: which two quotients does it contain?",
+        wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else -a),
+        also=(_by_entries(lambda a, b, same: a * (1 - a) if same else -b),),
+    ),
     "the competition forgotten": Mistake(
         "Your matrix is diag(p): the numerator's derivative, and nowhere the denominator's. Its rows do not "
         "sum to zero.",

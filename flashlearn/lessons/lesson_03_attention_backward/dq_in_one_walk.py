@@ -44,6 +44,21 @@ MISTAKES = {
         "What happens in a step to the sums of the tiles before?",
         **formula("last tile only"),
     ),
+    "the sum of P K overwritten": Mistake(
+        "Σ P K holds the last tile alone: each tile's P K replaces the sum of the tiles before.",
+        "Which of your sums are added to in each step, and which are assigned?",
+        **formula("keys overwritten"),
+    ),
+    "the sum of P dP K overwritten": Mistake(
+        "Σ P dP K holds the last tile alone: each tile's P dP K replaces the sum of the tiles before.",
+        "Which of your sums are added to in each step, and which are assigned?",
+        **formula("worth of keys overwritten"),
+    ),
+    "delta overwritten": Mistake(
+        "delta is that of the last tile: each tile's row sum of P dP replaces the sum of the tiles before.",
+        "delta is one sum over all keys. Is it added to in each step, or assigned?",
+        **formula("delta overwritten"),
+    ),
     "tiles kept": Mistake(
         "dq is NaN wherever there is more than one tile, as it is if tiles are kept and computed with "
         "later: a tile is gone when the next one comes.",

@@ -51,6 +51,27 @@ MISTAKES = {
         "∂LSE/∂s_j = exp(s_j) / Σ_l exp(s_l). What is that called?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp), outside=lambda p, dlse: dlse),
     ),
+    "the same share of dLSE for every score": Mistake(
+        "You added dlse divided by the number of keys to every score. Score j contributes to LSE in "
+        "proportion to p_j, so it gets dlse · p_j.",
+        "∂LSE/∂s_j = exp(s_j) / Σ_l exp(s_l). What is that called?",
+        wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp), outside=lambda p, dlse: dlse / p.rows),
+    ),
+    "the plain mean for delta": Mistake(
+        "Your delta is the plain mean of dp, Σ_j dp_j / N. It is the mean weighted by p, Σ_j p_j dp_j.",
+        "delta = ⟨p, dp⟩: p already sums to one, so nothing is divided by N.",
+        wrong=_by_bracket(lambda p, dp, dlse: -sum(dp) / p.rows + dlse),
+    ),
+    "the plain sum for delta": Mistake(
+        "Your delta is the plain sum of dp. It is the mean weighted by p, Σ_j p_j dp_j.",
+        "delta = ⟨p, dp⟩: which factor does each dp_j come with?",
+        wrong=_by_bracket(lambda p, dp, dlse: -sum(dp) + dlse),
+    ),
+    "the sign of delta": Mistake(
+        "You added delta. It is subtracted: through the softmax, dp becomes p ∘ (dp − delta).",
+        "With dlse = 0 the entries of ds sum to zero. Do yours?",
+        wrong=_by_bracket(lambda p, dp, dlse: p.dot(dp) + dlse),
+    ),
     "delta forgotten": Mistake(
         "You returned p ∘ (dp + dlse): delta, the mean of dp under p, is missing.",
         "Two paths lead from the loss to a score, by p and by LSE. Through the softmax, dp becomes "

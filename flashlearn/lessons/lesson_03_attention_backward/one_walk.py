@@ -88,8 +88,12 @@ def dq(
         if "softmax of the tile" in faults:
             p = torch.softmax(alpha * q @ k.T, dim=1)
         worth = p * (do @ v.T)
-        if "last tile only" in faults:
-            worth_of_keys, keys, delta = torch.zeros_like(q), torch.zeros_like(q), torch.zeros_like(delta)
+        if faults & {"last tile only", "worth of keys overwritten"}:
+            worth_of_keys = torch.zeros_like(q)
+        if faults & {"last tile only", "keys overwritten"}:
+            keys = torch.zeros_like(q)
+        if faults & {"last tile only", "delta overwritten"}:
+            delta = torch.zeros_like(delta)
         delta = delta + worth.sum(dim=1, keepdim=True)
         so_far = delta if "delta so far" in faults else torch.zeros_like(delta)
         if "delta of the tile" in faults:

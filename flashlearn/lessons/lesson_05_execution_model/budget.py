@@ -42,7 +42,10 @@ def faulty_budget(
 
 def _limits(shared, warps, registers, gpu, faults: Faults) -> list[sp.Expr]:
     """The number of blocks that each resource of a multiprocessor has room for."""
-    registers = registers if "registers as given" in faults else -(-registers // 8) * 8
+    if "registers rounded down" in faults:
+        registers = registers // 8 * 8
+    elif "registers as given" not in faults:
+        registers = -(-registers // 8) * 8
     reserved = 0 if "nothing reserved" in faults else RESERVED
     limits = {
         "no limit of warps": (gpu.warps_per_sm, warps),
@@ -122,6 +125,12 @@ MISTAKES = {
         "of 8: 97 take as much of the file as 104.",
         "Round up first, then multiply by the threads of a block.",
         **formula("registers as given"),
+    ),
+    "registers rounded down": Mistake(
+        "You rounded the registers per thread down to a multiple of 8. They are rounded up: "
+        "97 take as much of the file as 104.",
+        "Round up first, then multiply by the threads of a block.",
+        **formula("registers rounded down"),
     ),
     "fractions of a block": Mistake(
         "You counted fractions of blocks. A block is resident as a whole or not at all: where there is room "

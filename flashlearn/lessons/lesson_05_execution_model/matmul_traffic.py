@@ -31,9 +31,15 @@ def faulty_traffic(M, N, K, B_M, B_N, B_K, e, faults: Faults = NONE) -> sp.Expr:
         across, down = N, M
     if "exchanged" in faults:
         across, down = down, across
-    if "whole tiles" in faults:
+    stored = M * N
+    if "whole steps" in faults:
+        K = B_K * sp.ceiling(K / B_K)
+    if "whole blocks" in faults:
+        M, N = B_M * sp.ceiling(M / B_M), B_N * sp.ceiling(N / B_N)
+    if "whole tiles" in faults or "whole tiles loaded" in faults:
         M, N, K = (block * sp.ceiling(n / block) for n, block in ((M, B_M), (N, B_N), (K, B_K)))
-    stores = 0 if "no stores" in faults else M * N
+    stored = M * N if "whole tiles" in faults else stored
+    stores = 0 if "no stores" in faults else stored
     stores *= 2 if "C read" in faults else 1
     stores *= blocks(K, B_K) if "C in every step" in faults else 1
     stores *= sp.ceiling(K / B_K) if "C in every step, rounded up" in faults else 1
@@ -105,7 +111,7 @@ MISTAKES = {
         "You counted whole tiles, also where they extend beyond the edge. A lane that the "
         "mask hides requests nothing.",
         "Count what lies inside: over all programs of a row, the rows of A have exactly M·K elements.",
-        **formula("whole tiles"),
+        **formula("whole tiles", also=("whole tiles loaded", "whole steps", "whole blocks")),
     ),
 }
 

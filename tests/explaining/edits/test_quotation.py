@@ -3,7 +3,7 @@
 import pytest
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.quotation import quoted
+from flashlearn.explaining.edits.quotation import quoted, simplified
 from flashlearn.explaining.findings.edits import OneEdit
 
 KERNEL = """
@@ -51,3 +51,27 @@ def test_likewise_in_other_lines_is_part_of_the_sentence():
     assert kind.wording().sentence == (
         "Line 3 has `f(0)`; with `f(1)`, and likewise in lines 5 and 9, all 4 failing cases pass."
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("max(1, buffers - 0)", "max(1, buffers)"),
+        ("n + b - b", "n"),
+        ("x * c - b + b", "x * c"),
+        ("(a + b) * 1 * c", "(a + b) * c"),
+        ("(j + 0) * s", "j * s"),
+        ("tile[(p - 0), None]", "tile[p, None]"),
+        ("a - (b - 1)", "a - (b - 1)"),
+        ("range(0, n, 1)", "range(0, n, 1)"),
+        ("x * 1.0", "x * 1.0"),
+    ],
+)
+def test_what_has_no_effect_is_not_quoted(written, meant):
+    assert simplified(written) == meant
+
+
+def test_an_edit_to_zero_is_quoted_as_what_is_left():
+    source = "def f(buffers, size):\n    return size * max(1, buffers - 1)\n"
+    edit = next(e for e in edits_of(source) if e.old == "1" and e.new == "0" and e.start > 50)
+    assert quoted(source, edit) == ("buffers - 1", "buffers")

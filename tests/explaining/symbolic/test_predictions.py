@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 import sympy as sp
+import torch
 
 import flashlearn
 from flashlearn.outcome import Finding
@@ -138,3 +140,70 @@ def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
         "truth value" in told.sentence
         and "Besides, cases that run to the end have wrong results" in told.sentence
     )
+
+
+def test_a_plain_mean_and_a_sign_are_named_together():
+    def lse_gradient(p, dp, dlse):
+        mean = sum(dp) / p.rows
+        return sp.Matrix([p[i] * (dp[i] - mean - dlse) for i in range(p.rows)])
+
+    assert finding("lse_gradient", lse_gradient) == "the sign of dLSE + the plain mean for delta"
+
+
+def test_an_even_share_of_dlse_is_named():
+    def lse_gradient(p, dp, dlse):
+        return (
+            p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp)) + sp.ones(p.rows, 1) * dlse / p.rows
+        )
+
+    assert finding("lse_gradient", lse_gradient) == "the same share of dLSE for every score"
+
+
+def test_lanes_that_only_the_loads_count_are_masked_lanes():
+    def matmul_traffic(M, N, K, B_M, B_N, B_K, e):
+        programs, steps = sp.ceiling(M / B_M) * sp.ceiling(N / B_N), sp.ceiling(K / B_K)
+        return e * (programs * steps * (B_M + B_N) * B_K + M * N)
+
+    assert finding("matmul_traffic", matmul_traffic) == "masked lanes counted"
+
+
+def test_registers_rounded_down_are_named():
+    def budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
+        shared = buffers * size * block_k * (block_m + block_n)
+        blocks = min(
+            gpu.warps_per_sm // warps,
+            gpu.blocks_per_sm,
+            gpu.registers_per_sm // (registers // 8 * 8 * 32 * warps),
+            gpu.shared_per_sm // (shared + 1024),
+        )
+        return block_m * block_n / (32 * warps), shared, blocks * warps / gpu.warps_per_sm
+
+    assert finding("budget", budget) == "registers rounded down"
+
+
+def test_an_entry_with_one_share_alone_is_named():
+    def softmax_jacobian(p):
+        return sp.Matrix(p.rows, p.rows, lambda k, j: p[k] * (1 - p[k]) if k == j else -p[k])
+
+    assert finding("softmax_jacobian", softmax_jacobian) == "one share off the diagonal"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "name"),
+    [
+        ("keys", "the sum of P K overwritten"),
+        ("worth", "the sum of P dP K overwritten"),
+        ("delta", "delta overwritten"),
+    ],
+)
+def test_a_sum_that_each_tile_replaces_is_named(replaced, name):
+    def dq_in_one_walk(q, do, lse, tiles, alpha):
+        sums = {"keys": 0, "worth": 0, "delta": 0}
+        for k, v in tiles:
+            p = torch.exp(alpha * q @ k.T - lse[:, None])
+            share = p * (do @ v.T)
+            new = {"keys": p @ k, "worth": share @ k, "delta": share.sum(1, keepdim=True)}
+            sums = {key: new[key] + (0 if key == replaced else sums[key]) for key in sums}
+        return alpha * (sums["worth"] - sums["delta"] * sums["keys"])
+
+    assert finding("dq_in_one_walk", dq_in_one_walk) == name

@@ -51,6 +51,7 @@ GENERIC_NAMES = (
             "overflow",
             "sign",
             "zero everywhere",
+            "nearly zero everywhere",
             "nothing launched",
             "constant factor",
             "added constant",

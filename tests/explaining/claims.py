@@ -24,6 +24,7 @@ from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.some_heads import SomeHeads
 from flashlearn.explaining.findings.some_programs import SomePrograms
 from flashlearn.explaining.findings.some_rows import SomeRows
+from flashlearn.explaining.findings.vanishing import Vanishing
 
 Clues = Sequence[Clue]
 CHECKS: dict[type, Callable[[Any, Clues], bool]] = {}
@@ -67,6 +68,14 @@ def _wrong(clue: Clue) -> np.ndarray:
 @_claim(zero_sign_constants.Zero)
 def _zero(kind, clues: Clues) -> bool:
     return all(not got.any() for got, expected, _ in map(_arrays, clues) if expected.any())
+
+
+@_claim(Vanishing)
+def _vanishing(kind, clues: Clues) -> bool:
+    got, expected, _ = _arrays(_of_case(kind, clues))
+    return bool(
+        np.isclose(np.abs(got).max(), kind.largest) and np.isclose(np.abs(expected).max(), kind.right)
+    )
 
 
 def _telling(clues: Clues) -> list[tuple[np.ndarray, np.ndarray, float]]:

@@ -64,6 +64,7 @@ WRONG = {
     "not finite": edited(one_nan),
     "sign": edited(lambda y: -y),
     "zero everywhere": edited(lambda y: 0 * y),
+    "nearly zero everywhere": edited(lambda y: 1e-12 * y * torch.linspace(1, 2, y.shape[1])),
     "transposed": edited(lambda y: y.T.contiguous()),
     "constant factor": edited(lambda y: 0.125 * y),
     "ragged tail": edited(last_block),
@@ -97,6 +98,12 @@ def test_a_right_answer_gets_no_finding():
     outcomes = run(EXERCISE, square)
     assert {o.status for o in outcomes} == {Status.PASS}
     assert diagnose(EXERCISE, outcomes) is None
+
+
+def test_an_error_that_is_large_beside_the_answer_is_not_called_rounding():
+    coarse = edited(lambda y: y + 0.1 * y.abs().max() * torch.linspace(-1, 1, y.numel()).view(y.shape).cos())
+    finding = diagnose(EXERCISE, run(EXERCISE, coarse))
+    assert finding is None or "precision" not in finding.names
 
 
 def test_noise_that_no_rule_knows_gets_no_name():

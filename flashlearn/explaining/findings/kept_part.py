@@ -9,6 +9,7 @@ import torch
 
 from flashlearn.explaining.findings.never_read import LAST_BLOCK
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
+from flashlearn.explaining.findings.vanishing import vanishes
 from flashlearn.judging.tolerance import convert
 from flashlearn.outcome import Wording
 from flashlearn.running.values import as_tuple
@@ -51,6 +52,8 @@ class KeptPart(Rule):
         """
         if not bool(clue.got.any()) or not clue.check.got.dtype.is_floating_point:
             return SILENT  # zeros: every part may be missing
+        if vanishes(clue):
+            return None  # nothing is left of any part
         index = clue.exercise.outputs.index(clue.name)
         inputs = convert(clue.inputs, torch.float64)
         silent, readings = True, {}

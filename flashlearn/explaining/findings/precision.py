@@ -11,6 +11,9 @@ from flashlearn.explaining.findings.counts import all_pass
 from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.outcome import FindingKind, Wording
 
+SLIGHT = 0.02
+"""The share of the largest element up to which an error may pass for rounding."""
+
 
 @dataclass(frozen=True)
 class Precision(Rule):
@@ -32,11 +35,15 @@ class Precision(Rule):
 
     @classmethod
     def look(cls, clue: Clue) -> Precision | None:
-        """In half precision «close» is measured by what goes into a sum, since what comes out may cancel."""
+        """In half precision «close» is measured by what goes into a sum, since what comes out may cancel.
+
+        An error that is not small beside the output itself may be anything, unless programs are seen to add
+        in half precision.
+        """
         check, dtype = clue.check, clue.outcome.case.dtype
         if not check.got.dtype.is_floating_point or not clue.finite:
             return None
-        scale = float(clue.expected.abs().max()) if clue.expected.numel() else 0.0
+        scale = largest = float(clue.expected.abs().max()) if clue.expected.numel() else 0.0
         if dtype.itemsize == 2:
             inputs = (
                 t for t in clue.inputs.values() if isinstance(t, torch.Tensor) and t.is_floating_point()
@@ -47,8 +54,11 @@ class Precision(Rule):
         eps = torch.finfo(dtype if dtype.itemsize == 2 else check.got.dtype).eps
         if check.error > 64 * eps * max(scale, 1e-30):
             return None
+        added = _added_in_half(clue)
+        if not added and check.error > max(SLIGHT * largest, check.allowed):
+            return None
         rms_ratio = check.rms_ratio if check.error <= check.allowed else None
-        return cls(check.name, check.error, check.allowed, rms_ratio, _added_in_half(clue))
+        return cls(check.name, check.error, check.allowed, rms_ratio, added)
 
     def wording(self) -> Wording:
         """How coarse it is, and which sum to look at."""

@@ -27,15 +27,13 @@ from flashlearn.explaining.findings.weight_factors import (
     TilesCountedTwice,
 )
 from flashlearn.explaining.findings.weight_leaks import BlindQueries, DiagonalTilesUnmasked, FutureHasWeight
+from flashlearn.explaining.leaking_tiles import WHOLE, leaking_tiles, tells
 from flashlearn.outcome import Finding, Outcome
 
 MIN_WEIGHT = 1e-4
 """Smaller weights prove nothing in half precision."""
 
 USUAL_TILES = (16, 32, 64, 128)
-
-WHOLE = 0.9
-"""The share of a tile's hidden pairs that must have weight if the tile is taken whole."""
 
 
 @dataclass(frozen=True)
@@ -87,30 +85,15 @@ def find_leak(w: Weights, outcome: Outcome) -> Finding | None:
         others = bool(((w.got - w.right)[~blind].abs() <= 20 * w.noise + MIN_WEIGHT).all())
         return Finding(BlindQueries(case, count, len(blind), i, keys, others))
     last = int(w.visible[i].nonzero()[-1]) if bool(w.visible[i].any()) else None
-    block = _diagonal_tiles(w, leaking)
-    if block:
-        return Finding(DiagonalTilesUnmasked(case, (i, j), last, block))
-    return Finding(FutureHasWeight(case, (i, j), last, int(leaking.sum())))
-
-
-def _diagonal_tiles(w: Weights, leaking: Tensor) -> int:
-    """The tile size for which every leaking pair lies in a tile that also holds visible pairs; 0 for none."""
-    hidden = ~w.visible
-    if not bool((hidden & ~leaking).any()):
-        return 0
-    for size in w.sizes:
-        crossed = torch.zeros_like(leaking)
-        for a in range(0, leaking.shape[0], size):
-            for b in range(0, leaking.shape[1], size):
-                tile = (slice(a, a + size), slice(b, b + size))
-                if bool(w.visible[tile].any()) and bool(hidden[tile].any()):
-                    crossed[tile] = hidden[tile]
-        outside = hidden & ~crossed  # with no pair there, these tiles cannot be told from the rest
-        if bool((leaking & ~crossed).any()) or not bool(crossed.any()) or not bool(outside.any()):
-            continue
-        if int(leaking.sum()) >= WHOLE * int(crossed.sum()):
-            return size
-    return 0
+    found = leaking_tiles(w.visible, leaking, w.sizes, square=not w.blocks)
+    masked = bool(found) and all(tiles.masked for tiles in found)
+    crossed = [tiles for tiles in found if tiles.crossed and tells(w.visible, tiles.size)]
+    if crossed and (masked or not any(tiles.masked for tiles in crossed)):
+        block = crossed[0].size if len(crossed) == 1 and w.blocks else None
+        return Finding(DiagonalTilesUnmasked(case, (i, j), last, block, masked))
+    count = int(leaking.sum())
+    everywhere = count >= WHOLE * int((~w.visible).sum())
+    return Finding(FutureHasWeight(case, (i, j), last, count, everywhere, masked))
 
 
 def find_missing(w: Weights, outcome: Outcome) -> Finding | None:

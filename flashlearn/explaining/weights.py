@@ -25,6 +25,7 @@ from flashlearn.explaining.weight_faults import (
     find_row_factors,
     find_scaled,
 )
+from flashlearn.observation import Launch
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
@@ -198,14 +199,23 @@ class CaseReading:
 
 
 def blocks_of(outcome: Outcome) -> tuple[int, ...]:
-    """Block sizes of queries and keys, as far as the launches' constants show them."""
+    """Block sizes of queries and keys, as far as the constants of the launch with the most tensors show them.
+
+    A kernel that prepares delta, or adds up parts, has blocks of its own.
+    """
+    most = max((_tensors(launch) for launch in outcome.launches), default=0)
     seen = {
         value
         for launch in outcome.launches
         for name, value in launch.constexprs.items()
-        if type(value) is int and 8 <= value <= 256 and not value & (value - 1) and not WIDTH.search(name)
+        if 2 * _tensors(launch) > most and type(value) is int and 8 <= value <= 256
+        if not value & (value - 1) and not WIDTH.search(name)
     }
     return tuple(sorted(seen))
+
+
+def _tensors(launch: Launch) -> int:
+    return sum(kind.startswith("*") for kind in launch.signature.values())
 
 
 def _heads(x: Tensor) -> Tensor:

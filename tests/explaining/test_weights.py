@@ -125,3 +125,38 @@ def test_the_others_are_called_right_only_if_they_are():
     (_, of_both), *_ = told(also)
     assert "The others are right." in of_blind
     assert "right" not in of_both
+
+
+def unmasked(w, *tiles):
+    """Weights in which these tiles, (queries, keys) as slices, are taken without the mask."""
+
+    def change(p):
+        for tile in tiles:
+            p[tile] = torch.where(w.visible[tile], p[tile], 0.1)
+
+    return dataclasses.replace(changed(w, change), blocks=(16,))
+
+
+DIAGONAL = [(slice(a, a + 16), slice(a, a + 16)) for a in (0, 16, 32)]
+
+
+def test_diagonal_tiles_are_said_to_be_unmasked_only_if_all_of_them_are():
+    w = weights(causal=True)
+    ((_, of_all), *_) = told(unmasked(w, *DIAGONAL))
+    ((_, of_one), *_) = told(unmasked(w, DIAGONAL[1]))
+    assert "crosses: those tiles of 16 are used unmasked" in of_all
+    assert "crosses: some of those tiles of 16 are used unmasked" in of_one
+
+
+def test_the_mask_is_not_doubted_where_other_tiles_on_the_diagonal_have_it():
+    w = weights(causal=True)
+    finding = weight_faults.find_leak(unmasked(w, (slice(0, 16), slice(0, 48))), OUTCOME)
+    assert "Other tiles on the diagonal are masked" in finding.next_step
+    shifted = changed(w, lambda p: p.diagonal(1).fill_(0.1))
+    assert "Compare the mask" in weight_faults.find_leak(shifted, OUTCOME).next_step
+
+
+def test_the_size_of_a_tile_is_not_said_where_two_sizes_fit():
+    for blocks in ((8, 16), ()):
+        w = dataclasses.replace(unmasked(weights(causal=True), *DIAGONAL), blocks=blocks)
+        assert "tiles of" not in told(w)[0][1]

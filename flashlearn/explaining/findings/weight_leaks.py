@@ -75,33 +75,62 @@ class VisiblePairLeak(WeightLeak):
 
 @dataclass(frozen=True)
 class DiagonalTilesUnmasked(VisiblePairLeak):
-    """A leak inside the tiles of size `block` that the diagonal crosses."""
+    """A leak inside the tiles that the diagonal crosses, of size `block` (queries, keys), if it is known.
+
+    With `others_masked` there are such tiles that let nothing through.
+    """
 
     name = "diagonal tiles taken whole"
 
-    block: int
+    block: tuple[int, int] | None
+    others_masked: bool
 
     def wording(self) -> Wording:
         """Which tiles lack the mask."""
+        which = "some of those tiles" if self.others_masked else "those tiles"
+        size = ""
+        if self.block is not None:
+            queries, keys = self.block
+            size = f" of {queries}" if queries == keys else f" of {queries} queries and {keys} keys"
         return Wording(
-            "Keys from the future get weight, but only inside the tiles that the diagonal crosses: those "
-            f"tiles of {self.block} are used unmasked; {self._first()}.",
-            "Mask the scores of the tiles on the diagonal.",
+            "Keys from the future get weight, but only inside the tiles that the diagonal crosses: "
+            f"{which}{size} are used unmasked; {self._first()}.",
+            OTHERS_MASKED if self.others_masked else "Mask the scores of the tiles on the diagonal.",
         )
 
 
 @dataclass(frozen=True)
 class FutureHasWeight(VisiblePairLeak):
-    """`pairs` hidden pairs of one head that have weight, wherever they are."""
+    """`pairs` hidden pairs of one head that have weight, wherever they are, or `everywhere`.
+
+    With `others_masked` they make up whole tiles, and other tiles on the diagonal let nothing through.
+    """
 
     name = "future gets weight"
 
     pairs: int
+    everywhere: bool = False
+    others_masked: bool = False
 
     def wording(self) -> Wording:
         """How many pairs, and the first."""
+        step = "Compare the mask with j ≤ i + S_k − S_q, pair by pair, and see where it is applied."
+        if self.others_masked:
+            step = OTHERS_MASKED
+        elif self.everywhere:
+            step = (
+                "Is a mask applied here at all? If a loop leaves it out for tiles that are visible as a "
+                "whole, check with which tile that loop begins or ends; else compare the mask with "
+                "j ≤ i + S_k − S_q."
+            )
         return Wording(
             f"Keys from the future get weight, in {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one "
             f"head; {self._first()}.",
-            "Compare the mask with j ≤ i + S_k − S_q, pair by pair, and see where it is applied.",
+            step,
         )
+
+
+OTHERS_MASKED = (
+    "Other tiles on the diagonal are masked, so look at what decides which tiles are: is each tile that "
+    "holds a hidden pair among them?"
+)

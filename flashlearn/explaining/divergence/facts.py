@@ -12,7 +12,7 @@ from flashlearn.explaining.divergence.causes import Cause
 from flashlearn.explaining.divergence.factors import factor_words, times
 from flashlearn.explaining.divergence.goals import compared
 from flashlearn.explaining.divergence.matching import HIDDEN, Reading, value_of
-from flashlearn.explaining.divergence.operands import Operand
+from flashlearn.explaining.divergence.operands import Operand, elsewhere
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.search import Departure
 from flashlearn.explaining.findings.first_divergence import FirstDivergence, Instead
@@ -132,6 +132,11 @@ class Facts:
         name, match, goal = operand.reading.event.site.name, operand.match, self.found.goal
         if multiple and operand.role == "right" and match.quantity.name == goal.quantity.name:
             return (name, f"{goal.quantity.words} already") if match.quantity is goal.quantity else None
+        if operand.role == "stale":
+            axis = elsewhere(operand.reading, self.found.reading, goal)
+            place = operand.reading.window.at[axis]
+            what = {"q": "queries", "k": "keys"}.get(axis, "indices")
+            return name, f"still that of {what} {place.start} to {place.stop - 1}"
         if operand.role == "new":
             return name, "the new maximum already"
         if match is None or not match.sure:

@@ -25,7 +25,7 @@ class Operand:
 
     "right", "multiple" (a right one times a factor), "turned" (transposed beside others that are not),
     "padded" (with padding that the statement sums), "other" (another quantity), "new" (the new maximum in
-    place of the old one) or "unknown".
+    place of the old one), "stale" (the old value of what is made, from another place) or "unknown".
     """
 
     reading: Reading
@@ -91,6 +91,8 @@ def _role(operand: Reading, reader: Reading, goal: Goal, needed: set[str]) -> Op
     if not firm:
         return Operand(operand, "other", (*operand.firm, *operand.matches)[0])
     only = all(m.quantity.name == goal.quantity.name for m in firm)
+    if operand.event.site.name == reader.event.site.name and elsewhere(operand, reader, goal):
+        return Operand(operand, "stale", firm[0])
     if only and goal.quantity.needs and _is_goal_already(operand, reader, goal):
         return Operand(operand, "unknown")
     lost = set(lost_axes(reader, goal))
@@ -104,6 +106,14 @@ def _role(operand: Reading, reader: Reading, goal: Goal, needed: set[str]) -> Op
     if single[0].quantity.name == "visible":
         return Operand(operand, "unknown", single[0])
     return Operand(operand, "right", single[0])
+
+
+def elsewhere(operand: Reading, reader: Reading, goal: Goal) -> str:
+    """The axis along which a value belongs to another place than what should be made of it; "" for none."""
+    if operand.window is None or reader.window is None:
+        return ""
+    one, other = operand.window.at, reader.window.at
+    return next((a for a in goal.quantity.axes if a in one and a in other and one[a] != other[a]), "")
 
 
 def _belongs(match: Match, needed: set[str], goal: Goal) -> bool:

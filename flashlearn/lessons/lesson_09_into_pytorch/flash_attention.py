@@ -109,7 +109,8 @@ MISTAKES = {
     ),
     "dk and dv exchanged": Mistake(
         "The gradient of k is what v's should be, and the other way round.",
-        "backward returns gradients in the order of forward's arguments: q, k, v, causal, alpha.",
+        "Follow both from the launcher to the end: in which order does it return them, and are they returned "
+        "from backward in the order of forward's arguments, q, k, v, causal, alpha?",
         **formula("dk and dv exchanged"),
     ),
     "k and v exchanged on the way back": Mistake(
@@ -139,9 +140,9 @@ MISTAKES = {
         **formula("no delta"),
     ),
     "kept on the class": Mistake(
-        "Where a second call comes before the first one's backward pass, the gradients are those of the "
-        "second call's numbers. What is kept on the class or in a global is shared by all calls; a model "
-        "has one call per layer.",
+        "Where a second call comes before the first one's backward pass, backward works with numbers that "
+        "the second call has kept, all of them or some. What is kept on the class or in a global is shared "
+        "by all calls; a model has one call per layer.",
         "Each call has a `ctx` of its own. What does backward read that is not kept there?",
         **formula(KEPT_TOGETHER[0], also=KEPT_TOGETHER[1:]),
     ),

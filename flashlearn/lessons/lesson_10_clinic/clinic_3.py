@@ -62,8 +62,8 @@ MISTAKES = {
     "parts that are no whole tiles": wrong_cure(
         "clinic_3",
         "Each program has its quarter of the queries, and a quarter is not a whole number of tiles: a tile "
-        "that reaches beyond it counts queries of the next one as well, and a quarter that is rounded "
-        "down leaves queries over.",
+        "that reaches beyond it counts queries of the next one as well; and if quarters are rounded down, "
+        "the last queries belong to none.",
         "What is shared out, queries or tiles? And where does a program's last tile end?",
         (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
-from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases
+from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases, wasteful
 from flashlearn.explaining.findings.rule import Clue
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import AfterRepair
@@ -110,6 +110,8 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     if _failing(after[len(failing) :]) or any(o.status is not Status.WRONG for o in _failing(after)):
         return None
     stopped = any(o.status in STOPPED for o in failing)
+    if any(wasteful(one, cost(new)) for one, new in zip(right, after[len(failing) :], strict=True)):
+        return None  # it repairs by work that is not needed
     if not repair.outputs and len(passing) < (1 if stopped else max(2, MIN_SHARE * len(failing))):
         return None
     first = edit_finding(passing, section, repair.edit, *repair.outputs)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flashlearn.explaining.edits.disabled_bounds import ALWAYS_MORE_WORK, disables_a_bound, wastes_work
 from flashlearn.explaining.edits.edit import Edit
-from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
+from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
 from flashlearn.explaining.edits.ranking import Hints
 from flashlearn.explaining.edits.trial import Trial
 from flashlearn.running.answer_source import Section
@@ -13,8 +14,8 @@ from flashlearn.running.answer_source import Section
 ALTERNATIVE_WORK = 150.0
 """Work that the search for a more natural edit may take."""
 
-ALWAYS_MORE_WORK = ("round up", "atomic add")
-"""Kinds of edits that may add accesses where nothing is missing."""
+EXCHANGES = ("operand order", "sign", "operator")
+"""Kinds that keep the parts of an expression: as slips they are as likely in a bound as elsewhere."""
 
 
 def most_natural(
@@ -23,11 +24,12 @@ def most_natural(
     found: tuple[int, Edit],
     remaining: Sequence[tuple[int, Edit]],
     hints: Hints,
-) -> tuple[int, Edit, bool]:
+) -> tuple[int, Edit, bool] | None:
     """An edit that repairs everything, with its section: the one found, or a more natural one.
 
     Edits of the same line are tried first, then those of the line where the values first depart, then the
-    likeliest ones. The last part is True for one that is odd: the mistake may be elsewhere.
+    likeliest ones. The last part is True for one that is odd: the mistake may be elsewhere. None if there is
+    only one that repairs by work that is not needed.
     """
     section, edit = found
     level = _level(trial, sections, found, hints)
@@ -45,11 +47,24 @@ def most_natural(
         if len(trial.wrong) == 1 and trial.by_chance(other):
             continue
         text = other.applied(sections[i].text)
-        if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
+        if trial.repaired(i, text) != trial.bad or wastes_work(trial, other):
+            continue
+        if trial.generalises(i, text, trial.bad):
             its_level = _level(trial, sections, (i, other), hints)
             if its_level < level:
                 section, edit, level = i, other, its_level
-    return section, edit, level == Naturalness.ODD
+    if level and disables_a_bound(trial, section, sections[section].text, edit):
+        return None
+    odd = level == Naturalness.ODD and not _is_limited(trial, sections[section].text, edit)
+    return section, edit, odd
+
+
+def _is_limited(trial: Trial, text: str, edit: Edit) -> bool:
+    """Whether an edit of a loop's bounds exchanges what is there, and the loop still ends where it must.
+
+    It has been seen to make no bound ineffective, and to add no access to the cases that passed.
+    """
+    return not trial.superfluous and edit.line in bound_lines(text) and edit.kind.name in EXCHANGES
 
 
 def _level(trial: Trial, sections: Sequence[Section], found: tuple[int, Edit], hints: Hints) -> Naturalness:

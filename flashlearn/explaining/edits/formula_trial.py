@@ -44,7 +44,7 @@ class FormulaTrial:
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
         self.exercise, self.answer, self.left = exercise, answer, float(FORMULA_RUNS)
         self.reached = 0
-        self.superfluous = False
+        self.superfluous = self.wasteful = False
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.wrong = [o for o in outcomes if o.status in (Status.WRONG, Status.CRASHED)]
         self.right = [o for o in outcomes if o.status is Status.PASS][:RIGHT_CASES]
@@ -59,6 +59,9 @@ class FormulaTrial:
         if self.exercise.explained.fresh:
             return False
         return edit.kind.by_chance or edit.kind.by_chance_in_integers
+
+    def accesses(self, section: int, text: str, outcome: Outcome) -> int | None:
+        """A formula takes none."""
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
         """Whether these outputs are right at other numbers; symbols stand for all of them."""

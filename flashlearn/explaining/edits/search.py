@@ -12,6 +12,7 @@ from typing import NamedTuple
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
+from flashlearn.explaining.edits.disabled_bounds import wastes_work
 from flashlearn.explaining.edits.each_output import ALTERNATIVES, together
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.formula_trial import FormulaTrial
@@ -92,10 +93,15 @@ def find_edit(
             continue
         text = edit.applied(sections[i].text)
         good = frozenset(trial.repaired(i, text))
+        if good and wastes_work(trial, edit):
+            continue
         if good and len(repairs.get(good, ())) < ALTERNATIVES and trial.generalises(i, text, good):
             repairs.setdefault(good, []).append((i, edit))
         if everything in repairs:
-            i, edit, doubt = most_natural(trial, sections, (i, edit), order[number + 1 :], hints)
+            best = most_natural(trial, sections, (i, edit), order[number + 1 :], hints)
+            if best is None:
+                return None
+            i, edit, doubt = best
             return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
         if not good and trial.reached >= (2 if by_chance else 1):
             partial.append(PartialRepair(trial.reached, i, edit))

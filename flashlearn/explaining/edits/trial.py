@@ -15,7 +15,7 @@ class Trial(Protocol):
     `bad` are the outputs that are wrong in some case, `left` is the work that may still be done. `fixed` are
     sections with new texts, by number, that every run uses. `reached` is the number of wrong cases, in their
     order, that were right with the last text. It was `superfluous` if a case that passes anyway took more
-    accesses to memory with it.
+    accesses to memory with it, and `wasteful` if clearly more.
     """
 
     wrong: Sequence[Outcome]
@@ -23,6 +23,7 @@ class Trial(Protocol):
     left: float
     reached: int
     superfluous: bool
+    wasteful: bool
     fixed: tuple[tuple[int, str], ...]
 
     def by_chance(self, edit: Edit) -> bool:
@@ -30,6 +31,9 @@ class Trial(Protocol):
 
     def repaired(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
+
+    def accesses(self, section: int, text: str, outcome: Outcome) -> int | None:
+        """How many accesses a case takes with this text in place of that section; None if it ends early."""
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
         """Whether these outputs are right on cases that the exercise does not have."""

@@ -36,6 +36,9 @@ SECOND_EDIT_SHARE, SECOND_EDIT_ACCESSES = 3, 100
 """In the search for a second edit, one run may take this fraction of the work that is left: but at least this
 number of accesses, and at least twice those of the original text."""
 
+WASTEFUL = 1.3
+"""An edit is no repair if a case that passed before takes more than this factor times its accesses."""
+
 FRESH_CASES = 2
 """On how many cases that the exercise does not have an edit must be right as well."""
 
@@ -59,7 +62,7 @@ class NumericTrial:
         stopped = any(o.status in STOPPED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if stopped else outputs
         self.reached = 0
-        self.superfluous = False
+        self.superfluous = self.wasteful = False
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.drawn = Draws(exercise)
         self._fresh_outcomes: list[Outcome] | None = None
@@ -71,6 +74,7 @@ class NumericTrial:
     def repaired(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""
         good, self.reached, self.superfluous = set(self.bad), 0, False
+        self.wasteful = False
         for number, outcome in enumerate((*self.wrong, *self.right)):
             good &= self._right_outputs(section, text, outcome)
             if not good:
@@ -84,6 +88,7 @@ class NumericTrial:
         seen = outcome.observation
         if outcome.status is Status.PASS and seen is not None and evidence.accesses > seen.accesses:
             self.superfluous = True
+            self.wasteful |= wasteful(outcome, evidence.accesses)
         if evidence.raised is not None or len(values) != len(self.exercise.outputs):
             return set()
         names = self.exercise.outputs
@@ -114,6 +119,11 @@ class NumericTrial:
         if len(values) != len(names):
             return set()
         return {name for i, name in enumerate(names) if draw.truth.judge(i, values[i]).ok}
+
+    def accesses(self, section: int, text: str, outcome: Outcome) -> int | None:
+        """How many accesses a case takes with this text in place of that section; None if it ends early."""
+        evidence = self._run(section, text, outcome)
+        return evidence.accesses if evidence.raised is None else None
 
     def stopped(self) -> list[Outcome]:
         """The wrong cases that an access stopped, fastest first."""
@@ -155,6 +165,14 @@ class NumericTrial:
         if outcome.outputs:
             return agrees(outcome.outputs[number], value)
         return self.drawn.of(outcome.case).truth.judge(number, value).ok
+
+
+def wasteful(outcome: Outcome, accesses: float) -> bool:
+    """Whether a case that passed before takes clearly more accesses than it did: it does not need them.
+
+    Where all values are alike or zero, as in some cases, work that is missing may not show.
+    """
+    return outcome.case.data == "normal" and accesses > WASTEFUL * cost(outcome) + 1
 
 
 def right_cases(right: Sequence[Outcome]) -> list[Outcome]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
 
 ROUNDING_QUESTION = "In which precision should this be computed, and where is it rounded?"
 
@@ -26,6 +26,9 @@ DTYPE = edit_kind(
     repeats_as="narrow cast",  # one type for the accumulator, and again for what is added to it
 )
 
+WITH_DTYPE_OF_ANOTHER = ("new_empty", "new_zeros", "new_full", "empty_like", "zeros_like", "full_like")
+"""Allocations that take the dtype of a tensor if none is given."""
+
 
 def conversion_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator[Edit]:
     """`x.to(dtype)` without the conversion, or to fp32."""
@@ -42,3 +45,7 @@ def allocation_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator
         full = "tl.float32" if kernel else "torch.float32"
         if written != full and ("dtype" in written or "float" in written) and "inf" not in written:
             yield text.edit(DTYPE, argument, full, 0 if kernel else 1)
+    if name_of(node) in WITH_DTYPE_OF_ANOTHER and not any(k.arg in ("dtype", None) for k in node.keywords):
+        start, end = text.span(node)
+        call = text.raw[start : end - 1].decode().rstrip().removesuffix(",")
+        yield text.edit(DTYPE, node, f"{call}, dtype=torch.float32)", 1)

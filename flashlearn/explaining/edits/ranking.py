@@ -129,7 +129,8 @@ class _Ranking:
             likely *= factors["unlikely"]
         if hints.suspects and hints.suspects[section] and not lines & hints.suspects[section]:
             likely *= factors["outside suspect lines"]
-        if self.wrong_in_fp32 and kind.changes_dtype and edit.old.endswith("dtype"):
+        own_dtype = edit.old.endswith("dtype") or edit.new.endswith("dtype=torch.float32)")
+        if self.wrong_in_fp32 and kind.changes_dtype and own_dtype:
             likely *= factors["unlikely"]  # in fp32 cases that is fp32 already
         if found.memory_fault and kind is COMPARISON and "=" in edit.new.replace(edit.old, ""):
             likely *= factors["unlikely"]  # the comparison would admit more indices, not fewer

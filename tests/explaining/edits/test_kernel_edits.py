@@ -137,3 +137,21 @@ def test_if_only_causal_cases_are_wrong_the_causal_branch_is_tried_sooner():
     plain = kinds(outcome(Status.WRONG), outcome(Status.WRONG, name="S 8, causal")).index("brackets")
     masked = kinds(outcome(Status.WRONG), outcome(Status.PASS, name="S 4")).index("brackets")
     assert masked < plain
+
+
+@pytest.mark.parametrize(
+    ("call", "edited"),
+    [
+        ("x.new_empty((n, 4))", "x.new_empty((n, 4), dtype=torch.float32)"),
+        ("torch.empty_like(x)", "torch.empty_like(x, dtype=torch.float32)"),
+        ("torch.zeros_like(\n        x,\n    )", "torch.zeros_like(\n        x, dtype=torch.float32)"),
+    ],
+)
+def test_an_allocation_with_the_dtype_of_an_input_gets_fp32(call, edited):
+    text = f"def f(x, n):\n    partials = {call}\n    return partials\n"
+    assert edited in {edit.new for edit in edits_of(text) if edit.kind.name == "dtype"}
+
+
+def test_an_allocation_that_has_a_dtype_gets_no_second_one():
+    text = "def f(x, n):\n    return x.new_empty((n,), dtype=x.dtype)\n"
+    assert {edit.new for edit in edits_of(text) if edit.kind.name == "dtype"} == {"torch.float32"}

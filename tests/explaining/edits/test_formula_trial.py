@@ -97,7 +97,7 @@ def test_an_index_beyond_the_range_is_that_of_the_point_shown_and_the_edit_is_na
         return o_id, sp.Sum(dO[i, d] * o_id, (d, 0, D - 1))
 
     report = flashlearn.check("delta_identity", delta_identity, demo=True)
-    assert report.finding.mistake == "index range" and "with `j + 0`" in report.finding.sentence
+    assert report.finding.mistake == "index range" and "with `j` all" in report.finding.sentence
     message = report.outcomes[0].message
     read, at = message.split("reads V[")[1].split("]")[0].split(", "), message.split(", which")[0]
     assert f"d = {read[1]}" in at and f"S_k = {read[0]}" in at

@@ -64,13 +64,13 @@ def _without_a_bound(text: str, line: int) -> Iterator[str]:
     source = SourceText(text)
     for call in calls:
         name, (first, second) = name_of(call), call.args[:2]
-        if name in RANGES and source.of(first) != "0" and line in _lines_behind(first, tree):
+        if name in RANGES and source.of(first) != "0" and line in _defining_lines(first, tree):
             yield _replaced(source, first, "0")
         if name not in CLAMPS or call.lineno not in bound_lines(text):
             continue
         for kept, dropped in ((first, second), (second, first)):
             simple = source.of(kept).isdigit() or source.of(kept) in parameters
-            if simple and line in _lines_behind(dropped, tree):
+            if simple and line in _defining_lines(dropped, tree):
                 yield _replaced(source, call, source.of(kept))
 
 
@@ -79,7 +79,7 @@ def _replaced(source: SourceText, node: ast.AST, new: str) -> str:
     return (source.raw[:start] + new.encode() + source.raw[end:]).decode()
 
 
-def _lines_behind(value: ast.expr, tree: ast.AST) -> set[int]:
+def _defining_lines(value: ast.expr, tree: ast.AST) -> set[int]:
     """The lines of a value and of the statements that compute it, a few assignments back."""
     lines, names = lines_of(value), names_in(value)
     for _ in range(DEPTH):

@@ -150,7 +150,7 @@ def _where(view: View, index: tuple[int, ...], byte: int) -> str:
         size = f"{n} elements (0 to {n - 1})" if n > 1 else "a single element"
         return f"{at}, but {view.name} has {size}"
     d = _outside(view, index)[0]
-    bound = "begins at 0" if index[d] < 0 else f"ends at {view.shape[d] - 1}"
+    bound = "must not be negative" if index[d] < 0 else f"must not exceed {view.shape[d] - 1}"
     return f"{at}, but {view.name} has shape {view.shape}: index {d} {bound}"
 
 

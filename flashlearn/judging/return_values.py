@@ -145,8 +145,8 @@ def _too_little_work(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> 
     if done >= needed / 2:
         return ""
     return (
-        f"The answer is right, but your kernels did {done} arithmetic operations where "
-        f"about {needed:.0f} are needed: the work was done outside them."
+        f"The answer is right, but {done} arithmetic operations were done in kernels, where "
+        f"about {needed:.0f} are needed: the work was done elsewhere."
     )
 
 

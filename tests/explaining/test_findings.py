@@ -19,6 +19,7 @@ from flashlearn.explaining.findings import case_status, declared, nan_origin, sy
 from flashlearn.explaining.findings.first_divergence import WithItsLine
 from flashlearn.explaining.findings.misplaced_stores import Transposed
 from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.rule import labelled
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor, Meaning, Sign
@@ -168,3 +169,11 @@ def test_the_parts_are_named_once_each():
 def test_an_outcome_that_says_nothing_of_its_fault_is_plain_data_too():
     outcome = Outcome(Case("c"), Status.RACE, "Two programs.", fault=("race", "store"))
     assert pickle.loads(pickle.dumps(outcome)) == outcome
+
+
+def test_each_next_step_says_which_of_several_it_is_about():
+    assert labelled(("1", "Which stride is it?")) == "Which stride is it?"
+    assert labelled(("1", "Which stride is it?"), ("2", "")) == "Which stride is it?"
+    assert labelled(("dk", "Where does alpha enter?"), ("dv", "Where does alpha enter?")).startswith("Where")
+    told = labelled(("1", "Which stride is it?"), ("2", "Both terms must be natural."))
+    assert told == "(1) Which stride is it? (2) Both terms must be natural."

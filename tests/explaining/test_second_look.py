@@ -45,7 +45,9 @@ def checked(text):
 def test_a_wrong_dtype_does_not_hide_a_stride_that_is_missing():
     _, outcomes, finding = checked(BOTH)
     failing = [o for o in outcomes if o.status is not Status.PASS]
-    assert finding.sentence.startswith("There are two mistakes. First: s has dtype float32")
+    assert finding.sentence.startswith(
+        "There are two mistakes; the second shows once the first is fixed. (1) s has"
+    )
     assert "stride_column" in finding.sentence
     assert (finding.fits, finding.of) == (len(failing), len(failing)) and not finding.partial
     assert "shape" in finding.names

@@ -153,10 +153,10 @@ def test_what_was_seen_says_which_way_round_it_is_wrong(output, sentence):
 def test_an_index_below_zero_is_told_where_the_index_begins():
     view = View("q_ptr", (2, 8), (8, 1), 16, 4)
     assert _where(view, view.coordinates(4 * 12), 4 * 12).endswith(
-        "q_ptr has shape (2, 8): index 0 begins at 0"
+        "q_ptr has shape (2, 8): index 0 must not be negative"
     )
     assert _where(view, view.coordinates(4 * 33), 4 * 33).endswith(
-        "q_ptr has shape (2, 8): index 0 ends at 1"
+        "q_ptr has shape (2, 8): index 0 must not exceed 1"
     )
 
 

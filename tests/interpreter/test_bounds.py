@@ -228,7 +228,7 @@ def copy_block(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr, CHECKED: tl.constexpr):
 @pytest.mark.parametrize("wrap", [False, True])
 def test_a_column_beyond_the_last_is_no_row_beyond_the_last(wrap):
     x = torch.zeros(5, 13)
-    with observing(), pytest.raises(OutOfBounds, match=r"x_ptr\[4, 13\].*index 1 ends at 12"):
+    with observing(), pytest.raises(OutOfBounds, match=r"x_ptr\[4, 13\].*index 1 must not exceed 12"):
         copy_tile[(1,)](x, torch.zeros(5, 13), 5, 13, wrap, 16)
 
 

@@ -205,7 +205,7 @@ def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
     seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
     fault = Finding(OutOfBounds(seen, ROWS.name, cause="mask"))
     both = Finding(Besides((fault, explained("no alpha", "Alpha is missing."))))
-    besides = "Besides, cases that run to the end have wrong results: Alpha is missing."
+    besides = "Besides, a second mistake shows in cases that run to the end. Alpha is missing."
     assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
     assert both.sentence == f"{seen} {besides}"
 
@@ -767,7 +767,7 @@ def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
     finding = explained("tail", "The tail is wrong.", fits=3, of=3)
     said = Report(exercise(), outcomes, finding).card.evidence.support
     assert "2 of 3 cases pass" in said
-    assert "explains all 3 cases: in those that pass, the mistake does not show" in said
+    assert "explains all 3 cases; in those that pass, the mistake makes no difference" in said
 
 
 def test_the_evidence_does_not_repeat_what_the_headline_quotes():

@@ -24,7 +24,7 @@ EQUALITY_VARIANT = 8
 COMPARISON = edit_kind(
     "comparison",
     sentence="Line {line} compares `{old}`; with `{new}`",
-    question="For which values must this condition be true? Try the first, the last and the next after it.",
+    question="For which values must this condition be true? Try the first, the last and the one after that.",
     moves_access=True,
 )
 BOUND_NOT_ADVANCED = edit_kind(

@@ -25,9 +25,7 @@ EITHER_OPERAND_ALONE = ast.Add | ast.Mult | ast.BitAnd | ast.BitOr | ast.MatMult
 NOT_COMMUTATIVE = ast.Sub | ast.Div | ast.MatMult
 INDEX = re.compile(r"arange|program_id|^[A-Z]\w*$")
 
-OPERATOR = edit_kind(
-    "operator", question="Which operation does the formula, or the index, need here?", by_chance=True
-)
+OPERATOR = edit_kind("operator", question="Which operation is needed here?", by_chance=True)
 REDUNDANT_OPERAND = edit_kind(
     "redundant operand",
     question="What does each of the two operands contribute, and is it accounted for elsewhere?",

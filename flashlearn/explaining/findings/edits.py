@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flashlearn.explaining.edits.edit import EditKind, kind_named
 from flashlearn.explaining.findings.counts import all_pass
-from flashlearn.explaining.findings.rule import joined
+from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 LONGEST_QUOTE = 64
@@ -84,8 +84,8 @@ class OneEdit(FindingKind):
     def _likewise(self) -> str:
         """The other lines of an edit that is made in several."""
         others = [str(number) for number in dict.fromkeys(self.also) if number != self.line]
-        lines = f"line{'s' * (len(others) > 1)} {' and '.join(others)}" if others else "the same line"
-        return f", and likewise in {lines}" if self.also else ""
+        lines = f"line{'s' * (len(others) > 1)} {' and '.join(others)}" if others else "that line"
+        return f", and the same change in {lines}" if self.also else ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class TwoEdits(FindingKind):
         return Wording(
             f"There seem to be two mistakes. {first.change()} {self.reached} of the {self.cases} failing "
             f"cases {verb}. {second.change().removesuffix(',')} as well, {all_of_them} pass.",
-            " ".join(dict.fromkeys(part.edit_kind.question for part in (first, second))),
+            labelled(*((f"line {part.line}", part.edit_kind.question) for part in (first, second))),
         )
 
 
@@ -128,9 +128,9 @@ class EditAndMistake(FindingKind):
         """The change, and the mistake."""
         edit, mistake = self.parts
         return Wording(
-            f"{edit.kind.change()} every case runs to completion. There is a second mistake: "
+            f"{edit.kind.change()} every case runs to completion. There is a second mistake. "
             f"{mistake.sentence}",
-            joined(edit.kind.edit_kind.question, mistake.next_step),
+            labelled(("1", edit.kind.edit_kind.question), ("2", mistake.next_step)),
         )
 
 

@@ -39,7 +39,7 @@ OPERATIONS = {
         "Which elements of the divisor are zero? Guard them with tl.where.",
     ),
     "log of zero": (
-        "a logarithm is taken of zero: −∞",
+        "the logarithm of zero is taken, which is −∞",
         "Which sums are 0 there: have all their exponentials underflowed, or is nothing added?",
     ),
 }

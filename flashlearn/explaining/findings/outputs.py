@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from flashlearn.explaining.findings.rule import joined
-from flashlearn.explaining.findings.two_mistakes import steps
+from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 
@@ -25,7 +24,7 @@ class EachOutput(FindingKind):
 
     def wording(self) -> Wording:
         """One after the other."""
-        return Wording(joined(*(part.sentence for part in self.parts)), steps(self.parts))
+        return Wording(joined(*(part.sentence for part in self.parts)), by_output(self.parts))
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,12 @@ class Outputs(EachOutput):
         rest = f"{listed} {verb} wrong too, which this does not explain." if self.silent else ""
         sentences = (first.sentence, same, *(other.sentence for other in more))
         different = (first, *(other for other in others if other.names != first.names))
-        return Wording(joined(*sentences, rest), steps(different), first.wording.quotes, None)
+        return Wording(joined(*sentences, rest), by_output(different), first.wording.quotes, None)
+
+
+def by_output(parts: Sequence[Finding]) -> str:
+    """The next steps of the findings, each after the name of its output."""
+    return labelled(*((str(part.facts.get("output") or ""), part.next_step) for part in parts))
 
 
 def _each_once(findings: Sequence[Finding]) -> list[Finding]:

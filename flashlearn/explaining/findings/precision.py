@@ -73,8 +73,8 @@ class Precision(Rule):
             )
         return Wording(
             f"{self.output} is close but not accurate enough: {how}. Some intermediate value is rounded.",
-            "What is not kept in fp32 until the end: a sum, or a factor that is cast back to the inputs' "
-            "dtype?",
+            "Which value is not kept in fp32 until the end? It may be a sum, or a value that is converted "
+            "back to the inputs' dtype.",
         )
 
 

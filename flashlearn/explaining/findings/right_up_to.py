@@ -38,7 +38,7 @@ class PaddingCounts(FindingKind):
         else:
             counts = f"counts in the sum in line {self.total_line}"
         return Wording(
-            f"`{self.variable}`, made in line {self.line}, is right for what exists; but what it holds "
+            f"`{self.variable}`, made in line {self.line}, is right where there is data, but its padding "
             f"beyond {last} {counts}, in tile {tile_words(self.tile)} (case {self.case}).",
             "What must the padding hold so that it adds nothing: 0 in a sum, −∞ before a maximum or an "
             "exponential?",

@@ -133,6 +133,23 @@ def joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
+def labelled(*steps: tuple[str, str]) -> str:
+    """Next steps, each after what it is about, a label and its text; only one needs no label.
+
+    >>> labelled(("1", "Which stride is it?"), ("2", "Where does alpha enter?"))
+    '(1) Which stride is it? (2) Where does alpha enter?'
+    """
+    by_step: dict[str, list[str]] = {}
+    for label, step in steps:
+        if step and label not in by_step.setdefault(step, []):
+            by_step[step].append(label)
+    by_step.pop("", None)
+    if len(by_step) == 1:
+        return next(iter(by_step))
+    labels = {step: ", ".join(filter(None, about)) for step, about in by_step.items()}
+    return joined(*(f"({about}) {step}" if about else step for step, about in labels.items()))
+
+
 def indices(index: tuple[int, ...]) -> str:
     """An index as it is written between brackets."""
     return ", ".join(map(str, index))

@@ -13,7 +13,7 @@ TRANSPOSED = "Row k holds the derivatives of output k: what is k in your entry (
 
 PATTERN_STEPS = {
     "index range": (
-        "Compare the limits of your sums with the exercise's: from where to where do its indices run?"
+        "Compare the limits of your sums with the exercise's: where does each index begin and end?"
     ),
     "transposed": TRANSPOSED,
     "transposed and sign": TRANSPOSED,
@@ -30,7 +30,7 @@ PATTERN_STEPS = {
 RULE_STEPS = {
     "wrong type": "Return a sympy expression built from the arguments.",
     "wrong shape": "Compare the shape of what you return with the exercise's text.",
-    "transposed": "Transpose it with .T, and ask which of the two index the rows belong to.",
+    "transposed": "Transpose your result with .T. Which of the two indices numbers the rows?",
     "unevaluated": "Call .doit() on the result before you return it.",
     "unknown symbol": "Use the symbols that your function is given, not new ones.",
     "undefined": "Try your function with small numbers by hand: where does it divide by zero?",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flashlearn.explaining.findings.counts import some_of
 from flashlearn.explaining.findings.declared import where
 from flashlearn.explaining.findings.edits import OneEdit
-from flashlearn.explaining.findings.rule import joined
+from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -26,7 +26,7 @@ class AtOnce(FindingKind):
     def wording(self) -> Wording:
         """Both, and where they show."""
         first, second = (part.sentence for part in self.parts)
-        sentence = f"There are two mistakes. First: {first} Second: {second}"
+        sentence = f"There are two mistakes. (1) {first} (2) {second}"
         return Wording(joined(sentence, where(self.scope)), steps(self.parts))
 
 
@@ -47,7 +47,7 @@ class ByPrecision(FindingKind):
         """Both, each with its precision."""
         full, half = (part.sentence for part in self.parts)
         return Wording(
-            f"There are two mistakes. In fp32: {full} In half precision: {half}", steps(self.parts)
+            f"There are two mistakes. (1, in fp32) {full} (2, in half precision) {half}", steps(self.parts)
         )
 
 
@@ -62,7 +62,7 @@ class InFp32(FindingKind):
     def wording(self) -> Wording:
         """The mistake, and for which cases it is."""
         (finding,) = self.parts
-        return Wording(f"In the fp32 cases: {finding.sentence}", finding.next_step)
+        return Wording(f"In the fp32 cases one mistake is seen. {finding.sentence}", finding.next_step)
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Besides(FindingKind):
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        more = f"Besides, cases that run to the end have wrong results: {other.sentence}"
-        next_step = joined(fault.next_step, other.next_step)
+        more = f"Besides, a second mistake shows in cases that run to the end. {other.sentence}"
+        next_step = labelled(("1", fault.next_step), ("2", other.next_step))
         return Wording(f"{fault.sentence} {more}", next_step, fault.quotes, joined(fault.more or "", more))
 
 
@@ -121,14 +121,15 @@ class AfterRepair(FindingKind):
         (other,) = more
         if other.kind.observed:
             return Wording(
-                joined(seen, "After that:" if one_output else "In the others:", other.sentence),
+                f"(1) {seen} (2) Something is still wrong after that. {other.sentence}",
                 steps_of((question, other.next_step)),
             )
-        both = f"There are two mistakes. First: {seen} Second, once that is fixed: {other.sentence}"
+        order = "There are two mistakes; the second shows once the first is fixed."
+        both = f"{order} (1) {seen} (2) {other.sentence}"
         if self.explained in (0, self.failing):
             return Wording(both, steps_of((question, other.next_step)))
         known = f"Together they explain {some_of(self.explained, self.failing, 'failing case')}."
-        return Wording(joined(both, known), steps_of((question, other.next_step, AGAIN)))
+        return Wording(joined(both, known), joined(steps_of((question, other.next_step)), AGAIN))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,8 +146,8 @@ def other_names(parts: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def steps_of(questions: Sequence[str]) -> str:
-    """Several next steps, each once."""
-    return joined(*dict.fromkeys(questions))
+    """Several next steps, each once, with the number of the mistake that it is about."""
+    return labelled(*((str(number), question) for number, question in enumerate(questions, 1)))
 
 
 @dataclass(frozen=True)
@@ -171,9 +172,9 @@ class PartlyWritten(FindingKind):
         """How many elements, and the other mistake."""
         (other,) = self.parts
         return Wording(
-            f"There are two mistakes. First: no program writes {self.count} of {self.total} elements of "
-            f"{self.output} (case {self.case}). Second, in what is written: {other.sentence}",
-            joined("Do the grid and the store's mask cover the whole output?", other.next_step),
+            f"There are two mistakes. (1) No program writes {self.count} of {self.total} elements of "
+            f"{self.output} (case {self.case}). (2) What is written is wrong, too. {other.sentence}",
+            steps_of(("Do the grid and the store's mask cover the whole output?", other.next_step)),
         )
 
 

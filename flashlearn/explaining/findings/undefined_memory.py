@@ -44,8 +44,8 @@ class UninitialisedMemory(FindingKind):
             f"{self.output or 'The output'} depends on memory that was never written: the launcher takes it "
             "from torch.empty, which holds whatever was there before, and it is read or added to. With "
             "memory that happens to be zero every case is right.",
-            "Allocate with torch.zeros what is added to; of everything else, read only what a program has "
-            "stored.",
+            "Allocate tensors that kernels add to with torch.zeros; read the others only where a program has "
+            "stored something.",
         )
 
 

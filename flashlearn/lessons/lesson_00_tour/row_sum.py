@@ -110,7 +110,7 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "summed in half precision": Mistake(
-        sentence="The sum was computed in half precision: numbers of 11 bits in fp16, and of 8 in bf16.",
+        sentence="The sum was computed in half precision: fp16 keeps 11 significant bits, and bf16 keeps 8.",
         next_step="tl.sum adds in the dtype that it is given: convert before you add. The store converts "
         "back.",
         launcher=_with("x.to(tl.float32)", "x"),

@@ -80,7 +80,8 @@ MISTAKES = {
         **with_faults(column_sums, "first tile only"),
     ),
     "the last, short tile left out": Mistake(
-        "The rows of the last tile are missing from the sum: from all sums, or where that tile is not full.",
+        "The rows of the last tile are missing from the sums, either always or only where that "
+        "tile is not full.",
         "How many tiles do M rows take, if the last one is short, and does the mask let its rows through?",
         **with_faults(column_sums, "ragged tile left out", also=("last tile left out",)),
     ),

@@ -64,7 +64,7 @@ MISTAKES = {
         wrong=_by_mean(lambda dY, i, j: _row_mean(dY, i)),
     ),
     "the row's own entry only": Mistake(
-        "You returned dY (1 − 1/N): as if the mean of a row depended on one entry of X at a time.",
+        "You returned dY (1 − 1/N): as if each entry of Y depended on one entry of X alone.",
         "X_ij reaches every Y_il of its row through the mean: sum over l.",
         wrong=_by_mean(lambda dY, i, j: -dY[i, j] / dY.cols),
     ),

@@ -94,8 +94,8 @@ MISTAKES = {
         **formula("last tile only"),
     ),
     "inner product without the last block": Mistake(
-        "The last block of the row is missing from the inner product: from every row, or where that block "
-        "is not full.",
+        "The last block of the row is missing from the inner product, either always or only where "
+        "that block is not full.",
         "How many blocks does a row of N columns take, if the last one is not full, and does the mask let "
         "its columns through?",
         **formula("ragged tile left out", also=("last tile left out",)),
@@ -120,7 +120,7 @@ MISTAKES = {
     ),
     "sum in half precision": Mistake(
         "The product and its sum are computed in half precision. Where dp has a large mean, dp − ⟨p, dp⟩ "
-        "cancels most digits, and only the rounding errors stay.",
+        "cancels most digits, and only rounding errors remain.",
         "Compute in fp32 from the loads to the store: the product of two fp16 numbers fits into it exactly.",
         launcher=backward_in_half_precision,
     ),

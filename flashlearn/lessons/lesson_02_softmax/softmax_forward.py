@@ -25,7 +25,7 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "maximum not subtracted": Mistake(
-        "The exponentials are taken of the scores as they are, with no maximum subtracted: exp(89) is "
+        "The exponentials are those of the scores themselves, with no maximum subtracted: exp(89) is "
         "already infinite in fp32, ∞/∞ is NaN, and exp(−200) is 0, so that a row far below zero becomes "
         "0/0.",
         "With the row's maximum subtracted the largest exponential is exp(0) = 1. Does it reach the "

@@ -144,7 +144,7 @@ MISTAKES = {
         **formula("softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are taken of the scores as they are, with no maximum subtracted: beyond 88.7 "
+        "The exponentials are those of the scores themselves, with no maximum subtracted: beyond 88.7 "
         "they are infinite in fp32, and ∞/∞ is NaN.",
         "Subtracting each row's maximum, as torch.softmax does, changes neither value nor gradient.",
         **formula("exp without maximum"),

@@ -14,9 +14,9 @@ ROW_IN_ONE_BLOCK = (
     "than the row: a loop, and two numbers that are carried along."
 )
 READ_AGAIN = (
-    "The numbers are right, but the row is read more than once: for a row of {asked} bytes your kernels "
-    "request {requested}. In attention the scores are gone when the next tile comes. Carry the maximum and "
-    "the sum in one loop, and bring the sum to the new unit whenever the maximum moves."
+    "The numbers are right, but the row is read more than once: for a row of {asked} bytes, "
+    "{requested} are requested. In attention the scores are gone when the next tile comes. Carry the "
+    "maximum and the sum in one loop, and bring the sum to the new unit whenever the maximum moves."
 )
 """Sentences about correct kernels that do not do what the lesson is about."""
 

@@ -73,7 +73,7 @@ MISTAKES = {
         **formula("l not rescaled"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are taken of the scores as they are, with no maximum subtracted: exp(89) is "
+        "The exponentials are those of the scores themselves, with no maximum subtracted: exp(89) is "
         "already infinite in fp32, and a row far below zero sums to 0, whose logarithm is −inf.",
         "Carry the maximum along, and subtract it in the exponent.",
         **formula("no maximum"),
@@ -102,8 +102,8 @@ MISTAKES = {
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
-        "Both must be natural: which logarithm do you take? If you work in powers of two, multiply the whole "
-        "result by ln 2 at the end.",
+        "Both terms must be natural: which logarithm do you take? If you work in powers of two, multiply the "
+        "whole result by ln 2 at the end.",
         **formula("base 2"),
     ),
     "only the last block": Mistake(
@@ -112,7 +112,8 @@ MISTAKES = {
         **formula("last tile only"),
     ),
     "last block left out": Mistake(
-        "The columns of the row's last block are missing: of every row, or where that block is not full.",
+        "The columns of the last block are missing, in every row or only in rows whose last block is "
+        "not full.",
         "How many blocks does a row of N columns take, if the last one is not full, and does the mask let "
         "its columns through?",
         **formula("ragged tile left out", also=("last tile left out",)),

@@ -115,8 +115,8 @@ MISTAKES = {
         **formula("percent"),
     ),
     "occupancy of blocks": Mistake(
-        "Your occupancy is a share of the blocks that a multiprocessor can hold. It is asked for as a share "
-        "of the warps.",
+        "Your occupancy is a share of the blocks that a multiprocessor can hold. The exercise asks for a "
+        "share of the warps.",
         "How many warps do the resident blocks have together, and how many can be resident?",
         **formula("share of blocks"),
     ),

@@ -33,7 +33,7 @@ MISTAKES = {
         **formula("last tile only"),
     ),
     "last block of K left out": Mistake(
-        "The last block of the inner dimension is missing from C: from every sum, or where that block is "
+        "The last block of the inner dimension is missing from C, either always or only where that block is "
         "not full.",
         "How many blocks does the inner dimension take, if the last one is not full, and do the masks let "
         "its elements through?",
@@ -109,9 +109,9 @@ MISTAKES = {
         ),
     ),
     "accumulator in half precision": Mistake(
-        "The running sum is kept in half precision, or what is added to it is rounded so: a sum that "
-        "grows over many blocks loses what each of them adds.",
-        "A sum is kept in fp32, with summands that have its digits, and converted once, when storing.",
+        "The running sum is kept in half precision, or products are rounded to it before they are added: a "
+        "sum that grows over many blocks loses what each of them adds.",
+        "Keep the sum, and what is added to it, in fp32; convert once, at the store.",
         launcher=_with(
             ("dtype=tl.float32", "dtype=c_ptr.dtype.element_ty"),
             (f"acc += {_DOT}", f"acc = (acc + {_DOT}).to(acc.dtype)"),

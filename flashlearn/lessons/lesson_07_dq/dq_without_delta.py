@@ -26,7 +26,7 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
 SCANNED_AGAIN = (
-    "The numbers are right, but your kernels request {requested} bytes where one scan needs {least}: with "
+    "The numbers are right, but {requested} bytes are requested where one scan needs {least}: with "
     "a single block of queries something is read more than once. delta can be computed in the same scan: "
     "take it out of the sum over the keys."
 )
@@ -84,8 +84,7 @@ MISTAKES = {
     ),
     "sums in half precision": Mistake(
         "The sums over the keys are rounded to half precision with every tile; the errors add up.",
-        "All three are kept in tl.float32, with summands that have its digits, and converted once, at the "
-        "store.",
+        "Keep all three, and what is added to them, in tl.float32; convert once, at the store.",
         **formula("sums in half"),
     ),
 }

@@ -110,7 +110,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "LSE read as base 2": Mistake(
             "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row is too large by a "
             "factor.",
-            "S and LSE must have the same unit: natural for exp, times log2 e for powers of two.",
+            "S and LSE must have the same unit: natural for exp, times log2 e for exp2.",
             **formula("LSE in base 2"),
         ),
         "P in front forgotten": Mistake(

@@ -49,7 +49,7 @@ def test_what_is_quoted_differs_just_where_the_edit_changes_the_text():
 def test_likewise_in_other_lines_is_part_of_the_sentence():
     kind = OneEdit("constant", 3, "0", "1", 4, also=(5, 9), quoted=("f(0)", "f(1)"))
     assert kind.wording().sentence == (
-        "Line 3 has `f(0)`; with `f(1)`, and likewise in lines 5 and 9, all 4 failing cases pass."
+        "Line 3 has `f(0)`; with `f(1)`, and the same change in lines 5 and 9, all 4 failing cases pass."
     )
 
 

@@ -138,7 +138,7 @@ def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
     assert told.mistake == "crashed + acc not rescaled"
     assert (
         "truth value" in told.sentence
-        and "Besides, cases that run to the end have wrong results" in told.sentence
+        and "Besides, a second mistake shows in cases that run to the end." in told.sentence
     )
 
 

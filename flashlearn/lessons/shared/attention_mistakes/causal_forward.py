@@ -79,7 +79,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "Hidden scores are set to a large negative number instead of −inf. Where a row sees nothing, all "
             "its scores are that number, every p is exp(0) = 1, and O is a mean of values that the query "
             "must not see.",
-            "Hide with −inf itself, and guard the rows in which it is all there is.",
+            "Hide scores with −inf itself, and guard rows in which all scores are hidden.",
             **formula(
                 USUAL_FILLER,
                 also=(

@@ -94,8 +94,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "accumulated in half precision": Mistake(
             "dK and dV are rounded to half precision with every tile; the errors add up over the queries.",
-            "Both sums are kept in tl.float32, with summands that have its digits; convert once, at the "
-            "store.",
+            "Keep both sums, and what is added to them, in tl.float32; convert once, at the store.",
             **formula("accumulator in half"),
         ),
         "dV from dS": Mistake(

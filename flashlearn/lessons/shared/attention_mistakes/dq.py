@@ -64,7 +64,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dQ accumulated in half precision": Mistake(
             "dQ is rounded to half precision with every tile; the errors add up over the row.",
-            "A sum is kept in tl.float32, with summands that have its digits; convert once, at the store.",
+            "Keep the sum, and what is added to it, in tl.float32; convert once, at the store.",
             **formula("accumulator in half"),
         ),
         "loop over S_q": Mistake(

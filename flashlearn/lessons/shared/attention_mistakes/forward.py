@@ -75,7 +75,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("nothing rescaled"),
         ),
         "the maximum is not subtracted": Mistake(
-            "The exponentials are taken of the scores as they are, with no maximum subtracted: exp(89) is "
+            "The exponentials are those of the scores themselves, with no maximum subtracted: exp(89) is "
             "infinite in fp32, and ∞/∞ is NaN. With scores of ordinary size the result is right, which is "
             "why only large values show it.",
             "What is subtracted in the exponent, and is it the largest score so far?",
@@ -167,8 +167,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("acc rescaled twice"),
         ),
         "divided in every step": Mistake(
-            "The numerator of O is divided by l in every step, and what is divided is carried on as if it "
-            "were not.",
+            "The numerator of O is divided by l in every step, and the next step goes on with the quotient "
+            "as if it were still the numerator.",
             "Add exponentials, bring them to one maximum, and divide once, after the last tile.",
             **formula("divided in every step"),
         ),
@@ -206,12 +206,12 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "LSE mixes two bases": Mistake(
             "LSE is m + log2 l: the maximum is natural, and the logarithm of the sum has base 2.",
-            "Both must be natural: which logarithm of the sum do you take?",
+            "Both terms of LSE must be natural: which logarithm of the sum do you take?",
             **formula("lse mixes bases"),
         ),
         "LSE's maximum is in base 2": Mistake(
-            "LSE is m log2 e + log l, with m the maximum of alpha q · k: the maximum is that of scores "
-            "that carry log2 e, for powers of two, and the logarithm of the sum is natural.",
+            "LSE is m log2 e + log l, with m the maximum of alpha q · k: a maximum of scores times log2 e, "
+            "as exp2 needs them, is added to a natural logarithm.",
             "Bring the maximum back to natural units, times ln 2, before you add log l.",
             **formula("lse mixes bases in m"),
         ),

@@ -84,7 +84,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "LSE read as base 2": Mistake(
             f"P is 2^(S log2 e − LSE){either('', ', in dV as in dK')}, and this LSE is a natural logarithm: "
             "each row of P is off by a factor.",
-            "S and LSE must have the same unit: natural for exp, times log2 e for powers of two.",
+            "S and LSE must have the same unit: natural for exp, times log2 e for exp2.",
             **formula("LSE in base 2"),
         ),
         "dP from K": Mistake(
@@ -150,7 +150,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "log2 e is missing from S": Mistake(
             "P is 2^(S − LSE log2 e): LSE is in base 2, and the scores are not.",
-            "S and LSE must have the same unit: natural for exp, times log2 e = 1.4427 for powers of two.",
+            "S and LSE must have the same unit: natural for exp, times log2 e = 1.4427 for exp2.",
             **formula("log2 e not in s"),
         ),
         "delta from O alone": Mistake(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from flashlearn.exercise import Kind
+from flashlearn.explaining.contrast import contrast
+from flashlearn.explaining.stage import attempted
 from flashlearn.outcome import Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.units import plural
@@ -54,6 +56,8 @@ def next_step_of(result: CheckResult) -> str:
         return result.finding.next_step
     if result.status is Status.WRONG and result.exercise.kind is Kind.SYMBOLIC:
         return _symbolic_step(result)
+    if result.status is Status.WRONG and result.exercise.kind is Kind.TORCH:
+        return f"{_contrast(result)}{NEXT_STEPS[result.status]}"
     return NEXT_STEPS.get(result.status, "")
 
 
@@ -86,4 +90,22 @@ def _symbolic_step(result: CheckResult) -> str:
     wrong = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
     if all(check.problem for check in wrong):
         return "Fix this first: until then your answer cannot be compared with the reference."
-    return "Work through the small example by hand, and find the step where the two diverge."
+    names = _wrong_outputs(result)
+    one_of_several = len(names) == 1 < len(result.exercise.outputs)
+    task = f"Work out {names[0]} by hand in" if one_of_several else "Work by hand through"
+    more = " There may be more than one mistake." if len(names) > 1 else ""
+    return f"{_contrast(result)}{task} the small example, and find the step where the two diverge.{more}"
+
+
+def _wrong_outputs(result: CheckResult) -> list[str]:
+    """The outputs that are wrong in some case."""
+    wrong = {check.name for outcome in result.outcomes for check in outcome.outputs if not check.ok}
+    return [name for name in result.exercise.outputs if name in wrong]
+
+
+def _contrast(result: CheckResult) -> str:
+    """Where the first wrong output is wrong, if one fact says it, with a space after it."""
+    names = _wrong_outputs(result)
+    about = (result.exercise, result.outcomes)
+    sentence = attempted(result.exercise, "contrast", contrast, *about, names[0]) if names else ""
+    return f"{sentence} " if sentence else ""

@@ -57,6 +57,12 @@ MISTAKES = {
         "∂LSE/∂s_j = exp(s_j) / Σ_l exp(s_l). What is that called?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp), outside=lambda p, dlse: dlse / p.rows),
     ),
+    "dLSE through the softmax": Mistake(
+        "You added dlse · p to dp, and so it passed through the softmax's backward pass, as if LSE were "
+        "computed from p. LSE is computed from the scores.",
+        "Add dlse · p to ds, after the backward pass of the softmax.",
+        wrong=lambda p, dp, dlse: vjp(p, dp + dlse * p),
+    ),
     "the plain mean for delta": Mistake(
         "Your delta is the plain mean of dp, Σ_j dp_j / N. It is the mean weighted by p, Σ_j p_j dp_j.",
         "delta = ⟨p, dp⟩: p already sums to one, so nothing is divided by N.",

@@ -20,8 +20,9 @@ def _split(first: Any, block_q: Any, block_k: Any, S_q: Any, S_k: Any, how: str)
         whole = max(0, min(S_k, first + offset)) // block_k * block_k
     if how == "not in tiles":
         whole = max(0, min(S_k, first + 1 + offset))
-    if how == "top-left":
+    if how in ("top-left", "whole top-left"):
         whole = max(0, min(S_k, first + 1)) // block_k * block_k
+    if how in ("top-left", "end top-left"):
         end = max(0, min(S_k, first + block_q))
     if how == "end not cut":
         end = max(0, first + block_q + offset)
@@ -57,6 +58,16 @@ MISTAKES = {
         "Both bounds are those of a mask j ≤ i. Bottom-right it is j ≤ i + S_k − S_q.",
         "Shift both by S_k − S_q.",
         **_splits("top-left"),
+    ),
+    "whole aligned top-left": Mistake(
+        "whole is that of a mask j ≤ i. Bottom-right it is j ≤ i + S_k − S_q.",
+        "Shift whole by S_k − S_q, before it is rounded down to whole tiles.",
+        **_splits("whole top-left"),
+    ),
+    "end aligned top-left": Mistake(
+        "end is that of a mask j ≤ i. Bottom-right it is j ≤ i + S_k − S_q.",
+        "Shift end by S_k − S_q.",
+        **_splits("end top-left"),
     ),
     "end beyond the last key": Mistake(
         "The block's last query may have a number beyond S_q, and then end lies beyond S_k: tiles that hold "

@@ -207,3 +207,19 @@ def test_a_sum_that_each_tile_replaces_is_named(replaced, name):
         return alpha * (sums["worth"] - sums["delta"] * sums["keys"])
 
     assert finding("dq_in_one_walk", dq_in_one_walk) == name
+
+
+def test_dlse_that_passes_through_the_softmax_is_named():
+    def lse_gradient(p, dp, dlse):
+        both = dp + dlse * p
+        return p.multiply_elementwise(both - sp.ones(p.rows, 1) * p.dot(both))
+
+    assert finding("lse_gradient", lse_gradient) == "dLSE through the softmax"
+
+
+def test_one_bound_of_a_mask_aligned_top_left_is_named():
+    def split_loops(first, block_q, block_k, S_q, S_k):
+        end = max(0, min(S_k, first + block_q + S_k - S_q))
+        return max(0, min(S_k, first + 1)) // block_k * block_k, end
+
+    assert finding("split_loops", split_loops) == "whole aligned top-left"

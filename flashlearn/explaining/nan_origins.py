@@ -12,6 +12,7 @@ The kinds of operations are those of `interpreter.observers.nan_origin`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from flashlearn.explaining.findings.undefined_memory import (
 from flashlearn.explaining.matching import has_wrong_numbers, size
 from flashlearn.interpreter.observers.nan_origin import NanTracker, NonFiniteOrigin, NonFiniteOrigins
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
+from flashlearn.observation import Place
 from flashlearn.outcome import Finding, FindingKind, Outcome, OutputCheck
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed, PlainCall
@@ -36,6 +38,9 @@ UNDEFINED = (MaskedLoadWithoutOther.name, UninitialisedMemory.name)
 
 MOST_CASES = 3
 """The smallest cases, in which the origins are compared."""
+
+MASKED = re.compile(r"dot\(|where\(|\.to\(|[<>]|mask|@")
+"""What a line has where the 0 may be a mask's, or padding."""
 
 PRODUCT = "zero times inf"
 """The other kinds may replace one another: a row that sees nothing has −∞ − (−∞), or 0/0."""
@@ -157,5 +162,17 @@ def _finding(
         grown = first if origin.kind == "inf over inf" or elsewhere else None
     name = "overflow" if origin.kind in ("inf over inf", "overflow") and overflows else origin.kind
     where = grown.place if grown is not None else None
-    kind = NanOrigin(origin.kind, grown is not None, where, *reached, called=(name,))
+    zero = zero_of(origin.place, where) if origin.kind == PRODUCT else ""
+    kind = NanOrigin(origin.kind, grown is not None, where, *reached, called=(name,), zero=zero)
     return Finding(kind, origin.place, explained, cases)
+
+
+def zero_of(place: Place | None, infinity: Place | None) -> str:
+    """What the 0 is that was multiplied by an infinity, as far as the lines of both show it: a key of ZEROS.
+
+    It is empty for a mask's, and in a product of matrices, whose padding is 0.
+    """
+    text = place.text if place is not None else ""
+    if infinity is not None and "exp" in infinity.text and "exp" in text and "dot(" not in text:
+        return "exponential"
+    return "" if MASKED.search(text) else "unknown"

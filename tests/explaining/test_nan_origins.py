@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from flashlearn import check
-from flashlearn.explaining.nan_origins import differ, first_in_formula
+from flashlearn.explaining.nan_origins import differ, first_in_formula, zero_of
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
+from flashlearn.observation import Place
 from tests.corpus import function_from_text
 
 INF = torch.tensor([float("inf"), 1.0])
@@ -55,3 +56,19 @@ def test_a_mode_tells_the_innermost_line_of_its_file():
     with births:
         INF - INF
     assert births.kind == "inf minus inf" and births.place.text.strip() == "INF - INF"
+
+
+@pytest.mark.parametrize(
+    "line, infinity, zero",
+    [
+        ("p = tl.exp(s) * norm[:, None]", "norm = tl.exp(-lse)", "exponential"),
+        ("p = tl.exp(s - lse) * see.to(tl.float32)", "", ""),
+        ("dv = tl.dot(tl.trans(p), do, dv)", "p = tl.exp(s - lse)", ""),
+        ("p = one * other", "other = tl.exp(-lse)", "unknown"),
+    ],
+)
+def test_a_zero_that_is_no_mask_gets_no_advice_about_masks(line, infinity, zero):
+    places = (
+        Place("answer.py", n, text, "kernel") if text else None for n, text in ((2, line), (1, infinity))
+    )
+    assert zero_of(*places) == zero

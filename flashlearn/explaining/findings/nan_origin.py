@@ -45,6 +45,14 @@ OPERATIONS = {
 }
 """What the operation does, and the next step, by its kind (`interpreter.nan_origin`)."""
 
+ZEROS = {
+    "exponential": "Does one exponential underflow to 0 where the other overflows? Take a single "
+    "exponential, of the difference of the two exponents, instead of their product.",
+    "unknown": "Where does the 0 come from? If it stands for a mask, use `where` in place of the product; "
+    "if it is an exponential that has underflowed, take a single one, of the difference of the exponents.",
+}
+"""The next step after "zero times inf" by what the 0 is, where it is no mask's."""
+
 INFINITE = ("overflow", "division by zero", "log of zero")
 
 
@@ -52,7 +60,7 @@ INFINITE = ("overflow", "division by zero", "log of zero")
 class NanOrigin(FindingKind):
     """`operation`, a key of OPERATIONS, makes a NaN or an infinity that reaches `output`.
 
-    Its infinity may have `overflowed` before, in the place `where`.
+    Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty.
     """
 
     name = "origin of a NaN"
@@ -66,6 +74,7 @@ class NanOrigin(FindingKind):
     count: int
     total: int
     called: tuple[str, ...] = ()
+    zero: str = ""
 
     @property
     def everywhere(self) -> bool:
@@ -75,6 +84,7 @@ class NanOrigin(FindingKind):
     def wording(self) -> Wording:
         """What the operation does, where its infinity comes from, and how far it reaches."""
         what, step = OPERATIONS[self.operation]
+        step = ZEROS.get(self.zero, step)
         reached = reach(self.case, self.output, self.count, self.total)
         if self.operation in INFINITE:
             return Wording(f"Here {what}. {reached}", step)

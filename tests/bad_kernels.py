@@ -69,7 +69,8 @@ def races(a, x, y):
 
 
 def calls_torch(a, x, y):
-    return torch.addmm(y[:, None], x[:, None], torch.full((1, 1), a, dtype=x.dtype, device=x.device))[:, 0]
+    scale = torch.full((1, 1), a, dtype=torch.float32, device=x.device)
+    return torch.addmm(y[:, None].float(), x[:, None].float(), scale)[:, 0].to(x.dtype)
 
 
 def right(a, x, y):

@@ -137,7 +137,7 @@ examine("clinic_1", patient_zero, instruments.inputs("clinic_1", S_q=40, S_k=56)
 
 # %%
 report = flashlearn.check("clinic_1", patient_zero, demo=True)
-report.show("dk", case="S 40 × 56, D 16")
+report.show("dk", case="S 40 × 56, D 16, alpha 0.4")
 
 # %% [markdown]
 # $dK$ is wrong everywhere, and equally so in each program. So an edge, a mask or a race is unlikely. And $dV$ is

@@ -36,7 +36,7 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
     A kernel fails here only if it leaves a tensor with 32-bit integers that wrap around, as a GPU's do, and
     stays inside with integers that do not: anything else that happens proves nothing, and is not reported.
     """
-    for inputs, words in _large_inputs(exercise):
+    for inputs, words in large_inputs(exercise):
         wrapped = answer.run(inputs, Int32OverflowProbe())
         overflows = wrapped.observations.get(Int32Overflows)
         if wrapped.raised is None or wrapped.raised.status is not Status.OUT_OF_BOUNDS or not overflows:
@@ -53,7 +53,7 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
     return None
 
 
-def _large_inputs(exercise: Exercise) -> Iterator[tuple[Inputs, str]]:
+def large_inputs(exercise: Exercise) -> Iterator[tuple[Inputs, str]]:
     """Inputs of real sizes without memory, with the beginning of a sentence about them."""
     sizes, case = dict(exercise.judged.real_sizes), exercise.cases[0]
     gaps = {key: sizes.pop(key) for key in (ROWS_APART, COLUMNS_APART) if key in sizes}

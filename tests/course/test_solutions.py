@@ -29,7 +29,7 @@ def test_after_an_attempt_it_is_shown_with_its_hints_and_what_there_is_to_notice
     for text in (str(shown), shown._repr_markdown_()):
         assert "alpha * dk, mask=in_keys[:, None])" in text
         assert all(hint in text for hint in packaged_lessons.hints(all_exercises()["clinic_1"]))
-        assert "What to notice" in text and "which output, and by which factor" in text
+        assert "What to notice" in text and "The output and the factor are the whole diagnosis" in text
         assert "Lesson 10, section “4 · The patients”, leads up to it." in text
 
 

@@ -113,10 +113,10 @@ def test_a_front_end_that_cannot_be_asked_rejects_nothing(monkeypatch, caplog):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (launcher(with_options, num_warps=3), "num_warps=3: the number of warps is a power of two"),
+        (launcher(with_options, num_warps=3), "num_warps=3: the number of warps must be a power of two"),
         (launcher(with_a_list, size=lambda n: [n]), "sizes of with_a_list is a list"),
         (launcher(with_options, size=str), "n of with_options is text"),
-        (launcher(with_options, size=lambda n: torch.tensor(n).numpy()), "is an array of NumPy's"),
+        (launcher(with_options, size=lambda n: torch.tensor(n).numpy()), "is a NumPy array"),
         (launcher(with_options, size=lambda n: torch.float32), "n of with_options is a dtype"),
     ],
 )  # fmt: skip

@@ -213,7 +213,7 @@ def test_an_answer_that_a_kernel_only_halves_or_adds_to_is_not_the_kernel_s(func
     )
     found = _first(exercise, function)
     assert found.status is Status.NOT_YOURS
-    assert "but for a factor and a constant" in found.message
+    assert "up to a factor and a constant" in found.message
 
 
 def test_a_needs_gpu_of_the_learner_s_own_excuses_nothing():

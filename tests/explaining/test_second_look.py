@@ -46,7 +46,7 @@ def test_a_wrong_dtype_does_not_hide_a_stride_that_is_missing():
     _, outcomes, finding = checked(BOTH)
     failing = [o for o in outcomes if o.status is not Status.PASS]
     assert finding.sentence.startswith(
-        "There are two mistakes; the second shows once the first is fixed. (1) s has"
+        "There are two mistakes; the second was found in a copy with the first one fixed. (1) s has"
     )
     assert "stride_column" in finding.sentence
     assert (finding.fits, finding.of) == (len(failing), len(failing)) and not finding.partial

@@ -124,7 +124,7 @@ class AfterRepair(FindingKind):
                 f"(1) {seen} (2) Something is still wrong after that. {other.sentence}",
                 steps_of((question, other.next_step)),
             )
-        order = "There are two mistakes; the second shows once the first is fixed."
+        order = "There are two mistakes; the second was found in a copy with the first one fixed."
         both = f"{order} (1) {seen} (2) {other.sentence}"
         if self.explained in (0, self.failing):
             return Wording(both, steps_of((question, other.next_step)))

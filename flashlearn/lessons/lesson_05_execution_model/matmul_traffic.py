@@ -110,7 +110,7 @@ MISTAKES = {
     "masked lanes counted": Mistake(
         "You counted whole tiles, also where they extend beyond the edge. A lane that the "
         "mask hides requests nothing.",
-        "Count what lies inside: over all programs of a row, the rows of A have exactly M·K elements.",
+        "Count what lies inside: over all programs with the same columns of C, A gives exactly M·K elements.",
         **formula("whole tiles", also=("whole tiles loaded", "whole steps", "whole blocks")),
     ),
 }

@@ -159,6 +159,9 @@ class FindingKind:
     observed: ClassVar[bool] = False
     """It says what was seen, which makes results wrong; how wrong they are was not computed from it."""
 
+    hides: ClassVar[bool] = False
+    """While it is so, the numbers cannot show what else is wrong."""
+
     about_form: ClassVar[bool] = False
     """It is about outputs that cannot be compared with what is expected."""
 

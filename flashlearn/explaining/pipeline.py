@@ -64,7 +64,7 @@ def _second_look(search: Search) -> Finding | None:
         return run(line, replace(again, pairs=again.pairs and whole))
 
     found = look_again(search, explain)
-    if found is None or isinstance(found.parts[0].kind, Shape):
+    if found is None or isinstance((found.parts or (found,))[0].kind, Shape):
         return found
     return stages.combined(search.finding, found)
 

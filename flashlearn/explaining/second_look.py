@@ -13,6 +13,7 @@ from dataclasses import replace
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
 from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases, wasteful
+from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.rule import Clue
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import AfterRepair
@@ -69,12 +70,25 @@ def _after_conversion(search: Search, explain: Explain) -> Finding | None:
     after = _run_again(search, Repaired(search.answer, dtypes=dtypes), search.outcomes)
     first = _misfit(search, failing)
     left = _failing(after)
-    if first is None or not left:
-        return None  # the dtype is all that is wrong
+    if first is None:
+        return None
+    if not left:  # the dtype is all that is wrong
+        return Finding(replace(first.kind, alone=True), fits=len(failing), of=len(failing))
     again = replace(
         search, outcomes=after, answer=Repaired(search.answer, dtypes=dtypes), finding=None, repairs=[]
     )
-    return _combined(search, first, after, explain(again, True))
+    second = explain(again, True)
+    if second is not None and _changes_dtype(second):  # one mistake: it rounds, too
+        if len(left) < len(failing):
+            return _combined(search, first, after, None)
+        return Finding(AndOneEdit((first, second)), second.place, len(failing), len(failing))
+    return _combined(search, first, after, second)
+
+
+def _changes_dtype(finding: Finding) -> bool:
+    """True if one of its edits gives memory another dtype."""
+    edits = [one.kind for one in (finding, *finding.parts) if isinstance(one.kind, OneEdit)]
+    return any("dtype" in edit.old and "dtype" in edit.new for edit in edits)
 
 
 def _misfit(search: Search, failing: Sequence[Outcome]) -> Finding | None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
-from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
+from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
 from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
 
 AGAIN = "check again after fixing it"
+
+OPEN = f"whether this is all is not known: {AGAIN}"
 
 STOPPED = (Status.CRASHED, Status.OUT_OF_BOUNDS, Status.RACE)
 
@@ -34,8 +37,12 @@ def explained_and_left(result: CheckResult) -> str:
         return _of_those_that_ran(finding.parts[1], failing)
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
-    if finding.of < 2 or _says_share(finding) or not finding.fits:
-        return ""  # without a case that it explains in full, the sentence says which output it explains
+    if isinstance(finding.kind, DeclaredFault) and not _ran(failing) and finding.fits == finding.of:
+        return _nothing_after(failing)
+    if not finding.fits:
+        return OPEN if len(failing) > 1 and _leaves_open(finding) else ""
+    if finding.of < 2 or _says_share(finding):
+        return ""
     if finding.fits < finding.of:
         share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
         return f"this explains {share}: {AGAIN}"
@@ -55,7 +62,8 @@ def _of_those_that_ran(second: Finding, failing: list[Outcome]) -> str:
 def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> str:
     """That the explanation fits all the cases that it was tried on, and which ones these are."""
     if _only_seen(finding):
-        return f"this was seen in {some_of(finding.of, max(len(failing), finding.of), 'failing case')}"
+        seen = some_of(finding.of, max(len(failing), finding.of), "failing case")
+        return f"this was seen in {seen}; {OPEN}"
     declared = isinstance(finding.kind, Declared | AtOnce) and result.exercise.kind is not Kind.SYMBOLIC
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
     if silent and silent == len(failing):
@@ -76,7 +84,30 @@ def _only_seen(finding: Finding) -> bool:
     """True for a finding that says what was seen, where no repair has shown that it is all."""
     if any(one.kind.follows for one in (finding, *finding.parts)):
         return False
-    return finding.kind.observed or finding.kind.vague or any(map(_only_seen, finding.parts))
+    kind = finding.kind
+    return kind.observed or kind.vague or kind.hides or any(map(_only_seen, finding.parts))
+
+
+def _leaves_open(finding: Finding) -> bool:
+    """True for a finding that was compared with no case's numbers, and whose sentence names nothing left."""
+    kind = finding.kind
+    if finding.partial or kind.beyond_cases or isinstance(kind, LauncherFault | NothingLaunched | Explained):
+        return False
+    return not kind.conclusive and not any(one.kind.follows for one in (finding, *finding.parts))
+
+
+def _ran(failing: list[Outcome]) -> bool:
+    """True if one of the failing cases has numbers."""
+    return any(o.status is Status.WRONG for o in failing)
+
+
+def _nothing_after(failing: list[Outcome]) -> str:
+    """That all failing cases stop, where there are several: no case shows what else may be wrong."""
+    if len(failing) < 2:
+        return ""
+    return (
+        f"{all_of(len(failing), 'failing case')} stop there, and what comes after that is not known: {AGAIN}"
+    )
 
 
 def _has_no_numbers(outcome: Outcome) -> bool:
@@ -93,7 +124,7 @@ def _others(principal: Outcome | None, failing: list[Outcome]) -> str:
     wrong = sum(o.status is Status.WRONG for o in failing)
     elsewhere = len(failing) - len(alike) - wrong
     if not wrong and not elsewhere:
-        return ""
+        return _nothing_after(failing)
     stop = "1 failing case stops" if len(alike) == 1 else f"{len(alike)} failing cases stop"
     seen = [f"{elsewhere} elsewhere"] if elsewhere else []
     if wrong:

@@ -10,10 +10,14 @@ import torch
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.findings.case_status import OutOfBounds
-from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.declared import Declared, DeclaredFault
+from flashlearn.explaining.findings.right_up_to import PaddingCounts
+from flashlearn.explaining.findings.shape import Shape
+from flashlearn.explaining.findings.some_programs import SomePrograms
+from flashlearn.explaining.findings.zero_sign_constants import Zero
 from flashlearn.judging.cases import run
 from flashlearn.observation import Place
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.remainder import explained_and_left
 
@@ -52,13 +56,17 @@ STOPS = outcome(Status.OUT_OF_BOUNDS, place=PLACE)
 DECLARED = Finding(Declared("A factor is missing.", "", None, ("factor",)), fits=2, of=2)
 
 
+def misfitting(alone=False):
+    return Shape("y", Misfit("dtype", "float16", "float32"), "small", ("y",), alone=alone)
+
+
 def said(outcomes, finding):
     return explained_and_left(CheckResult(EXERCISE, tuple(outcomes), finding))
 
 
 def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end():
     finding = Finding(OutOfBounds("Program 0 reads x[9].", CASE.name), PLACE)
-    assert said([PASSES, STOPS, STOPS], finding) == ""
+    assert said([PASSES, STOPS], finding) == ""
     text = said([PASSES, STOPS, STOPS, NUMBERS], finding)
     assert text.startswith("2 failing cases stop there, 1 runs to the end with a wrong result")
     assert "check again" in text and "fits" not in text
@@ -66,10 +74,33 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
     assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there, 1 elsewhere")
 
 
-def test_cases_that_one_line_stops_in_different_ways_leave_no_remainder():
+def test_of_what_comes_after_a_line_that_stops_every_case_nothing_is_claimed():
     finding = Finding(OutOfBounds("Program 0 writes y[9].", CASE.name), PLACE)
     race = outcome(Status.RACE, place=replace(PLACE, program=(1, 0, 0)))
-    assert said([PASSES, STOPS, race], finding) == ""
+    clause = (
+        "both failing cases stop there, and what comes after that is not known: check again after fixing it"
+    )
+    assert said([PASSES, STOPS, race], finding) == clause
+    declared = Finding(DeclaredFault("It stops.", CASE.name, "A wait is missing.", ""), PLACE, fits=2, of=2)
+    assert said([STOPS, STOPS], declared) == clause
+    assert said([STOPS, NUMBERS], declared) == "this explains both failing cases"
+
+
+@pytest.mark.parametrize("kind", [Zero("y"), SomePrograms("y", "small", 4, (1,)), misfitting()])
+def test_what_hides_other_mistakes_is_not_said_to_explain_every_case(kind):
+    text = said([NUMBERS, NUMBERS], Finding(kind, fits=2, of=2))
+    assert "explains" not in text and text.startswith("this was seen in both failing cases")
+    assert "check again" in text
+
+
+def test_a_dtype_with_which_alone_all_cases_pass_explains_them():
+    assert said([NUMBERS] * 2, Finding(misfitting(alone=True), fits=2, of=2)).startswith("this explains both")
+
+
+def test_a_place_that_was_traced_in_one_case_leaves_the_others_open():
+    traced = Finding(PaddingCounts("x", 3, ("key",), "small", (0,), "y", 4), PLACE)
+    assert "not known" in said([NUMBERS, NUMBERS], traced)
+    assert said([PASSES, NUMBERS], traced) == ""
 
 
 def test_nan_alone_are_not_counted_as_an_explanation():

@@ -90,7 +90,8 @@ def where(scope: Scope | None) -> str:
     if scope.kind == "part":
         explained, wrong = scope.share
         seen = f"This alone gives exactly your numbers in {explained} of the {wrong} failing cases."
-        return f"{seen} Fix it, then look at the others."
+        others = "the other one" if wrong - explained == 1 else f"the other {wrong - explained}"
+        return f"{seen} Check {others} again after fixing it."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
         return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."

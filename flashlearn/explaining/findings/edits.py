@@ -104,9 +104,9 @@ class TwoEdits(FindingKind):
         first, second = (part.kind for part in self.parts)
         verb, all_of_them = "passes" if self.reached == 1 else "pass", "both" if self.cases == 2 else "all"
         return Wording(
-            f"There seem to be two mistakes. {first.change()} {self.reached} of the {self.cases} failing "
-            f"cases {verb}. {second.change().removesuffix(',')} as well, {all_of_them} pass.",
-            labelled(*((f"line {part.line}", part.edit_kind.question) for part in (first, second))),
+            f"There seem to be two mistakes. (1) {first.change()} {self.reached} of the {self.cases} failing "
+            f"cases {verb}. (2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
+            labelled(("1", first.edit_kind.question), ("2", second.edit_kind.question)),
         )
 
 
@@ -128,8 +128,8 @@ class EditAndMistake(FindingKind):
         """The change, and the mistake."""
         edit, mistake = self.parts
         return Wording(
-            f"{edit.kind.change()} every case runs to completion. There is a second mistake. "
-            f"{mistake.sentence}",
+            f"There are two mistakes. (1) {edit.kind.change()} every case runs to completion. "
+            f"(2) {mistake.sentence}",
             labelled(("1", edit.kind.edit_kind.question), ("2", mistake.next_step)),
         )
 

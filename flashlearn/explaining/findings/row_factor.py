@@ -17,6 +17,7 @@ class RowFactor(Rule):
 
     name = "rows do not sum to 1"
     rank = 150
+    hides = True
 
     output: str
     case: str

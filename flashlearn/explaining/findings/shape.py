@@ -15,7 +15,8 @@ from flashlearn.outcome import Misfit, Wording
 class Shape(Rule):
     """`another` says that the shape is that of another output.
 
-    With `by_autograd` all outputs but the first are gradients, which autograd returns.
+    With `by_autograd` all outputs but the first are gradients, which autograd returns. It is `alone` where
+    every case passes once the dtype is the right one.
     """
 
     name = "shape"
@@ -29,6 +30,12 @@ class Shape(Rule):
     outputs: tuple[str, ...]
     another: bool = False
     by_autograd: bool = False
+    alone: bool = False
+
+    @property
+    def hides(self) -> bool:  # type: ignore[override]
+        """Unless the numbers were compared all the same."""
+        return not self.alone
 
     @classmethod
     def look(cls, clue: Clue) -> Shape | None:

@@ -79,6 +79,11 @@ class NotCompared(FindingKind):
         """The rule's name."""
         return (self.rule,)
 
+    @property
+    def hides(self) -> bool:  # type: ignore[override]
+        """Unless the entries were compared all the same."""
+        return self.rule != "transposed"
+
     def wording(self) -> Wording:
         """What the verdict has said, and how to get an answer that can be compared."""
         sentence = f"{_about(self.output)}{formatting.capital(self.seen)}"

@@ -19,6 +19,7 @@ class Zero(Rule):
 
     name = "zero everywhere"
     rank = 50
+    hides = True
 
     output: str
 

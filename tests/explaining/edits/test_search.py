@@ -153,14 +153,14 @@ def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
     assert (
         report.finding.kind.name == "and one edit" and report.finding.parts[1].kind.name == "edit and mistake"
     )
-    assert "cols * stride_column`" in report.sentence and "second mistake" in report.sentence
+    assert "cols * stride_column`" in report.sentence and "There are two mistakes. (1) Line" in report.sentence
 
 
 def test_a_wrong_address_alone_is_not_two_mistakes():
     report = flashlearn.check(
         "row_sum", function_from_text(with_mistake("cols * stride_column", "cols")), demo=True
     )
-    assert "second mistake" not in report.sentence and "cols * stride_column`" in report.sentence
+    assert "two mistakes" not in report.sentence and "cols * stride_column`" in report.sentence
 
 
 IN_TWO_FUNCTIONS = """

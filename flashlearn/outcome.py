@@ -183,9 +183,6 @@ class FindingKind:
     beyond_cases: ClassVar[bool] = False
     """Every case passes: something else about the answer is wrong, or could not be decided."""
 
-    adds_to_outcome: ClassVar[bool] = False
-    """It does not explain what was seen in the case, and is reported after that."""
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the mistakes that it is about, each once."""

@@ -38,6 +38,9 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
 def _cause(fault: tuple) -> str:
     """What is wrong with an access, as far as that is known: a key of `case_status.STEPS`."""
     _, masked, index, *more = fault or (None, False, None)
+    cause = next((part[1] for part in more if isinstance(part, tuple) and part[:1] == ("cause",)), "")
+    if cause:
+        return cause
     if index is None:
         return "pointer"
     if index == "misaligned":
@@ -64,7 +67,8 @@ def _essence(fault: tuple) -> tuple:
     """
     if fault[:1] == (SYNCHRONISATION,):
         return (*fault[:2], *fault[3:])
-    fault = tuple(part for part in fault if part not in ("below", "size", "far"))
+    causes = [part for part in fault if isinstance(part, tuple) and part[:1] == ("cause",)]
+    fault = tuple(part for part in fault if part not in ("below", "size", "far", *causes))
     return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 

@@ -105,8 +105,9 @@ class RawPointers:
 class AddressSpace:
     """Regions by index and by storage, those of the running launch (`active`), and who is running.
 
-    `place` gives the learner's line that is running. While a block pointer is followed, `boundary_check` are
-    the dimensions that it checks; while a descriptor is, `descriptor` is that one.
+    `place` gives the learner's line that is running, `program` is one of the `grid`. While a block pointer is
+    followed, `boundary_check` are the dimensions that it checks; while a descriptor is, `descriptor` is that
+    one.
     """
 
     regions: dict[int, Region] = field(default_factory=dict)
@@ -116,6 +117,7 @@ class AddressSpace:
     cautions: CautionLog = field(default_factory=CautionLog)
     place: Callable[[], Place | None] = find_place
     program: Program = (0, 0, 0)
+    grid: Program = (1, 1, 1)
     boundary_check: tuple[int, ...] | None = None
     descriptor: DescriptorHandle | None = None
 

@@ -7,6 +7,8 @@ import numpy as np
 from flashlearn.interpreter.address_space import Access, AddressSpace
 from flashlearn.interpreter.errors import OutOfBounds
 from flashlearn.interpreter.learner_code import Program
+from flashlearn.interpreter.outside.access import Cause, OutsideAccess
+from flashlearn.interpreter.outside.causes import cause_of
 from flashlearn.interpreter.shadow import REGION_BITS, Region, View
 from flashlearn.interpreter.stride_mismatch import Reason, intended_index, reason
 
@@ -67,9 +69,14 @@ def out_of_bounds(
             fault = (*fault, "descriptor")
         why = _reason(access, region, view, index, space)
         fault = (*fault, *why[0]) if why else (*fault, *_how_far(access, region, view, index, bad, offset))
+        exchanged = why is not None and why[0] == ("exchanged",)
+        cause = None if exchanged else _cause(access, region, view, space, number)
+        if cause is not None:
+            fault = (*fault, ("cause", cause.key))
+            index = cause.index if cause.index is not None and _outside(view, cause.index) else index
         lanes, outside = _lanes(int(bad.sum()), access.addresses.size), int(bad.sum())
         sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space, outside)}"
-        sentence += f" {why[1]}" if why else ""
+        sentence += f" {cause.sentence}" if cause is not None else f" {why[1]}" if why else ""
     return OutOfBounds(sentence, space.place(), fault)
 
 
@@ -97,9 +104,7 @@ def _between(view: View, index: tuple[int, ...]) -> bool:
 
 def _index(access: Access, region: Region, view: View, number: int, byte: int) -> tuple[int, ...]:
     """The index that the `number`-th lane was meant to have, if sure and outside; else the one it hits."""
-    numbers = np.flatnonzero(access.lanes) if access.partial else None
-    lane = np.unravel_index(int(numbers[number]) if numbers is not None else number, access.addresses.shape)
-    meant = intended_index(access.addresses.astype(np.int64) - region.base, tuple(map(int, lane)), view)
+    meant = intended_index(access.addresses.astype(np.int64) - region.base, _lane(access, number), view)
     return meant if meant is not None and _outside(view, meant) else view.coordinates(byte)
 
 
@@ -133,6 +138,23 @@ def _reason(
     others = [v for other in space.active for v in other.views]
     bytes_in = access.addresses.astype(np.int64) - region.base
     return reason(bytes_in, lanes, view, index, space.program, others)
+
+
+def _lane(access: Access, number: int) -> tuple[int, ...]:
+    """The place in its tile of the `number`-th lane that takes part."""
+    numbers = np.flatnonzero(access.lanes) if access.partial else None
+    lane = np.unravel_index(int(numbers[number]) if numbers is not None else number, access.addresses.shape)
+    return tuple(map(int, lane))
+
+
+def _cause(access: Access, region: Region, view: View, space: AddressSpace, number: int) -> Cause | None:
+    """What is wrong with the address or the mask as the kernel writes them, where that is sure."""
+    if space.boundary_check is not None or space.descriptor is not None:
+        return None
+    lanes = access.lanes if access.partial else np.ones(access.addresses.shape, bool)
+    who = (space.program, space.grid, access.kind, access.masked, _lane(access, number))
+    others = tuple(v for other in space.active for v in other.views if len(v.shape) == len(view.shape))
+    return cause_of(OutsideAccess(access.addresses, lanes, region, view, *who, others))
 
 
 def _where(view: View, index: tuple[int, ...], byte: int) -> str:

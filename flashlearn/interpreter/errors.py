@@ -36,6 +36,7 @@ class OutOfBounds(LaunchError):
     lies between the tensor's elements; "steps", the tile's and the tensor's strides where these differ, and
     "exchanged" where two strides, or two indices, are in each other's place. "below" says that the index is
     negative, "size" that no larger one than the size of its dimension is outside, "far" that larger ones are.
+    ("cause", key) comes last where the kernel's text shows what is wrong.
     """
 
     def __init__(self, sentence: str, place: Place | None = None, fault: tuple = ()):

@@ -182,6 +182,7 @@ class Session:
         program = self._runnable(function)
         self._carries.kernel = program.__code__
         self._builder.set_grid_dim(*shape)
+        self.memory.grid = shape
         for number in self.spin_waits.take(self._programs(math.prod(shape))):
             index = (number // (shape[1] * shape[2]), number // shape[2] % shape[1], number % shape[2])
             self._builder.grid_idx = self.memory.program = index

@@ -56,8 +56,6 @@ def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tu
     quoted = outcome is not None and wording.quotes in (outcome.case.name, _misfit(outcome))
     if not seen or not quoted or wording.more is None:
         return wording.sentence, "" if quoted else seen
-    if finding.kind.adds_to_outcome:
-        return seen, wording.more  # no explanation of what was observed: it comes after it
     return (wording.more, seen) if wording.more else (seen, "")
 
 

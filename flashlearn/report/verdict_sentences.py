@@ -11,7 +11,7 @@ from flashlearn.outcome import Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.units import plural
 
-LONGEST_SENTENCE = 360
+LONGEST_SENTENCE = 480
 
 SENTENCES = {
     Status.TODO: "The stub is still in place.",

@@ -95,13 +95,13 @@ def test_a_mask_that_is_too_wide_is_said_to_be_there():
     error = stray(lambda: copy[(4,)](x, y, 101, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
     assert "1 of the 32 lanes" in error.sentence
     assert "has a mask, which is true for it" in error.sentence
-    assert error.fault == ("load", True, (100,), "size")
+    assert error.fault[:4] == ("load", True, (100,), "size")
 
 
 def test_an_index_is_far_outside_where_more_than_its_dimensions_size_is_let_through():
     x, y = torch.zeros(100), torch.zeros(128)
     error = stray(lambda: copy[(4,)](x, y, 110, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
-    assert error.fault == ("load", True, (100,), "far")
+    assert error.fault[:4] == ("load", True, (100,), "far")
 
 
 def test_a_store_past_the_end_leaves_every_byte_as_it_was():
@@ -259,10 +259,10 @@ def add_matrices(
     [
         (
             (5, 1),
-            "Neighbouring lanes lie 5 and 1 elements apart along the tile's axes, as in x_ptr, but y_ptr",
+            "The address multiplies `i` by `y_row`, which is 5 here, a stride of x_ptr, but y_ptr has the",
         ),
         ((1, 7), "With the two strides of y_ptr exchanged, every lane would be inside."),
-        ((7, 2), ""),
+        ((7, 2), "multiplies `j` by `y_column`, which is 2 here, but y_ptr has the strides (7, 1)."),
     ],
 )
 def test_whose_strides_an_access_was_made_with_is_told(strides_of_y, said):
@@ -271,13 +271,13 @@ def test_whose_strides_an_access_was_made_with_is_told(strides_of_y, said):
         x, y, z, 10, 5, *x.stride(), *strides_of_y, *z.stride(), BLOCK=16
     )
     told = str(stray(launch))
-    assert said in told and ("Neighbouring" in told or "exchanged" in told) == bool(said)
+    assert said in told and "Neighbouring" not in told
 
 
 def test_a_stride_that_is_left_out_is_told():
     x = torch.arange(8.0)[::3]
     told = str(stray(lambda: copy[(1,)](x, torch.empty(3), 3, BLOCK=4, LOAD_MASK=True, STORE_MASK=True)))
-    assert "Neighbouring lanes lie 1 element apart, but x_ptr has the stride 3." in told
+    assert "`lanes` moves the address by 1 element for each index, but x_ptr has the stride 3." in told
 
 
 @triton.jit

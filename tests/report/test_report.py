@@ -201,13 +201,13 @@ def test_a_finding_speaks_before_the_outcome_and_keeps_what_was_seen():
         assert "explains all 3 failing cases" in " ".join(rendering.split())
 
 
-def test_what_a_finding_adds_to_what_was_seen_comes_after_it():
+def test_a_headline_has_both_what_was_seen_and_a_second_mistake():
     seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
     fault = Finding(OutOfBounds(seen, ROWS.name, cause="mask"))
     both = Finding(Besides((fault, explained("no alpha", "Alpha is missing."))))
-    besides = "Besides, a second mistake shows in cases that run to the end. Alpha is missing."
-    assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (seen, besides)
-    assert both.sentence == f"{seen} {besides}"
+    headline = f"(1) {seen} (2) Cases that run to the end are wrong, too. Alpha is missing."
+    assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (headline, "")
+    assert both.sentence == headline
 
 
 def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():

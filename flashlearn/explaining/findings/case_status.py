@@ -147,10 +147,29 @@ STEPS = {
         "is each index multiplied by the stride of its own dimension?"
     ),
     "mask, size": (
-        "Of this dimension, only the index that equals its size is let through: is it compared with < and "
-        "with the size of this dimension?"
+        "Only the index that equals the size of this dimension is outside. If the mask tests this index, is "
+        "it compared with < and with this size? If not, what is it computed from?"
     ),
     "mask, far": "Does the mask test the index that the address uses, and against the tensor's size?",
+    "untested": (
+        "This index must stay below the size of its dimension: by a condition in the mask, or by what it is "
+        "computed from."
+    ),
+    "comparison": "The last index that exists is the size minus 1: compare with <.",
+    "bound": (
+        "Pointer, stride and bound must belong to the same dimension of the same tensor: which of the three "
+        "does not?"
+    ),
+    "other index": (
+        "Address and mask must use the same index. Is the difference missing in the mask, or does it belong "
+        "to another dimension of the address?"
+    ),
+    "precedence": "Put parentheses around each comparison.",
+    "shared stride": "Each index takes the stride of its own dimension: which of the two has another's?",
+    "axis": "Along which axis of the grid do the programs count this index?",
+    "programs": "How many programs does the grid need along this axis, and what does each of them count?",
+    "steps": "How many steps does the loop make, and how many does this dimension allow?",
+    "number": "Which values does this take over all programs, and which indices does the dimension have?",
     "block pointer": (
         "boundary_check keeps lanes out along the dimensions that it names; the shape given to "
         "tl.make_block_ptr says where each ends."

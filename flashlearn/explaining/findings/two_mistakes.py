@@ -72,16 +72,14 @@ class Besides(FindingKind):
     name = "besides"
     memory_fault = True
     misplaced = "all"
-    adds_to_outcome = True
 
     parts: tuple[Finding, ...]
 
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        more = f"Besides, a second mistake shows in cases that run to the end. {other.sentence}"
-        next_step = labelled(("1", fault.next_step), ("2", other.next_step))
-        return Wording(f"{fault.sentence} {more}", next_step, fault.quotes, joined(fault.more or "", more))
+        both = f"(1) {fault.sentence} (2) Cases that run to the end are wrong, too. {other.sentence}"
+        return Wording(both, steps_of((fault.next_step, other.next_step)), fault.quotes, None)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ MISTAKES = {
     ),
     "uninitialised memory": Mistake(
         "The programs add to memory that was never set to zero: db starts with whatever was there.",
-        "Atomic additions need torch.zeros (and fp32, as half precision would round every one of them).",
+        "Atomic additions need memory that starts at zero: allocate it with torch.zeros.",
         launcher=_with(
             *A_PROGRAM_PER_TILE,
             (STORE, "tl.atomic_add(db_ptr + j, db, mask=in_columns)"),

@@ -136,10 +136,7 @@ def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
 
     told = found("merge_partials", merge_partials)
     assert told.mistake == "crashed + acc not rescaled"
-    assert (
-        "truth value" in told.sentence
-        and "Besides, a second mistake shows in cases that run to the end." in told.sentence
-    )
+    assert "truth value" in told.sentence and "(2) Cases that run to the end are wrong, too." in told.sentence
 
 
 def test_a_plain_mean_and_a_sign_are_named_together():

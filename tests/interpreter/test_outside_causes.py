@@ -1,0 +1,130 @@
+"""An access out of bounds is explained by its own text: which index, stride or condition is wrong."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from flashlearn.interpreter.errors import OutOfBounds
+from flashlearn.interpreter.route import observing
+
+
+@triton.jit
+def tile_copy(x_ptr, y_ptr, M, N, x_row, x_col, other_row, KIND: tl.constexpr, BLOCK: tl.constexpr):
+    r = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = (r < M)[:, None] & (c < N)[None, :]
+    at = x_ptr + r[:, None] * x_row + c[None, :] * x_col
+    if KIND == "rows alone":
+        x = tl.load(at, mask=(r < M)[:, None], other=0.0)
+    elif KIND == "neither":
+        x = tl.load(at, mask=(r >= 0)[:, None] & (tl.program_id(0) >= 0), other=0.0)
+    elif KIND == "at most":
+        wide = (r <= M)[:, None] & (c < N)[None, :]
+        x = tl.load(at, mask=wide, other=0.0)
+    elif KIND == "bound":
+        x = tl.load(at, mask=(r < N)[:, None] & (c < N)[None, :], other=0.0)
+    elif KIND == "precedence":
+        x = tl.load(at, mask=(r[:, None] < M) & c[None, :] < N, other=0.0)
+    elif KIND == "stride":
+        x = tl.load(x_ptr + r[:, None] * other_row + c[None, :] * x_col, mask=inside, other=0.0)
+    elif KIND == "no mask":
+        x = tl.load(at)
+    else:
+        x = tl.load(at, mask=inside, other=0.0)
+    tl.store(y_ptr + r[:, None] * N + c[None, :], x, mask=inside)
+
+
+@triton.jit
+def lanes_in_the_mask(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    start = tl.program_id(0) * BLOCK
+    tl.store(y_ptr + start + lanes, tl.load(x_ptr + start + lanes, mask=lanes < n), mask=start + lanes < n)
+
+
+@triton.jit
+def moved_pointer(x_ptr, y_ptr, M, N, x_row, step, BLOCK: tl.constexpr):
+    r, c = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    at = x_ptr + r[:, None] * x_row + c[None, :]
+    for done in range(0, N, BLOCK):
+        x = tl.load(at, mask=(r < M)[:, None] & (c < N - done)[None, :], other=0.0)
+        at += step * BLOCK
+        tl.store(y_ptr + r, tl.sum(x, axis=1), mask=r < M)
+
+
+@triton.jit
+def heads(x_ptr, y_ptr, H, S, b_stride, h_stride, KIND: tl.constexpr, BLOCK: tl.constexpr):
+    bh = tl.program_id(0)
+    b = (bh + H - 1) // H
+    h = bh % H
+    if KIND == "axis":
+        b = tl.program_id(1)
+    s = tl.arange(0, BLOCK)
+    if KIND == "shared":
+        x = tl.load(x_ptr + bh // H * b_stride + h * b_stride + s, mask=s < S, other=0.0)
+    else:
+        x = tl.load(x_ptr + b * b_stride + h * h_stride + s, mask=s < S, other=0.0)
+    tl.store(y_ptr + bh * S + s, x, mask=s < S)
+
+
+def stray(launch) -> OutOfBounds:
+    with pytest.raises(OutOfBounds) as caught, observing():
+        launch()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "said"),
+    [
+        ("rows alone", "untested", "The mask does not test `c`, index 1 of x_ptr."),
+        ("at most", "comparison", "`r <= M` (line 25), which lets the index 20 through, the size itself."),
+        ("bound", "bound", "the bound is 40, the size of dimension 1, but the size is 20"),
+        ("precedence", "precedence", "`&` binds more tightly than a comparison"),
+        ("stride", "stride", "multiplies `r` by `other_row`, which is 47 here"),
+        ("no mask", "no mask", "Nothing keeps `r`, index 0 of x_ptr,"),
+    ],
+)
+def test_the_condition_the_bound_or_the_stride_that_is_wrong_is_named(kind, key, said):
+    x, y = torch.zeros(20, 40), torch.zeros(20, 40)
+    error = stray(lambda: tile_copy[(2, 2)](x, y, 20, 40, 40, 1, 47, KIND=kind, BLOCK=32))
+    assert error.fault[-1] == ("cause", key)
+    assert said in error.sentence
+
+
+def test_two_indices_without_an_upper_bound_are_not_called_untested_where_a_condition_tests_one():
+    x, y = torch.zeros(20, 40), torch.zeros(20, 40)
+    error = stray(lambda: tile_copy[(2, 2)](x, y, 20, 40, 40, 1, 47, KIND="neither", BLOCK=32))
+    assert "neither `r`" not in error.sentence
+
+
+def test_lanes_tested_in_place_of_the_whole_index_are_told_with_the_line_of_the_condition():
+    x, y = torch.zeros(100), torch.zeros(100)
+    error = stray(lambda: lanes_in_the_mask[(4,)](x, y, 100, BLOCK=32))
+    assert error.fault[-1] == ("cause", "other index")
+    assert "The mask tests `lanes`" in error.sentence
+    assert "but the address has `start + lanes`" in error.sentence
+
+
+def test_a_pointer_moved_along_the_wrong_dimension_is_told_with_the_line_that_moves_it():
+    x, y = torch.zeros(20, 40), torch.zeros(20)
+    error = stray(lambda: moved_pointer[(1,)](x, y, 20, 40, 40, 40, BLOCK=32))
+    assert "`r + BLOCK`, index 0 of x_ptr (added in line 53)" in error.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "said"),
+    [
+        ("ceil", "number", "`b`, index 0 of x_ptr, is 2 here: line 60 computes it as `(bh + H - 1) // H`"),
+        ("axis", "axis", "the grid has 3 programs along axis 1"),
+        ("shared", "shared stride", "dimension 0 alone; dimension 1 gets no index"),
+    ],
+)
+def test_an_index_that_all_lanes_share_is_followed_to_where_it_is_computed(kind, key, said):
+    x, y = torch.zeros(2, 3, 20), torch.zeros(6, 20)
+    grid = (6, 3) if kind == "axis" else (6,)
+    grid = (2, 3) if kind == "axis" else grid
+    error = stray(lambda: heads[grid](x, y, 3, 20, 60, 20, KIND=kind, BLOCK=32))
+    assert error.fault[-1] == ("cause", key)
+    assert said in error.sentence

@@ -5,6 +5,8 @@ SCRATCH := build/test-home
 WORKERS ?= $(shell nproc)
 # students in the class that `make bench` grades: CLASS=300 make bench grades a large one
 CLASS ?= 40
+# GiB of the GPU's memory that `make memory` leaves to the checks
+GIB ?= 8
 
 NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 600 --timeout 900 \
 	-p no:cacheprovider -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -12,7 +14,7 @@ NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-curre
 TRAINING := 09_into_pytorch.ipynb
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test pages lint authoring units browser notebooks solutions build bench format clean
+.PHONY: help setup lab test pages lint authoring units browser notebooks solutions build bench memory format clean
 
 define heading
 @printf '\n──── %s\n' "$(1)"
@@ -69,6 +71,9 @@ bench: setup ## attention on a GPU, elsewhere verdict latency; answers with know
 	@.venv/bin/flashlearn bench
 	@$(PYTHON_IN_VENV) -m tests.corpus
 	@$(PYTHON_IN_VENV) -m tests.classroom --students $(CLASS)
+
+memory: setup ## every solution checked within 8 GiB of the GPU's memory (GIB=4 make memory: within 4)
+	@.venv/bin/flashlearn bench --memory $(GIB)
 
 format: setup ## let ruff fix what it can
 	$(PYTHON_IN_VENV) -m ruff check --fix .

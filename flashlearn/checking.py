@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flashlearn import compiler
@@ -16,12 +16,13 @@ from flashlearn.explaining.findings.case_status import Undecided
 from flashlearn.explaining.findings.review import AtRealSizes, Review
 from flashlearn.explaining.stage import attempted, log_failure
 from flashlearn.interpreter import printing
+from flashlearn.interpreter.cautions import NOT_TIMED
 from flashlearn.judging import real_sizes, speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
 from flashlearn.machine.process_settings import ignore_existing_objects, one_thread
 from flashlearn.observation import Launch
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Caution, Finding, Outcome, Status
 from flashlearn.report import Report
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.evidence import Interrupted, Raised
@@ -147,7 +148,11 @@ def _explain(check: Check) -> None:
 
 
 def _time(check: Check) -> None:
-    check.timing = _timing(check.exercise, check.answer, check.outcomes)
+    try:
+        check.timing = _timing(check.exercise, check.answer, check.outcomes)
+    except speed.NotTimed as reason:
+        note = Caution(NOT_TIMED, str(reason))
+        check.outcomes[-1] = replace(check.outcomes[-1], warnings=(*check.outcomes[-1].warnings, note))
 
 
 def _compile_for_gpus(check: Check) -> None:

@@ -134,6 +134,9 @@ class HowJudged:
     what a case that came out wrong says of itself, where "off by so much" would mean nothing. `time_limit`
     is in seconds of the processor, per call. `causal` attention hides later keys in every case; where only
     some cases do, an input of that name says so.
+    `grows(inputs)` counts the elements of the references' largest intermediate, and says that the first
+    dimension of every tensor, inputs and outputs, counts entries that do not affect each other: references of
+    large inputs are computed in parts.
     `needs` is the compute capability, 89 say, below which a GPU cannot run these kernels: there they are
     only observed.
     """
@@ -146,6 +149,7 @@ class HowJudged:
     output_dtypes: Mapping[str, torch.dtype] = field(default_factory=dict)
     atomics: bool = False
     work: Callable[[Inputs], Work] | None = None
+    grows: Callable[[Inputs], int] | None = None
     real_sizes: Mapping[str, int] = field(default_factory=dict)
     many_heads: bool = False
     call: Callable[[Callable[..., Any], Inputs], Any] | None = None

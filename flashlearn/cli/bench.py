@@ -36,6 +36,13 @@ def bench(
     verdicts: Annotated[
         bool, typer.Option(help="How long each exercise's check takes, and what observing costs.")
     ] = False,
+    memory: Annotated[
+        float | None,
+        typer.Option(metavar="GIB", help="Check every solution with this much of the GPU's memory."),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="With --memory: only this exercise; repeatable.")
+    ] = None,
     checks: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Time attention beside torch's on the GPU; on a machine without one, how long verdicts take."""
@@ -48,6 +55,9 @@ def bench(
         return
     if tune:
         _tune()
+        return
+    if memory is not None:
+        _within(memory, only)
         return
     asked = json or show or plots or length or flex
     if verdicts or not (asked or has_gpu()):
@@ -70,6 +80,28 @@ def _tune() -> None:
     if not has_gpu():
         raise CourseError("There is no GPU here to tune kernels for.")
     tuning.tune(console.say)
+
+
+def _within(gib: float, only: list[str] | None) -> None:
+    from flashlearn.bench import limited_memory
+    from flashlearn.course.answers import solution
+    from flashlearn.course.check import check
+    from flashlearn.lessons import all_exercises, find
+    from flashlearn.machine.device import has_gpu
+
+    if not has_gpu():
+        raise CourseError("There is no GPU here whose memory could be limited.")
+    try:
+        limited_memory.limit(gib)
+    except ValueError as error:
+        raise CourseError(f"{error}") from None
+    exercises = [find(name) for name in only] if only else list(all_exercises().values())
+    rows = limited_memory.run(
+        exercises, lambda one: check(one.name, solution(one), demo=True), console.err.print
+    )
+    console.out.print(limited_memory.table(rows, gib))
+    if not all(row.passed or row.status == "needs a GPU" for row in rows):
+        raise typer.Exit(1)
 
 
 def _record(show: Path | None, length: list[int] | None, flex: bool) -> Record:

@@ -10,7 +10,7 @@ from typing import Any
 from torch.utils._python_dispatch import _disable_current_modes
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.judging.tolerance import output_dtypes
+from flashlearn.judging.references import output_dtypes
 from flashlearn.lessons import find
 from flashlearn.running.answer import Answer, Here
 from flashlearn.running.values import as_tuple

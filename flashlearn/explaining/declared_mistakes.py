@@ -37,7 +37,7 @@ from flashlearn.explaining.matching import comparable, is_unfit, size
 from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_candidates
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run_observed
-from flashlearn.judging.tolerance import largest_error
+from flashlearn.judging.references import largest_error
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MIN_NUMBERS = 4

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.judging.tolerance import largest_error
+from flashlearn.judging.references import largest_error
 from flashlearn.outcome import Outcome, OutputCheck, Status
 
 CLOSER = 0.1

@@ -15,7 +15,7 @@ import torch
 from flashlearn.exercise import Mistake, combine_faults
 from flashlearn.explaining.matching import fit, work
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
-from flashlearn.judging.tolerance import largest_error
+from flashlearn.judging.references import largest_error
 from flashlearn.outcome import Outcome, Status
 
 MIN_CHANGED, NAN_WEIGHT = 16, 4

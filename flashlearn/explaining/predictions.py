@@ -17,7 +17,7 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs, Mistake, Tiles
 from flashlearn.judging.cases import run_observed
-from flashlearn.judging.tolerance import convert, widen
+from flashlearn.judging.references import convert, widen
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.values import as_tuple
 

@@ -13,6 +13,8 @@ MISSING_BARRIER = "memory shared without a barrier"
 NO_OTHER = "masked load without other"
 OVERFLOW = "32-bit offset"
 GRID_AXIS = "grid axis too short"
+NOT_TIMED = "not timed"
+SMALL_GPU = "too little GPU memory"
 NO_ALLOCATOR = "descriptors without an allocator"
 
 

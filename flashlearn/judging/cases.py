@@ -21,7 +21,7 @@ from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.judging import gpu_acceptance
-from flashlearn.judging.compiled_cases import run_compiled
+from flashlearn.judging.compiled_cases import fitting_inputs, run_compiled, unfit_caution
 from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.return_values import (
     check_authorship,
@@ -76,7 +76,12 @@ def run(
     with contextlib.ExitStack() as background:
         outcomes = _observed(exercise, answer, drawn, watching, background)
         if all(o.status is Status.PASS for o in outcomes):
-            outcomes += run_compiled(exercise, answer, tf32=has_caution(outcomes, TF32), drawn=drawn)
+            unfit: list[Case] = []
+            tf32 = has_caution(outcomes, TF32)
+            outcomes += run_compiled(exercise, answer, tf32=tf32, drawn=drawn, unfit=unfit)
+            if unfit:
+                warnings = (*outcomes[-1].warnings, unfit_caution(unfit))
+                outcomes[-1] = dataclasses.replace(outcomes[-1], warnings=warnings)
         return outcomes
 
 
@@ -117,7 +122,7 @@ def _observed(
 def _launch_inputs(exercise: Exercise, drawn: Draws) -> list[Inputs]:
     """All inputs with which the answer will be launched compiled."""
     timed = [exercise.timed.case] if exercise.timed.case is not None else []
-    return [drawn.inputs(case) for case in (*exercise.cases, *timed) if case.compiled]
+    return fitting_inputs(drawn, [case for case in (*exercise.cases, *timed) if case.compiled])
 
 
 def exceeds_budget(case: Case, outcomes: list[Outcome]) -> bool:

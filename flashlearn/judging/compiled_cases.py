@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from flashlearn.exercise import Case, Exercise
-from flashlearn.judging.draws import Draw, Draws
+from flashlearn.exercise import Case, Exercise, Inputs
+from flashlearn.interpreter.cautions import SMALL_GPU
+from flashlearn.judging.draws import Draws
 from flashlearn.judging.return_values import (
     count_mismatch,
     count_sentence,
@@ -18,11 +20,15 @@ from flashlearn.judging.return_values import (
     without_numbers,
 )
 from flashlearn.judging.tolerance import Truth
-from flashlearn.outcome import Outcome, Status
+from flashlearn.machine import memory
+from flashlearn.outcome import Caution, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Compiled
 from flashlearn.running.values import bits
+
+FAIR_SHARE = 6
+"""A launcher may need as many bytes as its inputs, this many times: a smaller GPU is not its fault."""
 
 
 def run_compiled(
@@ -31,37 +37,74 @@ def run_compiled(
     tf32: bool = False,
     run_all: bool = False,
     drawn: Draws | None = None,
+    unfit: list[Case] | None = None,
 ) -> list[Outcome]:
     """Every case with `compiled` on the GPU, up to the first that fails; with `run_all`, every one.
 
     After a failure the context may be lost. With `tf32` (the observed run saw fp32 products in TF32) results
-    are held to plain torch's in TF32. `drawn` are the draws of the observed run.
+    are held to plain torch's in TF32. `drawn` are the draws of the observed run. Cases for which the GPU's
+    memory is too small have no outcome, and are added to `unfit`.
     """
     answer, drawn = answering(exercise, answer), drawn or Draws(exercise)
     outcomes: list[Outcome] = []
     cases = [case for case in exercise.cases if case.compiled]
-    given = [drawn.inputs(case) for case in cases]
-    with answer.prepared(given, exercise.judged.time_limit):
+    with answer.prepared(fitting_inputs(drawn, cases), exercise.judged.time_limit):
         for case in cases:
-            outcomes.append(_run_case(exercise, answer, case, drawn.of(case, tf32)))
+            outcome, fits = memory.attempt(functools.partial(_run_case, exercise, answer, case, drawn, tf32))
             drawn.forget(case)
-            if outcomes[-1].status is not Status.PASS and not run_all:
+            if not fits or outcome is None:
+                unfit += [case] if unfit is not None else []
+                memory.release()
+                continue
+            outcomes.append(outcome)
+            if outcome.status is not Status.PASS and not run_all:
                 break
     return outcomes
 
 
-def _run_case(exercise: Exercise, answer: Answer, case: Case, drawn: Draw) -> Outcome:
+def fitting_inputs(drawn: Draws, cases: Iterable[Case]) -> list[Inputs]:
+    """The inputs of those cases for whose inputs there is memory."""
+    found = (memory.attempt(functools.partial(drawn.inputs, case)) for case in cases)
+    return [inputs for inputs, fits in found if fits]
+
+
+def unfit_caution(unfit: Sequence[Case]) -> Caution:
+    """That these cases did not run on the GPU, since its memory is too small for them."""
+    names = " and ".join(case.name for case in unfit)
+    subject = f"The case {names} was" if len(unfit) == 1 else f"The cases {names} were"
+    free = memory.in_gib(memory.free_memory())
+    sentence = f"{subject} not run on this GPU, whose {free} of free memory are too small for that."
+    return Caution(SMALL_GPU, sentence)
+
+
+def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32: bool) -> Outcome | None:
+    """The outcome; None if the launcher found too little memory for what it may need."""
     started = time.perf_counter()
     runs: list[Evidence] = []
+    inputs = draws.inputs(case)
     for _ in range(2):
-        runs.append(answer.run(drawn.inputs, Compiled(exercise.judged.time_limit)))
+        runs.append(answer.run(inputs, Compiled(exercise.judged.time_limit)))
         ended = _failed_outcome(case, runs[-1])
         if ended is not None:
-            return ended
-    outcome = _compare(exercise, case, drawn.truth, *runs)
+            if _ran_out(runs[-1]):
+                memory.release()
+            return None if _asked_little(inputs, runs[-1]) else ended
+    outcome = _compare(exercise, case, draws.of(case, tf32).truth, *runs)  # not before the launcher has run
     launched = tuple(runs[0].observation.launches)
     seconds = time.perf_counter() - started
     return dataclasses.replace(outcome, seconds=seconds, mode="compiled", compiled_launches=launched)
+
+
+def _ran_out(evidence: Evidence) -> bool:
+    """Whether a call ended since the GPU's memory was too small."""
+    return evidence.raised is not None and evidence.raised.kind == "OutOfMemoryError"
+
+
+def _asked_little(inputs: Inputs, evidence: Evidence) -> bool:
+    """Whether a call ended for want of memory, though it asked for no more than a right answer may."""
+    wanted = evidence.raised.wanted if evidence.raised is not None else 0
+    given = sum(value.nbytes for value in inputs.values() if isinstance(value, torch.Tensor))
+    return 0 < wanted <= FAIR_SHARE * given
 
 
 def _failed_outcome(case: Case, evidence: Evidence) -> Outcome | None:

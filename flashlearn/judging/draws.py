@@ -17,7 +17,7 @@ import torch
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.judging.tolerance import Truth
-from flashlearn.machine import device
+from flashlearn.machine import device, memory
 
 CACHED_EXERCISES = 4
 """Number of exercises whose draws are cached."""
@@ -98,11 +98,16 @@ def without_data(exercise: Exercise, case: Case) -> Inputs | None:
 
 
 def draw_on(exercise: Exercise, case: Case, where: str, generator: torch.Generator | None) -> Inputs | None:
-    """A case's inputs drawn on another device, with that device's generator; None if that fails."""
+    """A case's inputs drawn on another device, with that device's generator; None if that fails.
+
+    Raises what torch raises where the memory is too small: drawn on the CPU they would not fit either.
+    """
     try:
         with _DeviceMode(torch.device(where), generator):
             return exercise.inputs(case, case.generator())
-    except (NotImplementedError, RuntimeError):
+    except (NotImplementedError, RuntimeError) as error:
+        if memory.is_out_of_memory(error):
+            raise
         return None
 
 

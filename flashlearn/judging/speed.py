@@ -10,16 +10,18 @@ A prediction is the roofline bound for the least work that computes the result: 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs, Kind
 from flashlearn.judging import draws
-from flashlearn.machine import device
+from flashlearn.judging.smaller_cases import difference, smaller_cases
+from flashlearn.machine import device, memory
 from flashlearn.machine.ceilings import Ceilings, ceilings
 from flashlearn.machine.timers import Measurement
 from flashlearn.observation import Launch, Observation
@@ -54,7 +56,7 @@ class Timing:
     and `least_operations` are the minimum for any kernel, and `predictions`, in seconds by GPU name, the time
     that these take. `bytes` and `operations` are the same if measured; if predicted, they are the observer's
     counts (each byte once), scaled up from the case `scaled_from`. `half` says that the inputs are in half
-    precision.
+    precision. `case` is the one that was timed; `smaller` says why, if it is not the usual one.
     """
 
     where: str
@@ -71,6 +73,8 @@ class Timing:
     least_operations: float | None = None
     scaled_from: Case | None = None
     half: bool = False
+    case: Case | None = None
+    smaller: str = ""
 
     @property
     def peer(self) -> str:
@@ -81,31 +85,71 @@ class Timing:
 def measure(exercise: Exercise, answer: Answer | Callable[..., Any]) -> Timing:
     """Median times of the learner's launcher and of the exercise's peers, taken in turns on this GPU.
 
-    Both run on `exercise.timed.case`; in turns, since a GPU's clock changes while it works. Raises
-    `ValueError` if the exercise names no case for timing.
+    Both run on `exercise.timed.case`, or on a smaller one where the memory is too small for that; in turns,
+    since a GPU's clock changes while it works. Raises `ValueError` if the exercise names no case for timing,
+    and NotTimed if the launcher, which passes its cases, does not run there.
     """
-    case = exercise.timed.case
-    if case is None:
+    asked = exercise.timed.case
+    if asked is None:
         raise ValueError(f"{exercise.name} has no timed.case: there is nothing to time it on.")
-    inputs = draws.inputs(exercise, case)
-    evidence = answering(exercise, answer).run(inputs, Timed())
+    free = 0
+    for case in itertools.chain([asked], smaller_cases(asked)):
+        if (timing := _measured(exercise, answering(exercise, answer), case)) is not None:
+            return timing if case is asked else replace(timing, smaller=_smaller(case, asked, free))
+        free = free or _free_memory()
+    raise NotTimed(
+        f"Not timed: this GPU has {memory.in_gib(free)} of free memory, which is too small for {asked.name}."
+    )
+
+
+class NotTimed(Exception):
+    """A call could not be timed; the message says why, in a sentence."""
+
+
+def _free_memory() -> int:
+    return memory.free_memory() if device.has_gpu() else 0
+
+
+def _measured(exercise: Exercise, answer: Answer, case: Case) -> Timing | None:
+    """The times in one case; None if there is too little memory for it."""
+    inputs, fits = memory.attempt(lambda: draws.inputs(exercise, case))
+    if not fits:
+        return None
+    evidence = answer.run(inputs, Timed())
+    if evidence.raised is not None:
+        if evidence.raised.kind == "OutOfMemoryError":
+            memory.release()
+            return None
+        raise NotTimed(f"Not timed: in {case.name} it failed. {evidence.raised.sentence}")
     own, peers = evidence.own, evidence.peers
     first = next(iter(peers.values()), None)
     work = exercise.judged.work(inputs) if exercise.judged.work else None
     return Timing(
         where=torch.cuda.get_device_name() if device.has_gpu() else "this processor",
         measured=True,
+        case=case,
         own=own,
         peers=peers,
         ratio=first.median / own.median if first else None,
         marks=marks(exercise.timed, own, peers),
-        reached=ceilings() if device.has_gpu() else None,
+        reached=_reached(),
         bytes=work.bytes if work else None,
         operations=work.operations if work else None,
         least_bytes=work.bytes if work else None,
         least_operations=work.operations if work else None,
         half=_is_half(inputs),
     )
+
+
+def _smaller(case: Case, asked: Case, free: int) -> str:
+    """Why a smaller case than usual was timed."""
+    small, usual = difference(case, asked)
+    return f"Timed at {small} instead of {usual}: this GPU has {memory.in_gib(free)} of free memory."
+
+
+def _reached() -> Ceilings | None:
+    """What this GPU reaches; None without one, or if there is no memory to find out."""
+    return memory.attempt(ceilings)[0] if device.has_gpu() else None
 
 
 def marks(timed: HowTimed, own: Measurement, peers: Mapping[str, Measurement]) -> tuple[Mark, ...]:
@@ -155,7 +199,10 @@ def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
     case = exercise.timed.case
     if exercise.kind is not Kind.KERNEL or case is None:
         return []
-    inputs = draws.inputs(exercise, case) if device.has_gpu() else draws.without_data(exercise, case)
+    if device.has_gpu():
+        inputs, _ = memory.attempt(lambda: draws.inputs(exercise, case))
+    else:
+        inputs = draws.without_data(exercise, case)
     observation = answer.run(inputs, DryRun()).observation if inputs is not None else None
     return observation.launches if observation is not None else []
 

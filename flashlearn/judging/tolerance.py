@@ -1,7 +1,7 @@
 """How close is close enough, decided by what plain torch achieves at the same precision.
 
 A same-precision reference is the exercise's formula in plain torch, computed in the dtype of the inputs:
-its error against the fp64 reference is what rounding alone costs (`Truth.twins`).
+its error against the fp64 reference is what rounding alone costs (`References.twins`).
 
 `allowed = 2·max of err(same-precision reference) + atol` (3× for gradients), where err is the largest
 difference to the fp64 reference and `atol` a few rounding errors at the reference's magnitude, as in
@@ -14,21 +14,28 @@ sums in fp32 at least; a same-precision reference may round what kernels round (
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.judging.tf32 import Tf32Products
+from flashlearn.judging.references import (
+    FP8_DTYPES,
+    HALF_DTYPES,
+    References,
+    Rounding,
+    entries_of,
+    in_parts,
+    largest_error,
+    references,
+    root_mean_square,
+    widen,
+)
 from flashlearn.machine.process_settings import full_precision
 from flashlearn.outcome import Misfit, OutputCheck
 from flashlearn.running.evidence import Foreign
-from flashlearn.running.values import as_tuple
 
-HALF_DTYPES = (torch.float16, torch.bfloat16)
-FP8_DTYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 RMS_FACTOR = 1.3
 MAX_KEPT_ELEMENTS = 1 << 22  # larger outputs are judged and then dropped
 RMS_MIN_ELEMENTS = 256  # with fewer elements the ratio of rms errors is mostly chance
@@ -37,23 +44,44 @@ RMS_MIN_ELEMENTS = 256  # with fewer elements the ratio of rms errors is mostly 
 class Truth:
     """The reference outputs of one draw, and the error of plain torch at the same precision.
 
-    `expected` is in fp64, `dtypes` are those of the learner's outputs, `twins` the same-precision references.
-    With `tf32`, for kernels whose fp32 products run in TF32 on a GPU, plain torch also computes its products
-    that way.
+    `expected` is in fp64, `dtypes` are those of the learner's outputs. With `tf32`, for kernels whose fp32
+    products run in TF32 on a GPU, plain torch also computes its products that way. Where the exercise knows
+    how large its references grow, large inputs are computed in parts.
     """
 
     def __init__(self, exercise: Exercise, inputs: Inputs, tf32: bool = False):
         self.exercise = exercise
         self._allowed: dict[int, tuple[float, float]] = {}
+        self._rounding: dict[int, Rounding] = {}
+        self._references: References | None = None
+        parts = in_parts(exercise, inputs)
         with full_precision():
-            self.expected = as_tuple(exercise.reference(**convert(inputs, torch.float64)))
-            native = as_tuple(exercise.reference(**clone(inputs)))
-            self.dtypes = output_dtypes(exercise, native)
-            self.twins = list(_same_precision_references(exercise, inputs, native))
-            if tf32:
-                with Tf32Products():
-                    products = as_tuple(exercise.reference(**clone(inputs)))
-                    self.twins += list(_same_precision_references(exercise, inputs, products))
+            if len(parts) == 1:
+                self._references = references(exercise, inputs, tf32)
+                self.expected, self.dtypes = self._references.expected, self._references.dtypes
+            else:
+                entries = sum(entries_of(part) for part in parts)
+                self._join((references(exercise, part, tf32) for part in parts), entries)
+
+    def _join(self, parts: Iterator[References], entries: int) -> None:
+        """The outputs of all parts as one; of their same-precision references only the errors are kept."""
+        whole: list[torch.Tensor] = []
+        start = 0
+        for part in parts:
+            self.dtypes = part.dtypes
+            whole = whole or [out.new_empty((entries, *out.shape[1:])) for out in part.expected]
+            for index, out in enumerate(part.expected):
+                whole[index][start : start + out.shape[0]] = out
+                found = part.rounding(index, self._rms_counts(index))
+                before = self._rounding.get(index)
+                self._rounding[index] = found if before is None else before.joined(found)
+            start += part.expected[0].shape[0]
+            del part, out  # before the next part is computed
+        self.expected = tuple(whole)
+
+    def _rms_counts(self, index: int) -> bool:
+        dtype = self.dtypes[index]
+        return dtype in FP8_DTYPES or (dtype in HALF_DTYPES and self.exercise.judged.accumulates)
 
     def allowed(self, index: int) -> tuple[float, float]:
         """Largest error and largest rms error that output `index` may have (inf: no rms bound)."""
@@ -62,39 +90,19 @@ class Truth:
         return self._allowed[index]
 
     def _measured(self, index: int) -> tuple[float, float]:
-        expected, dtype = self.expected[index], self.dtypes[index]
+        dtype = self.dtypes[index]
         if not dtype.is_floating_point:
             return 0.0, float("inf")
-        finite = torch.isfinite(expected)
-        reference = expected[finite]
-        if dtype in FP8_DTYPES:
-            return self._measured_in_eight_bits(index, finite)
-        rounded = reference.to(dtype)
-        atol = 2 * largest((rounded + 0.3 - 0.3 - rounded).double())
-        atol = max(
-            atol, 2 * torch.finfo(dtype).eps * largest(reference)
-        )  # a few numbers may happen to round exactly
-        errors = [largest_error(twin[index].to(dtype), expected) for twin in self.twins]
-        rms = float("inf")
-        if (
-            dtype in HALF_DTYPES
-            and self.exercise.judged.accumulates
-            and reference.numel() >= RMS_MIN_ELEMENTS
-        ):
-            slack = 0.05 * torch.finfo(dtype).eps * root_mean_square(reference)
-            noise = [root_mean_square((t[index].to(dtype).double() - expected)[finite]) for t in self.twins]
-            rms = RMS_FACTOR * max(noise) + slack
-        return tolerance_factor(self.exercise) * max(errors, default=0.0) + atol, rms
-
-    def _measured_in_eight_bits(self, index: int, finite: torch.Tensor) -> tuple[float, float]:
-        """The bounds for values rounded once to a coarse format, where truncation would double the error."""
-        expected, dtype = self.expected[index], self.dtypes[index]
-        twins = [twin[index].to(dtype).double() for twin in self.twins]
-        quarter = torch.finfo(dtype).eps / 4 * largest(expected[finite]) / 2
-        rms = float("inf")
-        if int(finite.sum()) >= RMS_MIN_ELEMENTS:
-            rms = RMS_FACTOR * max(root_mean_square((twin - expected)[finite]) for twin in twins)
-        return max(largest_error(twin, expected) for twin in twins) + quarter, rms
+        if index not in self._rounding:
+            self._rounding[index] = self._references.rounding(index, self._rms_counts(index))
+        found, eps = self._rounding[index], torch.finfo(dtype).eps
+        has_rms = self._rms_counts(index) and found.count >= RMS_MIN_ELEMENTS
+        if dtype in FP8_DTYPES:  # rounded once to a coarse format, where truncation would double the error
+            rms = RMS_FACTOR * max(found.noise) if has_rms else float("inf")
+            return max(found.errors) + eps / 4 * found.largest / 2, rms
+        atol = max(2 * found.step, 2 * eps * found.largest)  # a few numbers may happen to round exactly
+        rms = RMS_FACTOR * max(found.noise) + 0.05 * eps * found.magnitude if has_rms else float("inf")
+        return tolerance_factor(self.exercise) * max(found.errors, default=0.0) + atol, rms
 
     def judge(self, index: int, got: Any, **extra: Any) -> OutputCheck:
         """Compare one output of the learner's with the truth."""
@@ -132,11 +140,6 @@ def agrees(check: OutputCheck, got: Any) -> bool:
     return root_mean_square(_difference(got, check.expected)) * check.rms_ratio <= before
 
 
-def widen(t: torch.Tensor) -> torch.Tensor:
-    """fp8 as fp32, since torch has few operations for fp8; every other dtype unchanged."""
-    return t.float() if t.dtype in FP8_DTYPES else t
-
-
 def tolerance_factor(exercise: Exercise) -> int:
     """The allowed error as a multiple of the same-precision references' largest error."""
     return 3 if exercise.judged.gradient else 2
@@ -146,22 +149,6 @@ def reference_counts(exercise: Exercise) -> tuple[int, int]:
     """The number of same-precision references: for fp32 inputs, and for half-precision inputs."""
     plain = 1 + len(exercise.judged.twins)
     return plain, plain + 1
-
-
-def output_dtypes(exercise: Exercise, native: tuple[Any, ...]) -> tuple[torch.dtype, ...]:
-    """The dtype of each output: as declared, else that of what the reference returns, `native`."""
-    return tuple(
-        exercise.judged.output_dtypes.get(name, out.dtype)
-        for name, out in zip(exercise.outputs, native, strict=True)
-    )
-
-
-def _same_precision_references(exercise: Exercise, inputs: Inputs, native: tuple) -> Iterator[tuple]:
-    yield native
-    for twin in exercise.judged.twins:
-        yield as_tuple(twin(**clone(inputs)))
-    if any(t.dtype in HALF_DTYPES for t in inputs.values() if isinstance(t, torch.Tensor)):
-        yield as_tuple(exercise.reference(**convert(inputs, torch.float32)))
 
 
 def _misfit(got: Any, expected: torch.Tensor, dtype: torch.dtype) -> Misfit | None:
@@ -203,45 +190,5 @@ def short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def convert(inputs: Inputs, dtype: torch.dtype) -> Inputs:
-    """The inputs with every floating-point tensor at `dtype`; integers and scalars as they are."""
-    return {
-        name: value.detach().to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
-        for name, value in inputs.items()
-    }  # fmt: skip
-
-
-def clone(inputs: Inputs) -> Inputs:
-    """Copies that keep their strides."""
-    return {
-        name: value.detach().clone() if isinstance(value, torch.Tensor) else value
-        for name, value in inputs.items()
-    }
-
-
-def largest(values: torch.Tensor) -> float:
-    """Largest absolute value; 0 of nothing."""
-    return float(values.abs().max()) if values.numel() else 0.0
-
-
-def root_mean_square(values: torch.Tensor) -> float:
-    """Root mean square; 0 of nothing."""
-    return float(values.double().square().mean().sqrt()) if values.numel() else 0.0
-
-
 def _difference(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     return (got.double() - expected.double())[torch.isfinite(expected.double())]
-
-
-def largest_error(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """max |got − expected|; infinite if a non-finite entry is not where the reference has it."""
-    got, expected = got.double(), expected.double()
-    error = largest(got - expected)
-    if math.isfinite(error):
-        return error  # then every entry of both is finite
-    finite = torch.isfinite(expected)
-    special = ~finite
-    same = (got[special] == expected[special]) | (torch.isnan(got[special]) & torch.isnan(expected[special]))
-    if not bool(same.all()) or not bool(torch.isfinite(got[finite]).all()):
-        return float("inf")
-    return largest(got[finite] - expected[finite])

@@ -22,7 +22,7 @@ from flashlearn.machine.timers import time_in_turns
 
 MATRIX_SIZE = 8192
 """Rows and columns of the matrices, in bf16."""
-COPY_BYTES = 2**30
+COPY_BYTES = 2**29
 """Bytes of what is copied."""
 
 
@@ -63,11 +63,18 @@ def environment_id() -> str:
 
 
 def _measure() -> Ceilings:
+    return Ceilings(2.0 * MATRIX_SIZE**3 / _product_seconds(), 2.0 * COPY_BYTES / _copy_seconds())
+
+
+def _product_seconds() -> float:
     a, b = (torch.randn(MATRIX_SIZE, MATRIX_SIZE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    return time_in_turns([lambda: torch.mm(a, b)])[0].median / 1e3
+
+
+def _copy_seconds() -> float:
     source = torch.empty(COPY_BYTES, dtype=torch.int8, device="cuda")
     target = torch.empty_like(source)
-    product, copy = time_in_turns([lambda: torch.mm(a, b), lambda: target.copy_(source)])
-    return Ceilings(2.0 * MATRIX_SIZE**3 / product.median * 1e3, 2.0 * COPY_BYTES / copy.median * 1e3)
+    return time_in_turns([lambda: target.copy_(source)])[0].median / 1e3
 
 
 def _read(file: Path) -> dict[str, dict[str, float]]:

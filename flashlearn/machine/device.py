@@ -42,7 +42,7 @@ class GPU:
     blocks_per_sm: int
 
 
-KIB, MIB = 2**10, 2**20
+KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 GPUS: dict[str, GPU] = {
     gpu.name: gpu

@@ -55,9 +55,10 @@ def times_of(result: CheckResult) -> Times | None:
 
 def workload(result: CheckResult) -> str:
     """What a time is of: shape, dtype, and the GPU that took it."""
-    timing, case = result.timing, result.exercise.timed.case
+    timing = result.timing
     if timing is None:
         return ""
+    case = timing.case or result.exercise.timed.case
     if case is None or not (timing.measured or timing.where == case.name):
         return f"on {timing.where}" if timing.measured else timing.where  # shapes and dtypes of a case here
     return f"on {timing.where}, {case_title(case)}" if timing.measured else case_title(case)
@@ -81,7 +82,8 @@ def _measured(timing: Timing, own: Measurement, title: str) -> Times:
         for name, one in (("yours", own), *timing.peers.items())
     )
     seconds = own.median / 1e3
-    sentences = [_compared(seconds, one.median / 1e3, name) for name, one in timing.peers.items()]
+    sentences = [timing.smaller] if timing.smaller else []
+    sentences += [_compared(seconds, one.median / 1e3, name) for name, one in timing.peers.items()]
     sentences += [_grade(mark) for mark in timing.marks]
     if timing.bytes:
         moved = f"Yours moves at least {byte_size(timing.bytes)}: {amount(timing.bytes / seconds)}B/s"

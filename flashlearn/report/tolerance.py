@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Kind
-from flashlearn.judging.tolerance import (
-    FP8_DTYPES,
-    RMS_FACTOR,
-    RMS_MIN_ELEMENTS,
-    reference_counts,
-    tolerance_factor,
-)
+from flashlearn.judging.references import FP8_DTYPES
+from flashlearn.judging.tolerance import RMS_FACTOR, RMS_MIN_ELEMENTS, reference_counts, tolerance_factor
 from flashlearn.report.data import CheckResult
 from flashlearn.report.units import number
 

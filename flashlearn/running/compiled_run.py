@@ -64,7 +64,11 @@ def _rehearse(caller: Caller, inputs: Inputs, dry: AbstractContextManager[None],
 
 
 def run(caller: Caller, inputs: Inputs, how: Compiled, cache: RunCache) -> Evidence:
-    """One call in guarded memory."""
+    """One call in guarded memory.
+
+    Raises what torch raises if the GPU's memory is too small for the call's inputs or for a look at its
+    outputs; of the call itself that is in the evidence, as all that it raises.
+    """
     watch = GuardedWatch()
     given = guarded(inputs, watch)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
@@ -23,10 +24,12 @@ from flashlearn.interpreter.errors import (
 )
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.learner_code import LEARNER_CODE, place_of
+from flashlearn.machine import memory
 from flashlearn.outcome import Place, Status
 from flashlearn.running.advice import kernel_words, launcher_words
 from flashlearn.running.error_advice import advice_sentence
 from flashlearn.running.evidence import Raised
+from flashlearn.running.guard_zones import Request
 
 MAX_MESSAGE_LENGTH = 4000
 MESSAGE = 0.2
@@ -40,8 +43,15 @@ _KERNELS = str(Path(__file__).parents[1] / "kernels")
 def describe_exception(error: BaseException, limit: float, function: Callable) -> Raised:
     """The exception that ended a call, as plain data."""
     status, sentence, place = failure(error, limit, function)
+    request = getattr(error, "request", None)
     return Raised(
-        type(error).__name__, _full_message(error), status, sentence, place, fault_of(error, status)
+        type(error).__name__,
+        _full_message(error),
+        status,
+        sentence,
+        place,
+        fault_of(error, status),
+        wanted=request.held + request.bytes if isinstance(request, Request) else 0,
     )
 
 
@@ -86,12 +96,24 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
         return Status.TODO, todo, place
     if isinstance(error, MemoryError) or "can't allocate memory" in text:
         return Status.CRASHED, "The launcher asked for more memory than is available.", place
+    if memory.is_out_of_memory(error):
+        return Status.CRASHED, _out_of_gpu_memory(error, text), place
     if isinstance(error, KeyboardInterrupt):
         sentence = "The launcher raised KeyboardInterrupt, which is reserved for the user's Ctrl-C."
         return Status.CRASHED, sentence, place
     if isinstance(error, SystemExit):
         return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
     return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function), place
+
+
+def _out_of_gpu_memory(error: BaseException, text: str) -> str:
+    """What the launcher asked for, and how much of it there was, as far as torch says it."""
+    request, asked = getattr(error, "request", None), re.search(r"allocate ([\d.]+ [KMG]iB)", text)
+    free = re.search(r"of which ([\d.]+ [KMG]iB) is free", text)
+    what = f"{asked[1]} of GPU memory" if asked else "more GPU memory"
+    if isinstance(request, Request) and request.shape:
+        what += f", for a tensor of shape {request.shape} in {request.dtype}"
+    return f"The launcher asked for {what}, and {free[1] if free else 'less'} was free."
 
 
 def fault_of(error: BaseException, status: Status) -> tuple:

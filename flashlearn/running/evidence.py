@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Raised:
     """What ended a call: the exception's class, its own message (`text`), and the `sentence` said of it.
 
-    `sentence` and `place` speak to the learner; `fault` is the exception's own, where it has one.
+    `sentence` and `place` speak to the learner; `fault` is the exception's own, where it has one. `wanted`
+    are the bytes of GPU memory that a call held and asked for when there was too little.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Raised:
     sentence: str
     place: Place | None = None
     fault: tuple = ()
+    wanted: int = 0
 
 
 @dataclass(frozen=True)

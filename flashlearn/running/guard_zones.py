@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.launcher_watch import LauncherWatch, fill_poison
+from flashlearn.machine import memory
 from flashlearn.running.values import bits, misfit_kind
 
 GUARD_BYTES = 4096  # elements on each side of a buffer
 PATTERN = 0xA5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a launcher asked of torch when the GPU's memory was too small: sizes, and bytes in all.
+
+    `shape` and `dtype` are those of the tensor that was to be made, empty if that cannot be told.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    held: int
+
+    @classmethod
+    def of(cls, func: Any, args: tuple, kwargs: dict[str, Any], held: int) -> Request:
+        """The request of one operation of torch's, by a launcher that holds so many bytes."""
+        plan = without_memory(func, args, kwargs)
+        if plan is None:
+            return cls((), "", 0, held)
+        return cls(tuple(plan.shape), str(plan.dtype).removeprefix("torch."), plan.nbytes, held)
 
 
 class GuardedWatch(LauncherWatch):
@@ -21,9 +45,24 @@ class GuardedWatch(LauncherWatch):
         super().__init__(memory=None)
         self.buffers: list[tuple[str, torch.Tensor, int, int]] = []
 
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        try:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        except RuntimeError as error:
+            if memory.is_out_of_memory(error) and not hasattr(error, "request"):
+                error.request = Request.of(func, args, kwargs or {}, self._taken())
+            raise
+
     def allocate(self, func, args, kwargs) -> torch.Tensor:
+        plan = without_memory(func, args, kwargs)
+        if plan is not None and plan.numel() and _on_gpu(args, kwargs):
+            return self.guard(plan, "an output")
         out = func(*args, **kwargs)
         return self.guard(out, "an output") if out.device.type == "cuda" and out.numel() else out
+
+    def _taken(self) -> int:
+        """Bytes of what the launcher has allocated empty so far."""
+        return sum(whole.nbytes for name, whole, *_ in self.buffers if name == "an output")
 
     def guard(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
         """A tensor of the same shape and strides in the middle of a larger, patterned buffer."""
@@ -73,6 +112,30 @@ class ZeroedWatch(GuardedWatch):
 
     def poison(self, out: torch.Tensor) -> None:
         out.zero_()
+
+
+def without_memory(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | None:
+    """What an operation gives, on "meta", where it has sizes and no memory; None if that cannot be told."""
+    try:
+        args, kwargs = tree_map(_meta, (args, kwargs))
+        if any(argument.name == "device" for argument in func._schema.arguments):
+            kwargs = {**kwargs, "device": "meta", "pin_memory": None}
+        out = func(*args, **kwargs)
+    except Exception:  # an operation that needs numbers
+        return None
+    return out if isinstance(out, torch.Tensor) else None
+
+
+def _meta(value: Any) -> Any:
+    return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+
+def _on_gpu(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether an operation that makes a tensor makes it on a GPU."""
+    where = kwargs.get("device")
+    if where is None:
+        where = next((value.device for value in args if isinstance(value, torch.Tensor)), "cpu")
+    return torch.device(where).type == "cuda"
 
 
 def guarded(inputs: Inputs, watch: GuardedWatch) -> Inputs:

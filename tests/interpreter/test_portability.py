@@ -24,14 +24,16 @@ from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.route import observing
 from flashlearn.judging import real_sizes
 from flashlearn.judging.cases import run, run_observed
+from flashlearn.judging.references import largest
 from flashlearn.judging.tf32 import Tf32Products
-from flashlearn.judging.tolerance import Truth, as_tuple, largest
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_forward as forward
 from flashlearn.lessons import all_exercises, find
 from flashlearn.observation import Observation
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.report import Report
 from flashlearn.running.answer import Here
+from flashlearn.running.values import as_tuple
 from tests.interpreter import loop_kernels
 
 LOOPS = [function.__name__ for function in loop_kernels.KERNELS]

@@ -16,7 +16,8 @@ from flashlearn.exercise import Kind
 from flashlearn.interpreter.errors import LaunchError, NeedsGpu
 from flashlearn.interpreter.route import observing
 from flashlearn.judging.cases import run_observed
-from flashlearn.judging.tolerance import Truth, convert
+from flashlearn.judging.references import convert
+from flashlearn.judging.tolerance import Truth
 from flashlearn.lessons import all_exercises, find
 from flashlearn.lessons.lesson_06_flash_forward.forward_cases import FALLING
 from flashlearn.lessons.shared import reference

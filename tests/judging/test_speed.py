@@ -242,6 +242,35 @@ def test_grades_are_asked_about_where_their_peer_is(told):
     ]
 
 
+def _needs_little(x):
+    if x.shape[0] > 600:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+    return torch_double(x)
+
+
+def test_where_memory_is_too_small_a_smaller_case_is_timed_and_named(told, monkeypatch):
+    told(3.0, 1.5)
+    monkeypatch.setattr(speed, "_free_memory", lambda: 6 * 2**30)
+    monkeypatch.setattr(speed.memory, "release", lambda: None)
+    large = dataclasses.replace(SMALL, sizes={"rows": 2048, "columns": 8}, name="2048 × 8")
+    found = speed.measure(doubled(peer=_needs_little, timing_case=large), torch.clone)
+    assert found.case.sizes["rows"] == 512 and found.case.name == "512 × 8" and found.ratio is not None
+    assert found.smaller == "Timed at 512 rows instead of 2048: this GPU has 6 GiB of free memory."
+
+
+def test_an_answer_that_fails_where_it_is_timed_is_not_timed_and_the_reason_is_told(monkeypatch):
+    class Calls(Timer):
+        def times(self, calls):
+            return [call() and 1.0 for call in calls]
+
+    def fails(x):
+        raise ValueError("no such block")
+
+    monkeypatch.setattr(timers, "default_timer", Calls)
+    with pytest.raises(speed.NotTimed, match=r"Not timed: in .* it failed\. ValueError: no such block"):
+        speed.measure(doubled(timing_case=SMALL, peer=None), fails)
+
+
 def test_without_a_timing_case_there_is_nothing_to_measure():
     with pytest.raises(ValueError, match=r"doubled has no timed\.case"):
         speed.measure(doubled(timing_case=None), torch.clone)

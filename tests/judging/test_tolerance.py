@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from flashlearn.judging.tolerance import Truth, largest_error
+from flashlearn.judging.references import largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.lessons import find
 
 SOFTMAX = find("softmax_forward")

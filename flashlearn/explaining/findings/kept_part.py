@@ -10,7 +10,7 @@ import torch
 from flashlearn.explaining.findings.never_read import LAST_BLOCK
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.explaining.findings.vanishing import vanishes
-from flashlearn.judging.tolerance import convert
+from flashlearn.judging.references import convert
 from flashlearn.outcome import Wording
 from flashlearn.running.values import as_tuple
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, joined, near
-from flashlearn.judging.tolerance import convert
+from flashlearn.judging.references import convert
 from flashlearn.outcome import FindingKind, Wording
 from flashlearn.running.values import as_tuple
 

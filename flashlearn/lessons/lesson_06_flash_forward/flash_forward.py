@@ -15,7 +15,7 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
     sdpa_flash,
 )
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING
+from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING, score_count
 from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
@@ -45,6 +45,7 @@ flash_forward = Exercise(
         twins=SAME_PRECISION,
         output_dtypes={"lse": torch.float32},
         work=forward_work,
+        grows=score_count,
         real_sizes=REAL_SIZES,
         many_heads=True,
     ),

@@ -18,7 +18,7 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
     sdpa_flash_causal,
 )
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING
+from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
@@ -39,6 +39,7 @@ flash_forward_causal = Exercise(
         twins=tuple(functools.partial(formula, causal=True) for formula in SAME_PRECISION),
         output_dtypes={"lse": torch.float32},
         work=functools.partial(forward_work, causal=True),
+        grows=score_count,
         real_sizes=REAL_SIZES,
         many_heads=True,
         causal=True,

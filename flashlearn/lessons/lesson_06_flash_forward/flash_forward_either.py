@@ -32,7 +32,13 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
     sdpa_flash_causal,
 )
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING, attention_case
+from flashlearn.lessons.shared.attention_cases import (
+    ON_A_GPU,
+    REAL_SIZES,
+    TIMING,
+    attention_case,
+    score_count,
+)
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -153,6 +159,7 @@ flash_forward_either = Exercise(
         twins=SAME_PRECISION,
         output_dtypes={"lse": torch.float32},
         work=either_work,
+        grows=score_count,
         real_sizes=REAL_SIZES,
         many_heads=True,
         review=one_kernel,

@@ -20,7 +20,13 @@ from flashlearn.lessons.lesson_07_dq import without_delta
 from flashlearn.lessons.lesson_07_dq.quantities import without_delta as without_delta_quantities
 from flashlearn.lessons.lesson_07_dq.without_delta import in_one_scan
 from flashlearn.lessons.shared import backward_cases as backward
-from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, attention_case, products_work
+from flashlearn.lessons.shared.attention_cases import (
+    REAL_SIZES,
+    TIMING,
+    attention_case,
+    products_work,
+    score_count,
+)
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
@@ -133,6 +139,7 @@ dq_without_delta = Exercise(
         twins=(without_delta.in_one_scan,),
         gradient=True,
         work=without_delta_work,
+        grows=score_count,
         real_sizes=REAL_SIZES,
         many_heads=True,
         review=one_scan,

@@ -7,7 +7,7 @@ from flashlearn.lessons.lesson_08_dk_dv.dk_dv_alone import SIGNATURE, only_dk_dv
 from flashlearn.lessons.lesson_08_dk_dv.faulty_kernels import kernel_mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work
+from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work, score_count
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan
@@ -34,6 +34,7 @@ dkv_kernel = Exercise(
         twins=backward.twins(only_dk_dv, causal=False),
         gradient=True,
         work=dkv_work,
+        grows=score_count,
         real_sizes=REAL_SIZES,
         many_heads=True,
     ),

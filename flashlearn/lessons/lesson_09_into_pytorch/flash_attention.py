@@ -19,7 +19,7 @@ from flashlearn.lessons.lesson_09_into_pytorch.autograd_calls import (
 )
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.autograd import KEPT_TOGETHER, passes
 from flashlearn.lessons.shared import reference
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work, score_count
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.tiled_twins import forward_from_lse, forward_in_tiles, gradients_in_tiles
 
@@ -229,6 +229,7 @@ flash_attention = Exercise(
         ),
         gradient=True,
         work=attention_work,
+        grows=score_count,
         call=forward_and_backward,
         review=review_single_gradients,
     ),

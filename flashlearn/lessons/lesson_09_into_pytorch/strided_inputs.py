@@ -18,7 +18,7 @@ from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.strides import forward
 from flashlearn.lessons.lesson_09_into_pytorch.laid_out_inputs import laid_out_inputs
 from flashlearn.lessons.shared import readouts, reference
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, products_work, score_count
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.tiled_twins import forward_from_lse, forward_in_tiles
 from flashlearn.lessons.shared.variants import Variant, variant
@@ -205,6 +205,7 @@ strided_inputs = Exercise(
         ),
         output_dtypes={"lse": torch.float32},
         work=forward_work,
+        grows=score_count,
         review=bad_arguments.review,
     ),
     timed=HowTimed(

@@ -18,6 +18,7 @@ from flashlearn.lessons.shared.attention_cases import (
     TIMING,
     attention_case,
     products_work,
+    score_count,
 )
 from flashlearn.lessons.shared.tiled_twins import gradients_in_tiles, other_order
 from flashlearn.quantity import Quantities
@@ -103,6 +104,7 @@ def judged(review: Any, atomics: bool) -> HowJudged:
         gradient=True,
         atomics=atomics,
         work=five_products,
+        grows=score_count,
         real_sizes=REAL_SIZES,
         many_heads=True,
         review=review,

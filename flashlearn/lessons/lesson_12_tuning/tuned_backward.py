@@ -18,7 +18,7 @@ from flashlearn.exercise import (
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared import backward_cases, grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import attention_case
+from flashlearn.lessons.shared.attention_cases import attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
@@ -137,6 +137,7 @@ tuned_backward = Exercise(
         gradient=True,
         atomics=True,
         work=cases.backward_work,
+        grows=score_count,
         real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
         review=leaves_out_hidden_tiles,
     ),

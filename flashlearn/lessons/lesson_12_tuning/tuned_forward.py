@@ -26,7 +26,7 @@ from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import attention_case, forward_inputs
+from flashlearn.lessons.shared.attention_cases import attention_case, forward_inputs, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -175,6 +175,7 @@ tuned_forward = Exercise(
         twins=tuple(map(grouped.forward, cases.FORWARD_TWINS)),
         output_dtypes={"lse": torch.float32},
         work=cases.forward_work,
+        grows=score_count,
         real_sizes={"B": 32, "H": 16, "S": 65536, "D": 128},
         review=leaves_out_hidden_tiles,
     ),

@@ -24,7 +24,7 @@ from flashlearn.lessons.lesson_13_hopper.fa3_backward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
@@ -239,6 +239,7 @@ fa3_backward = Exercise(
         gradient=True,
         atomics=True,
         work=cases.backward_work,
+        grows=score_count,
     ),
     explained=HowExplained(
         weights=readouts.gradient_readouts(),

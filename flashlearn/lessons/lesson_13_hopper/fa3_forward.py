@@ -16,7 +16,7 @@ from flashlearn.lessons.lesson_13_hopper.fa3_forward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.attention_mistakes.forward import forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -245,6 +245,7 @@ fa3_forward = Exercise(
         twins=tuple(map(grouped.forward, cases.FORWARD_TWINS)),
         output_dtypes={"lse": torch.float32},
         work=cases.forward_work,
+        grows=score_count,
     ),
     explained=HowExplained(
         quantities=cases.forward_quantities,

@@ -29,6 +29,7 @@ from flashlearn.lessons.shared.attention_cases import (
     attention_case,
     forward_inputs,
     products_work,
+    score_count,
 )
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.running.answer import Answer
@@ -215,6 +216,7 @@ fp8_forward = Exercise(
         twins=attention.ROUNDED,
         output_dtypes={"o": BF16, "lse": torch.float32},
         work=two_products,
+        grows=score_count,
         review=multiplies_in_eight_bits,
     ),
     explained=HowExplained(mistakes=MISTAKES),

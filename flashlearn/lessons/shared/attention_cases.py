@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from flashlearn.exercise import Case, Inputs, Work
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.cases import build_case
+from flashlearn.machine.memory import spans
 
 FP16, BF16 = torch.float16, torch.bfloat16
 
@@ -94,7 +96,7 @@ def backward_inputs(case: Case, generator: torch.Generator, causal: bool = False
     do = _draw(case, "S_q", generator)
     alpha = given.pop("alpha")
     wide = {name: t.float() for name, t in given.items()}
-    o, lse = reference.attention_forward(**wide, alpha=alpha, causal=causal)
+    o, lse = by_heads(reference.attention_forward, **wide, alpha=alpha, causal=causal)
     return {**given, "o": o.to(case.dtype), "do": do, "lse": lse, "alpha": alpha}
 
 
@@ -118,6 +120,25 @@ def pairs(inputs: Inputs, causal: bool = False) -> float:
     S_q, S_k = q.shape[2], k.shape[2]
     seen = int(reference.visible(S_q, S_k, causal).sum()) if causal else S_q * S_k
     return float(q.shape[0] * q.shape[1] * seen)
+
+
+def score_count(inputs: Inputs) -> int:
+    """Elements of S over all heads, hidden ones included: as large as any intermediate of a reference."""
+    q = inputs["q"]
+    return q.shape[0] * q.shape[1] * q.shape[2] * inputs["k"].shape[2]
+
+
+def by_heads(
+    formula: Callable[..., tuple[Tensor, Tensor]], q: Tensor, k: Tensor, v: Tensor, alpha: float, causal: bool
+) -> tuple[Tensor, Tensor]:
+    """O and LSE by a formula of as many heads each; of many heads, a few are computed at a time."""
+    cuts = spans(q.shape[0] * q.shape[1], score_count({"q": q, "k": k}))
+    if len(cuts) == 1:
+        return formula(q, k, v, alpha, causal)
+    heads = [t.flatten(0, 1) for t in (q, k, v)]
+    parts = [formula(*(t[cut] for t in heads), alpha, causal) for cut in cuts]
+    o, lse = map(torch.cat, zip(*parts, strict=True))
+    return o.view(*q.shape[:-1], v.shape[-1]), lse.view(q.shape[:-1])
 
 
 def products_work(inputs: Inputs, products: int, outputs: tuple[str, ...], causal: bool = False) -> Work:

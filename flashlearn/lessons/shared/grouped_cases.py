@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ from torch.nn.attention import SDPBackend
 from flashlearn.exercise import Case, Grade, Inputs, Work
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.shared import backward_cases, grouped, quantities, reference, tiled_twins
-from flashlearn.lessons.shared.attention_cases import products_work
+from flashlearn.lessons.shared.attention_cases import by_heads, products_work
 
 LAYOUTS = "three layouts"
 """Each of q, k and v is laid out in its own way."""
@@ -94,9 +95,8 @@ def backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     given = forward_inputs(case, generator)
     do = _draw(case, tuple(given["q"].shape), generator)
     wide = {name: given[name].float() for name in "qkv"}
-    o, lse = grouped.forward(reference.attention_forward)(
-        **wide, causal=given["causal"], alpha=given["alpha"]
-    )
+    attend = functools.partial(by_heads, reference.attention_forward)
+    o, lse = grouped.forward(attend)(**wide, causal=given["causal"], alpha=given["alpha"])
     tensors = {name: given[name] for name in "qkv"} | {"o": o.to(case.dtype), "do": do, "lse": lse}
     return {**tensors, "causal": given["causal"], "alpha": given["alpha"]}
 

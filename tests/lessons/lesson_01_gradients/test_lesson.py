@@ -10,7 +10,8 @@ from flashlearn.course.check import check
 from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels.bias_gradient import bias_gradient
 from flashlearn.lessons.lesson_01_gradients import pictures, without_autograd
 from flashlearn.lessons.lesson_01_gradients.bias_gradient import batch_of_gradients
@@ -28,6 +29,7 @@ from flashlearn.lessons.lesson_01_gradients.reduce_and_broadcast_vjp import (
 )
 from flashlearn.lessons.lesson_01_gradients.symbolic_products import symbols
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 
 
 def statuses(exercise, function):

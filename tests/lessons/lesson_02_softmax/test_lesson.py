@@ -11,7 +11,8 @@ import triton.language as tl
 from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import softmax as kernels
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_02_softmax import pictures
@@ -19,6 +20,7 @@ from flashlearn.lessons.lesson_02_softmax.softmax_backward import backward_in_ha
 from flashlearn.lessons.lesson_02_softmax.softmax_jacobian import jacobian
 from flashlearn.lessons.shared.softmax_in_symbols import derivatives, vjp
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 
 KERNELS = {e.name: e for e in (find("softmax_forward"), find("softmax_backward"))}
 

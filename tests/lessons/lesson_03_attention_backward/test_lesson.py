@@ -11,7 +11,8 @@ import triton.language as tl
 import flashlearn
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import delta as kernels
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_03_attention_backward import one_walk, pictures
@@ -26,6 +27,7 @@ from flashlearn.lessons.lesson_03_attention_backward.symbolic_matrices import sy
 from flashlearn.lessons.shared import example, reference
 from flashlearn.lessons.shared.softmax_in_symbols import derivatives, vjp
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 
 NUMERIC = {e.name: e for e in (find("attention_backward"), find("dq_in_one_walk"), find("delta_preprocess"))}
 SYMBOLIC = {

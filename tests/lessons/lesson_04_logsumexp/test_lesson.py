@@ -13,7 +13,8 @@ import flashlearn
 from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import logsumexp as kernels
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_04_logsumexp import merge_partials as merging
@@ -23,6 +24,7 @@ from flashlearn.lessons.lesson_04_logsumexp.lse_identity import identity
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.rows import logsumexp
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 from tests.corpus import find_entry
 from tests.reviewing import reviewed
 

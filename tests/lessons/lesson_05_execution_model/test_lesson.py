@@ -16,7 +16,8 @@ from flashlearn.compiler.listing import assemble, counts, listing, widths
 from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels.matmul import tiled_matmul
 from flashlearn.kernels.tour import row_sum, scaled_add
 from flashlearn.lessons import find
@@ -31,6 +32,7 @@ from flashlearn.lessons.lesson_05_execution_model import (
 from flashlearn.lessons.lesson_05_execution_model.block_budget import block_budget
 from flashlearn.machine import device
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 from tests.reviewing import reviewed
 
 MATMUL, TRAFFIC, BUDGET = (find(name) for name in ("tiled_matmul", "matmul_traffic", "budget"))

@@ -14,7 +14,8 @@ import triton.language as tl
 
 import flashlearn
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_forward as kernels
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_06_flash_forward import faulty_kernels, pictures
@@ -22,6 +23,7 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import head_inputs
 from flashlearn.lessons.shared import example, reference
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 from tests.reviewing import reviewed
 
 EXERCISES = {name: find(name) for name in ("flash_forward", "flash_forward_causal")}

@@ -10,7 +10,8 @@ import triton.language as tl
 
 import flashlearn
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_backward_dq as kernels
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.lessons.lesson_07_dq.dq_kernel import dq_kernel
@@ -25,6 +26,7 @@ from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.attention_cases import FP16, attention_case
 from flashlearn.lessons.shared.faulty_formulas.gradients import dq_scan
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 from tests.reviewing import reviewed
 
 EXERCISES = {e.name: e for e in (dq_kernel, dq_kernel_causal)}

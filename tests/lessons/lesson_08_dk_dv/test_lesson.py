@@ -7,7 +7,8 @@ import triton.language as tl
 
 import flashlearn
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_backward_dkv as kernels
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dq import dq_kernel
@@ -19,6 +20,7 @@ from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.attention_cases import attention_case
 from flashlearn.lessons.shared.faulty_formulas.gradients import dkv_scan
 from flashlearn.outcome import Status
+from flashlearn.running.values import as_tuple
 from tests.reviewing import reviewed
 
 EXERCISES = {name: find(name) for name in ("dkv_kernel", "dkv_kernel_causal")}

@@ -8,7 +8,7 @@ import torch
 
 import flashlearn
 from flashlearn.judging.cases import run
-from flashlearn.judging.tolerance import convert, largest_error
+from flashlearn.judging.references import convert, largest_error
 from flashlearn.kernels import attention as kernels
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments as misfits

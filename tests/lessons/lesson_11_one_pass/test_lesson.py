@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import flashlearn
-from flashlearn.judging.tolerance import Truth, as_tuple, convert, largest_error
+from flashlearn.judging.references import convert, largest_error
+from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel
 from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.kernels.fused_backward import (
@@ -26,6 +27,7 @@ from flashlearn.lessons.shared import backward_pictures, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
 from flashlearn.lessons.shared.variants import variant
 from flashlearn.running.answer import Here
+from flashlearn.running.values import as_tuple
 from tests.reviewing import reviewed
 
 KERNELS = {f.__name__: f for f in (fused_backward_atomic, fused_backward_rows, determinism)}

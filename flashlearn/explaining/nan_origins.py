@@ -87,7 +87,7 @@ def _in_kernel(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> F
     origins = [f[0] for f in found]
     if len({(b.kind, b.place.line if b.place else 0) for b in origins}) != 1:
         return None
-    return _finding(*found[0], [outcome for _, _, outcome, _ in found])
+    return _finding(exercise, *found[0], [outcome for _, _, outcome, _ in found])
 
 
 def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Finding | None:
@@ -104,7 +104,7 @@ def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Fi
         return None
     check = next(c for c in outcome.outputs if _comparable(c) and _elsewhere(c).any())
     return _finding(
-        NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), [o for _, _, o in seen]
+        exercise, NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), [o for _, _, o in seen]
     )
 
 
@@ -140,6 +140,7 @@ def _read_off(
 
 
 def _finding(
+    exercise: Exercise,
     origin: NonFiniteOrigin,
     check: OutputCheck,
     outcome: Outcome,
@@ -163,8 +164,35 @@ def _finding(
     name = "overflow" if origin.kind in ("inf over inf", "overflow") and overflows else origin.kind
     where = grown.place if grown is not None else None
     zero = zero_of(origin.place, where) if origin.kind == PRODUCT else ""
-    kind = NanOrigin(origin.kind, grown is not None, where, *reached, called=(name,), zero=zero)
+    kind = NanOrigin(
+        origin.kind,
+        grown is not None,
+        where,
+        *reached,
+        called=(name,),
+        zero=zero,
+        unread=_unread(exercise, examined),
+        blind=not all(
+            bool(torch.isfinite(c.expected.double()).all()) for c in outcome.outputs if _comparable(c)
+        ),
+    )
     return Finding(kind, origin.place, explained, cases)
+
+
+def _unread(exercise: Exercise, examined: list[Outcome]) -> tuple[str, ...]:
+    """Inputs that no program reads in any of these cases, where all that programs read are inputs."""
+    never: set[str] | None = None
+    for outcome in examined:
+        seen = outcome.observation
+        if seen is None:
+            return ()
+        inputs = exercise.inputs(outcome.case, outcome.case.generator())
+        read = sum(int((~mask).sum()) * inputs[n].element_size() for n, mask in seen.unread.items())
+        if read != sum(traffic.unique_loaded for traffic in seen.traffic.values()):
+            return ()  # a copy may be read
+        tensors = {n for n, x in inputs.items() if isinstance(x, torch.Tensor) and x.is_floating_point()}
+        never = tensors - set(seen.unread) if never is None else never - set(seen.unread)
+    return tuple(sorted(never or ()))
 
 
 def zero_of(place: Place | None, infinity: Place | None) -> str:

@@ -1,4 +1,4 @@
-"""What wrong weights P show: a pair that gets weight and must not, one that gets none and must.
+"""What weights P show that are off by a factor: in a row, in a tile of a row, or in the exponent.
 
 Each look takes the weights of one head of one case and gives a finding, or None.
 """
@@ -6,149 +6,21 @@ Each look takes the weights of one head of one case and gives a finding, or None
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from flashlearn.explaining.findings.missing_weights import (
-    DiagonalKeysMissing,
-    FirstKeysMissing,
-    FirstQueriesMissing,
-    LastKeysMissing,
-    LastQueriesMissing,
-)
 from flashlearn.explaining.findings.weight_factors import (
     ExponentTimesNumber,
     NotRescaled,
     PToAPower,
+    QueriesCountedAgain,
     RowsOfPFactor,
     ScoresTimesNumber,
     TilesCountedTwice,
 )
-from flashlearn.explaining.findings.weight_leaks import BlindQueries, DiagonalTilesUnmasked, FutureHasWeight
-from flashlearn.explaining.leaking_tiles import WHOLE, leaking_tiles, tells
+from flashlearn.explaining.read_weights import MIN_WEIGHT, Weights
 from flashlearn.outcome import Finding, Outcome
-
-MIN_WEIGHT = 1e-4
-"""Smaller weights prove nothing in half precision."""
-
-USUAL_TILES = (16, 32, 64, 128)
-
-
-@dataclass(frozen=True)
-class Weights:
-    """One head of one case: the learner's P, the right P and S, which pairs are visible, and the noise.
-
-    `recomputed` where P comes from a given LSE, as in a backward kernel. `scans` is what a program scans,
-    "keys" or "queries"; `blocks` are the sizes of the learner's tiles, as far as they are known.
-    """
-
-    got: Tensor
-    right: Tensor
-    scores: Tensor
-    visible: Tensor
-    noise: float
-    recomputed: bool = False
-    scans: str = "keys"
-    blocks: tuple[int, ...] = ()
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Sizes that tiles have, or may have where nothing is known."""
-        return self.blocks or USUAL_TILES
-
-    def tile_at(self, index: int) -> bool:
-        """True if one of the learner's tiles may begin here."""
-        return any(index % size == 0 for size in self.sizes)
-
-    @property
-    def missing(self) -> Tensor:
-        """Visible pairs that should have weight, and have none."""
-        return self.visible & (self.right > 20 * self.noise + MIN_WEIGHT) & (self.got.abs() < self.noise)
-
-    @property
-    def leaking(self) -> Tensor:
-        """Hidden pairs that have weight."""
-        return ~self.visible & (self.got.abs() > 20 * self.noise + MIN_WEIGHT)
-
-
-def find_leak(w: Weights, outcome: Outcome) -> Finding | None:
-    """Weight where there must be none: the future, or the diagonal's own tiles."""
-    leaking = w.leaking
-    if not bool(leaking.any()):
-        return None
-    i, j = (int(x) for x in leaking.nonzero()[0])
-    blind, case = ~w.visible.any(1), outcome.case.name
-    if not bool(leaking[~blind].any()):
-        count, keys = int(leaking.any(1).sum()), (j, int(leaking[i].nonzero()[-1]))
-        others = bool(((w.got - w.right)[~blind].abs() <= 20 * w.noise + MIN_WEIGHT).all())
-        return Finding(BlindQueries(case, count, len(blind), i, keys, others))
-    last = int(w.visible[i].nonzero()[-1]) if bool(w.visible[i].any()) else None
-    found = leaking_tiles(w.visible, leaking, w.sizes, square=not w.blocks)
-    masked = bool(found) and all(tiles.masked for tiles in found)
-    crossed = [tiles for tiles in found if tiles.crossed and tells(w.visible, tiles.size)]
-    if crossed and (masked or not any(tiles.masked for tiles in crossed)):
-        block = crossed[0].size if len(crossed) == 1 and w.blocks else None
-        return Finding(DiagonalTilesUnmasked(case, (i, j), last, block, masked))
-    count = int(leaking.sum())
-    everywhere = count >= WHOLE * int((~w.visible).sum())
-    return Finding(FutureHasWeight(case, (i, j), last, count, everywhere, masked))
-
-
-def find_missing(w: Weights, outcome: Outcome) -> Finding | None:
-    """No weight where there must be some: a tile that the loop leaves out."""
-    missing = w.missing
-    if not bool(missing.any()):
-        return None
-    telling = w.visible & (w.right > 20 * w.noise + MIN_WEIGHT)
-    if bool((missing == telling).all()):
-        return None  # nothing gets weight here: another case shows more
-    columns = missing.any(0)
-    i, j = (int(x) for x in missing.nonzero()[0])
-    case = outcome.case.name
-    whole = bool((missing == (telling & columns[None, :])).all())
-    first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
-    informative = telling.any(0).nonzero().flatten()
-    how = (case, w.scans == "keys", _counted(outcome))
-    if whole and first > 0 and w.tile_at(first) and bool(columns[informative][informative >= first].all()):
-        return Finding(LastKeysMissing(first, *how))
-    if whole and w.tile_at(last + 1) and bool(columns[informative][informative <= last].all()):
-        return Finding(FirstKeysMissing(last, *how))
-    rows = missing.any(1)
-    if bool((missing == (telling & rows[:, None])).all()):
-        return _missing_rows(w, telling, rows, case)
-    if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
-        return Finding(DiagonalKeysMissing((i, j), case))
-    return None
-
-
-def _counted(outcome: Outcome) -> bool:
-    """True where LSE is right: then every key was read, and counted in it."""
-    return any(check.name == "lse" and check.ok for check in outcome.outputs)
-
-
-def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Finding | None:
-    informative = telling.any(1).nonzero().flatten()
-    first, last = int(rows.nonzero()[0]), int(rows.nonzero()[-1])
-    if bool(rows[informative].all()):
-        return None
-    loop = w.scans == "queries"
-    if w.tile_at(first) and bool(rows[informative][informative >= first].all()):
-        return Finding(LastQueriesMissing(first, case, loop))
-    if w.tile_at(last + 1) and bool(rows[informative][informative <= last].all()):
-        return Finding(FirstQueriesMissing(last, case, loop))
-    return None
-
-
-def _only_last_keys(w: Weights, missing: Tensor, telling: Tensor) -> bool:
-    """True if in every row only a tail of the visible keys is missing."""
-    for row in range(len(missing)):
-        keys = telling[row].nonzero().flatten()
-        gone = missing[row][keys]
-        if bool(gone.any()) and not bool(gone[int(gone.nonzero()[0]) :].all()):
-            return False
-    return True
 
 
 def _ratios(w: Weights) -> tuple[Tensor, Tensor]:
@@ -158,23 +30,51 @@ def _ratios(w: Weights) -> tuple[Tensor, Tensor]:
 
 
 def find_row_factors(w: Weights, outcome: Outcome) -> Finding | None:
-    """Right within each row, or within each tile of a row, up to a factor."""
+    """Right within each row, or within each tile of a row, up to a factor; no pair is missing or leaks."""
     ratio, telling = _ratios(w)
     if int(telling.sum()) < 8 or bool((w.visible & (w.right > 0.1) & ~telling).any()):
         return None
     slack = 0.02 + 50 * w.noise
-    if float(ratio[telling].abs().max()) < slack:
+    if bool(w.missing.any()) or float(ratio[telling].abs().max()) < slack:
         return None
-    spread = _spread(ratio, telling)
-    if spread < slack:
-        factors = torch.stack(
-            [ratio[i][telling[i]].mean().exp() for i in range(len(ratio)) if telling[i].any()]
-        )
-        low, high = float(factors.min()), float(factors.max())
-        if high - low < slack * high and abs(high - 1) > slack:
-            return None  # one factor for everything: the constant's own rule says it better
-        return Finding(RowsOfPFactor(outcome.case.name, (low, high), w.recomputed))
-    return _tiles_of_rows(w, ratio, telling, slack, outcome)
+    if _spread(ratio, telling) >= slack:
+        return _tiles_of_rows(w, ratio, telling, slack, outcome)
+    of_row = torch.stack(
+        [r[t].mean().exp() if t.any() else r.new_tensor(1.0) for r, t in zip(ratio, telling, strict=True)]
+    )
+    known = telling.any(1)
+    if not _proportional(w, of_row, known):
+        return None
+    low, high = float(of_row[known].min()), float(of_row[known].max())
+    if high - low < slack * high and abs(high - 1) > slack:
+        return None  # one factor for everything: the constant's own rule says it better
+    return _counted_again(of_row, known, outcome) or Finding(
+        RowsOfPFactor(outcome.case.name, (low, high), w.recomputed)
+    )
+
+
+def _proportional(w: Weights, of_row: Tensor, known: Tensor) -> bool:
+    """True if all pairs of these rows fit their factors, small ones too, and enough rows have several."""
+    several = w.visible & (w.right > 50 * w.noise + 10 * MIN_WEIGHT)
+    off = (of_row - 1).abs() > 0.02
+    if int((several.sum(1) > 1)[off & known].sum()) < 0.5 * int((off & known).sum()):
+        return False
+    gap = (w.got - of_row[:, None] * w.right).abs()
+    room = 0.02 * of_row[:, None] * w.right + 50 * w.noise + MIN_WEIGHT
+    return bool((gap <= room)[known].all())
+
+
+def _counted_again(of_row: Tensor, known: Tensor, outcome: Outcome) -> Finding | None:
+    """Rows that count a whole number of times, where the others count once."""
+    steps = of_row.round()
+    if bool(((of_row - steps).abs() > 2e-3 * of_row)[known].any()):
+        return None
+    again = (known & (steps > 1)).nonzero().flatten()
+    times = int(steps[again].max()) if len(again) else 0
+    if not 2 <= times <= 8 or bool((known & (steps != 1) & (steps != times)).any()):
+        return None
+    queries = int(again[0]), int(again[-1])
+    return Finding(QueriesCountedAgain(outcome.case.name, queries, times, len(again)))
 
 
 def _spread(ratio: Tensor, telling: Tensor) -> float:

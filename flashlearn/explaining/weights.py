@@ -18,13 +18,10 @@ from torch import Tensor
 
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.explaining.predictions import WIDTH
-from flashlearn.explaining.weight_faults import (
-    Weights,
-    find_leak,
-    find_missing,
-    find_row_factors,
-    find_scaled,
-)
+from flashlearn.explaining.read_weights import Weights
+from flashlearn.explaining.weight_faults import find_row_factors, find_scaled
+from flashlearn.explaining.weight_leaks import find_leak, find_transposed
+from flashlearn.explaining.weight_missing import find_missing, find_pairs
 from flashlearn.observation import Launch
 from flashlearn.outcome import Finding, Outcome
 from flashlearn.running.answer import Answer
@@ -35,6 +32,15 @@ MAX_PAIRS = 128 * 128
 
 Look = Callable[[Weights, Outcome], Finding | None]
 
+LOOKS: tuple[Look, ...] = (
+    find_transposed,
+    find_leak,
+    find_missing,
+    find_row_factors,
+    find_scaled,
+    find_pairs,
+)
+
 TOLERANCE = 2e-4
 """By so much of the largest number that they could give, weights may miss what a kernel returns."""
 
@@ -43,11 +49,12 @@ TOLERANCE = 2e-4
 class Readout:
     """How the weights of a kernel are read, and what proves that they are the weights.
 
-    `read(launcher, inputs)` gives P, `right_of(inputs)` the right P and S and which pairs are visible. Of the
-    outputs, `output(returned)` shows the weights: for `probe(inputs)` it is `made_of(P, inputs)`, and adding
-    to row j (or i) of the input `moved`, for `by` "key" (or "query"), changes the rows of the other side to
-    which P gives weight. `scans` is what a program of this kernel scans, "keys" or "queries"; `shows` is the
-    name of that output, where there may be several ways of reading.
+    `read(launcher, inputs)` gives P, `right_of(inputs)` the right P, S without a mask, and which pairs are
+    visible. Of the outputs, `output(returned)` shows the weights: for `probe(inputs)` it is
+    `made_of(P, inputs)`, and adding to row j (or i) of the input `moved`, for `by` "key" (or "query"),
+    changes the rows of the other side to which P gives weight. `scans` is what a program of this kernel
+    scans, "keys" or "queries"; `shows` is the name of that output, where there may be several ways of
+    reading.
     """
 
     read: Callable[[Callable[..., Any], Inputs], Tensor]
@@ -85,7 +92,7 @@ def _read(exercise: Exercise, readout: Readout, wrong: list[Outcome], answer: An
             continue
         reading = CaseReading(exercise, readout, outcome, answer)
         found = reading.weights()
-        for look in (find_leak, find_missing, find_row_factors, find_scaled) if found is not None else ():
+        for look in LOOKS if found is not None else ():
             finding = look(found, outcome)
             if finding is not None and (look is not find_leak or reading.leaks(finding)):
                 return reading.with_its_head(look, finding)
@@ -135,20 +142,25 @@ class CaseReading:
             return None
         got = torch.where(finite, got, right)
         flat = [_heads(t) for t in (got, right, scores)]
+        unread = [_unread(self.outcome, n, len(flat[0])) for n in (("k", "v"), ("q", "do"))]
         self.head = int((flat[0] - flat[1]).abs().amax((1, 2)).argmax())
         if not self._predicts(got):
             return None
         eps = torch.finfo(self.outcome.case.dtype).eps
         self.heads = [
             Weights(
-                *of_head,
+                learners,
+                p,
+                s.masked_fill(~visible, -torch.inf),
                 visible,
                 noise=4 * eps + 1e-6,
                 recomputed="lse" in self.inputs,
                 scans=self.readout.scans,
                 blocks=blocks_of(self.outcome),
+                bare=s,
+                unread=(keys, queries),
             )
-            for of_head in zip(*flat, strict=True)
+            for learners, p, s, keys, queries in zip(*flat, *unread, strict=True)
         ]
         return self.heads[self.head]
 
@@ -212,6 +224,13 @@ def blocks_of(outcome: Outcome) -> tuple[int, ...]:
         if not value & (value - 1) and not WIDTH.search(name)
     }
     return tuple(sorted(seen))
+
+
+def _unread(outcome: Outcome, names: tuple[str, ...], heads: int) -> list[dict[str, Tensor]]:
+    """For each head and each of these inputs the rows that no program reads."""
+    seen = outcome.observation.unread if outcome.observation is not None else {}
+    rows = {n: _heads(seen[n]).all(-1) for n in names if n in seen}
+    return [{n: r[head * len(r) // heads] for n, r in rows.items()} for head in range(heads)]
 
 
 def _tensors(launch: Launch) -> int:

@@ -6,9 +6,12 @@ import pytest
 import torch
 
 from flashlearn import check
-from flashlearn.explaining.nan_origins import differ, first_in_formula, zero_of
+from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin, zero_of
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
+from flashlearn.judging.cases import run_observed
+from flashlearn.lessons import find
 from flashlearn.observation import Place
+from flashlearn.running.answer import Here
 from tests.corpus import function_from_text
 
 INF = torch.tensor([float("inf"), 1.0])
@@ -72,3 +75,32 @@ def test_a_zero_that_is_no_mask_gets_no_advice_about_masks(line, infinity, zero)
         Place("answer.py", n, text, "kernel") if text else None for n, text in ((2, line), (1, infinity))
     )
     assert zero_of(*places) == zero
+
+
+EMPTY_LOOP = """
+@triton.jit
+def kernel(x, out, N, row, column, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    top, total = -float("inf"), 0.0
+    for start in range(0, N - 1, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        s = tl.load(x + i * row + at * column, mask=at < N, other=-float("inf")).to(tl.float32)
+        new = tl.maximum(top, tl.max(s, axis=0))
+        base = tl.where(new == -float("inf"), 0.0, new)
+        total = total * tl.exp(top - base) + tl.sum(tl.exp(s - base), axis=0)
+        top = new
+    tl.store(out + i, top + tl.log(total))
+
+
+def online_logsumexp(x):
+    out = torch.empty(x.shape[0], dtype=torch.float32)
+    kernel[(x.shape[0],)](x, out, x.shape[1], x.stride(0), x.stride(1), BLOCK=32)
+    return out
+"""
+
+
+def test_a_sum_is_said_to_have_no_term_only_where_no_program_reads_one():
+    exercise, function = find("online_logsumexp"), function_from_text(EMPTY_LOOP, "online_logsumexp")
+    wrong = [run_observed(exercise, function, c) for c in exercise.cases if c.sizes.get("N") == 1][:1]
+    finding = nan_origin(exercise, wrong, Here(function, exercise))
+    assert "No program reads x in this case" in finding.sentence and "loop not run" in finding.next_step

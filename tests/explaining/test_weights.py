@@ -8,16 +8,12 @@ import pytest
 import torch
 
 from flashlearn.exercise import Case
-from flashlearn.explaining import weight_faults
+from flashlearn.explaining.read_weights import Weights
+from flashlearn.explaining.weight_leaks import find_leak
+from flashlearn.explaining.weights import LOOKS
 from flashlearn.outcome import Outcome, Status
 
 OUTCOME = Outcome(Case("S 48"), Status.WRONG)
-LOOKS = (
-    weight_faults.find_leak,
-    weight_faults.find_missing,
-    weight_faults.find_row_factors,
-    weight_faults.find_scaled,
-)
 
 
 def weights(causal=False, S_q=48, S_k=48):
@@ -27,9 +23,9 @@ def weights(causal=False, S_q=48, S_k=48):
     visible = torch.ones(S_q, S_k, dtype=torch.bool)
     if causal:
         visible = visible.tril(S_k - S_q)
-        scores = scores.masked_fill(~visible, -torch.inf)
+    bare, scores = scores, scores.masked_fill(~visible, -torch.inf)
     right = scores.softmax(-1).nan_to_num(0.0)
-    return weight_faults.Weights(right.clone(), right, scores, visible, noise=1e-6)
+    return Weights(right.clone(), right, scores, visible, noise=1e-6, bare=bare)
 
 
 def changed(w, change):
@@ -78,7 +74,7 @@ def test_rows_that_do_not_sum_to_1_are_explained_by_what_the_kernel_was_given():
     ((name, forward),) = told(w)
     ((_, backward),) = told(dataclasses.replace(w, recomputed=True))
     assert name == "rows do not sum to 1"
-    assert "divided by is not the sum" in forward and "LSE" not in forward
+    assert "that it is divided by do not belong together" in forward and "LSE" not in forward
     assert "as if LSE were another number" in backward and "divided by" not in backward
 
 
@@ -150,13 +146,79 @@ def test_diagonal_tiles_are_said_to_be_unmasked_only_if_all_of_them_are():
 
 def test_the_mask_is_not_doubted_where_other_tiles_on_the_diagonal_have_it():
     w = weights(causal=True)
-    finding = weight_faults.find_leak(unmasked(w, (slice(0, 16), slice(0, 48))), OUTCOME)
+    finding = find_leak(unmasked(w, (slice(0, 16), slice(0, 48))), OUTCOME)
     assert "Other tiles on the diagonal are masked" in finding.next_step
     shifted = changed(w, lambda p: p.diagonal(1).fill_(0.1))
-    assert "Compare the mask" in weight_faults.find_leak(shifted, OUTCOME).next_step
+    assert "Compare the mask" in find_leak(shifted, OUTCOME).next_step
 
 
 def test_the_size_of_a_tile_is_not_said_where_two_sizes_fit():
     for blocks in ((8, 16), ()):
         w = dataclasses.replace(unmasked(weights(causal=True), *DIAGONAL), blocks=blocks)
         assert "tiles of" not in told(w)[0][1]
+
+
+def test_a_key_that_no_query_weighs_is_called_unread_only_if_nothing_of_it_is_read():
+    w = changed(weights(), lambda p: p[:, 32:].zero_())
+    last = torch.arange(48) >= 32
+    for rows, said in ((last, "k and v are never read there"), (~last, "although they are read")):
+        ((_, sentence), *_) = told(dataclasses.replace(w, unread=({"k": rows, "v": rows}, {})))
+        assert said in sentence
+    ((_, sentence), *_) = told(w)
+    assert "read" not in sentence
+
+
+def test_pairs_without_weight_that_are_no_tile_are_counted_and_no_row_is_called_proportional():
+    future = torch.ones(48, 48, dtype=torch.bool).triu(1)
+    future[:, :32] = False
+    w = changed(weights(), lambda p: p.masked_fill_(future, 0.0))
+    ((name, sentence), *rest) = told(w)
+    assert name == "some pairs have no weight" and not rest
+    assert f"{int(future.sum())} pairs" in sentence and "All of them are pairs that a causal mask" in sentence
+    ((_, sentence), *_) = told(changed(weights(), lambda p: p[3:9, 5:20:3].zero_()))
+    assert "30 pairs" in sentence and "causal" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        (lambda w, lse: (w.bare - lse).exp(), "weights that they would have without a mask"),
+        (lambda w, lse: (-lse).exp(), "the weight of a score of 0"),
+        (lambda w, lse: torch.ones_like(w.bare), "the weight of an exponent of 0"),
+        (lambda w, lse: torch.full_like(w.bare, 0.2), "which may see"),
+    ],
+)
+def test_what_a_hidden_pair_weighs_tells_what_stands_in_the_place_of_its_score(weight, said):
+    w = weights(causal=True)
+    lse = w.scores.logsumexp(1, keepdim=True)
+    got = torch.where(w.visible, w.right, weight(w, lse))
+    finding = find_leak(dataclasses.replace(w, got=got, recomputed=True), OUTCOME)
+    assert said in finding.sentence and ("weight of" in finding.sentence) is ("weight of" in said)
+
+
+def test_a_diagonal_that_is_shifted_is_told_by_how_much():
+    w = weights(causal=True)
+    lse = w.scores.logsumexp(1, keepdim=True)
+    seen = torch.ones(48, 48, dtype=torch.bool).tril(2)
+    got = torch.where(seen, (w.bare - lse).exp(), 0.0)
+    finding = find_leak(dataclasses.replace(w, got=got, recomputed=True), OUTCOME)
+    assert "those with j ≤ i + S_k − S_q + 2" in finding.sentence
+
+
+def test_tiles_of_p_in_the_other_orientation_are_told_from_a_leak():
+    w = weights(causal=True)
+    for size in (16, 64):
+        turned = torch.cat(
+            [torch.cat([tile.mT for tile in rows.split(size, 1)], 1) for rows in w.right.split(size, 0)]
+        )
+        ((name, sentence), *_) = told(dataclasses.replace(w, got=turned, blocks=(size,)))
+        assert name == "P not transposed" and "query 0 gives key 1" in sentence
+
+
+def test_rows_that_count_a_whole_number_of_times_are_said_to_be_counted_again():
+    w = dataclasses.replace(changed(weights(), lambda p: p[16:32].mul_(2)), recomputed=True)
+    ((name, sentence),) = told(w)
+    assert name == "rows do not sum to 1" and sentence.startswith("Queries 16 to 31 count twice")
+    uneven = torch.ones(48, 1, dtype=torch.float64).index_fill(0, torch.arange(16, 32), 1.7)
+    ((_, sentence),) = told(dataclasses.replace(w, got=w.right * uneven))
+    assert "count" not in sentence

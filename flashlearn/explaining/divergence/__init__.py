@@ -9,6 +9,8 @@ gives right outputs once that statement's value is put right. Otherwise there is
 
 from __future__ import annotations
 
+import linecache
+import re
 from collections.abc import Callable
 
 import torch
@@ -16,7 +18,7 @@ import torch
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.divergence.facts import finding_of
 from flashlearn.explaining.divergence.replay import Replay, Work
-from flashlearn.explaining.divergence.search import first_departure
+from flashlearn.explaining.divergence.search import Departure, first_departure
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 
@@ -42,8 +44,20 @@ def first_divergence(
             continue
         found = first_departure(replay, quantities)
         if found is not None:
-            return finding_of(found, quantities, replay)
+            return None if _unmasked_in_one_call(found) else finding_of(found, quantities, replay)
     return None
+
+
+def _unmasked_in_one_call(found: Departure) -> bool:
+    """True for a value without a mask in a function that is called in several lines.
+
+    It may be right in all calls but one: what is wrong then is which tiles come to which of them.
+    """
+    site, place = found.reading.event.site, found.reading.event.place
+    if not any(match.quantity.kind == "unmasked" for match in found.reading.matches):
+        return False
+    calls = re.compile(rf"(?<!def )\b{re.escape(site.function)}\(")
+    return sum(bool(calls.search(line)) for line in linecache.getlines(place.file)) > 1
 
 
 def _usable(outcome: Outcome) -> bool:

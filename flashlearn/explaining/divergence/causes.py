@@ -155,6 +155,9 @@ class Trials:
         elif role == "right":
             scaled = [m for m in operand.reading.firm if m.factor != 1.0 and m.quantity.kind != "output"]
             yield from (("multiple", m, Goal(m.quantity, 1.0, m.turned)) for m in scaled[:1])
+        elif role == "other" and match.quantity.kind == "unmasked" and goal.quantity.needs:
+            masked = self._of_shape(operand.reading, {match.quantity.name}, match.turned)
+            yield from ((role, match, g) for g in masked)
         elif role == "other" and is_tile(operand.reading.event.array) and operand.reading.firm:
             present = {m.quantity.name for o in operands for m in o.firm}
             wanted = needed_for(reading, goal, operands, self.quantities) - present

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,23 +10,23 @@ import numpy as np
 from flashlearn.explaining.divergence.causes import Cause
 from flashlearn.explaining.divergence.factors import factor_words, times
 from flashlearn.explaining.divergence.goals import compared
-from flashlearn.explaining.divergence.matching import HIDDEN, Reading, value_of
+from flashlearn.explaining.divergence.matching import HIDDEN, Reading
 from flashlearn.explaining.divergence.operands import Operand, elsewhere
 from flashlearn.explaining.divergence.replay import Replay
 from flashlearn.explaining.divergence.search import Departure
+from flashlearn.explaining.divergence.usual import CLOSE, fits, loaded_from, usual
 from flashlearn.explaining.findings.first_divergence import FirstDivergence, Instead
 from flashlearn.explaining.findings.right_up_to import PaddingCounts, RightUpTo
 from flashlearn.outcome import Finding, FindingKind
 from flashlearn.quantity import Quantities, Quantity
 
-CLOSE = 1e-4  # relative: a description of what came out instead must fit as well as rounding lets it
 AXES = ("q", "i", "k")
-SHARES = {"acc": ("P V", "A B"), "l": ("sum of a tile",), "m": ("max of a tile",)}
 
 
 def finding_of(found: Departure, quantities: Quantities, replay: Replay) -> Finding:
     """The departure, at the line of the statement, or of the earlier value that is all that is wrong."""
-    facts = Facts(found, quantities, replay.outcome.case.name, float(replay.inputs.get("alpha", 1.0)))
+    alpha, given = float(replay.inputs.get("alpha", 1.0)), tuple(replay.inputs)
+    facts = Facts(found, quantities, replay.outcome.case.name, alpha, given)
     reading = found.reading if found.cause is None else found.cause.reading
     return Finding(facts.kind(), reading.event.place)
 
@@ -40,12 +39,13 @@ def tile_of(reading: Reading) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is said of a departure in one case, whose scores are scaled by alpha."""
+    """What is said of a departure in one case, whose scores are scaled by alpha; `given` are its inputs."""
 
     found: Departure
     quantities: Quantities
     case: str
     alpha: float
+    given: tuple[str, ...] = ()
 
     def kind(self) -> FindingKind:
         """The finding's kind."""
@@ -77,14 +77,25 @@ class Facts:
                 what for what in (self._what(o, multiple) for o in found.operands) if what is not None
             ),
             instead=instead,
+            loads=self._loads(),
         )
+
+    def _loads(self) -> str:
+        """For a line that loads a quantity: "given" if the exercise gives it, "made" if a kernel does."""
+        reading, quantity = self.found.reading, self.found.goal.quantity
+        loads = quantity.kind == "input" and "load" in reading.event.text
+        return ("given" if quantity.name in self.given else "made") if loads else ""
 
     def padding(self, cause: Cause) -> PaddingCounts:
         """The name whose padding counts, where it was made, and the statement in whose sum it counts."""
         source, counted = cause.reading.event.site, self.found.reading.event.site
         pairs = "d" in self.quantities.sizes
         beyond = tuple(
-            {"q": "query" if pairs else "row", "k": "key" if pairs else "column"}.get(axis, "inner index")
+            {
+                "q": "query" if pairs else "row",
+                "k": "key" if pairs else "column",
+                "d": "component of a row",
+            }.get(axis, "inner index")
             for axis in sorted(cause.axes, reverse=True)
         )
         tile = tile_of(self.found.reading)
@@ -95,6 +106,7 @@ class Facts:
         made, read = cause.reading.event.site, self.found.reading.event.site
         match, goal = cause.operand.match, cause.goal
         is_, needed = (times(x.factor, x.quantity, self.alpha) for x in (match, goal))
+        is_ += " without the mask" * (match.quantity.kind == "unmasked")
         others = tuple(
             o.reading.event.site.name
             for o in self.found.operands
@@ -117,20 +129,27 @@ class Facts:
         )
 
     def _agrees(self, multiple: bool) -> tuple[str, ...]:
-        """Names that the statement read and that are right.
+        """Names that the statement read and that are right, without the sum so far that it goes on with.
 
         Where it makes a `multiple` of its goal, a name with the goal itself, up to a factor, is none of
         these.
         """
-        goal = self.found.goal.quantity
+        goal, made = self.found.goal.quantity, self.found.reading.event.site.name
         own = (goal.name, f"running {goal.words}") if multiple else ()
         right = (o for o in self.found.operands if o.role == "right" and o.match.quantity.name not in own)
-        return tuple(dict.fromkeys(o.reading.event.site.name for o in right))
+        names = [
+            o.reading.event.site.name
+            for o in right
+            if o.reading.event.site.name != made or o.match.quantity.name != goal.name
+        ]
+        return tuple(dict.fromkeys(names))
 
     def _what(self, operand: Operand, multiple: bool) -> tuple[str, str] | None:
         """An operand that is not what the statement needs, and what it is."""
         name, match, goal = operand.reading.event.site.name, operand.match, self.found.goal
         if multiple and operand.role == "right" and match.quantity.name == goal.quantity.name:
+            if name == self.found.reading.event.site.name and goal.quantity.needs:
+                return None  # a sum so far that goes on
             return (name, f"{goal.quantity.words} already") if match.quantity is goal.quantity else None
         if operand.role == "stale":
             axis = elsewhere(operand.reading, self.found.reading, goal)
@@ -147,7 +166,31 @@ class Facts:
         if not known or operand.role not in ("multiple", "other") or match.quantity.name == "visible":
             return None
         what = times(match.factor, match.quantity, self.alpha)
-        return name, f"{what} without the mask" if match.quantity.kind == "unmasked" else what
+        if (
+            operand.role == "multiple"
+            and what.startswith("log2 e")
+            and "exp2" in self.found.reading.event.text
+        ):
+            return None  # as an exponent of 2 needs it
+        if match.quantity.kind == "unmasked":
+            return name, f"{what} without the mask"
+        return (
+            None
+            if name.lower().startswith(what.lower()) and self._within(match.quantity.name)
+            else (name, what)
+        )
+
+    def _within(self, name: str) -> bool:
+        """True for an ingredient of what a function that is called here should make of its arguments."""
+        made_of, goal = self.quantities.made_of, self.found.goal.quantity.name
+        if any(o.role == "right" and o.match.quantity.name != goal for o in self.found.operands):
+            return False
+        reached, waiting = {goal}, [goal]
+        while waiting:
+            new = set(made_of.get(waiting.pop(), ())) - reached
+            reached |= new
+            waiting += new
+        return name in reached
 
     def _instead(self) -> Instead | None:
         """What came out instead, where that is one of the usual things and fits by value."""
@@ -165,13 +208,15 @@ class Facts:
             return self._unmasked(got, right)
         if np.isnan(got[np.isfinite(right)]).any():
             return Instead("NaN")
+        if self._loads() and (place := loaded_from(self.found, self.quantities)):
+            return Instead("place", name=place)
         if found.goal.quantity.name == "S" and (instead := self._other_keys(got, right)) is not None:
             return instead
         right = right * found.goal.factor if found.goal.factor != 1.0 else right
         if found.goal.quantity.axes == ("q", "k") and (instead := self._hidden(got, right)) is not None:
             return instead
-        for instead, other in self._usual():
-            if other is not None and other.shape == got.shape and _fits(got, other):
+        for instead, other in usual(self.found, self.quantities):
+            if other is not None and other.shape == got.shape and fits(got, other):
                 return instead
         ratio = _ratio(got, right)
         if ratio is None:
@@ -199,7 +244,7 @@ class Facts:
         if (
             np.array_equal(hidden, wanted)
             or not both.any()
-            or not _fits(got[both], self.found.goal.factor * right[both])
+            or not fits(got[both], self.found.goal.factor * right[both])
         ):
             return None
         at = tuple(np.argwhere(hidden != wanted)[0])
@@ -212,26 +257,6 @@ class Facts:
         if self.found.goal.quantity.words.startswith("exp") and wrong.any() and not got[wrong].any():
             return Instead("key hidden", pair=self._pair(tuple(np.argwhere(wrong)[0])))
         return None
-
-    def _usual(self) -> Iterator[tuple[Instead, np.ndarray | None]]:
-        """What often comes out instead, and the numbers that it would be."""
-        reading, goal = self.found.reading, self.found.goal
-        name = goal.quantity.name
-        known = {q.name: q for q in reversed(self.quantities.known) if q.kind != "unmasked"}
-        of = {n: value_of(q, reading.window) for n, q in known.items() if q.axes == goal.quantity.axes}
-        if name == "dS" and of.get("P") is not None and of.get("dP") is not None:
-            yield Instead("without delta"), goal.factor * of["P"] * of["dP"]
-        for share in (*SHARES.get(name, ()), f"share of {name}"):
-            if of.get(share) is not None:
-                yield Instead("share"), goal.factor * of[share]
-        brought, right = of.get(f"{name} brought to the new maximum"), of.get(name)
-        old = next(
-            (o for o in self.found.operands if o.match is not None and o.match.quantity.name == name), None
-        )
-        if brought is not None and old is not None:
-            previous, _ = compared(old.reading, goal)
-            if previous is not None and previous.shape == right.shape:
-                yield Instead("not rescaled", name=old.reading.event.site.name), right - brought + previous
 
 
 def _before(found: Departure) -> tuple[int, ...] | None:
@@ -256,13 +281,6 @@ def _rows(reading: Reading, quantity: Quantity) -> tuple[int, int] | None:
         rows = reading.window.at[quantity.axes[0]]
         return rows.start, rows.stop - 1
     return None
-
-
-def _fits(got: np.ndarray, other: np.ndarray) -> bool:
-    cared = np.isfinite(other)
-    if not cared.any() or not np.isfinite(got[cared]).all():
-        return False
-    return bool(np.abs(got[cared] - other[cared]).max() <= CLOSE * np.abs(other[cared]).max())
 
 
 def _ratio(got: np.ndarray, right: np.ndarray) -> float | None:

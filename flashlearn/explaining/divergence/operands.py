@@ -13,7 +13,7 @@ import numpy as np
 
 from flashlearn.explaining.divergence.goals import Goal, compared, differs
 from flashlearn.explaining.divergence.matching import WEAK, Match, Reading, value_of
-from flashlearn.quantity import Quantities, Window
+from flashlearn.quantity import Quantities, Quantity, Window
 
 EXPONENTIALS = ("P", "P of the whole row", "rescale", "p")
 """What is made by an exponential: a factor in the exponent is no factor of it."""
@@ -37,7 +37,8 @@ def lost_axes(reading: Reading, goal: Goal) -> list[str]:
     """The axes along which a statement sums: those that its goal lacks; the goal's own, if it sums inside."""
     if goal.quantity.kind == "input":
         return []
-    axes = [axis for axis in reading.window.at if axis != "d"]
+    inner = goal.quantity.axes == ("q", "k")
+    axes = [axis for axis in reading.window.at if axis != "d" or inner]
     own = [axis for axis in axes if axis in goal.quantity.axes]
     lost = [axis for axis in axes if axis not in own]
     return [*lost, *own] if reading.event.site.sums and not lost else lost
@@ -60,7 +61,7 @@ def needed_for(reading: Reading, goal: Goal, operands: Sequence[Reading], quanti
     one.
     """
     made_of = quantities.made_of
-    present = {m.quantity.name for o in operands for m in o.matches}
+    present = {_alias(m.quantity) for o in operands for m in o.matches}
     exponential = "exp" in reading.event.text
 
     def covered(name: str, asked: frozenset[str]) -> bool:
@@ -88,6 +89,7 @@ def _role(operand: Reading, reader: Reading, goal: Goal, needed: set[str]) -> Op
     if not operand.matches:
         return Operand(operand, "unknown")
     firm = [m for m in operand.matches if _belongs(m, needed, goal)]
+    firm = [m for m in firm if m.sure] or firm  # not a tile of zeros, where it is another quantity for sure
     if not firm:
         return Operand(operand, "other", (*operand.firm, *operand.matches)[0])
     only = all(m.quantity.name == goal.quantity.name for m in firm)
@@ -99,6 +101,8 @@ def _role(operand: Reading, reader: Reading, goal: Goal, needed: set[str]) -> Op
     straight = [m for m in firm if not _is_turned(operand, m, reader, goal)]
     if not straight:
         return Operand(operand, "turned", firm[0])
+    if all(m.quantity.kind == "unmasked" for m in straight):
+        return Operand(operand, "other", straight[0])
     if not (single := [m for m in straight if _fits(m, goal)]):
         return Operand(operand, "multiple", straight[0])
     if all(m.unclean & lost for m in single):
@@ -116,9 +120,14 @@ def elsewhere(operand: Reading, reader: Reading, goal: Goal) -> str:
     return next((a for a in goal.quantity.axes if a in one and a in other and one[a] != other[a]), "")
 
 
+def _alias(quantity: Quantity) -> str:
+    """The name under which others are made of it: scores that are given are S."""
+    return "S" if quantity.kind == "input" and quantity.name in ("s", "x") else quantity.name
+
+
 def _belongs(match: Match, needed: set[str], goal: Goal) -> bool:
     """True for a step to the goal; what lacks alpha or the mask is none if it is the goal otherwise."""
-    name = match.quantity.name
+    name = _alias(match.quantity)
     return (name in needed or name == "visible") and (
         match.quantity.kind not in WEAK or name != goal.quantity.name
     )

@@ -14,7 +14,8 @@ class Instead:
     """What came out instead of the right value, by `kind`.
 
     "key shown", "key hidden" and "unmasked" have the `pair` of query and key, "multiple" the `ratio` and its
-    words, `factor`, "not rescaled" the `name` of the sum. "unscaled" lacks alpha; "without delta", "share"
+    words, `factor`, "not rescaled" the `name` of the sum. "place" has what was loaded as its name, "bare" the
+    exponentials of S itself, "power" those to another power. "unscaled" lacks alpha; "without delta", "share"
     (this tile's alone) and "NaN" need nothing more.
     """
 
@@ -33,6 +34,9 @@ class Instead:
             "NaN": "it holds NaN",
             "without delta": "it is P ∘ dP, so delta is not subtracted",
             "share": "it contains only this tile's share",
+            "place": f"it is {self.name}",
+            "power": f"it is {self.name}",
+            "bare": f"it is {self.name}, with 0 in the place of m",
             "not rescaled": f"the old `{self.name}` was not rescaled when the maximum moved",
         }.get(self.kind, "")
 
@@ -43,7 +47,8 @@ class FirstDivergence(FindingKind):
 
     It assigns `variable`, or is `stored`; it should make `quantity` (or a multiple, `times` it), or its
     `rows` from … to …, of the names in `agrees`, which are right. `besides` are names that it reads as well,
-    each with what it is. `before` is the last tile in which everything was right.
+    each with what it is. `before` is the last tile in which everything was right. A line that `loads` it
+    loads something "given", or "made" before.
     """
 
     name = "first divergence"
@@ -61,6 +66,7 @@ class FirstDivergence(FindingKind):
     agrees: tuple[str, ...]
     besides: tuple[tuple[str, str], ...]
     instead: Instead | None
+    loads: str = ""
 
     def wording(self) -> Wording:
         """Where everything still agreed, and what came out instead of what."""
@@ -69,9 +75,31 @@ class FirstDivergence(FindingKind):
             f"Through tile {tile_words(self.before)} everything agrees; " if self.before is not None else ""
         )
         sentence = f"{start}{where} is {self._what()} (case {self.case})."
-        return Wording(
-            sentence[0].upper() + sentence[1:], f"Compare this line with what {self.quantity} is made of."
-        )
+        return Wording(sentence[0].upper() + sentence[1:], self._step())
+
+    def _step(self) -> str:
+        """What to look at, by what came out."""
+        kind = self.instead.kind if self.instead is not None else ""
+        if kind == "multiple":
+            return "Which line applies this factor, or leaves it out: this one, or one before it?"
+        if kind == "power":
+            return "e^x is 2^(x log2 e): do the function and the unit of its exponent fit each other here?"
+        stale = [name for name, what in self.besides if what.startswith("still that of")]
+        if stale:
+            return f"At which step must `{stale[0]}` begin anew?"
+        if kind == "bare":
+            return "What is subtracted from S in the exponent here, and where does it come from?"
+        if self.loads == "made" and kind != "place":
+            return (
+                f"Is {self.quantity} computed right before it is loaded here, and does the address fit it: "
+                "the offsets of batch and head, the strides, the mask?"
+            )
+        if self.loads:
+            return (
+                f"Do the offsets of batch and head, the strides and the mask of this load fit "
+                f"{self.quantity}? Parts of the address may be computed before this line."
+            )
+        return f"Compare this line with what {self.quantity} is made of."
 
     def _what(self) -> str:
         """What the value is or is not, and what it was made of."""
@@ -85,7 +113,7 @@ class FirstDivergence(FindingKind):
             f"{listed(tuple(names), own)} {'is' if len(names) == 1 else 'are'} {what}"
             for what, names in alike.items()
         ]
-        others = f"; here {' and '.join(each)}" if each else ""
+        others = f"; here {listed_words(each)}" if each else ""
         kind = self.instead.kind if self.instead is not None else ""
         if kind == "unmasked":
             query, key = self.instead.pair
@@ -103,6 +131,8 @@ class FirstDivergence(FindingKind):
         return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 
     def _subject(self) -> str:
+        if self.loads:
+            return f"what is loaded as `{self.variable}`" if self.variable else "what is loaded"
         if not self.variable:
             return "the value that is stored" if self.stored else "the tile"
         return f"`{self.variable}` as it is stored" if self.stored else f"`{self.variable}`"
@@ -162,3 +192,8 @@ def listed(names: tuple[str, ...], made: str = "") -> str:
 def tile_words(tile: Tile) -> str:
     """A tile by its numbers along the axes."""
     return f"({', '.join(map(str, tile))})" if len(tile) > 1 else str(tile[0]) if tile else "()"
+
+
+def listed_words(parts: list[str]) -> str:
+    """Several statements as one."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -11,10 +11,42 @@ from flashlearn.outcome import FindingKind, Wording
 
 FIRST, LAST = ("first tile missing",), ("last tile missing",)
 
+LOST = "What becomes of P V of these keys between the product and the store?"
+SCANNED = (
+    "For a query that sees them: does its program's loop reach them, does the mask let them through, and is "
+    "what they add kept until the end?"
+)
+SCANNED_QUERIES = (
+    "For a key that they see: does its program's loop reach these queries, does the mask let the pairs "
+    "through, and is what they add kept until the end?"
+)
+"""The next step where a loop runs over what is missing, and something of it is read."""
+
+OWN = (
+    "Which tiles of the other side does the program of these {what} visit, does the mask let the pairs "
+    "through, and is what they add kept until the end?"
+)
+"""The same where each tile has its program."""
+
+
+def _wording(which: str, case: str, unread: tuple[str, ...] | None, steps: tuple[str, str]) -> Wording:
+    """What gets no weight, what of it is never read, and the step for a loop that ends early, or another."""
+    if not unread:
+        read = ", although they are read" if unread is not None else ""
+        return Wording(f"{which} (case {case}){read}.", steps[1])
+    names = " and ".join(unread)
+    verb = "are" if len(unread) > 1 else "is"
+    alone = f"Compare the addresses and the masks with which {names} {verb} loaded with its shape."
+    step = steps[0] if len(unread) > 1 else alone
+    return Wording(f"{which} (case {case}): {names} {verb} never read there.", step)
+
 
 @dataclass(frozen=True)
 class LastKeysMissing(FindingKind):
-    """The keys from `first` on; where they are `counted` in a right LSE, they are lost on the way into O."""
+    """The keys from `first` on, of which these inputs are never read: `unread`.
+
+    Where they are `counted` in a right LSE, they are lost on the way into O.
+    """
 
     name = "last keys get no weight"
     called = LAST
@@ -23,27 +55,33 @@ class LastKeysMissing(FindingKind):
     case: str
     loop: bool
     counted: bool = False
+    unread: tuple[str, ...] | None = None
 
     def wording(self) -> Wording:
-        """Which keys, and where the loop ends."""
+        """Which keys, and whether they are read."""
         if self.counted:
             return Wording(
                 f"Keys {self.first} and beyond are counted in LSE, which is right, but have no weight in O "
                 f"(case {self.case}).",
-                "What happens to P V of the last tile, between the product and the store?",
+                LOST,
             )
-        return Wording(
-            f"No query gives weight to keys {self.first} and beyond (case {self.case}): the last tile is "
-            "left out.",
+        begins = (
             "Where does the loop over keys end?"
             if self.loop
-            else "Which keys does the last program have, and what hides some of them?",
+            else "How many programs are there, and which keys does the last one have?"
+        )
+        steps = begins, SCANNED if self.loop else OWN.format(what="keys")
+        return _wording(
+            f"No query gives weight to keys {self.first} and beyond", self.case, self.unread, steps
         )
 
 
 @dataclass(frozen=True)
 class FirstKeysMissing(FindingKind):
-    """The keys up to `last`; where they are `counted` in a right LSE, they are lost on the way into O."""
+    """The keys up to `last`, of which these inputs are never read: `unread`.
+
+    Where they are `counted` in a right LSE, they are lost on the way into O.
+    """
 
     name = "first keys get no weight"
     called = FIRST
@@ -52,25 +90,24 @@ class FirstKeysMissing(FindingKind):
     case: str
     loop: bool
     counted: bool = False
+    unread: tuple[str, ...] | None = None
 
     def wording(self) -> Wording:
-        """Which keys, and where the loop begins."""
+        """Which keys, and whether they are read."""
         if self.counted:
             return Wording(
                 f"Keys 0 to {self.last} are counted in LSE, which is right, but have no weight in O "
                 f"(case {self.case}).",
-                "In the first tile the factor for the old maximum is exp(−∞ − m) = 0. What is multiplied by "
-                "it?",
+                LOST,
             )
-        return Wording(
-            f"No query gives weight to keys 0 to {self.last} (case {self.case}): the first tile is left out.",
-            "Where does the loop over keys begin?" if self.loop else "Which keys does program 0 have?",
-        )
+        begins = "Where does the loop over keys begin?" if self.loop else "Which keys does program 0 have?"
+        steps = begins, SCANNED if self.loop else OWN.format(what="keys")
+        return _wording(f"No query gives weight to keys 0 to {self.last}", self.case, self.unread, steps)
 
 
 @dataclass(frozen=True)
 class LastQueriesMissing(FindingKind):
-    """The queries from `first` on give no weight to any key."""
+    """The queries from `first` on give no weight to any key; these inputs are not read there: `unread`."""
 
     name = "last queries give no weight"
     called = LAST
@@ -78,21 +115,24 @@ class LastQueriesMissing(FindingKind):
     first: int
     case: str
     loop: bool
+    unread: tuple[str, ...] | None = None
 
     def wording(self) -> Wording:
-        """Which queries, and where the loop ends."""
-        return Wording(
-            f"Queries {self.first} and beyond give no weight to any key (case {self.case}): their tile is "
-            "left out.",
+        """Which queries, and whether they are read."""
+        begins = (
             "Where does the loop over queries end?"
             if self.loop
-            else "Which queries does the last program have, and what hides some of them?",
+            else "How many programs are there, and which queries does the last one have?"
+        )
+        steps = begins, SCANNED_QUERIES if self.loop else OWN.format(what="queries")
+        return _wording(
+            f"Queries {self.first} and beyond give no weight to any key", self.case, self.unread, steps
         )
 
 
 @dataclass(frozen=True)
 class FirstQueriesMissing(FindingKind):
-    """The queries up to `last` give no weight to any key."""
+    """The queries up to `last` give no weight to any key; these inputs are not read there: `unread`."""
 
     name = "first queries give no weight"
     called = FIRST
@@ -100,12 +140,48 @@ class FirstQueriesMissing(FindingKind):
     last: int
     case: str
     loop: bool
+    unread: tuple[str, ...] | None = None
 
     def wording(self) -> Wording:
-        """Which queries, and where the loop begins."""
+        """Which queries, and whether they are read."""
+        begins = (
+            "Where does the loop over queries begin?" if self.loop else "Which queries does program 0 have?"
+        )
+        steps = begins, SCANNED_QUERIES if self.loop else OWN.format(what="queries")
+        return _wording(f"Queries 0 to {self.last} give no weight to any key", self.case, self.unread, steps)
+
+
+@dataclass(frozen=True)
+class PairsMissing(FindingKind):
+    """`count` visible pairs without weight, of no whole keys or queries; `pair` is the first (query, key).
+
+    All of them may lie where a causal mask would hide them, though the case has none: `future`.
+    """
+
+    name = "pairs without weight"
+    called = ("some pairs have no weight",)
+    locates = True
+
+    case: str
+    count: int
+    pair: tuple[int, int]
+    future: bool
+
+    def wording(self) -> Wording:
+        """How many pairs, the first, and what they have in common."""
+        query, key = self.pair
+        sentence = (
+            f"{self.count} pair{'s' * (self.count != 1)} of a query and a key that it sees have no weight "
+            f"(case {self.case}); the first is key {key} of query {query}"
+        )
+        if self.future:
+            return Wording(
+                f"{sentence}. All of them are pairs that a causal mask hides, and this case has none.",
+                "Which comparisons hide a pair here, and do all of them apply without a causal mask?",
+            )
         return Wording(
-            f"Queries 0 to {self.last} give no weight to any key (case {self.case}): their tile is left out.",
-            "Where does the loop over queries begin?" if self.loop else "Which queries does program 0 have?",
+            f"{sentence}.",
+            "Does the loop of this query's program reach this key, and does the mask let the pair through?",
         )
 
 
@@ -123,5 +199,5 @@ class DiagonalKeysMissing(FindingKind):
         return Wording(
             f"Queries give no weight to the last keys that they see, from pair ({self.pair[0]}, "
             f"{self.pair[1]}) on (case {self.case}): the missing pairs lie along the diagonal.",
-            "Where does the loop end, and does the mask say < or ≤?",
+            "Compare the end of the loop, and the mask, with j ≤ i + S_k − S_q.",
         )

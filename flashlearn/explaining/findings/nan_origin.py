@@ -53,6 +53,14 @@ ZEROS = {
 }
 """The next step after "zero times inf" by what the 0 is, where it is no mask's."""
 
+WHERE_ALL_SEE = {
+    "inf minus inf": "If both are −∞, they are maxima of nothing, although every row has scores: is the "
+    "maximum of these scores taken before it is subtracted, and does the mask leave any of them?",
+    "zero over zero": "Which sums are 0 there: have all their exponentials underflowed, or is nothing added?",
+}
+"""The next step where every row has something to see, and no element is finite."""
+
+EMPTY = ("log of zero", "zero over zero")
 INFINITE = ("overflow", "division by zero", "log of zero")
 
 
@@ -60,7 +68,8 @@ INFINITE = ("overflow", "division by zero", "log of zero")
 class NanOrigin(FindingKind):
     """`operation`, a key of OPERATIONS, makes a NaN or an infinity that reaches `output`.
 
-    Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty.
+    Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty. Of
+    the inputs `unread` nothing was read. Unless there may be `blind` rows, all rows have something to see.
     """
 
     name = "origin of a NaN"
@@ -75,6 +84,8 @@ class NanOrigin(FindingKind):
     total: int
     called: tuple[str, ...] = ()
     zero: str = ""
+    unread: tuple[str, ...] = ()
+    blind: bool = True
 
     @property
     def everywhere(self) -> bool:
@@ -85,7 +96,14 @@ class NanOrigin(FindingKind):
         """What the operation does, where its infinity comes from, and how far it reaches."""
         what, step = OPERATIONS[self.operation]
         step = ZEROS.get(self.zero, step)
+        if not self.blind and self.everywhere:
+            step = WHERE_ALL_SEE.get(self.operation, step)
         reached = reach(self.case, self.output, self.count, self.total)
+        if self.unread and self.operation in EMPTY:
+            reached += (
+                f" No program reads {' or '.join(self.unread)} in this case: nothing is added to that sum."
+            )
+            step = "Why does the loop not run in this case? Compare its bounds with the sizes."
         if self.operation in INFINITE:
             return Wording(f"Here {what}. {reached}", step)
         source = ""

@@ -41,5 +41,5 @@ class NotFinite(Rule):
         return Wording(
             f"In case {self.case}, {self.output}[{indices(self.first)}] is {self.got}, but should be "
             f"{self.expected:.3g}; {self.count} of {self.total} elements are not finite.",
-            "Look for exp of a large number, ∞ − ∞ or 0/0 in what leads to it.",
+            "Look for exp of a large number, ∞ − ∞, 0/0, or memory that is used before it is written.",
         )

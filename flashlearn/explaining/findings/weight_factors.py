@@ -26,12 +26,45 @@ class RowsOfPFactor(FindingKind):
         )
         if self.recomputed:
             return Wording(
-                f"{sentence}: as if LSE were another number, or some queries were counted more than once.",
-                "Is LSE in the same units as S, and read for the same row? Is each tile counted once?",
+                f"{sentence}: as if LSE were another number.",
+                "Is LSE in the same units as S, and read for the same row?",
             )
         return Wording(
-            f"{sentence}: what a row is divided by is not the sum of its exponentials.",
-            "Which keys are counted in l, and which in acc?",
+            f"{sentence}: the sum of V and the number that it is divided by do not belong together.",
+            "Do both count the same keys, and are both rescaled alike?",
+        )
+
+
+@dataclass(frozen=True)
+class QueriesCountedAgain(FindingKind):
+    """`count` rows of P, of `queries` from … to …, that are `times` the right ones; the others are right."""
+
+    name = "queries counted again"
+    called = ("rows do not sum to 1",)
+
+    case: str
+    queries: tuple[int, int]
+    times: int
+    count: int
+
+    def wording(self) -> Wording:
+        """Which queries, and how often they count."""
+        first, last = self.queries
+        whole = self.count == last - first + 1
+        which = (
+            f"Query {first} counts"
+            if first == last
+            else f"Queries {first} to {last} count"
+            if whole
+            else f"{self.count} of the queries {first} to {last} count"
+        )
+        often = {2: "twice"}.get(self.times, f"{self.times} times")
+        rows = "its row of P is" if first == last else "their rows of P are"
+        return Wording(
+            f"{which} {often}: {rows} exactly {self.times} "
+            f"times the right ones, and the others are right (case {self.case}).",
+            "Which programs, or rounds of a loop, visit these queries, and where does one's part end and the "
+            "next one's begin?",
         )
 
 

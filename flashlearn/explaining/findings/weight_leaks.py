@@ -103,7 +103,9 @@ class DiagonalTilesUnmasked(VisiblePairLeak):
 class FutureHasWeight(VisiblePairLeak):
     """`pairs` hidden pairs of one head that have weight, wherever they are, or `everywhere`.
 
-    With `others_masked` they make up whole tiles, and other tiles on the diagonal let nothing through.
+    With `others_masked` they make up whole tiles, and other tiles on the diagonal let nothing through. Their
+    weights are `like` those of the "bare" scores, of scores that are "zero", or of an exponent of "0"; every
+    query sees `too_many` keys, where that is so.
     """
 
     name = "future gets weight"
@@ -111,22 +113,60 @@ class FutureHasWeight(VisiblePairLeak):
     pairs: int
     everywhere: bool = False
     others_masked: bool = False
+    like: str = ""
+    too_many: int = 0
 
     def wording(self) -> Wording:
-        """How many pairs, and the first."""
-        step = "Compare the mask with j ≤ i + S_k − S_q, pair by pair, and see where it is applied."
+        """How many pairs, the first, and whose weights they have."""
+        pairs = f"in {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one head"
+        start = f"Keys from the future get weight, {pairs}; {self._first()}"
+        if self.like in ("zero", "0"):
+            what = "a score of 0" if self.like == "zero" else "an exponent of 0, which is 1"
+            return Wording(
+                f"{start}. These pairs have the weight of {what}: hidden is what adds 0, and exp(0) is 1.",
+                "What takes the place of a hidden score? Only −∞ makes its exponential 0.",
+            )
+        if self.too_many:
+            far = f"S_k − S_q + {self.too_many}" if self.too_many > 0 else f"S_k − S_q − {-self.too_many}"
+            return Wording(
+                f"{start}. The pairs that have weight are those with j ≤ i + {far}.",
+                "A query i may see the keys j ≤ i + S_k − S_q: which line says so, and is each of the three "
+                "numbers what its name says?",
+            )
         if self.others_masked:
-            step = OTHERS_MASKED
-        elif self.everywhere:
-            step = (
-                "Is a mask applied here at all? If a loop leaves it out for tiles that are visible as a "
-                "whole, check with which tile that loop begins or ends; else compare the mask with "
-                "j ≤ i + S_k − S_q."
+            return Wording(f"{start}.", OTHERS_MASKED)
+        if self.everywhere:
+            bare = " They have the weights that they would have without a mask." * (self.like == "bare")
+            return Wording(
+                f"{start}.{bare}",
+                "Which line hides these pairs, for all j > i + S_k − S_q, before P is used, and does it run "
+                "for every tile on the diagonal?",
             )
         return Wording(
-            f"Keys from the future get weight, in {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one "
-            f"head; {self._first()}.",
-            step,
+            f"{start}.",
+            "Compare the mask with j ≤ i + S_k − S_q, pair by pair, and see where it is applied.",
+        )
+
+
+@dataclass(frozen=True)
+class PTransposed(FindingKind):
+    """Each tile of P is transposed: the weight of `pair`, (query, key), is that of the `other` pair."""
+
+    name = "tiles of P transposed"
+    called = ("P not transposed",)
+
+    case: str
+    pair: Pair
+    other: Pair
+
+    def wording(self) -> Wording:
+        """Which pairs have each other's weights."""
+        (query, key), (other_query, other_key) = self.pair, self.other
+        return Wording(
+            f"Each tile of P is used in the other orientation: query {query} gives key {key} the weight that "
+            f"query {other_query} should give key {other_key} (case {self.case}), and so on throughout.",
+            "Which axis of the tile of P counts the queries, which the keys, and over which of them does the "
+            "product sum?",
         )
 
 

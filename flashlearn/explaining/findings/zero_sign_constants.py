@@ -136,6 +136,15 @@ class ConstantFactor(Rule):
 
 
 @dataclass(frozen=True)
+class Lanes:
+    """Lanes of the last `block` beyond a `size` of the case, which add `each` to a sum."""
+
+    size: str
+    block: int
+    each: float
+
+
+@dataclass(frozen=True)
 class AddedConstant(Rule):
     """The right answer plus `constant`, which has a `meaning`, or changes from case to case."""
 
@@ -147,6 +156,7 @@ class AddedConstant(Rule):
     constant: float
     meaning: Meaning | None = None
     span: Span | None = None
+    lanes: Lanes | None = None
 
     @classmethod
     def look(cls, clue: Clue) -> float | object | None:
@@ -165,7 +175,8 @@ class AddedConstant(Rule):
     def agree(cls, clues: Sequence[Clue], seen: Sequence[float]) -> AddedConstant:
         """The first case's number, with what it is in every case."""
         meaning = _meaning_of_summand(clues, seen)
-        return cls(clues[0].name, seen[0], meaning, _span(seen) if meaning is None else None)
+        span = _span(seen) if meaning is None else None
+        return cls(clues[0].name, seen[0], meaning, span, _lanes(clues, seen) if span else None)
 
     def wording(self) -> Wording:
         """The number, by its meaning if it has one."""
@@ -174,7 +185,37 @@ class AddedConstant(Rule):
             sentence = f"{self.output} is the right answer plus {self.meaning}, everywhere."
         elif self.span is not None:
             sentence = _changing(self.output, "more than the right answer", self.span)
+        if self.lanes is not None:
+            each = f"{self.lanes.each:.3g}"
+            return Wording(
+                f"{sentence} It is {each} for each lane of the last block beyond {self.lanes.size}, with "
+                f"blocks of {self.lanes.block}.",
+                "What do the lanes hold that do not exist, and is it added to the sum?",
+            )
         return Wording(sentence, "Which term of the formula is missing, or appears once too often?")
+
+
+def _lanes(clues: Sequence[Clue], values: Sequence[float]) -> Lanes | None:
+    """The dimension whose padded lanes the number counts in every case, if there is just one."""
+    blocks = [
+        {
+            v
+            for launch in clue.outcome.launches
+            for v in launch.constexprs.values()
+            if type(v) is int and v > 1
+        }
+        for clue in clues
+    ]
+    found = []
+    for size in sorted(clues[0].outcome.case.sizes):
+        for block in sorted(set.intersection(*blocks)):
+            lanes = [-clue.outcome.case.sizes.get(size, 0) % block for clue in clues]
+            if not all(lanes) or len(set(lanes)) < 2:
+                continue
+            each = values[0] / lanes[0]
+            if all(math.isclose(v, each * n, rel_tol=CLOSE) for v, n in zip(values, lanes, strict=True)):
+                found.append(Lanes(size, block, each))
+    return found[0] if len(found) == 1 else None
 
 
 def _changing(output: str, how: str, span: Span) -> str:

@@ -86,14 +86,14 @@ def gradient_readouts(causal: bool = False) -> tuple[Readout, Readout]:
 
 
 def right_weights(inputs: Inputs, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """P and S of the forward pass in fp64, [..., S_q, S_k], and which pairs are visible, [S_q, S_k].
+    """P, and S without a mask, in fp64, [..., S_q, S_k], and which pairs are visible, [S_q, S_k].
 
     Inputs that say themselves whether a mask is causal are believed.
     """
     q, k = inputs["q"].double(), _for_heads("k", inputs)
     causal = bool(inputs.get("causal", causal))
-    s = reference.attention_scores(q, k, _alpha(inputs), causal)
-    return reference.softmax(s), s, reference.visible(q.shape[-2], k.shape[-2], causal)
+    s, hidden = (reference.attention_scores(q, k, _alpha(inputs), masked) for masked in (False, causal))
+    return reference.softmax(hidden), s, reference.visible(q.shape[-2], k.shape[-2], causal)
 
 
 def _for_heads(name: str, inputs: Inputs) -> Tensor:

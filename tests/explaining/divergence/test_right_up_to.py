@@ -72,7 +72,7 @@ ANSWERS = {
     ),
     "dK of dS and dO": (
         "dkv_kernel", BACKWARD, [("tl.dot(tl.trans(t), q", "tl.dot(tl.trans(t), g")],
-        "to_k += ", "the old `to_k` and `t` are right; here `g` is dO", {"g"},
+        "to_k += ", "though `t` is right; here `g` is dO", {"g"},
     ),
     "no P in dS": (
         "dkv_kernel", BACKWARD, [(DS, "t = r - delta[:, None]")],
@@ -80,7 +80,7 @@ ANSWERS = {
     ),
     "scores summed for their exponentials": (
         "flash_forward", FORWARD, [("tl.sum(e, axis=1)", "tl.sum(x, axis=1)")],
-        "total = ", "though the old `total` and `shrink` are right; here `x` is alpha Q Kᵀ", {"x"},
+        "total = ", "though `shrink` is right; here `x` is alpha Q Kᵀ", {"x"},
     ),
     "P times a number": (
         "dkv_kernel", BACKWARD, [(P, "p = tl.exp(s - lse[:, None] - 1.0)")],

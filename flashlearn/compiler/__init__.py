@@ -171,7 +171,7 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
         return Budget(**common, **_refusal(job, answer, f"{gpu.name} (sm_{gpu.target})"))
     used = {key: int(value) for key, value in re.findall(r"\b(REG|STACK):(\d+)", answer["usage"])}
     words = answer["ptx"]
-    error = _beyond(gpu, answer["shared"], answer["warps"])
+    error = _beyond(gpu, answer["shared"], answer["warps"], common["constants"])
     message, tile = explain.resource_shortage(
         error, used, answer["warps"], heavy_tiles.largest(answer["ttgir"])
     )
@@ -194,13 +194,10 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
     )
 
 
-def _beyond(gpu: device.GPU, shared: int, warps: int) -> str:
+def _beyond(gpu: device.GPU, shared: int, warps: int, constants: str) -> str:
     """Why a kernel that compiled still cannot be launched on this GPU; empty if it can."""
     if shared > gpu.shared_per_block:
-        return (
-            f"The kernel needs {shared / 1024:.4g} KiB of shared memory; an {gpu.name} gives a block at most "
-            f"{gpu.shared_per_block // 1024} KiB: take smaller blocks or fewer stages."
-        )
+        return device.shared_memory_sentence(shared, constants)
     if warps > 32:
         return f"The kernel asks for {warps} warps; a block has at most 1024 threads, which is 32 warps."
     return ""

@@ -21,7 +21,7 @@ from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.judging import gpu_acceptance
-from flashlearn.judging.compiled_cases import fitting_inputs, run_compiled, unfit_caution
+from flashlearn.judging.compiled_cases import Unfit, fitting_inputs, run_compiled, unfit_cautions
 from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.return_values import (
     check_authorship,
@@ -76,11 +76,11 @@ def run(
     with contextlib.ExitStack() as background:
         outcomes = _observed(exercise, answer, drawn, watching, background)
         if all(o.status is Status.PASS for o in outcomes):
-            unfit: list[Case] = []
+            unfit: list[Unfit] = []
             tf32 = has_caution(outcomes, TF32)
             outcomes += run_compiled(exercise, answer, tf32=tf32, drawn=drawn, unfit=unfit)
             if unfit:
-                warnings = (*outcomes[-1].warnings, unfit_caution(unfit))
+                warnings = (*outcomes[-1].warnings, *unfit_cautions(unfit))
                 outcomes[-1] = dataclasses.replace(outcomes[-1], warnings=warnings)
         return outcomes
 

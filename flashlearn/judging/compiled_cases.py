@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs
-from flashlearn.interpreter.cautions import SMALL_GPU
+from flashlearn.interpreter.cautions import SMALL_GPU, TOO_LARGE
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.return_values import (
     count_mismatch,
@@ -20,12 +22,21 @@ from flashlearn.judging.return_values import (
     without_numbers,
 )
 from flashlearn.judging.tolerance import Truth
-from flashlearn.machine import memory
+from flashlearn.machine import device, memory
 from flashlearn.outcome import Caution, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Compiled
 from flashlearn.running.values import bits
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """A case that the GPU is too small for; `sentence` says why, if it is not for its memory."""
+
+    case: Case
+    sentence: str = ""
+
 
 FAIR_SHARE = 6
 """A launcher may need as many bytes as its inputs, this many times: a smaller GPU is not its fault."""
@@ -37,13 +48,14 @@ def run_compiled(
     tf32: bool = False,
     run_all: bool = False,
     drawn: Draws | None = None,
-    unfit: list[Case] | None = None,
+    unfit: list[Unfit] | None = None,
 ) -> list[Outcome]:
     """Every case with `compiled` on the GPU, up to the first that fails; with `run_all`, every one.
 
     After a failure the context may be lost. With `tf32` (the observed run saw fp32 products in TF32) results
     are held to plain torch's in TF32. `drawn` are the draws of the observed run. Cases for which the GPU's
-    memory is too small have no outcome, and are added to `unfit`.
+    memory is too small have no outcome, and are added to `unfit`; so are those whose blocks need more shared
+    memory than a block has.
     """
     answer, drawn = answering(exercise, answer), drawn or Draws(exercise)
     outcomes: list[Outcome] = []
@@ -52,9 +64,8 @@ def run_compiled(
         for case in cases:
             outcome, fits = memory.attempt(functools.partial(_run_case, exercise, answer, case, drawn, tf32))
             drawn.forget(case)
-            if not fits or outcome is None:
-                unfit += [case] if unfit is not None else []
-                memory.release()
+            if not fits or isinstance(outcome, Unfit):
+                unfit += [outcome if fits else Unfit(case)] if unfit is not None else []
                 continue
             outcomes.append(outcome)
             if outcome.status is not Status.PASS and not run_all:
@@ -68,17 +79,23 @@ def fitting_inputs(drawn: Draws, cases: Iterable[Case]) -> list[Inputs]:
     return [inputs for inputs, fits in found if fits]
 
 
-def unfit_caution(unfit: Sequence[Case]) -> Caution:
-    """That these cases did not run on the GPU, since its memory is too small for them."""
-    names = " and ".join(case.name for case in unfit)
-    subject = f"The case {names} was" if len(unfit) == 1 else f"The cases {names} were"
-    free = memory.in_gib(memory.free_memory())
-    sentence = f"{subject} not run on this GPU, whose {free} of free memory are too small for that."
-    return Caution(SMALL_GPU, sentence)
+def unfit_cautions(unfit: Sequence[Unfit]) -> tuple[Caution, ...]:
+    """That these cases did not run on the GPU, and why: a sentence for each reason."""
+    found = {}
+    for sentence in dict.fromkeys(one.sentence for one in unfit):
+        names = [one.case.name for one in unfit if one.sentence == sentence]
+        subject = f"The case {names[0]} was" if len(names) == 1 else f"The cases {' and '.join(names)} were"
+        if sentence:
+            found[sentence] = Caution(TOO_LARGE, f"{sentence} {subject} not run on this GPU.")
+        else:
+            free = memory.in_gib(memory.free_memory())
+            why = f"{subject} not run on this GPU, whose {free} of free memory are too small for that."
+            found[sentence] = Caution(SMALL_GPU, why)
+    return tuple(found.values())
 
 
-def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32: bool) -> Outcome | None:
-    """The outcome; None if the launcher found too little memory for what it may need."""
+def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32: bool) -> Outcome | Unfit:
+    """The outcome; or that the GPU is too small for what the launcher may need."""
     started = time.perf_counter()
     runs: list[Evidence] = []
     inputs = draws.inputs(case)
@@ -88,7 +105,7 @@ def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32
         if ended is not None:
             if _ran_out(runs[-1]):
                 memory.release()
-            return None if _asked_little(inputs, runs[-1]) else ended
+            return Unfit(case) if _asked_little(inputs, runs[-1]) else _too_large(case, runs[-1]) or ended
     outcome = _compare(exercise, case, draws.of(case, tf32).truth, *runs)  # not before the launcher has run
     launched = tuple(runs[0].observation.launches)
     seconds = time.perf_counter() - started
@@ -98,6 +115,18 @@ def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32
 def _ran_out(evidence: Evidence) -> bool:
     """Whether a call ended since the GPU's memory was too small."""
     return evidence.raised is not None and evidence.raised.kind == "OutOfMemoryError"
+
+
+def _too_large(case: Case, evidence: Evidence) -> Unfit | None:
+    """That a kernel's blocks need more shared memory than they can have: it is right, and does not start."""
+    raised = evidence.raised
+    needed = re.search(r"shared memory, Required: (\d+)", raised.text) if raised is not None else None
+    if needed is None or raised.kind != "OutOfResources":
+        return None
+    launch = evidence.observation.launches[-1:] if evidence.observation is not None else []
+    sizes = {**launch[0].constexprs, **launch[0].options} if launch else {}
+    constants = ", ".join(f"{name}={value}" for name, value in sizes.items())
+    return Unfit(case, device.shared_memory_sentence(int(needed[1]), constants))
 
 
 def _asked_little(inputs: Inputs, evidence: Evidence) -> bool:

@@ -58,6 +58,22 @@ appendix A, for the RTX 4090. Limits per multiprocessor and per block: the CUDA 
 of technical specifications per compute capability. L2: the architecture white papers."""
 
 
+def shared_memory_sentence(needed: int, constants: str = "") -> str:
+    """What a kernel that needs more than a block can have is told, the same on every machine.
+
+    `constants` are the kernel's compile-time constants, "BLOCK_Q=64, BLOCK_D=256": the sizes of its blocks
+    are named as what to change, except for those of D, which the input decides. The limits are those of the
+    CUDA C++ Programming Guide's table of technical specifications per compute capability.
+    """
+    named = [part.strip().split("=") for part in constants.split(",") if part.count("=") == 1]
+    blocks = [f"{n} (now {v})" for n, v in named if v.isdigit() and int(v) > 16 and not n.endswith("_D")]
+    smaller = f"make {' or '.join(blocks)} smaller" if blocks else "take smaller blocks"
+    return (
+        f"A block of this kernel needs {needed / KIB:.4g} KiB of shared memory. It can have 227 KiB on "
+        f"sm_90, 163 KiB on sm_80, and 99 KiB on sm_86, sm_89 and sm_120: {smaller}, or use fewer stages."
+    )
+
+
 def for_target(target: int) -> GPU:
     """The named GPU of a compute capability such as 80 or 90. Raises `KeyError` for another."""
     for gpu in GPUS.values():

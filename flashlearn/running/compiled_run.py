@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import torch
+from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 
 from flashlearn.exercise import Inputs
@@ -70,7 +71,7 @@ def run(caller: Caller, inputs: Inputs, how: Compiled, cache: RunCache) -> Evide
     outputs; of the call itself that is in the evidence, as all that it raises.
     """
     watch = GuardedWatch()
-    given = guarded(inputs, watch)
+    given, launches = guarded(inputs, watch), []
     try:
         with recording_launches() as launches, watch, deadline(how.limit):
             returned = caller.call(given)
@@ -78,7 +79,9 @@ def run(caller: Caller, inputs: Inputs, how: Compiled, cache: RunCache) -> Evide
     except BaseException as error:  # TimeLimit, SystemExit and anything else that a learner may raise
         if is_user_interrupt(error):
             raise
-        return Evidence(raised=describe_exception(error, how.limit, caller.function))
+        tried = launches[-1:] if isinstance(error, OutOfResources) else []
+        observation = Observation(launches=[plain_launch(launch, cache) for launch in tried])
+        return Evidence(raised=describe_exception(error, how.limit, caller.function), observation=observation)
     if problem := watch.trespass():
         return Evidence(trespass=problem)
     outputs = tuple(_output(out, given, watch) for out in as_tuple(returned))

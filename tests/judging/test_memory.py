@@ -13,7 +13,7 @@ import flashlearn
 from flashlearn.course.answers import solution
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging import draws, references
-from flashlearn.judging.compiled_cases import run_compiled, unfit_caution
+from flashlearn.judging.compiled_cases import Unfit, run_compiled, unfit_cautions
 from flashlearn.judging.draws import draw_on, without_data
 from flashlearn.judging.references import in_parts
 from flashlearn.judging.smaller_cases import smaller_cases
@@ -150,9 +150,10 @@ def test_a_case_for_which_there_is_too_little_memory_is_left_out_and_costs_no_ve
         monkeypatch.setattr(draws, part, second_fails)
     unfit: list = []
     outcomes = run_compiled(ROW_SUM, Fake(ROW_SUM.reference, ROW_SUM), unfit=unfit)
-    assert [o.case for o in outcomes] == [ROW_SUM.cases[0], ROW_SUM.cases[2]] and unfit == [large]
+    assert [o.case for o in outcomes] == [ROW_SUM.cases[0], ROW_SUM.cases[2]] and unfit == [Unfit(large)]
     assert all(o.status is Status.PASS for o in outcomes)
-    assert unfit_caution(unfit).sentence == (
+    (caution,) = unfit_cautions(unfit)
+    assert caution.sentence == (
         f"The case {large.name} was not run on this GPU, whose 3 GiB of free memory are too small for that."
     )
 
@@ -164,7 +165,27 @@ def test_a_launcher_that_asks_for_much_has_crashed_and_one_that_asks_for_little_
     (first,) = run_compiled(ROW_SUM, answer, unfit=unfit)
     assert (first.status, first.message, unfit) == (Status.CRASHED, "The launcher asked.", [])
     answer.wanted = given
-    assert run_compiled(ROW_SUM, answer, unfit=unfit)[:1] == [] and unfit[:1] == [ROW_SUM.cases[0]]
+    assert run_compiled(ROW_SUM, answer, unfit=unfit)[:1] == [] and unfit[:1] == [Unfit(ROW_SUM.cases[0])]
+
+
+def test_a_kernel_whose_blocks_need_too_much_shared_memory_is_right_and_is_told_what_to_change():
+    class Large(Fake):
+        def run(self, inputs, mode):
+            text = "out of resource: shared memory, Required: 294912, Hardware limit: 232448."
+            sizes = {"BLOCK_Q": 64, "BLOCK_K": 32, "BLOCK_D": 256, "EVEN": True}
+            launch = Launch(None, "kernel", (1, 1, 1), {}, sizes, {"num_stages": 3})
+            raised = Raised("OutOfResources", text, Status.CRASHED, f"OutOfResources: {text}")
+            return Evidence(raised=raised, observation=Observation(launches=[launch]))
+
+    unfit: list = []
+    assert run_compiled(ROW_SUM, Large(ROW_SUM.reference, ROW_SUM), unfit=unfit) == []
+    (caution,) = unfit_cautions(unfit)
+    names = " and ".join(case.name for case in ROW_SUM.cases)
+    assert caution.sentence == (
+        "A block of this kernel needs 288 KiB of shared memory. It can have 227 KiB on sm_90, 163 KiB on "
+        "sm_80, and 99 KiB on sm_86, sm_89 and sm_120: make BLOCK_Q (now 64) or BLOCK_K (now 32) smaller, or "
+        f"use fewer stages. The cases {names} were not run on this GPU."
+    )
 
 
 def test_a_launcher_without_memory_reads_what_it_asked_for():

@@ -70,7 +70,7 @@ def find_declared(exercise: Exercise, outcomes: list[Outcome], pairs: bool = Tru
         best = full_explanation(explanations, questions, judged)
     if best is not None:
         return finding_of(exercise, [best], judged, questions)
-    pair = two_explanations(explanations, questions)
+    pair = two_explanations(explanations, questions, judged)
     if pair is not None:
         return finding_of(exercise, list(pair), judged, questions)
     two = _at_once(predictions, explanations, judged, failing, questions) if pairs else None

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce
@@ -209,13 +211,14 @@ def _believable(explanation: Explanation, questions: set[Question], judged: list
 
 
 def two_explanations(
-    explanations: list[Explanation], questions: set[Question]
+    explanations: list[Explanation], questions: set[Question], judged: list[Outcome]
 ) -> tuple[Explanation, Explanation] | None:
     """Two explanations, each sure of its part: one output each, or cases of a kind each."""
     outputs = {output for _, output in questions}
     found = []
-    for i, one in enumerate(explanations):
-        for other in explanations[i + 1 :]:
+    possible = [a for a in explanations if not _contradicted(a, judged)]
+    for i, one in enumerate(possible):
+        for other in possible[i + 1 :]:
             faint = one.faint & other.faint
             if one.name == other.name or not one.explained | other.explained | faint >= questions:
                 continue
@@ -229,11 +232,27 @@ def two_explanations(
                 )
                 and len(outputs) > 1
             )
-            least = min(len(one.explained - other.explained), len(other.explained - one.explained))
+            least = min(_cases_of(one, other), _cases_of(other, one))
             if by_output or least >= 2:
                 found.append((not by_output, len(one.denied) + len(other.denied), one, other))
     best = min(found, key=lambda f: f[:2], default=None)
     return (best[2], best[3]) if best is not None else None
+
+
+def _cases_of(one: Explanation, other: Explanation) -> int:
+    """The number of cases in which the one explains something that the other does not."""
+    return len({case for case, _ in one.explained - other.explained})
+
+
+def _contradicted(explanation: Explanation, judged: list[Outcome]) -> bool:
+    """True if an output that it explains is right in cases in which the mistake would show.
+
+    Then it takes a reason, as a single mistake does: that it was made in one kind of case.
+    """
+    own = {output for _, output in explanation.explained}
+    right = {(o.case.name, c.name) for o in judged if is_right(o) for c in o.outputs if c.name in own}
+    cases = {case for case, _ in explanation.explained}
+    return bool(explanation.denied & right) and kind_of(cases, judged) is None
 
 
 def partial_explanation(
@@ -274,10 +293,19 @@ def finding_of(
     partial = scope is not None and scope.kind == "part"
     counts = {"fits": fits, "of": len(cases), "partial": partial}
     if len(names) == 1:
-        return declared(exercise, names[0], scope=scope, **counts)
+        only_nan = not any(map(_has_a_number, judged))
+        return declared(exercise, names[0], scope=scope, only_nan=only_nan, **counts)
     return Finding(AtOnce(scope, tuple(parts)), **counts)
 
 
-def declared(exercise: Exercise, name: str, scope: Scope | None = None, **more: Any) -> Finding:
+def _has_a_number(outcome: Outcome) -> bool:
+    """True if some element of a wrong output is a number, or the output cannot be compared."""
+    wrong = [c for c in outcome.outputs if not c.ok]
+    return any(c.problem or c.got is None or bool(torch.isfinite(c.got).any()) for c in wrong)
+
+
+def declared(
+    exercise: Exercise, name: str, scope: Scope | None = None, only_nan: bool = False, **more: Any
+) -> Finding:
     """The finding that a mistake of the exercise, or of its catalogue, was made."""
-    return Finding(Declared.of(name, exercise.all_mistakes[name], scope), **more)
+    return Finding(Declared.of(name, exercise.all_mistakes[name], scope, only_nan), **more)

@@ -14,7 +14,7 @@ from flashlearn.explaining.edits.name_families import NameFamilies
 WRAPPED_INDEX = edit_kind(
     "wrapped index",
     sentence="Line {line}, `{old}`, wraps indices past the end around to the first ones; "
-    "with what comes of them hidden, `{new}`,",
+    "with their results masked, `{new}`,",
     question="Which elements does the last tile read a second time, and what must they contribute?",
     in_gluon=False,
     whole_expression=True,

@@ -23,6 +23,12 @@ TAGS = {
 """What a case's tags say, after «only with» or «only without»."""
 
 
+POSSIBLE = "The following is one possible cause of these NaN and infinities."
+"""What is said before a mistake that is only possible."""
+
+FIRST_NAN = "In which line does the first NaN or infinity appear, and is this its cause?"
+
+
 @dataclass(frozen=True)
 class Declared(FindingKind):
     """A mistake in the exercise's words, with the `scope` in which it holds, if not everywhere."""
@@ -34,15 +40,20 @@ class Declared(FindingKind):
     next_step: str
     scope: Scope | None = None
     called: tuple[str, ...] = ()
+    only_nan: bool = False
+    """That nothing else came out: then many mistakes give the same, and this one is only possible."""
 
     @classmethod
-    def of(cls, name: str, mistake: Mistake, scope: Scope | None = None) -> Declared:
+    def of(cls, name: str, mistake: Mistake, scope: Scope | None = None, only_nan: bool = False) -> Declared:
         """The kind for a mistake of that name."""
-        return cls(mistake.sentence, mistake.next_step, scope, (name,))
+        return cls(mistake.sentence, mistake.next_step, scope, (name,), only_nan)
 
     def wording(self) -> Wording:
         """The exercise's words, and where it shows."""
-        return Wording(joined(self.sentence, where(self.scope)), self.next_step)
+        whole = joined(self.sentence, where(self.scope))
+        return (
+            Wording(joined(POSSIBLE, whole), FIRST_NAN) if self.only_nan else Wording(whole, self.next_step)
+        )
 
 
 @dataclass(frozen=True)
@@ -89,8 +100,8 @@ def where(scope: Scope | None) -> str:
         return ""
     if scope.kind == "part":
         explained, wrong = scope.share
-        seen = f"This alone gives exactly your numbers in {explained} of the {wrong} failing cases."
         others = "the other one" if wrong - explained == 1 else f"the other {wrong - explained}"
+        seen = f"In {explained} of the {wrong} failing cases your numbers are exactly those of this mistake."
         return f"{seen} Check {others} again after fixing it."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"

@@ -118,8 +118,8 @@ class FirstDivergence(FindingKind):
         if kind == "unmasked":
             query, key = self.instead.pair
             return (
-                f"{self.quantity} without the mask: hidden keys have values in it like the "
-                f"others; the first is key {key} of query {query}"
+                f"{self.quantity} without the mask: it still has values for hidden keys, first for query "
+                f"{query} and key {key}"
             )
         if kind == "multiple":
             right = f"; {self.times} times it would be right" if self.times else ""

@@ -91,7 +91,7 @@ class WrittenTwice(Rule):
         return Wording(
             f"{self.count} of {self.total} elements of {self.output} hold {self.times:.0f} times the right "
             f"number in case {self.case}, the first at {list(self.first)}; the others are right. It "
-            f"looks as if the same were added {self.times:.0f} times there.",
+            f"looks as if the same numbers were added {self.times:.0f} times there.",
             "Which programs, or which steps of the loop, add to this element?",
         )
 

@@ -217,10 +217,11 @@ class OnlyFirstTileRead(FindingKind):
     def wording(self) -> Wording:
         """How much is read, and what moves the pointer."""
         sentence = f"Only the first tile of {self.tensor} is ever read, {self.tile} of up to {self.longest}."
-        others = (
-            "The other inputs are read to the end: only this pointer does not move." if self.alone else ""
+        others = "The other inputs are read to the end." if self.alone else ""
+        step = (
+            f"Along which dimension does {self.tensor} not end with its first tile? Either one tile covers "
+            "it, or the address moves along it from step to step."
         )
-        step = f"What moves the pointer of {self.tensor} from one step to the next?"
         return Wording(joined(sentence, _shown(self.example), others), step)
 
 

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from flashlearn.outcome import FindingKind, Wording
 
 
+def _step(seen: str) -> str:
+    """That nothing else is wrong; that every case passes is said once."""
+    only = "only this remains to be fixed."
+    return only.capitalize() if "very case passes" in seen else f"Every case passes; {only}"
+
+
 @dataclass(frozen=True)
 class Review(FindingKind):
     """`seen` is the review's sentence, which the outcome of `case` quotes."""
@@ -19,7 +25,7 @@ class Review(FindingKind):
 
     def wording(self) -> Wording:
         """The review's sentence."""
-        return Wording(self.seen, "Every case passes; only this remains to be fixed.", self.case)
+        return Wording(self.seen, _step(self.seen), self.case)
 
 
 @dataclass(frozen=True)
@@ -35,4 +41,4 @@ class AtRealSizes(FindingKind):
 
     def wording(self) -> Wording:
         """What was seen."""
-        return Wording(self.seen, "Every case passes; only this remains to be fixed.", self.case)
+        return Wording(self.seen, _step(self.seen), self.case)

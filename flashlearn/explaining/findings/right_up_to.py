@@ -32,14 +32,14 @@ class PaddingCounts(FindingKind):
         """Whose padding counts, and where."""
         last = " and ".join(f"the last {what}" for what in self.beyond)
         if self.total_line == self.line:
-            counts = "counts in a sum in that line"
+            counts = "enters a sum in that line"
         elif self.total:
-            counts = f"counts in `{self.total}` in line {self.total_line}"
+            counts = f"enters `{self.total}` in line {self.total_line}"
         else:
-            counts = f"counts in the sum in line {self.total_line}"
+            counts = f"enters the sum in line {self.total_line}"
         return Wording(
-            f"`{self.variable}`, made in line {self.line}, is right where there is data, but its padding "
-            f"beyond {last} {counts}, in tile {tile_words(self.tile)} (case {self.case}).",
+            f"`{self.variable}`, computed in line {self.line}, is right up to {last}, but the padding beyond "
+            f"it {counts}, in tile {tile_words(self.tile)} (case {self.case}).",
             "What must the padding hold so that it adds nothing: 0 in a sum, −∞ before a maximum or an "
             "exponential?",
         )
@@ -72,13 +72,13 @@ class RightUpTo(FindingKind):
 
     def wording(self) -> Wording:
         """What the value is, where it is read, and that nothing else is wrong."""
-        made = f"`{self.variable}`, made in line {self.line}, is {self.is_}"
+        made = f"`{self.variable}`, computed in line {self.line}, is {self.is_}"
         reader = f"line {self.user_line}" + (f" (`{self.user}`)" if self.user else "")
         if self.how == "turned":
             beside = f"beside {listed(self.others)}" if self.others else "entry by entry"
             return Wording(
                 f"{made} transposed, and {reader} reads it {beside} as if it were not: the shapes fit "
-                "because the tile is square. The other way round it makes every output right (case "
+                "because the tile is square. Transposed once more, it makes every output right (case "
                 f"{self.case}).",
                 "Which axis of each of these tiles counts the queries, and which the keys?",
             )

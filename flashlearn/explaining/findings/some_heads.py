@@ -36,11 +36,10 @@ class SomeHeads(Rule):
 
     def wording(self) -> Wording:
         """Which heads, and what differs between heads."""
-        right, are = self.heads - len(self.wrong), "are" if len(self.wrong) > 1 else "is"
+        right, which = self.heads - len(self.wrong), first_of(self.wrong, 8)
+        wrong = f"heads {which} are wrong" if len(self.wrong) > 1 else f"head {which} is wrong"
         return Wording(
-            f"{right} of {self.heads} heads of {self.output} {'are' if right > 1 else 'is'} right as a "
-            "whole; "
-            f"wrong {are} {first_of(self.wrong, 8)}, batch and head counted as one number (case "
-            f"{self.case}).",
+            f"{right} of {self.heads} heads of {self.output} {'are' if right > 1 else 'is'} entirely right; "
+            f"{wrong}, batch and head counted as one number (case {self.case}).",
             "What differs from head to head: the offsets of its tensors, with their strides, or its numbers?",
         )

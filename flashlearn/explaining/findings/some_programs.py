@@ -39,8 +39,7 @@ class SomePrograms(Rule):
         """Which programs."""
         return Wording(
             f"All wrong elements of {self.output} were written by {len(self.wrong)} of the {self.programs} "
-            "programs "
-            f"that write it, number {first_of(self.wrong, 6)} (case {self.case}); what the others wrote is "
-            "right.",
+            f"programs that write it, number{'s' if len(self.wrong) > 1 else ''} {first_of(self.wrong, 6)} "
+            f"(case {self.case}); what the others wrote is right.",
             "What is different for these programs: first, last, ragged?",
         )

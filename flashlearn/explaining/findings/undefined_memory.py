@@ -42,9 +42,9 @@ class UninitialisedMemory(FindingKind):
         """Where the memory comes from, and how to allocate it."""
         return Wording(
             f"{self.output or 'The output'} depends on memory that was never written: the launcher takes it "
-            "from torch.empty, which holds whatever was there before, and it is read or added to. With "
-            "memory that happens to be zero every case is right.",
-            "Allocate tensors that kernels add to with torch.zeros; read the others only where a program has "
+            "from torch.empty, which holds whatever was there before, and that is read or added to. "
+            "If it is zero, every case is right.",
+            "Allocate what kernels add to with torch.zeros; read other memory only where a program has "
             "stored something.",
         )
 

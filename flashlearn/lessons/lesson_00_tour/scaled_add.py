@@ -27,7 +27,7 @@ def _with(*edits: tuple[str, str]) -> Variant:
 MISTAKES = {
     "no mask": Mistake(
         sentence="A load lets all lanes through: the last program's block reaches beyond the vectors.",
-        next_step="One mask, true for the lanes whose element exists, is for both loads and for the store.",
+        next_step="One mask, true for the lanes whose element exists, serves both loads and the store.",
         launcher=_with(
             ("stride_x, mask=in_vector)", "stride_x)"),
             ("stride_y, mask=in_vector)", "stride_y)"),

@@ -87,7 +87,7 @@ MISTAKES = {
     ),
     "the first tile left out": Mistake(
         "The rows of the first tile are missing from the sum.",
-        "With which row does the loop begin, and what has been added by then?",
+        "Which row does the loop reach first, which last, and is each of them added?",
         **with_faults(column_sums, "first tile left out"),
     ),
     "tiles that overlap": Mistake(

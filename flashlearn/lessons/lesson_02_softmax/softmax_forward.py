@@ -25,11 +25,10 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "maximum not subtracted": Mistake(
-        "The exponentials are those of the scores themselves, with no maximum subtracted: exp(89) is "
-        "already infinite in fp32, ∞/∞ is NaN, and exp(−200) is 0, so that a row far below zero becomes "
-        "0/0.",
-        "With the row's maximum subtracted the largest exponential is exp(0) = 1. Does it reach the "
-        "exponent?",
+        "Scores far from 0 give NaN, as they do if no maximum is subtracted, or not the row's own: "
+        "exp(89) is infinite in fp32, and ∞/∞ is NaN; exp(−200) is 0, so that a row far below zero "
+        "becomes 0/0.",
+        "Is the row's maximum subtracted in every exponent? Then the largest exponential is exp(0) = 1.",
         **formula("no maximum"),
     ),
     "padding enters the sum": Mistake(
@@ -87,12 +86,14 @@ MISTAKES = {
     "not divided by the sum": Mistake(
         "You stored exp(s − m), with m the row's maximum: the largest entry of each row is exactly 1, and "
         "rows do not sum to 1.",
-        "What is missing is a division, by the sum of the row's exponentials.",
+        "What is missing is the division by the sum of the row's exponentials, or the subtraction of its "
+        "logarithm in the exponent.",
         **formula("not divided"),
     ),
     "divided by the number of columns": Mistake(
         "p is the exponential divided by N, the number of columns: that is a mean's denominator.",
-        "What is missing is a division, by the sum of the row's exponentials.",
+        "What is missing is the division by the sum of the row's exponentials, or the subtraction of its "
+        "logarithm in the exponent.",
         **formula("divided by N"),
     ),
     "powers of two": Mistake(

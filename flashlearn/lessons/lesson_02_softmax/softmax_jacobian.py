@@ -61,13 +61,12 @@ MISTAKES = {
         wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else sp.S.Zero),
     ),
     "p_j (1 − p_k) everywhere": Mistake(
-        "You used the diagonal's formula p (1 − p) in every place: the entry (k, j) has p_k (1 − p_j) also "
-        "where k ≠ j.",
+        "The diagonal's formula p (1 − p) is in every place: entry (k, j) is p_k (1 − p_j) also where k ≠ j.",
         "Only where k = j does the numerator contribute. Check one row: its entries must sum to 0.",
         wrong=_by_entries(lambda a, b, same: a * (1 - b)),
     ),
     "⟨p, p⟩ in place of p pᵀ": Mistake(
-        "From diag(p) you subtracted one number everywhere, ⟨p, p⟩ = p_0² + p_1² + …, instead of the "
+        "One number is subtracted everywhere from diag(p), ⟨p, p⟩ = p_0² + p_1² + …, instead of the "
         "matrix p pᵀ.",
         "p is a column here: p * p.T is N × N, and p.T * p is one number.",
         wrong=lambda p: sp.diag(*p) - p.dot(p) * sp.ones(p.rows, p.rows),

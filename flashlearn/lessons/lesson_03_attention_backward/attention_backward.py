@@ -144,9 +144,9 @@ MISTAKES = {
         **formula("softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are those of the scores themselves, with no maximum subtracted: beyond 88.7 "
-        "they are infinite in fp32, and ∞/∞ is NaN.",
-        "Subtracting each row's maximum, as torch.softmax does, changes neither value nor gradient.",
+        "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: an "
+        "exponential beyond 88.7 is infinite in fp32, and ∞/∞ is NaN.",
+        "Is each row's maximum subtracted from all its scores before the exponential, as torch.softmax does?",
         **formula("exp without maximum"),
     ),
     "maximum before alpha": Mistake(

@@ -87,7 +87,7 @@ MISTAKES = {
         wrong=_faulty("divided"),
     ),
     "the other part dropped": Mistake(
-        "You kept the part with the larger maximum, and dropped the other, whose scores count as well.",
+        "Only the part with the larger maximum is kept. The scores of the other one count as well.",
         "Both parts stay in the sum, each with its factor. How large is the smaller part's?",
         wrong=_faulty("larger part only"),
     ),
@@ -95,20 +95,21 @@ MISTAKES = {
         *SENTENCES["one part left out"], wrong=_faulty("a left out"), also=(_faulty("b left out"),)
     ),
     "halves": Mistake(
-        "You halved the sums. l and acc are sums over all scores, and the merged ones are sums, too.",
+        "l and acc are half of what they should be. Both are sums over all scores, and the merged ones "
+        "are sums, too.",
         "Add the rescaled parts, and divide by nothing.",
         wrong=_faulty("halved"),
     ),
     "averaged under the weights": Mistake(
-        "You divided by the sum of the two factors, as for a weighted mean. The factors only bring both "
-        "parts to one unit: what is merged is a sum.",
+        "l and acc are divided by the sum of the two factors, as in a weighted mean. The factors only "
+        "bring both parts to one unit: what is merged is a sum.",
         "Add the rescaled parts, and divide by nothing.",
         wrong=_faulty("mean under the weights"),
         also=(_faulty("acc alone averaged"),),
     ),
     "maximum left out": Mistake(
-        "You brought everything to the unit exp(0): exp(m_a) overflows where the scores are large, and is 0 "
-        "where they are far below zero.",
+        "Everything is in the unit exp(0): exp(m_a) overflows where the scores are large, and is 0 where "
+        "they are far below zero.",
         "The unit is exp(m), m the larger of the two maxima.",
         wrong=_merge_without_maximum,
     ),

@@ -73,9 +73,10 @@ MISTAKES = {
         **formula("l not rescaled"),
     ),
     "maximum not subtracted": Mistake(
-        "The exponentials are those of the scores themselves, with no maximum subtracted: exp(89) is "
-        "already infinite in fp32, and a row far below zero sums to 0, whose logarithm is −inf.",
-        "Carry the maximum along, and subtract it in the exponent.",
+        "Scores far from 0 give an infinite result, as they do if no maximum is subtracted, or not the "
+        "row's own: exp(89) is infinite in fp32, and a row far below zero sums to 0, whose logarithm is "
+        "−inf.",
+        "Is the largest score so far carried along, and subtracted in every exponent?",
         **formula("no maximum"),
     ),
     "maximum of the first block only": Mistake(
@@ -146,7 +147,7 @@ MISTAKES = {
     "−inf minus −inf": Mistake(
         "As long as a row has shown nothing but −inf, its maximum is −inf, and x − m is −inf + inf: NaN, "
         "which stays in the sum to the end.",
-        "Where the maximum is −inf, a number that is finite has to be subtracted.",
+        "Where the maximum is −inf, is a finite number subtracted in its place?",
         **formula("no guard"),
     ),
     "columns one apart": Mistake(

@@ -92,8 +92,9 @@ MISTAKES = {
         wrong=lambda s, lse: (s.float().exp() / lse.float().unsqueeze(1)).to(s.dtype),
     ),
     "exponentials apart": Mistake(
-        "You stored exp(s) / exp(lse). On paper that is P; in fp32 both overflow beyond 88, and ∞/∞ is NaN.",
-        "Subtract first: s − lse is never positive.",
+        "Large scores give NaN, as exp(s) / exp(lse) does. On paper that is P; in fp32 both overflow "
+        "beyond 88, and ∞/∞ is NaN.",
+        "Is lse subtracted before the exponential? s − lse is never positive.",
         wrong=lambda s, lse: (s.float().exp() / lse.float().exp().unsqueeze(1)).to(s.dtype),
     ),
     "logarithm of P": Mistake(
@@ -108,7 +109,7 @@ MISTAKES = {
     ),
     "−inf minus −inf": Mistake(
         "A row of nothing but −inf has lse = −inf, and s − lse is −inf + inf: NaN. Its probabilities are 0.",
-        "Where lse is −inf, a number that is finite has to be subtracted.",
+        "Where lse is −inf, is a finite number subtracted in its place, or 0 stored for p?",
         wrong=lambda s, lse: (s - lse.unsqueeze(1)).exp().to(s.dtype),
     ),
     "softmax of the tile": Mistake(

@@ -92,21 +92,22 @@ MISTAKES = {
         **formula("accumulator of the inputs' size"),
     ),
     "limited by shared memory alone": Mistake(
-        "Registers do not limit your occupancy, though here they run out first. "
-        "Every thread of a block gets them, 32 threads to a warp.",
-        "A block takes registers · 32 · warps of the file. Take the smallest of the four limits.",
+        "Your occupancy is what it would be if registers set no limit. Here they run out first: every "
+        "thread of a block has its own, 32 threads to a warp.",
+        "A block takes registers · 32 · warps of the file. Is that one of the four limits of which the "
+        "smallest is taken?",
         **formula("no limit of registers"),
     ),
     "limited by registers alone": Mistake(
-        "Shared memory does not limit your occupancy, though here it runs out first: every resident block "
-        "has its own.",
+        "Your occupancy is what it would be if shared memory set no limit. Here it runs out first: every "
+        "resident block has its own.",
         "Take the smallest of the four limits.",
         **formula("no limit of shared memory"),
     ),
     "no shared memory reserved": Mistake(
-        "You divided the shared memory of the multiprocessor by what the kernel asks for. The system takes "
-        "1 KiB more for each resident block.",
-        "Divide by shared + 1024.",
+        "Your occupancy is what it would be without the 1 KiB of shared memory that the system takes for "
+        "each resident block, beside what the kernel asks for.",
+        "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("nothing reserved"),
     ),
     "occupancy in percent": Mistake(

@@ -62,7 +62,7 @@ MISTAKES = {
     ),
     "first block of K left out": Mistake(
         "The first block of the inner dimension is missing from C.",
-        "With which block does the loop begin, and what has been added by then?",
+        "Which block does the loop visit first, which last, and is each of them added?",
         **formula("first tile left out"),
     ),
     "tiles not turned back": Mistake(

@@ -53,8 +53,8 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             launcher=faulty_forward("accumulator in half", causal),
         ),
         "P cast to fp16 whatever V is": Mistake(
-            "P is converted to fp16 by name. tl.dot needs both operands to have one dtype: with V in bf16 or "
-            "fp32 the kernel does not compile.",
+            "The product with V has an operand that is fp16 whatever V is. tl.dot needs both operands to "
+            "have one dtype: with V in bf16 or fp32 the kernel does not compile.",
             "The tile's own `.dtype` is right whatever V holds.",
             launcher=faulty_forward("p in fp16", causal),
             status=Status.CRASHED,
@@ -72,9 +72,9 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             launcher=faulty_forward("first tile again", causal),
         ),
         "K is not transposed": Mistake(
-            "The product's second operand has keys as rows. Q Kᵀ sums over D, so its rows must count the "
-            "components.",
-            "Transpose the tile of K, or load it with its two index vectors exchanged; not both.",
+            "In the product of Q and K, the second operand is not transposed. The product sums over D, so "
+            "the rows of its second operand must count the components.",
+            "Transpose that tile, or load it with its two index vectors exchanged; not both.",
             launcher=faulty_forward("k not transposed", causal),
             status=Status.CRASHED,
         ),
@@ -92,7 +92,7 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             status=Status.OUT_OF_BOUNDS,
         ),
         "strides of q used for k": Mistake(
-            "K is read with the strides of Q. They agree only if both have the same layout and length.",
+            "K or V is read with a stride of Q's. They agree only if both have the same layout and length.",
             "Address K with its own four strides (and V with its own).",
             launcher=faulty_forward("strides of q for k", causal),
         ),

@@ -73,7 +73,8 @@ MISTAKES = {
         **formula("last tile only"),
     ),
     "the last, incomplete block of keys is left out": Mistake(
-        "Only whole blocks of keys are counted. The rest of each row is missing.",
+        "The last block of keys, which is not full, is missing from each row, as if only whole blocks "
+        "were counted.",
         "How many blocks do S_k keys take, if the last one is not full, and does the mask let its keys "
         "through?",
         **formula("whole blocks only"),

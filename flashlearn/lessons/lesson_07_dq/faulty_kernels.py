@@ -57,9 +57,9 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
     return {
         **strides_of_q(faulty_dq("strides of q", causal)),
         "load of K without a mask": Mistake(
-            "A load of K reaches beyond its last key, or beyond its columns.",
-            "Both loads, of K as of V, need a mask for keys and one for columns; other= gives the rest "
-            "zeros.",
+            "A load of K or V reaches beyond the last key, or beyond the last column.",
+            "Do both loads, of K and of V, have a mask for keys and one for columns? other= gives the "
+            "rest zeros.",
             launcher=faulty_dq("no mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),

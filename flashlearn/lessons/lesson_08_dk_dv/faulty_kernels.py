@@ -50,8 +50,8 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
     return {
         **strides_of_q(faulty_dkv("strides of q", causal)),
         "load of dO without a mask": Mistake(
-            "A load of dO reaches beyond its last query, or beyond its columns.",
-            "Both loads, of dO as of Q, need a mask for queries and one for columns; other= gives the "
+            "A load of Q or dO reaches beyond the last query, or beyond the last column.",
+            "Do both loads, of Q and of dO, have a mask for queries and one for columns? other= gives the "
             "rest zeros.",
             launcher=faulty_dkv("no mask", causal),
             status=Status.OUT_OF_BOUNDS,

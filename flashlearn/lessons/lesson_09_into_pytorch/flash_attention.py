@@ -114,13 +114,15 @@ MISTAKES = {
         **formula("dk and dv exchanged"),
     ),
     "k and v exchanged on the way back": Mistake(
-        "The backward pass takes v for k and k for v, as if they were kept, or unpacked, in another order.",
-        "`ctx.saved_tensors` gives tensors back in the order of `save_for_backward`.",
+        "The backward pass takes v for k and k for v, as if they were kept, unpacked or passed on in "
+        "another order.",
+        "Follow k and v from `save_for_backward` through `ctx.saved_tensors` to each launcher: where do "
+        "they change places?",
         **formula("k and v exchanged"),
     ),
     "o and do exchanged": Mistake(
-        "The backward launchers have do in o's place, and o in do's. delta does not notice.",
-        "Their order is q, k, v, o, do, lse, alpha.",
+        "In the backward pass do is in o's place, and o in do's. delta, their product, stays the same.",
+        "A launcher takes q, k, v, o, do, lse, alpha, in this order: in which order does each one get them?",
         **formula("o and do exchanged"),
     ),
     "do is ignored": Mistake(

@@ -85,7 +85,7 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "alpha from the padded D": Mistake(
-        "alpha is one over the root of the padded width. It should be that of D.",
+        "alpha is one over the root of the padded width. It should be one over the root of D.",
         "The case with D 24 is padded to 32; padding must not change the mathematics.",
         **formula("alpha of the padded D"),
     ),

@@ -18,7 +18,8 @@ SCAN = "for start in range(0, S_q, BLOCK):"
 
 MISTAKES = {
     "several programs add the same tile": Mistake(
-        "As admitted: dK and dV are four times too large, in every element and every time.",
+        "This is the fault that the patient came with: dK and dV are four times too large, in every "
+        "element and every time.",
         "A constant factor that is a number of programs: watch two programs of one block of keys. Which "
         "queries does each of them scan?",
         launcher=sick("clinic_3"),
@@ -61,9 +62,19 @@ MISTAKES = {
     ),
     "parts that are no whole tiles": wrong_cure(
         "clinic_3",
-        "Each program has its quarter of the queries, and a quarter is not a whole number of tiles: a tile "
-        "that reaches beyond it counts queries of the next one as well; and if quarters are rounded down, "
-        "the last queries belong to none.",
+        "Each program has a quarter of the queries, which is not a whole number of tiles: its last tile "
+        "reaches into the next quarter, and the queries there count more than once.",
+        "What is shared out, queries or tiles? And where does a program's last tile end?",
+        (
+            SCAN,
+            "for start in range(part * tl.cdiv(S_q, PARTS), (part + 1) * tl.cdiv(S_q, PARTS), BLOCK):",
+        ),
+    ),
+    "quarters rounded down": wrong_cure(
+        "clinic_3",
+        "Each program has a quarter of the queries, rounded down, which is not a whole number of tiles: its "
+        "last tile reaches into the next quarter, and the queries there count more than once; the queries "
+        "that are left where S_q is no multiple of 4 may not count at all.",
         "What is shared out, queries or tiles? And where does a program's last tile end?",
         (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),

@@ -16,7 +16,8 @@ P_4 = "p = tl.where((columns < S_k)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"
 
 MISTAKES = {
     "padded queries repeat the last one": Mistake(
-        "As admitted: dK and dV are right where S_q is a multiple of 16, and wrong where it is not.",
+        "This is the fault that the patient came with: dK and dV are right where S_q is a multiple of 16, "
+        "and wrong where it is not.",
         "Dump P of the last tile of queries, and look at the rows that no query belongs to.",
         launcher=sick("clinic_4"),
     ),

@@ -29,7 +29,8 @@ def _with_constant(ln2: float) -> Callable[..., tuple[Tensor, Tensor]]:
 
 MISTAKES = {
     "LSE in base 2": Mistake(
-        "As admitted: O is right to the last digit, and LSE is 1.4427 times too large, everywhere.",
+        "This is the fault that the patient came with: O is right to the last digit, and LSE is 1.4427 "
+        "times too large, everywhere.",
         "1.4427 is log2 e. In which unit do m and l count here, and in which does the backward pass read "
         "LSE?",
         launcher=sick("clinic_6"),

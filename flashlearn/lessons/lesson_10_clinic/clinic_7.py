@@ -14,8 +14,8 @@ DS_7 = "ds = p * dp"
 
 MISTAKES = {
     "delta forgotten": Mistake(
-        "As admitted: dQ is wrong in every row, by far more than rounding. The rows of its dS do not sum to "
-        "zero.",
+        "This is the fault that the patient came with: dQ is wrong in every row, by far more than "
+        "rounding. The rows of its dS do not sum to zero.",
         "Compare line by line with the twin: s, p and dp first, then ds.",
         launcher=sick("clinic_7"),
     ),

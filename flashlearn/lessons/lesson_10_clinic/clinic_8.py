@@ -17,7 +17,8 @@ SUM_8 = "acc = (acc * rescale[:, None] + pv).to(acc.dtype)"
 
 MISTAKES = {
     "the accumulator is in half precision": Mistake(
-        "As admitted: in fp32 and bf16 all is well, in fp16 O is infinite where V is large.",
+        "This is the fault that the patient came with: in fp32 and bf16 all is well, in fp16 O is "
+        "infinite where V is large.",
         "Watch the sum over the tiles, and compare it with the largest number of fp16, 65504. Its "
         "quotient by l would fit.",
         launcher=sick("clinic_8"),

@@ -161,7 +161,10 @@ def patient(
     file: str = "backward_patients",
     **more: Any,
 ) -> Exercise:
-    """The declaration of patient `number`; a cure may change few lines."""
+    """The declaration of patient `number`; a cure may change few lines.
+
+    The `title` is what the patient complains of, and says so: beside a verdict it would read like a finding.
+    """
     name = f"clinic_{number}"
     ordinary = {
         "lesson": "10",
@@ -171,7 +174,8 @@ def patient(
         "timing_case": TIMED,
         "solution": f"flashlearn.lessons.lesson_10_clinic.{file}:{name}",
     }
-    asked = {"name": name, "title": title, "outputs": outputs, "cases": cases}
+    complaint = f"The patient's complaint: {title[0].lower()}{title[1:]}"
+    asked = {"name": name, "title": complaint, "outputs": outputs, "cases": cases}
     return make_exercise(**{**ordinary, **asked, "mistakes": mistakes, **more})
 
 

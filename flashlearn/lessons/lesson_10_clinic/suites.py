@@ -153,14 +153,14 @@ GAPS = (
     _gap(
         "no scores are large",
         "In no trial are the scores large enough for their exponentials to overflow.",
-        "One trial with scores around 100.",
+        "Add a trial with scores around 100.",
         ("exp(s) / exp(lse)",),
         lambda t: _scores(t) < OVERFLOWS,
     ),
     _gap(
         "no dO is large",
         "In no trial is dO large enough for fp16 to overflow.",
-        "One trial with a dO around 10⁶.",
+        "Add a trial with a dO around 10⁶.",
         ("dS in fp16",),
         lambda t: _dp(t) < LARGEST_FP16,
     ),

@@ -59,7 +59,7 @@ MISTAKES = {
     ),
     "every test has ordinary values": Mistake(
         "Sizes, masks and layouts are varied, the values are not: whatever overflows survives.",
-        "One trial with scores around 100, one with a large dO.",
+        "Add one trial with scores around 100, and one with a large dO.",
         launcher=_suite(
             lambda first: [_k_by_columns(draw(20, 40, 24, alpha=0.4, causal=True)), draw(40, 20, causal=True)]
         ),

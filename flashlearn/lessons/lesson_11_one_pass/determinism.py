@@ -31,7 +31,8 @@ def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "one part for all": Mistake(
             "Programs of one head store their shares of dQ in the same place and overwrite each other's.",
-            "Which of a program's numbers (block, head, batch) is missing from the address?",
+            "Are the shares added in memory, or does each program have a place of its own? Then which of "
+            "its numbers (block, head, batch) is missing from the address?",
             launcher=faulty("determinism", "one part for all"),
             status=Status.RACE,
         ),

@@ -89,15 +89,15 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("delta added"),
         ),
         "delta along the keys": Mistake(
-            "delta lies along the keys: the number of the tile's query n was subtracted where the tile "
-            "has its key n. The shapes fit because the tile is square.",
+            "delta lies along the keys: in each tile, the delta of the n-th query is subtracted from the "
+            "numbers of the n-th key. The shapes fit because the tile is square.",
             "delta belongs to the queries: which axis of your tile counts those, the rows ([:, None]) or "
             "the columns ([None, :])?",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
-            "LSE lies along the keys: the number of the tile's query n was subtracted where the tile has "
-            "its key n. The shapes fit because the tile is square.",
+            "LSE lies along the keys: in each tile, the LSE of the n-th query is subtracted from the "
+            "scores of the n-th key. The shapes fit because the tile is square.",
             "LSE belongs to the queries: which axis of your tile counts those, the rows ([:, None]) or "
             "the columns ([None, :])?",
             **formula("LSE along the keys"),
@@ -181,10 +181,11 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("exchanged"),
         ),
         "padded keys get a probability": Mistake(
-            "A padded key has k = 0, so s = 0 and P = exp(0 − LSE), which is infinite where LSE is below "
-            "−88. It does no harm to dK and dV; but ∞ · 0 is NaN, and here the sum over keys takes it "
-            "into dQ.",
-            "A product with 0 comes too late. Which score makes the exponential itself 0, as in lesson 07?",
+            "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part: with the "
+            "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN. In dK and dV "
+            "it does no harm.",
+            "Is the score of a key that does not exist −inf, as in lesson 07, so that its exponential is "
+            "0? A product with 0 comes too late.",
             **formula("padded keys"),
         ),
         "the causal mask is always on": Mistake(
@@ -253,8 +254,8 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "Only whole blocks of queries are counted, S_q // BLOCK_Q of them. The rest gets no dQ, and is "
-            "missing from dK and dV.",
+            "The last block of queries, which is not full, gets no dQ and is missing from dK and dV, as "
+            "if there were only S_q // BLOCK_Q blocks.",
             "How many blocks are there, if the last one is not full, and does the mask let its elements "
             "through?",
             **formula("whole blocks only"),
@@ -291,8 +292,8 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_q"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
-            "Only whole blocks of keys are counted, S_k // BLOCK_K of them. The rest gets no dK and no "
-            "dV, and is missing from dQ.",
+            "The last block of keys, which is not full, gets no dK and no dV and is missing from dQ, as "
+            "if there were only S_k // BLOCK_K blocks.",
             "How many blocks are there, if the last one is not full, and does the mask let its elements "
             "through?",
             **formula("whole blocks only"),

@@ -91,7 +91,7 @@ MISTAKES = {
         ),
     ),
     "LSE in base 2": Mistake(
-        "The result is in base 2, or half of it is: the maximum, the logarithm of the sum, or both.",
+        "Part of the result, or all of it, is in base 2: the maximum, the logarithm of the sum, or both.",
         "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
         **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
     ),

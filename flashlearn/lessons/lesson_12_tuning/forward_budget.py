@@ -44,22 +44,23 @@ MISTAKES = {
         **_budgets("Q in every stage"),
     ),
     "Q is not counted": Mistake(
-        "wgmma reads both operands of Q Kᵀ from shared memory: Q's tile lies there, too.",
+        "Q's tile is not counted. wgmma reads both operands of Q Kᵀ from shared memory, so it is there, too.",
         "Count all tiles that the loop reads, not only those that it loads.",
         **_budgets("without Q"),
     ),
     "S is not counted": Mistake(
-        "The sum for O is counted, and the tile of scores is fp32 in registers as well.",
+        "The sum for O is counted, but not the tile of scores, which is fp32 in registers as well.",
         "What do the two products of a step write?",
         **_budgets("O alone"),
     ),
     "O is not counted": Mistake(
-        "The tile of scores is counted, and the sum for O stays in registers through the whole loop.",
+        "The tile of scores is counted, but not the sum for O, which stays in registers through the whole "
+        "loop.",
         "What do the two products of a step write?",
         **_budgets("S alone"),
     ),
     "per warp, not per thread": Mistake(
-        "The numbers are divided by the warps; a warp has 32 threads that share them.",
+        "The numbers are divided by the number of warps: a warp has 32 threads that share them.",
         "Threads are 32 · warps.",
         **_budgets("per warp"),
     ),

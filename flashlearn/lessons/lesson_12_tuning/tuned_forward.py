@@ -45,8 +45,8 @@ MISTAKES = {
         **formula("maximum before alpha"),
     ),
     "LSE in base 2": Mistake(
-        "LSE is in base 2, or half of it is, the maximum or the logarithm of the sum; the backward pass "
-        "expects a natural logarithm.",
+        "The maximum in LSE, the logarithm of the sum, or both are in base 2. The backward pass expects a "
+        "natural logarithm.",
         "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),

@@ -99,9 +99,9 @@ SYNCHRONISATION = {
 VALUES = {
     "stored, not added": kernel.mistake(
         "stored, not added",
-        "Each consumer stores its share of dQ over those of the others: what remains is the share that was "
-        "stored last.",
-        "dQ is a sum over all keys, and they belong to several programs: the copy engine can add.",
+        "What is stored last is what remains. dQ is a sum over all keys, to which every consumer adds a "
+        "share; each row of dK and dV belongs to one consumer alone.",
+        "Is this a sum, to which the copy engine can add, or does the address lack the consumer's number?",
     ),
     "dQ of the first consumer alone": Mistake(
         "dQ is made of every second block of 64 keys: the shares of the second consumers are missing.",

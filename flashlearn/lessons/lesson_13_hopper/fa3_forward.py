@@ -41,8 +41,8 @@ MISTAKES = {
         **formula(fa3_formulas.TWICE),
     ),
     "LSE in base 2": Mistake(
-        "LSE is in base 2, or half of it is, the maximum or the logarithm of the sum; the backward pass "
-        "expects a natural logarithm.",
+        "The maximum in LSE, the logarithm of the sum, or both are in base 2. The backward pass expects a "
+        "natural logarithm.",
         "The maximum and the logarithm of the sum: in which base is each, and which factor brings it back?",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
@@ -151,7 +151,8 @@ MISTAKES = {
     ),
     "one consumer is enough": kernel.mistake(
         "K's empty counts 1",
-        "A phase of the barrier of K's emptied slots is over with the first of two consumers.",
+        "The barrier of K's emptied slots completes a phase as soon as the first of two consumers "
+        "arrives: the other one may not have read the slot yet.",
         "How many report that a slot is empty?",
     ),
     "the bytes of one tile of Q": kernel.mistake(

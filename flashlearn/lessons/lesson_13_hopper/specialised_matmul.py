@@ -60,8 +60,8 @@ MISTAKES = {
     ),
     "one consumer is enough": kernel.mistake(
         "empty counts 1",
-        "A phase of the barrier of emptied slots is over with the first of two consumers: the other one "
-        "may not have read the slot.",
+        "The barrier of emptied slots completes a phase as soon as the first of two consumers arrives: "
+        "the other one may not have read the slot yet.",
         "How many report that a slot is empty?",
     ),
     "full waits for a second arrival": kernel.mistake(
@@ -103,7 +103,8 @@ MISTAKES = {
     ),
     "the sum is used too early": kernel.mistake(
         "used too early",
-        "Before the sum is used no wait has left zero products under way, or its result is not what is used.",
+        "The sum is used before a wait has made sure that no product is under way, or what is used is not "
+        "the result of that wait.",
         "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
     ),
     "stored without a fence": kernel.mistake(
@@ -130,9 +131,9 @@ MISTAKES = {
         "Where do the rows of consumer 1 begin?",
     ),
     "only the last step": Mistake(
-        "Each product begins a new sum: what is returned is that of the last step.",
-        "`warpgroup_mma` adds to the accumulator that it is given, unless it is told not to use it. What "
-        "is it given in each step?",
+        "The result is the product of the last step alone, as if each step replaced the sum.",
+        "What happens in a step to the sum of the steps before: does `warpgroup_mma` get it as its "
+        "accumulator, or is it added to the product?",
         **formula("last step only"),
     ),
     "b's coordinates exchanged": Mistake(

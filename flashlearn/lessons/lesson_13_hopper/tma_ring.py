@@ -73,7 +73,7 @@ MISTAKES = {
     ),
     "the phase is always the other one": kernel.mistake(
         "other phase",
-        "The parity is that of the phase before, which is over, in the first turn already.",
+        "In the first turn already, the parity asked for is that of the phase before, which is over.",
         "The first tile in a slot completes phase 0.",
     ),
     "the slot is i // STAGES": kernel.mistake(
@@ -126,13 +126,13 @@ MISTAKES = {
         Status.OUT_OF_BOUNDS,
     ),
     "only the last tile": Mistake(
-        "The result is the sum of the last tile alone.",
+        "The result is the sum of one tile alone, the last of those that are read.",
         "What happens in a step to the sum of the tiles before?",
         **formula("last tile only"),
     ),
     "the first tile is left out": Mistake(
         "The first tile is not in the sum.",
-        "With which tile does the loop begin, and what does the sum hold before it?",
+        "Which tile does the loop visit first, which last, and is each of them added?",
         **formula("first tile missing"),
     ),
     "the last tile is left out": Mistake(

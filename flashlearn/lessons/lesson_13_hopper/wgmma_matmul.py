@@ -78,7 +78,8 @@ MISTAKES = {
     ),
     "the sum is used too early": kernel.mistake(
         "used too early",
-        "Before the sum is used no wait has left zero products under way, or its result is not what is used.",
+        "The sum is used before a wait has made sure that no product is under way, or what is used is not "
+        "the result of that wait.",
         "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
     ),
     "stored without a fence": kernel.mistake(
@@ -98,9 +99,9 @@ MISTAKES = {
         "A copy can have a condition, `pred=`: when is there a step ahead?",
     ),
     "only the last step": Mistake(
-        "Each product begins a new sum: what is returned is that of the last step.",
-        "`warpgroup_mma` adds to the accumulator that it is given, unless it is told not to use it. What "
-        "is it given in each step?",
+        "The result is the product of the last step alone, as if each step replaced the sum.",
+        "What happens in a step to the sum of the steps before: does `warpgroup_mma` get it as its "
+        "accumulator, or is it added to the product?",
         **formula("last step only"),
     ),
     "the last step is left out": Mistake(

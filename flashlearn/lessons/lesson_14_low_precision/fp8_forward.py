@@ -65,7 +65,8 @@ MISTAKES = {
         **formula("first scale of v"),
     ),
     "the unit is not changed": Mistake(
-        "All of O is in the last block's unit: what was summed before it stayed in its own.",
+        "The accumulator is not converted when the unit changes: what earlier blocks added is still in "
+        "their units.",
         "The accumulator times its unit must stay what it is when the unit changes: by which factor does "
         "the accumulator have to change?",
         **formula("last scale of v"),

@@ -49,7 +49,7 @@ MISTAKES = {
         **formula("inverse"),
     ),
     "scales laid out by columns": Mistake(
-        "The scales lie in the order of columns: that of block (i, j) is where i + j · rows of blocks leads.",
+        "The scales lie column by column: that of block (i, j) is number i + j · (rows of blocks).",
         "scales is contiguous, rows first: how far apart are the scales of the blocks (i, j) and (i + 1, j)?",
         **formula("by columns"),
     ),

@@ -171,7 +171,7 @@ WRONG = {
     ),
     "padded keys count in l": (
         "flash_forward", FORWARD, [("x = tl.where((j < S_k)[None, :], x, -float(\"inf\"))", "x = x")],
-        "x = x", "", "counts in `total`",
+        "x = x", "", "enters `total`",
     ),
     "LSE in base 2": (
         "flash_forward", FORWARD, [("top + tl.log(total)", "top + tl.log2(total)")],

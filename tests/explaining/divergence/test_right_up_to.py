@@ -27,7 +27,7 @@ DO = "g = tl.load(g_ptr + at, mask=(i < S_q)[:, None], other="
 ANSWERS = {
     "dP transposed": (
         "dkv_kernel", BACKWARD, [("r = tl.dot(g, tl.trans(v)", "r = tl.dot(v, tl.trans(g)")],
-        "r = tl.dot(v", "`r`, made in line 23, is dO Vᵀ transposed, and line 24 (`t`) reads it beside `p`",
+        "r = tl.dot(v", "`r`, computed in line 23, is dO Vᵀ transposed, and line 24 (`t`) reads it beside",
         {"r"},
     ),
     "dP not transposed where P is": (
@@ -64,11 +64,11 @@ ANSWERS = {
     ),
     "one padded key counts": (
         "flash_forward", FORWARD, [(MASK, MASK.replace("j < S_k", "j <= S_k"))],
-        "x = tl.where(", "beyond the last key counts in `total` in line 25", {"x", "e"},
+        "x = tl.where(", "the last key, but the padding beyond it enters `total` in line 25", {"x", "e"},
     ),
     "padded queries count": (
         "dkv_kernel", BACKWARD, [(f'{LSE}float("inf"))', f"{LSE}0.0)"), (f"{DO}0.0)", f"{DO}1.0)")],
-        "s = alpha", "beyond the last query counts in `to_v` in line 22", {"s", "p"},
+        "s = alpha", "the last query, but the padding beyond it enters `to_v` in line 22", {"s", "p"},
     ),
     "dK of dS and dO": (
         "dkv_kernel", BACKWARD, [("tl.dot(tl.trans(t), q", "tl.dot(tl.trans(t), g")],

@@ -15,7 +15,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         **common(formula),
         "no causal mask": Mistake(
-            "Every query sees every key: the answer is that of flash_forward.",
+            "Every query sees every key: the answer is that of attention without a mask.",
             "Keys with j > i + S_k − S_q have to be hidden: does the mask exist, and does it reach every "
             "tile that the diagonal crosses?",
             **formula("no causal mask"),

@@ -81,8 +81,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
                 ", and s − LSE is −inf + inf: NaN, in rows of dQ that must be 0.",
                 ". s − LSE is −inf + inf, NaN, and the sum over queries takes it to every key of the block.",
             ),
-            f"Replace an LSE of −inf by +inf {either('before the loop', 'after the load')}: exp(s − inf) is "
-            "0 for every s.",
+            "Is an LSE of −inf replaced before it is subtracted? With +inf in its place, exp(s − inf) is 0 "
+            "for every s.",
             **formula("no guard"),
         ),
     }

@@ -75,8 +75,8 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(
-            "A padded query has LSE = −inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q "
-            "is NaN, in every key of the block.",
+            "Keys are NaN wherever a block has padded queries, as they are if those have LSE = −inf: P = "
+            "exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q is NaN.",
             "Which LSE makes exp(s − LSE) 0 for every s? Or make P itself 0 where the query does not exist.",
             **formula("LSE filled with -inf"),
         ),
@@ -87,7 +87,8 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
-            "Only whole blocks of queries are counted, S_q // BLOCK_Q of them.",
+            "The last block of queries, which is not full, is missing, as if there were only S_q // "
+            "BLOCK_Q blocks.",
             "How many blocks do S_q queries take, if the last one is not full, and does the mask let its "
             "queries through?",
             **formula("whole blocks only"),

@@ -50,16 +50,17 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("dS transposed"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
-            "Only whole blocks of keys are counted, S_k // BLOCK_K of them. The rest of each row is missing.",
+            "The last block of keys, which is not full, is missing from each row, as if there were only "
+            "S_k // BLOCK_K blocks.",
             "How many blocks do S_k keys take, if the last one is not full, and does the mask let its "
             "keys through?",
             **formula("whole blocks only"),
         ),
         "padded keys get a probability": Mistake(
-            "A padded key has k = 0, so s = 0 and P = exp(0 − LSE), which is infinite where LSE is below "
-            "−88. ∞ · 0 is NaN, and it ends up in dQ.",
-            "A product with 0 comes too late. Which score makes the exponential itself 0 where the key "
-            "does not exist?",
+            "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part: with the "
+            "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN.",
+            "Is the score of a key that does not exist −inf, so that its exponential is 0? A product with "
+            "0 comes too late.",
             **formula("padded keys"),
         ),
         "dQ accumulated in half precision": Mistake(

@@ -11,8 +11,8 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         **common(formula),
         "padded keys are not masked": Mistake(
-            "Keys beyond S_k take part with the score 0, hence exp(0 − m) in l (which is 1 where m is 0). "
-            "O is too small and LSE too large wherever the last tile is not full.",
+            "Keys beyond S_k take part with the score 0: each adds exp(0 − m) to l. O is too small and "
+            "LSE too large wherever the last tile is not full.",
             "A filler of 0 is right for the load and wrong for a score. Which score must a key from S_k "
             "on have, before the maximum is taken?",
             **formula("padded keys"),
@@ -75,9 +75,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("nothing rescaled"),
         ),
         "the maximum is not subtracted": Mistake(
-            "The exponentials are those of the scores themselves, with no maximum subtracted: exp(89) is "
-            "infinite in fp32, and ∞/∞ is NaN. With scores of ordinary size the result is right, which is "
-            "why only large values show it.",
+            "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: exp(89) "
+            "is infinite in fp32, and ∞/∞ is NaN. With scores of ordinary size the result is right.",
             "What is subtracted in the exponent, and is it the largest score so far?",
             **formula("no maximum"),
         ),
@@ -183,8 +182,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("K stays"),
         ),
         "rescale with the wrong sign": Mistake(
-            "What was summed so far is multiplied by exp(m_new − m_old), which is 1 or more: it must "
-            "shrink, by exp(m_old − m_new).",
+            "What was summed so far is multiplied by exp(m_new − m_old), which is 1 or more. It should "
+            "shrink, by the factor exp(m_old − m_new).",
             "The new maximum is the larger one, so the factor is at most 1.",
             **formula("rescale inverted"),
         ),
@@ -223,7 +222,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "first tile missing": Mistake(
             "The first tile of keys is missing from every row.",
-            "With which tile does the loop begin, and what has been added by then?",
+            "Which tile does the loop visit first, which last, and is each of them added?",
             **formula("first tile skipped"),
         ),
     }

@@ -145,7 +145,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "first tile missing": Mistake(
             f"The first tile of {either('keys', 'queries')} is missing.",
-            "With which tile does the loop begin, and what has been added by then?",
+            "Which tile does the loop visit first, which last, and is each of them added?",
             **formula("first tile skipped"),
         ),
         "log2 e is missing from S": Mistake(
@@ -186,8 +186,10 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
     """The mistake that only a kernel can make, of dQ as of dK and dV."""
     return {
         "strides of Q used for K": Mistake(
-            "K is read with the strides of Q, which differ as soon as S_q ≠ S_k or the layouts do.",
-            "K has four strides of its own, for everything that starts at its pointer.",
+            "K or V is read with a stride that belongs to a tensor of queries. They differ as soon as S_q "
+            "≠ S_k or the layouts do.",
+            "K and V have four strides each. Which ones does the address contain, from the pointer of the "
+            "head on?",
             launcher=launcher,
             status=Status.OUT_OF_BOUNDS,
         )

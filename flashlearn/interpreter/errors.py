@@ -72,6 +72,10 @@ def todo_message(text: str) -> str | None:
     return rest.strip(" \"'):")
 
 
+NO_MESSAGE = "no message"
+"""What stands for the message of an exception that has none."""
+
+
 def message_of(error: BaseException) -> str:
     """The first line of an exception's message, of a bearable length; whatever its `__str__` does."""
     try:
@@ -79,4 +83,4 @@ def message_of(error: BaseException) -> str:
     except Exception:
         return "its message cannot be shown"
     line = "".join(c for c in lines[0][:LONGEST] if c.isprintable()) if lines else ""
-    return line or "no message"
+    return line or NO_MESSAGE

@@ -189,8 +189,8 @@ class Carries:
             if one is not None and other is not None and one != other:
                 self.refuse(
                     f"`{name}` enters the loop in line {loop} as {words(one)} and leaves it as "
-                    f"{words(other)}. It passes here; a GPU's compiler refuses it, since a variable keeps "
-                    "one shape and dtype through a loop. Decide on one, fp32 for a sum, for the value before "
+                    f"{words(other)}. A GPU's compiler refuses that, since a variable keeps one "
+                    "shape and dtype through a loop. Decide on one, fp32 for a sum, for the value before "
                     "the loop (`tl.full`, `tl.zeros`), and convert what is assigned inside to it with "
                     "`.to(...)`.",
                     places[name],
@@ -243,8 +243,8 @@ class Branch:
 
     def _refuse(self, name: str, what: str) -> None:
         self.carries.refuse(
-            f"`{name}` {what}. It passes here; a GPU's compiler refuses it, since the lines below are "
-            "compiled once for both: convert with `.to(...)`.",
+            f"`{name}` {what}. A GPU's compiler refuses that, since the lines below are compiled "
+            "once for both: convert with `.to(...)`.",
             self.line,
         )
 

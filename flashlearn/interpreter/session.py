@@ -28,7 +28,15 @@ from flashlearn.interpreter.arguments import (
 )
 from flashlearn.interpreter.builder import ObservedBuilder
 from flashlearn.interpreter.cautions import SAME_VALUE
-from flashlearn.interpreter.errors import KernelCrash, LaunchError, NeedsGpu, Todo, message_of, todo_message
+from flashlearn.interpreter.errors import (
+    NO_MESSAGE,
+    KernelCrash,
+    LaunchError,
+    NeedsGpu,
+    Todo,
+    message_of,
+    todo_message,
+)
 from flashlearn.interpreter.gluon.timeline import Timeline
 from flashlearn.interpreter.instrumentation import Instrumentation
 from flashlearn.interpreter.language import counting_range, integer, interpreted
@@ -236,7 +244,12 @@ class Session:
             return Todo(todo, place)
         kind = type(error).__name__
         text = message_of(error)
-        sentence = f"assertion failed: {text}" if kind == "AssertionError" else f"{kind}: {text}"
+        sentence = f"{kind}: {text}"
+        if kind == "AssertionError":
+            silent = text == NO_MESSAGE
+            sentence = (
+                "An assertion fails here, without a message." if silent else f"assertion failed: {text}"
+            )
         return KernelCrash(sentence, place, error)
 
 

@@ -34,10 +34,12 @@ def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
         return f"{bad.problem}."
     if not math.isfinite(bad.error):
         return _not_finite_sentence(bad)
+    several = len(bad.name) > 2 and bad.name.endswith("s")  # ids, scales, losses; ds is one matrix
+    off = f"{bad.name} {'are' if several else 'is'} off by up to {bad.error:.2g}"
     if bad.error > bad.allowed == 0:
-        return f"{bad.name} is off by up to {bad.error:.2g}; it must be exact."
+        return f"{off}; {'they' if several else 'it'} must be exact."
     if bad.error > bad.allowed:
-        return f"{bad.name} is off by up to {bad.error:.2g}; {bad.allowed:.2g} is allowed at this precision."
+        return f"{off}; {bad.allowed:.2g} is allowed at this precision."
     return (
         f"{bad.name} is less accurate than it should be: its rms error is {bad.rms_ratio:.2f} times what "
         "is allowed for sums kept in fp32."

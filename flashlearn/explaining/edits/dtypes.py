@@ -19,7 +19,7 @@ NARROW_CAST = edit_kind(
 )
 DTYPE = edit_kind(
     "dtype",
-    question="Which precision do the numbers need that are held here?",
+    question="Which precision do the numbers held here need?",
     changes_values=True,
     changes_dtype=True,
     in_gluon=False,

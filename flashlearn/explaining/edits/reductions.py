@@ -36,7 +36,7 @@ MISSING_AXIS = edit_kind(
 MASKED_LANES = edit_kind(
     "masked lanes",
     sentence="Line {line} reduces over all lanes, including those that a mask hides: `{old}`; with `{new}`",
-    question="What do the lanes hold that do not exist?",
+    question="What do the lanes without an element hold?",
 )
 DISCARDED_RESULT = edit_kind(
     "discarded result",

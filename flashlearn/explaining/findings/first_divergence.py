@@ -103,9 +103,10 @@ class FirstDivergence(FindingKind):
 
     def _what(self) -> str:
         """What the value is or is not, and what it was made of."""
-        verb = "is" if len(self.agrees) == 1 else "are"
         own = "" if self.stored else self.variable
-        though = f", though {listed(self.agrees, own)} {verb} right" if self.agrees else ""
+        agrees = tuple(name for name in self.agrees if not self.stored or name != self.variable)
+        verb = "is" if len(agrees) == 1 else "are"
+        though = f", though {listed(agrees, own)} {verb} right" if agrees else ""
         alike: dict[str, list[str]] = {}
         for name, what in self.besides:
             alike.setdefault(what, []).append(name)

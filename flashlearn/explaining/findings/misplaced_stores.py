@@ -49,9 +49,12 @@ class NeverWritten(Rule):
 
     def wording(self) -> Wording:
         """The first element and how many there are."""
+        keeps = "elements keep what they" if self.total > 1 else "element keeps what it"
+        if self.count == 1 < self.total:
+            keeps = "elements keeps what it"
         return Wording(
             f"No program writes {self.output}[{indices(self.first)}] in case {self.case}: {self.count} of "
-            f"{self.total} elements keep what they held before the launch.",
+            f"{self.total} {keeps} held before the launch.",
             "Do the grid, the addresses and the mask of the store cover the whole output?",
         )
 

@@ -63,5 +63,5 @@ class RowFactor(Rule):
         return Wording(
             f"Each row of {self.output} is the right one times a factor of its own, {self.factors[0]:.3g} to "
             f"{self.factors[1]:.3g} (case {self.case}): within a row the proportions are right.",
-            "Which number is there once for each row, and where does it come in?",
+            "Which number exists once per row, and where does it come in?",
         )

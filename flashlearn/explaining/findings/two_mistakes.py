@@ -111,7 +111,8 @@ class AfterRepair(FindingKind):
         if not more and one_output and self.still_wrong:
             names = " and ".join(self.still_wrong)
             verb = "is" if len(self.still_wrong) == 1 else "are"
-            return Wording(f"{seen} {names} {verb} still wrong.", joined(question, AGAIN))
+            apart = "" if change is not None else "With that corrected, "
+            return Wording(f"{seen} {apart}{names} {verb} still wrong.", joined(question, AGAIN))
         if not more:
             left = self.failing - self.repaired
             others = "The other one still fails" if left == 1 else f"The other {left} still fail"

@@ -21,8 +21,8 @@ class RowsOfPFactor(FindingKind):
     def wording(self) -> Wording:
         """The factors, and what rows are divided by."""
         sentence = (
-            f"Each row of P is the right one times a factor of its own, in one head {self.factors[0]:.3g} to "
-            f"{self.factors[1]:.3g} (case {self.case}), so the weights of a row do not sum to 1"
+            f"Each row of P is the right one times a factor of its own, {self.factors[0]:.3g} to "
+            f"{self.factors[1]:.3g} in one head (case {self.case}), so the weights of a row do not sum to 1"
         )
         if self.recomputed:
             return Wording(

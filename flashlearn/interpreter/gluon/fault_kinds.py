@@ -299,7 +299,7 @@ def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
     untold = "is never told how many bytes to expect (`mbarrier.expect`)"
     wanted = f"expects {f['expected']} bytes" if f["expected"] else untold
-    counted = f"`{f['barrier']}` {wanted} in a phase, and copies bring it {f['copied']}"
+    counted = f"`{f['barrier']}` {wanted} in a phase, but copies bring {f['copied']}"
     where = f" (expect in {_at(fault, 0)})" if f["hangs"] and f["expected"] else ""
     if f["hangs"]:
         return (
@@ -308,7 +308,7 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
             "beyond the tensor."
         )
     return (
-        f"{counted} with the copy of {_at(fault, 0)}: the phase completes before all of them have arrived. "
+        f"{counted}, counting the copy of {_at(fault, 0)}: the phase completes before all have arrived. "
         "Expect the bytes of all the copies that complete it, `desc.block_type.nbytes` each."
     )
 

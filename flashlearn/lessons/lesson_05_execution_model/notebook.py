@@ -1128,8 +1128,8 @@ for stages in (1, 2, 3, 4):
 
 # %% exercise="budget"
 # HINT: Three separate questions. How many fp32 numbers has the tile of C, and how many threads share them?
-#     How many elements have one tile of A and one of B, how many pairs are kept, how many bytes is that? And:
-#     how many blocks fit into one multiprocessor, by each of four limits?
+#     How many elements do one tile of A and one of B have, how many pairs are kept, and how many bytes is
+#     that? And: how many blocks fit into one multiprocessor, by each of four limits?
 # HINT: Threads: `32 * warps`. A block takes `registers` per thread, rounded up to a multiple of 8
 #     (`-(-registers // 8) * 8`), of `gpu.registers_per_sm`; `shared + 1024` of `gpu.shared_per_sm`; `warps`
 #     of `gpu.warps_per_sm`; one of `gpu.blocks_per_sm`. Whole blocks only: `//`. The smallest limit counts;

@@ -522,9 +522,9 @@ print("first rescale, m unscaled", unscaled_start.item(), " times l = 0:", (unsc
 # HINT: Shapes: `q` (BLOCK_Q, BLOCK_D); `k` and `v` (BLOCK_K, BLOCK_D); `s` and `p` (BLOCK_Q, BLOCK_K); `m_i`,
 #     `l_i`, `rescale` (BLOCK_Q,); `acc` (BLOCK_Q, BLOCK_D). A number per row is broadcast over a tile as `x[:, None]`.
 #     Tiles are loaded with `other=0.0` under a mask of rows *and* `d < D`; scores of keys beyond `S_k` become
-#     `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`, and all else is fp32.
+#     `-float("inf")` after `alpha`; `p` is cast to `v.dtype` for `tl.dot`; all else that you compute is fp32.
 # HINT: Line by line: `s` is alpha times `tl.dot` of q and the transposed k, then −inf by `tl.where` in the
-#     columns that are no keys. `m_new` is the larger of `m_i` and the maximum of s along axis 1. `rescale`
+#     columns without a key. `m_new` is the larger of `m_i` and the maximum of s along axis 1. `rescale`
 #     and `p` are two exponentials relative to `m_new`. `l_i` and `acc` are both multiplied by `rescale`
 #     before they grow, by a row sum and by a second `tl.dot`; and the last line of the loop remembers the
 #     maximum. After the loop O is divided by `l_i`, and LSE is a sum of two terms. Every `tl.dot` gets
@@ -873,7 +873,7 @@ print("LSE", torch.logsumexp(row_of_filler, dim=1).item())
 
 # %% exercise="flash_forward_causal"
 # HINT: Start from your `flash_forward`. Four lines change: where the loop ends, which scores are masked, what
-#     is subtracted where a row has seen nothing yet, and what is divided by where it never does. Which key is
+#     is subtracted where a row has seen nothing yet, and by what a row that never does is divided. Which key is
 #     the last that query i sees? And the last that the block's last query sees?
 # HINT: Query `rows` sees the keys `columns <= rows + S_k - S_q`: an array per row, compared as `columns[None,
 #     :] <= (…)[:, None]`, together with `columns < S_k`. The loop's end is a number: one more than the last

@@ -352,7 +352,7 @@ for lse_i in (3.0, -3.0, -120.0):
 # HINT: Three products per tile: `s` and `dp` are (BLOCK_Q, BLOCK_K), `tl.dot` of a block of rows with a
 #     transposed tile; the third adds a tile of shape (BLOCK_Q, BLOCK_D) to `dq`. `lse` and `delta` are one
 #     number per row: `[:, None]`. Padded keys get $s = -\infty$. Cast `ds` to `k.dtype` for its product;
-#     everything else stays fp32.
+#     everything else that you compute stays in fp32.
 # HINT: In the loop, after `k` and `v`: `s` as in the forward pass, with its mask; `p`, one exponential of `s`
 #     minus `lse_i`; `dp`, a product of `do` with a transposed tile; `ds`, which is P ∘ (dP − δ) with one δ
 #     per row; and to `dq` you add the product of the cast `ds` with the tile from which `s` was computed.

@@ -248,16 +248,16 @@ print("o has shape", tuple(o.shape), "and is finite:", bool(o.isfinite().all()))
 # %% exercise="strided_inputs"
 # HINT: Two parts that have nothing to do with each other. First look at the arguments, and raise before
 #     anything is launched: number of dimensions, dtypes, devices, shapes, in this order, since each question
-#     only makes sense if the one before it was answered. Then launch: whatever a view did to the strides,
+#     only makes sense once the one before it has been answered. Then launch: whatever a view did to the strides,
 #     `t.stride()` knows.
-# HINT: What may differ between q and k is S alone: k and v have the shape `(B, H, S_k, D)` with B, H and D of
+# HINT: Only S may differ between q and k: k and v have the shape `(B, H, S_k, D)`, with the B, H and D of
 #     q. The kernel wants sixteen strides, four each of q, k, v and o in this order; `*t.stride()` writes
 #     four. o is `torch.empty((B, H, S_q, D), …)`: `empty_like(q)` would copy q's layout. The grid is
 #     `(triton.cdiv(S_q, BLOCK), H, B)`.
 # HINT: The launch passes the five tensors, alpha, H, S_q, S_k, D, then four times `*t.stride()` in the order
 #     q, k, v, o, then the three blocks by name, `BLOCK_D` with `triton.next_power_of_2` and at least 16. A
-#     misfit reads like `raise ValueError(f"k has shape {found}, expected {wanted}")`: one such line for each
-#     kind of misfit, the dtypes with TypeError.
+#     misfit is refused by a line such as `raise ValueError(f"k has shape {found}, expected {wanted}")`: one
+#     for each kind of misfit, with TypeError for dtypes.
 # INCLUDE: flashlearn/kernels/attention.py:refuse_misfits
 
 
@@ -475,10 +475,10 @@ for label, function in (("formula", from_the_formula), ("flash_attention", flash
 # %% exercise="flash_attention"
 # HINT: Three small functions. `forward` calls one launcher and puts on `ctx` what the backward pass will ask
 #     for; `backward` calls two launchers and returns as many values as `forward` had arguments besides `ctx`;
-#     `flash_attention` settles alpha and calls `FlashAttention.apply`. Which of the two sorts of kernels to
+#     `flash_attention` settles alpha and calls `FlashAttention.apply`. Which of the two kinds of kernel to
 #     call, causal or not, is the same question in both passes.
 # HINT: `ctx.save_for_backward` takes tensors, all in one call: q, k, v, o, lse; `ctx.saved_tensors` gives
-#     them back in this order. What is no tensor is an attribute: `ctx.causal = causal`. A gradient that does
+#     them back in this order. What is not a tensor becomes an attribute: `ctx.causal = causal`. A gradient that does
 #     not exist is `None`.
 # HINT: `forward` chooses one of two launchers by `causal`, keeps five tensors and two attributes, and returns
 #     o alone. `backward` unpacks the five, chooses again, calls two launchers with the same seven arguments,
@@ -833,14 +833,14 @@ print(f"last steps, on average:   {with_sdpa[last].mean():.3f}, without attentio
 
 # %% exercise="train_with_your_kernel"
 # HINT: Every step does five things: a forward pass and the loss, the gradients cleared, the backward pass,
-#     the optimiser's step, the loss noted. The model is `training.Transformer(size, start)`, and takes your
+#     the optimiser's step, the loss recorded. The model is `training.Transformer(size, start)`, and takes your
 #     attention as its second argument: a function of q, k and v.
 # HINT: `batch[:, :-1]` is what the model reads, `batch[:, 1:]` what it is to predict. `F.cross_entropy` wants
 #     logits of shape (B · S, characters) and targets of shape (B · S,): `.flatten(0, 1)` and `.flatten()`.
-#     Note `loss.detach()`, and `torch.stack` the list in the end.
+#     Append `loss.detach()` to a list, and `torch.stack` the list at the end.
 # HINT: Attention is a `lambda q, k, v:` around `flash_attention` with `causal=True`. In the loop: the model
 #     reads `batch[:, :-1]`; the loss compares the flattened logits with the flattened rest; the optimiser
-#     clears its gradients, the loss goes backward, the optimiser steps; the list gets the detached loss.
+#     clears its gradients, the loss's backward pass runs, the optimiser steps; the list gets the detached loss.
 def train_with_your_kernel(size: training.Size, start: Tensor, batches: Tensor) -> Tensor:
     """The loss before each step, [steps]: one step per batch, attention by flash_attention."""
     ### BEGIN SOLUTION

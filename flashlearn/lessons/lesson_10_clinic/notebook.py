@@ -642,8 +642,8 @@ print("LSE over the right LSE", (lse / right_lse)[:5].numpy().round(4))
 #     factor is it wrong?
 # HINT: The factor is 1.4427 = log2 e. This kernel uses powers of two: its `m_i` is a maximum of $s \log_2 e$,
 #     and its logarithm has base 2.
-# HINT: The sum $m + \log_2 l$ is right, in base 2. Convert it once, as a whole, where LSE is stored: does a
-#     product or a quotient give the smaller number that is needed?
+# HINT: The sum $m + \log_2 l$ is right, in base 2. Convert it once, as a whole, where LSE is stored: does it
+#     take multiplying or dividing by log2 e to get the smaller number that is needed?
 # INCLUDE: flashlearn/lessons/lesson_10_clinic/forward_patients.py:clinic_6_kernel
 
 

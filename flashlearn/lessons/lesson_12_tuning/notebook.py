@@ -274,8 +274,8 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 
 
 # %% exercise="split_loops"
-# HINT: The block's first query sees the fewest keys and its last one the most. One of them determines from
-#     where on a mask is needed, the other one where the loop ends.
+# HINT: The block's first query sees the fewest keys and its last one the most. One of them determines where
+#     tiles begin to need a mask, the other one where the loop ends.
 # HINT: Query i sees the keys up to i + S_k − S_q: that is i + S_k − S_q + 1 keys, at most S_k and at
 #     least 0. `whole` is a multiple of block_k.
 # HINT: `end` is `max(0, min(S_k, …))` of what the query `first + block_q - 1` sees; `whole` is the same for
@@ -426,7 +426,7 @@ assert made["descriptors"]["64-bit integers"] < made["two loops"]["64-bit intege
 # HINT: A tile has block · D elements of `size` bytes. The two results are fp32: the scores, block_q ×
 #     block_k, and the sum for O, block_q × D; `32 * warps` threads share them.
 # HINT: `shared = size * D * (block_q + …)`, where a stage adds two tiles of block_k rows. `accumulators` is a
-#     fraction: both results' elements over the threads (`sp.Rational`, or / of sympy's integers).
+#     fraction: the elements of both results, divided by the threads (`sp.Rational`, or / of sympy's integers).
 def forward_budget(block_q, block_k, D, size, stages, warps):
     ### BEGIN SOLUTION
     # STUB: raise NotImplementedError("TODO forward_budget: shared bytes, and accumulators per thread")
@@ -816,7 +816,7 @@ flashlearn.check("tuned_forward", tuned_forward)
 # HINT: Spills come from accumulators: the scores and the sum for O, in fp32, over 32 · warps threads. More
 #     than 128 of them per thread leave little room. `forward_budget` computes both numbers for any block
 #     shape.
-# HINT: 128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages 112 KiB. wgmma needs 64 rows
+# HINT: 128 × 64 with 8 warps has 96 accumulators per thread, and with 3 stages it takes 128 KiB. wgmma needs 64 rows
 #     for each group of four warps, so BLOCK_Q is at least 64. Is a tile of your offsets in 64 bits?
 # INCLUDE: flashlearn/lessons/lesson_12_tuning/lean.py:lean_forward
 

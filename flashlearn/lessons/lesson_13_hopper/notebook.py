@@ -1140,7 +1140,7 @@ turns = tensor_core(forward_variants.by_turns, q, k, v)
 #     products, and lesson 06's softmax between them. In which order can they be issued so that one of them
 #     runs while you compute exponentials?
 # HINT: Before the loop: S of block 0, its softmax, P. In step i: issue S of block i, then O += P V of block
-#     i − 1; wait until one product is in flight, so that S is there; report K's slot; softmax; wait for the
+#     i − 1; wait until only one product is in flight, so that S is there; report K's slot; softmax; wait for the
 #     other product; report V's slot of block i − 1; only now multiply acc by rescale, and make P. After the
 #     loop: the last P V. `full` counts 1, `empty` 2.
 # HINT: `s = warpgroup_mma(q, k.permute([1, 0]), nothing, use_acc=False, is_async=True)`, `acc =

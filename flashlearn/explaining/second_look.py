@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from flashlearn.explaining.edits.avoidance import stays_inside_alone
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
 from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases, wasteful
@@ -115,7 +116,7 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     text = repair.edit.applied(section.text)
     if text.count("\n") != section.text.count("\n"):
         return None  # the lines would have other numbers
-    if naturalness(section.text, repair.edit) is not Naturalness.NATURAL:
+    if naturalness(section.text, repair.edit) is not Naturalness.NATURAL or stays_inside_alone(repair.edit):
         return None  # it may merely compensate for another line
     repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
     right = right_cases([o for o in search.outcomes if o.status is Status.PASS])
@@ -130,7 +131,10 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         return None
     first = edit_finding(passing, section, repair.edit, *repair.outputs)
     again = replace(search, outcomes=after, answer=repaired, finding=None, repairs=[])
-    return _combined(search, first, after, explain(again, False))
+    found = _combined(search, first, after, explain(again, False))
+    alone = len(found.kind.parts) == 1
+    lucky = repair.edit.kind.mixes_names and not repair.outputs and 2 * len(passing) < len(failing)
+    return None if alone and lucky else found  # one name in another's place is soon right in a few cases
 
 
 def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: Finding | None) -> Finding:

@@ -96,6 +96,8 @@ def fill_edits(text: SourceText, node: ast.Call, name: str) -> Iterator[Edit]:
             yield text.edit(FILL_VALUE, place, "0.0", int(minimum))
         elif "inf" not in written and "load" not in written:
             yield text.edit(FILL_VALUE, place, 'float("-inf")')
+            if name == "load" and isinstance(place, ast.Constant) and place.value:
+                yield text.edit(FILL_VALUE, place, "0.0")
 
 
 def atomic_edit(text: SourceText, node: ast.Call) -> Edit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flashlearn.explaining.edits.avoidance import avoids
 from flashlearn.explaining.edits.disabled_bounds import ALWAYS_MORE_WORK, disables_a_bound, wastes_work
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
@@ -27,9 +28,9 @@ def most_natural(
 ) -> tuple[int, Edit, bool] | None:
     """An edit that repairs everything, with its section: the one found, or a more natural one.
 
-    Edits of the same line are tried first, then those of the line where the values first depart, then the
-    likeliest ones. The last part is True for one that is odd: the mistake may be elsewhere. None if there is
-    only one that repairs by work that is not needed.
+    Edits of the same line are tried first, and other conversions in place of one, then those of the line
+    where the values first depart, then the likeliest ones. The last part is True for one that is odd: the
+    mistake may be elsewhere. None if there is only one that repairs by work that is not needed.
     """
     section, edit = found
     level = _level(trial, sections, found, hints)
@@ -37,7 +38,8 @@ def most_natural(
 
     def distance(one: tuple[int, Edit]) -> int:
         same_line = one[0] == section and one[1].line == edit.line
-        return 0 if same_line else 1 if one[1].line == hints.divergence[one[0]] else 2
+        both_round = one[1].kind.changes_dtype and edit.kind.changes_dtype
+        return 0 if same_line or both_round else 1 if one[1].line == hints.divergence[one[0]] else 2
 
     for i, other in sorted(remaining, key=distance) if level else ():
         if trial.left <= 0 or not level:
@@ -64,7 +66,8 @@ def _is_limited(trial: Trial, text: str, edit: Edit) -> bool:
 
     It has been seen to make no bound ineffective, and to add no access to the cases that passed.
     """
-    return not trial.superfluous and edit.line in bound_lines(text) and edit.kind.name in EXCHANGES
+    limited = not trial.superfluous and edit.line in bound_lines(text) and edit.kind.name in EXCHANGES
+    return limited and not avoids(text, edit)
 
 
 def _level(trial: Trial, sections: Sequence[Section], found: tuple[int, Edit], hints: Hints) -> Naturalness:

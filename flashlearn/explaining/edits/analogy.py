@@ -55,7 +55,7 @@ ANALOGOUS_LINE = edit_kind(
 def analogy_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """Every such edit of a kernel."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and name_of(node) in GRID and len(node.args) == 1:
+        if isinstance(node, ast.Call) and name_of(node) in GRID:
             yield from _other_axis(text, node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             yield from _unscaled_program_id(text, node, known)
@@ -73,7 +73,7 @@ def analogy_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
 
 def _other_axis(text: SourceText, node: ast.Call) -> Iterator[Edit]:
     """Another axis of the grid."""
-    written = node.args[0]
+    written = next(iter((*node.args, *(keyword.value for keyword in node.keywords))), None)
     if isinstance(written, ast.Constant) and isinstance(written.value, int):
         head = text.of(node)[: text.span(written)[0] - text.span(node)[0]]
         for axis in range(AXES):
@@ -187,6 +187,8 @@ def _with_names_of(text: SourceText, statement: ast.stmt, one: str, other: str, 
 
 def _renamed(name: str, one: str, other: str) -> str:
     parts = name.split("_")
+    if len(one) == len(other) == 1 and name[:1] == one and name[1:].isdigit():
+        return other + name[1:]
     if one in parts:
         return "_".join(other if part == one else part for part in parts)
     if "stride" in parts and len(one) == len(other) == 1 and parts[-1].startswith(one):

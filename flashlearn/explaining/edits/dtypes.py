@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
@@ -30,6 +31,12 @@ WITH_DTYPE_OF_ANOTHER = ("new_empty", "new_zeros", "new_full", "empty_like", "ze
 """Allocations that take the dtype of a tensor if none is given."""
 
 
+NEW = ("zeros", "empty", "ones", "full")
+"""Allocations that hold torch's default dtype if none is given."""
+
+OF_TENSOR = re.compile(r"(\w+)\.(?:shape|device|size|new_|dtype)")
+
+
 def conversion_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator[Edit]:
     """`x.to(dtype)` without the conversion, or to fp32."""
     yield text.edit(CAST, node, text.of(node.func.value), 1)
@@ -45,6 +52,10 @@ def allocation_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator
         full = "tl.float32" if kernel else "torch.float32"
         if written != full and ("dtype" in written or "float" in written) and "inf" not in written:
             yield text.edit(DTYPE, argument, full, 0 if kernel else 1)
+    own = [k.arg for k in node.keywords]
+    tensor = OF_TENSOR.search(text.of(node)) if name_of(node) in NEW and not kernel else None
+    if tensor is not None and not {"dtype", None} & {*own}:
+        yield text.edit(DTYPE, node, f"{text.of(node)[:-1]}, dtype={tensor[1]}.dtype)", 1)
     if name_of(node) in WITH_DTYPE_OF_ANOTHER and not any(k.arg in ("dtype", None) for k in node.keywords):
         start, end = text.span(node)
         call = text.raw[start : end - 1].decode().rstrip().removesuffix(",")

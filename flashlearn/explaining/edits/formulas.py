@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.calls import TRANSPOSE
+from flashlearn.explaining.edits.calls import ALLOCATIONS, TRANSPOSE
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.formula_names import (
     LIBRARY,
@@ -271,6 +271,8 @@ def _times(text: SourceText, term: ast.expr, factors: list[str]) -> Iterator[Edi
     """The term times another factor, or divided by one; columns also entry by entry."""
     if isinstance(term, ast.Constant | ast.Lambda | ast.Dict):
         return
+    if isinstance(term, ast.Call) and name_of(term) in ALLOCATIONS:
+        return  # zero times a number is zero: all that changes is the dtype
     written, symbolic = bracketed(term, text.of(term)), SYMPY.search(text.raw.decode())
     for factor in factors:
         yield text.edit(MISSING_FACTOR, term, f"{written} * {factor}", 2)

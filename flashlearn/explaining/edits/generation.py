@@ -32,7 +32,9 @@ from flashlearn.explaining.edits.names import (
 from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
 from flashlearn.explaining.edits.reductions import axis_edits, axis_numbers, reduction_edits
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
+from flashlearn.explaining.edits.running_maximum import maximum_edits
 from flashlearn.explaining.edits.scalars import scalar_edits
+from flashlearn.explaining.edits.shares import share_edits
 from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
 from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
 from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
@@ -63,6 +65,8 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     if kernel:
         _add(changes, analogy_edits(text, function, known))
         _add(changes, exchanged_bound_edits(text, function))
+        _add(changes, share_edits(text, function, known))
+        _add(changes, maximum_edits(text, function, known))
     if is_formula(function):
         _add(changes, formula_edits(text, function, known))
     if is_gluon(function):

@@ -193,6 +193,9 @@ def _classify(target: ast.expr, value: ast.expr, found: NameFamilies) -> None:
     ):
         _put(name, found.masks)
         _put_conditions(value, found)
+    elif inside := _inside_of_clamp(value):
+        _put(inside, found.masks)
+        _put(name, found.offsets)
     elif used & {*found.pointers} and not isinstance(value, ast.Call):
         _put(name, found.pointers)
     elif "arange" in text and "load" not in text:
@@ -207,6 +210,23 @@ def _classify(target: ast.expr, value: ast.expr, found: NameFamilies) -> None:
             _put(name, found.exponentials)
             if "None" in text:  # of a row and a column: not a factor of a row's sum
                 _put(name, found.tiles)
+
+
+def _inside_of_clamp(value: ast.expr) -> str:
+    """`(c < n)` for `tl.minimum(c, n - 1)`: where the index is not another one's."""
+    if (
+        not isinstance(value, ast.Call)
+        or getattr(value.func, "attr", "") != "minimum"
+        or len(value.args) != 2
+    ):
+        return ""
+    index, last = value.args
+    shifted = isinstance(last, ast.BinOp) and isinstance(last.op, ast.Sub) and ast.unparse(last.right) == "1"
+    return (
+        f"({ast.unparse(index)} < {ast.unparse(last.left)})"
+        if shifted and isinstance(index, ast.Name)
+        else ""
+    )
 
 
 def _put_conditions(mask: ast.expr, found: NameFamilies) -> None:

@@ -24,7 +24,9 @@ REDUNDANT_FACTOR = edit_kind(
     question="Which factors does this value contain already, and which of them belong here?",
     moves_access=True,
 )
-CONSTANT = edit_kind("constant", question="What does this value mean here?", by_chance=True)
+CONSTANT = edit_kind(
+    "constant", question="What is this number for, and which value must it have?", by_chance=True
+)
 SIZE = edit_kind("size", question="How many elements must this number cover?", requires="access slice")
 BRANCH = edit_kind(
     "branch",

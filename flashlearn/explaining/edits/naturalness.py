@@ -12,7 +12,8 @@ import enum
 import functools
 import re
 
-from flashlearn.explaining.edits.dtypes import CAST
+from flashlearn.explaining.edits.avoidance import avoids
+from flashlearn.explaining.edits.dtypes import CAST, DTYPE
 from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
 from flashlearn.explaining.edits.name_families import similar
 from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
@@ -27,7 +28,7 @@ CLAMPS = ("minimum", "maximum", "min", "max", "cdiv")
 
 ODD_IN_BOUNDS = ("operator", "operand order", "brackets", "sign", "redundant operand", "redundant clamp")
 ODD_IN_BOUNDS += ("redundant statement", "branch", "constant", "argument order", "function")
-ODD_IN_BOUNDS += ("missing factor", "redundant factor")
+ODD_IN_BOUNDS += ("missing factor", "redundant factor", "pitch")
 """Kinds whose edits of a loop's bounds may only make the loop longer."""
 
 ODD_OPERATORS = ("+", "*")
@@ -36,8 +37,11 @@ ODD_OPERATORS = ("+", "*")
 COMMON_NUMBERS = ("0", "1", "2", "0.0", "1.0", "True", "False", 'float("-inf")')
 
 
-CONFIGURATION = re.compile(r"\b[A-Z][A-Z_\d]* ?= ?$")
-"""Before a number that chooses a block or a grouping: another one may just avoid a mistake in the kernel."""
+COPIED = re.compile(r"\] = |\.copy_\(")
+"""A tensor of a launcher is filled."""
+
+BOUNDED = re.compile(r"[+-] ?$")
+"""Before a number that shifts a bound."""
 
 
 class Naturalness(enum.IntEnum):
@@ -51,6 +55,10 @@ class Naturalness(enum.IntEnum):
 def naturalness(text: str, edit: Edit) -> Naturalness:
     """How natural an edit of a section's text is, from what it changes."""
     kind, bounds = edit.kind, edit.line in bound_lines(text)
+    if avoids(text, edit):
+        return Naturalness.ODD
+    if bounds and _takes_a_shift_back(text, edit):
+        return Naturalness.NATURAL
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
             return Naturalness.ODD
@@ -61,10 +69,12 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD  # a loop from 0 on does all that any other start does
     if kind is OPERATOR and _operator(edit) == {*ODD_OPERATORS}:
         return Naturalness.ODD
-    if kind is CONSTANT and CONFIGURATION.search(text.encode()[: edit.start].decode()):
-        return Naturalness.ODD
     if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
         return Naturalness.UNUSUAL
+    if kind.name == "program axis" and "num_programs" in edit.old:
+        return Naturalness.UNUSUAL
+    if kind is DTYPE and edit.old.endswith(".dtype") and COPIED.search(text):
+        return Naturalness.UNUSUAL  # a copy of an input in fp32 makes up for a conversion that is missing
     if (kind is CAST and edit.new.endswith("32)")) or (kind.name == "sign" and edit.new.startswith("-(")):
         return Naturalness.UNUSUAL
     return Naturalness.NATURAL
@@ -97,6 +107,14 @@ def _is_integer(value: ast.AST) -> bool:
 
 def _is_call_of(node: ast.AST, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and name_of(node) in names
+
+
+def _takes_a_shift_back(text: str, edit: Edit) -> bool:
+    """True for `n - 1` that becomes `n`, and `n - 2` that becomes `n - 1`: one index too few, or too many."""
+    if edit.kind is not CONSTANT or not (edit.old.isdigit() and edit.new.isdigit()):
+        return False
+    shifted = BOUNDED.search(text.encode()[: edit.start].decode())
+    return bool(shifted) and int(edit.new) == int(edit.old) - 1
 
 
 def _operator(edit: Edit) -> set[str]:

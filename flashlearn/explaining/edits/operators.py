@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
-from flashlearn.explaining.edits.rounding import round_up_edit, rounds_up
+from flashlearn.explaining.edits.rounding import round_up_edit, rounded_down_edits, rounds_up
 
 OPERATORS = {
     ast.Add: ("+", ("-", "*")),
@@ -82,7 +82,9 @@ def operation_edits(text: SourceText, node: ast.BinOp, known: NameFamilies, kern
         swapped = f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}"
         yield text.edit(OPERAND_ORDER, node, swapped)
     if isinstance(node.op, ast.FloorDiv):
-        if not rounds_up(node):
+        if rounds_up(node):
+            yield from rounded_down_edits(text, node)
+        else:
             yield round_up_edit(text, node, kernel)
         yield text.edit(TILES_TO_ELEMENTS, node, f"({left} {old} {right} * {right})")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
+from flashlearn.explaining.edits.dtypes import CAST
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of
 from flashlearn.explaining.edits.name_families import NameFamilies
 
 NEUTRAL = {"min": 'float("inf")', "max": 'float("-inf")', "sum": "0.0"}
@@ -58,8 +59,9 @@ OVERWRITING_GUARD = edit_kind(
 def reduction_edits(text: SourceText, node: ast.Call, known: NameFamilies) -> Iterator[Edit]:
     """A reduction along one axis instead of the whole tile, or of the unmasked lanes alone."""
     name = name_of(node)
-    if name not in NEUTRAL or len(node.args) not in (1, 2):
-        return
+    if name not in NEUTRAL or len(node.args) not in (1, 2) or isinstance(node.func, ast.Name):
+        return  # Python's max(a, b) reduces nothing
+    yield from _in_fp32(text, node, name)
     inner, rest = text.of(node.args[0]), text.raw[text.span(node.args[0])[1] : text.span(node)[1]].decode()
     if len(node.args) == 1 and not node.keywords:
         for variant, axis in enumerate((1, 0)):
@@ -71,11 +73,20 @@ def reduction_edits(text: SourceText, node: ast.Call, known: NameFamilies) -> It
             yield text.edit(MASKED_LANES, node, f"{text.of(node.func)}({hidden}{rest}", rank)
 
 
+def _in_fp32(text: SourceText, node: ast.Call, name: str) -> Iterator[Edit]:
+    """A sum of numbers that are converted first."""
+    inner, whole = text.of(node.args[0]), text.of(node)
+    if name == "sum" and "float32" not in inner:
+        head, tail = whole.split(inner, 1)
+        yield text.edit(CAST, node, f"{head}{bracketed(node.args[0], inner)}.to(tl.float32){tail}")
+
+
 def axis_numbers(part: ast.AST) -> set[ast.AST]:
     """The nodes of numbers that are the axis of a reduction, or of the grid."""
     calls = [node for node in ast.walk(part) if isinstance(node, ast.Call)]
     axes = [axis for call in calls if (axis := _axis_of(call)) is not None]
-    axes += [call.args[0] for call in calls if name_of(call) in GRID and call.args]
+    grid = [call for call in calls if name_of(call) in GRID]
+    axes += [axis for call in grid for axis in (*call.args, *(k.value for k in call.keywords))]
     return {node for axis in axes for node in ast.walk(axis)}
 
 

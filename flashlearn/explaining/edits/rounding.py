@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind
 
 BLOCK_SIZE = re.compile(r"block|tile|^B|rows|cols|wide|tall|size", re.I)
 
@@ -50,6 +51,14 @@ def rounds_up(node: ast.BinOp) -> bool:
         return len(numbers) < len(added) and sum(numbers) == node.right.value - 1 > 0
     ones = [sign for sign, value in added if _is_integer(value) and value.value == 1]
     return sum(ones) == -1 and any(sign == 1 and ast.dump(value) == divisor for sign, value in added)
+
+
+def rounded_down_edits(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """`n // b` for `(n + b - 1) // b`."""
+    divisor = ast.dump(node.right)
+    for sign, value in _terms(node.left):
+        if sign == 1 and not _is_integer(value) and ast.dump(value) != divisor:
+            yield text.edit(ROUND_DOWN, node, f"{bracketed(value, text.of(value))} // {text.of(node.right)}")
 
 
 def _terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:

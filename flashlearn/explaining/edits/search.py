@@ -17,7 +17,7 @@ from flashlearn.explaining.edits.each_output import ALTERNATIVES, together
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.generation import edits_of
-from flashlearn.explaining.edits.naturalness import naturalness
+from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
@@ -77,7 +77,9 @@ def find_edit(
     repairs: dict[frozenset[str], list[tuple[int, Edit]]] = {}
     everything = frozenset(trial.bad)
     partial: list[PartialRepair] = []
-    edits = ((i, edit) for i, section in enumerate(sections) for edit in _fitting(exercise, section.text))
+    edits = (
+        (i, edit) for i, section in enumerate(sections) for edit in allowed_edits(exercise, section.text)
+    )
     hints = Hints(
         divergence=lines_within(sections, line),
         address=address_slice(sections, accesses, line) if accesses else (),
@@ -103,7 +105,7 @@ def find_edit(
                 return None
             i, edit, doubt = best
             return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
-        if not good and trial.reached >= (2 if by_chance else 1):
+        if not good and (2 if by_chance else 1) <= trial.reached < len(trial.wrong):
             partial.append(PartialRepair(trial.reached, i, edit))
     each = together(trial, sections, repairs)
     rest = everything - {*explained}
@@ -122,7 +124,7 @@ def find_edit(
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
 
 
-def _fitting(exercise: Exercise, text: str) -> Iterator[Edit]:
+def allowed_edits(exercise: Exercise, text: str) -> Iterator[Edit]:
     """The edits of a text that the exercise allows: an atomic only where the order of additions is open."""
     for edit in edits_of(text):
         if exercise.judged.atomics or ATOMIC not in edit.new or ATOMIC in edit.old:
@@ -138,7 +140,8 @@ def _two_edits(
     hints: Hints,
 ) -> Finding | None:
     """The finding that a second edit, in any of the functions, repairs what the best partial one leaves."""
-    best = max(partial, key=lambda one: one.reached, default=None)
+    natural = [one for one in partial if _is_natural(sections[one.section].text, one.edit)]
+    best = max(natural, key=lambda one: one.reached, default=None)
     if best is None or sum(map(cost, trial.wrong)) > PROOF_WORK:
         return None
     section, wrong, at = sections[best.section], trial.wrong, best.section
@@ -150,10 +153,12 @@ def _two_edits(
     trial.wrong = [*wrong[best.reached :], *wrong[: best.reached]]
     texts = [text if i == at else one.text for i, one in enumerate(sections)]
     trial.fixed = ((at, text),)
-    second = ((i, edit) for i, one in enumerate(texts) for edit in _fitting(exercise, one))
+    second = ((i, edit) for i, one in enumerate(texts) for edit in allowed_edits(exercise, one))
     for i, edit in ranked(second, still_wrong, hints):
         if trial.left <= 0:
             return None
+        if not _is_natural(texts[i], edit) or (i == at and _overlap(best.edit, edit)):
+            continue
         text = edit.applied(texts[i])
         if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
             other = edit_finding(wrong, sections[i], edit, written=texts[i])
@@ -161,6 +166,17 @@ def _two_edits(
             kind = TwoEdits(best.reached, len(wrong), parts)
             return Finding(kind, parts[0].place, len(wrong), len(wrong))
     return None
+
+
+def _is_natural(text: str, edit: Edit) -> bool:
+    """Whether an edit may be reported as one of two mistakes, on no more evidence than that both help."""
+    return naturalness(text, edit) is Naturalness.NATURAL
+
+
+def _overlap(first: Edit, second: Edit) -> bool:
+    """Whether the second edit, of the text after the first, changes what the first has put there."""
+    apart = second.end <= first.start or first.start + len(first.put.encode()) <= second.start
+    return not apart and first.put not in second.put
 
 
 def lines_within(sections: Sequence[Section], line: int | None) -> list[int | None]:

@@ -12,10 +12,8 @@ from dataclasses import replace
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.edits.address_slice import address_slice
-from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.avoidance import stays_inside_alone
 from flashlearn.explaining.edits.generation import edits_of
-from flashlearn.explaining.edits.name_families import POINTER
-from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.search import edit_finding, lines_within
 from flashlearn.explaining.edits.verification import NumericTrial
@@ -64,7 +62,7 @@ def find_edit_and_mistake(
         if trial.left <= 0 or compared >= (MAX_TRIED if shown else MAX_COMPARISONS):
             return None
         text = edit.applied(sections[i].text)
-        if not edit.kind.moves_access or _names_other_tensor(edit) or not trial.stopped():
+        if not edit.kind.moves_access or stays_inside_alone(edit) or not trial.stopped():
             continue
         if all(trial.completes(i, text, outcome) for outcome in trial.stopped()):
             compared += 1
@@ -87,11 +85,6 @@ def _show(exercise: Exercise, stopped: Sequence[Outcome], mistake: str) -> bool:
     found = find_declared(exercise, list(stopped), pairs=False)
     right = bool(stopped) and all(o.status is Status.PASS for o in stopped)
     return right or (found is not None and found.mistake == mistake)
-
-
-def _names_other_tensor(edit: Edit) -> bool:
-    """True if one pointer replaces another: that access is in bounds, but never the one that was meant."""
-    return edit.kind is OTHER_NAME and bool(POINTER.search(edit.old) or POINTER.search(edit.new))
 
 
 def _second_edit(

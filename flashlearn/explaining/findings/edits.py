@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.explaining.edits.edit import EditKind, kind_named
+from flashlearn.explaining.edits.questions import question_of
 from flashlearn.explaining.findings.counts import all_pass
 from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
@@ -17,7 +18,7 @@ LONGEST_QUOTE = 64
 COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 
-DOUBT = "This change may merely compensate for a mistake elsewhere."
+DOUBT = "This change may avoid the mistake rather than correct it."
 DOUBT_QUESTION = (
     "Why does this change help? Look, before and after this line, for the first value that is not "
     "what the formula says."
@@ -60,7 +61,12 @@ class OneEdit(FindingKind):
         )
         if self.doubt:
             return Wording(f"{self._neutral(result)}. {DOUBT}", DOUBT_QUESTION)
-        return Wording(f"{self.change()} {result}.", self.edit_kind.question)
+        return Wording(f"{self.change()} {result}.", self.question)
+
+    @property
+    def question(self) -> str:
+        """The learner's next step: what to ask about what the edit changes."""
+        return question_of(self.edit, *(self.quoted if any(self.quoted) else (self.old, self.new)))
 
     def change(self) -> str:
         """What is edited, as the beginning of a sentence about what comes of it."""
@@ -106,7 +112,7 @@ class TwoEdits(FindingKind):
         return Wording(
             f"There seem to be two mistakes. (1) {first.change()} {self.reached} of the {self.cases} failing "
             f"cases {verb}. (2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
-            labelled(("1", first.edit_kind.question), ("2", second.edit_kind.question)),
+            labelled(("1", first.question), ("2", second.question)),
         )
 
 
@@ -130,7 +136,7 @@ class EditAndMistake(FindingKind):
         return Wording(
             f"There are two mistakes. (1) {edit.kind.change()} every case runs to completion. "
             f"(2) {mistake.sentence}",
-            labelled(("1", edit.kind.edit_kind.question), ("2", mistake.next_step)),
+            labelled(("1", edit.kind.question), ("2", mistake.next_step)),
         )
 
 

@@ -107,7 +107,7 @@ class AfterRepair(FindingKind):
         cases = some_of(self.repaired, self.failing, "failing case")
         passing = f"{cases} {'passes' if self.repaired == 1 else 'pass'}"
         seen = first.sentence if change is None or one_output else f"{change()} {passing}."
-        question = first.kind.edit_kind.question if change is not None else first.next_step
+        question = first.kind.question if change is not None else first.next_step
         if not more and one_output and self.still_wrong:
             names = " and ".join(self.still_wrong)
             verb = "is" if len(self.still_wrong) == 1 else "are"

@@ -1,0 +1,132 @@
+"""Edits that avoid a mistake and do not correct it: another flag, threshold or grid, no access at all.
+
+BLOCK = 16            # for 32: the mistake shows in larger tiles only
+inner(..., True)      # every tile is masked, so the bound between the loops no longer matters
+kernel[(1,)](...)     # a single program cannot race
+
+That everything passes with them is true, and says nothing about the line that they change.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from flashlearn.explaining.edits.comparisons import COMPARISON
+from flashlearn.explaining.edits.edit import Edit, SourceText, name_of, names_in
+from flashlearn.explaining.edits.name_families import POINTER
+from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME, SIZE
+from flashlearn.explaining.edits.operators import OPERATOR, REDUNDANT_OPERAND, TILES_TO_ELEMENTS
+from flashlearn.explaining.edits.slicing import assignments
+
+CONFIGURATION = re.compile(r"\b[A-Z][A-Z_\d]* ?= ?$")
+"""Before a number that chooses a block or a grouping: another one may just avoid a mistake in the kernel."""
+
+HUGE = 1e3
+"""A number of this size stands for infinity: 0 in its place has another meaning."""
+
+LIBRARIES = ("torch", "tl", "gl", "sp", "sympy", "np", "math", "F")
+NUMBER = re.compile(r"[-+]? ?\d+(\.\d*)?(e[-+]?\d+)?$", re.IGNORECASE)
+FLAGS = ("True", "False")
+ADDRESS = ("address", "strides")
+DIVISIONS = ast.FloorDiv | ast.Mod
+
+
+def avoids(text: str, edit: Edit) -> bool:
+    """Whether an edit of a section's text may merely avoid its mistake."""
+    if edit.kind is OPERATOR:
+        return _turns_a_shift_round(edit)
+    if edit.kind is TILES_TO_ELEMENTS:
+        return any(edit.line == line for line in _counts_that_divide(text))
+    if edit.kind not in (CONSTANT, SIZE):
+        return False
+    if edit.old in FLAGS:
+        return any(start <= edit.start < end for start, end in _chosen(text))
+    if CONFIGURATION.search(text.encode()[: edit.start].decode()):
+        return True
+    if NUMBER.match(edit.old) and NUMBER.match(edit.new) and _size(edit.old) >= HUGE > _size(edit.new):
+        return True
+    return any(start <= edit.start < end for start, end in _thresholds(text))
+
+
+def stays_inside_alone(edit: Edit) -> bool:
+    """Whether an edit may keep an access inside only because it goes elsewhere, or nowhere.
+
+    Another tensor's pointer, an address without one of its terms, a mask that lets nothing through.
+    """
+    if edit.kind is OTHER_NAME:
+        return bool(POINTER.search(edit.old) or POINTER.search(edit.new))
+    if edit.kind is REDUNDANT_OPERAND:
+        return edit.about in ADDRESS
+    return edit.kind is COMPARISON and {"<", ">"} <= {*edit.old} ^ {*edit.new}
+
+
+def _size(number: str) -> float:
+    return abs(float(number.replace(" ", "")))
+
+
+def _turns_a_shift_round(edit: Edit) -> bool:
+    """`n + 1` for `n - 1`: two more, which only happens to be enough."""
+    return {*edit.old} ^ {*edit.new} == {"+", "-"} and bool(re.search(r"[+-] ?\d+$", edit.old))
+
+
+@functools.lru_cache(maxsize=16)
+def _chosen(text: str) -> tuple[tuple[int, int], ...]:
+    """Where flags are given to functions that are the learner's own."""
+    source = SourceText(text)
+    return tuple(source.span(value) for value in _flags(source.tree))
+
+
+def _flags(tree: ast.AST) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and not _of_library(node):
+            named = [k.value for k in node.keywords if "causal" not in (k.arg or "").lower()]
+            values = [*node.args, *named]
+            yield from filter(_is_flag, values)
+        elif isinstance(node, ast.Assign) and _is_flag(node.value):
+            yield node.value
+
+
+def _is_flag(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, bool)
+
+
+def _of_library(node: ast.Call) -> bool:
+    owner = getattr(node.func, "value", None)
+    method = isinstance(node.func, ast.Attribute) and not isinstance(owner, ast.Name)
+    return method or getattr(owner, "id", "") in LIBRARIES or name_of(node) in ("range", "zip", "sum")
+
+
+@functools.lru_cache(maxsize=16)
+def _thresholds(text: str) -> tuple[tuple[int, int], ...]:
+    """Where a number is a power that is written out, or the number of programs in a grid."""
+    source = SourceText(text)
+    return tuple(source.span(node) for node in _numbers_that_choose(source.tree))
+
+
+def _numbers_that_choose(tree: ast.AST) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
+            yield node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
+            parts = getattr(node.func.slice, "elts", [node.func.slice])
+            yield from (part for part in parts if isinstance(part, ast.Constant))
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            parts = getattr(node.value, "elts", ())
+            if node.targets[0].id == "grid":
+                yield from (part for part in parts if isinstance(part, ast.Constant))
+
+
+@functools.lru_cache(maxsize=16)
+def _counts_that_divide(text: str) -> tuple[int, ...]:
+    """The lines of numbers of tiles by which a program's number is divided."""
+    tree = ast.parse(text)
+    divided = (n.right for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, DIVISIONS))
+    names: set[str] = set().union(*map(names_in, divided))
+    known = list(assignments(tree))
+    for _, targets, value in known:
+        if targets & names and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+            names |= names_in(value)
+    return tuple(getattr(statement, "lineno", 0) for statement, targets, _ in known if targets & names)

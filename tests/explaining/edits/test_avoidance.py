@@ -1,0 +1,69 @@
+"""Edits that avoid a mistake are never said to be its correction."""
+
+from __future__ import annotations
+
+import pytest
+
+from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.avoidance import avoids, stays_inside_alone
+from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
+
+TEXT = """@triton.jit
+def kernel(q_ptr, k_ptr, o_ptr, n, row, column, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    width = tl.cdiv(n, BLOCK)
+    at = pid // width
+    far = 1 << 16
+    top = -1.0e30
+    i = at + tl.arange(0, BLOCK)
+    x = walk(q_ptr + i * row + pid * column, False)
+    y = tl.where(i < n, x, 1.0)
+    for k in range(0, n - 1, BLOCK):
+        y += tl.load(k_ptr + k * row)
+    tl.store(o_ptr + i, y, mask=i < n)
+"""
+LAUNCHER = (
+    "def f(x):\n    kernel[(2,)](x, x.shape[0], causal=False)\n    return x.sum(dim=0, keepdim=False)\n"
+)
+
+
+def edit(text: str, line: int, old: str, new: str):
+    found = [e for e in edits_of(text) if (e.line, e.old, e.new) == (line, old, new) and not e.also]
+    assert found, f"no edit puts {new} in the place of {old} in line {line}"
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "old", "new"),
+    [
+        (TEXT, 6, "1", "0"),
+        (TEXT, 7, "1.0e30", "0.0"),
+        (TEXT, 9, "False", "True"),
+        (TEXT, 11, "n - 1", "n + 1"),
+        (TEXT, 4, "tl.cdiv(n, BLOCK)", "(tl.cdiv(n, BLOCK) * BLOCK)"),
+        (LAUNCHER, 2, "2", "1"),
+    ],
+)
+def test_a_threshold_a_flag_and_a_grid_only_avoid_a_mistake(text, line, old, new):
+    assert avoids(text, edit(text, line, old, new))
+    assert naturalness(text, edit(text, line, old, new)) is Naturalness.ODD
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "old", "new"),
+    [(LAUNCHER, 2, "False", "True"), (LAUNCHER, 3, "False", "True"), (TEXT, 10, "1.0", "0.0")],
+)
+def test_the_flag_of_a_mask_or_of_a_library_s_function_may_be_the_mistake(text, line, old, new):
+    assert not avoids(text, edit(text, line, old, new))
+
+
+def test_one_index_too_few_in_a_bound_is_a_slip_and_two_more_are_luck():
+    assert naturalness(TEXT, edit(TEXT, 11, "1", "0")) is Naturalness.NATURAL
+    assert naturalness(TEXT, edit(TEXT, 11, "n - 1", "n + 1")) is Naturalness.ODD
+
+
+def test_an_access_that_goes_elsewhere_or_nowhere_is_no_repair_of_its_address():
+    assert stays_inside_alone(edit(TEXT, 9, "q_ptr", "k_ptr"))
+    assert stays_inside_alone(edit(TEXT, 9, "q_ptr + i * row + pid * column", "q_ptr + i * row"))
+    assert stays_inside_alone(edit(TEXT, 13, "i < n", "i > n"))
+    assert not stays_inside_alone(edit(TEXT, 13, "i < n", "i <= n"))

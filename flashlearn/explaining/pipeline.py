@@ -20,6 +20,7 @@ from flashlearn.explaining.declared_mistakes import (
 )
 from flashlearn.explaining.divergence import BUDGET
 from flashlearn.explaining.edits.formula_trial import FORMULA_RUNS
+from flashlearn.explaining.edits.line_of_mistake import LINE_WORK
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import FIRST_EDIT_WORK, SECOND_EDIT_WORK
 from flashlearn.explaining.edits.verification import SEARCH_WORK
@@ -70,6 +71,8 @@ def _second_look(search: Search) -> Finding | None:
 
 
 EDIT_BUDGET = f"{SEARCH_WORK:,} units of work, most of them accesses to memory"
+
+LINE_BUDGET = f"{LINE_WORK:g} units of work, most of them accesses to memory"
 
 PROOFS = (
     Stage(
@@ -200,6 +203,14 @@ REFINEMENTS = (
         budget=f"{MOST_WORK:g} accesses to memory",
     ),
     Stage(
+        "line of a named mistake",
+        "A name that has no line gets that of the first natural edit with which every failing case passes.",
+        stages.with_line,
+        Role.REFINEMENT,
+        budget=LINE_BUDGET,
+        after_proof=True,
+    ),
+    Stage(
         "own explanation",
         "The exercise explains the answer itself (`HowExplained.explain`).",
         stages.own_words,
@@ -273,6 +284,13 @@ FORMULAS = (
         edit_of_formula,
         Role.REFINEMENT,
         budget=f"{FORMULA_RUNS} runs",
+    ),
+    Stage(
+        "line of a formula's mistake",
+        "A name that has no line gets that of the first natural edit with which every failing case passes.",
+        stages.with_line,
+        Role.REFINEMENT,
+        budget=f"{LINE_WORK:g} runs",
     ),
 )
 """The stages for a symbolic answer."""

@@ -54,7 +54,7 @@ class Role(enum.Enum):
     """When a stage is asked, and what its finding means."""
 
     PROOF = "proof"
-    """While nothing has been found; what it finds ends the search."""
+    """While nothing has been found; what it finds ends the search, but for stages asked `after_proof`."""
 
     NAME = "name"
     """While nothing has been found; later stages may add to what it finds, or replace it."""
@@ -78,20 +78,22 @@ class Stage:
     role: Role = Role.NAME
     reruns: bool = True
     budget: str = ""
+    after_proof: bool = False
+    """It is asked after a proof as well."""
 
 
 def run(line: Sequence[Stage], search: Search) -> Finding | None:
     """What the stages find, in their order; one that raises counts as one that finds nothing."""
+    proven = False
     for stage in line:
-        if stage.reruns and search.answer is None:
+        if (stage.reruns and search.answer is None) or (proven and not stage.after_proof):
             continue
         if search.finding is not None and stage.role is not Role.REFINEMENT:
             continue
         found = attempted(search.exercise, stage.name, stage.find, search)
         if found is not None:
             search = replace(search, finding=found)
-            if stage.role is Role.PROOF:
-                break
+            proven |= stage.role is Role.PROOF
     return search.finding
 
 

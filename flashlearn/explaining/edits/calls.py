@@ -39,7 +39,7 @@ REMOVABLE += ("nan_to_num", "clamp", "relu", "softmax", "where", "maximum", "min
 REMOVABLE += ("flip",)
 RESHAPES = ("reshape", "view", "permute")
 TRANSPOSES = ("trans", "permute", "t", "transpose")
-ORDER_MATTERS = ("where", "outer", "dot")
+ORDER_MATTERS = ("where", "outer", "dot", "einsum")
 SIZE_NAME = re.compile(r"^[A-Z](_?[a-z0-9])?$")
 LIBRARIES = ("tl", "gl", "gluon", "tma", "mbarrier")
 LIBRARIES += ("torch", "np", "math", "triton", "sp", "sympy", "F", "numpy")
@@ -114,6 +114,8 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
         yield from access_edits(text, node, known, name)
     if kernel and name == "store" and _module(node) == "tl":
         yield atomic_edit(text, node)
+    if name in ALLOCATIONS and not kernel:
+        yield from order_edits(text, node.args)
     if name in ALLOCATIONS:
         yield from allocation_edits(text, node, kernel)
         yield from _minus_infinity(text, node) if kernel and name == "zeros" and node.args else ()

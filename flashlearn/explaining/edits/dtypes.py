@@ -47,14 +47,16 @@ def conversion_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator
 
 def allocation_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator[Edit]:
     """fp32 as the type of a new tensor or tile."""
+    tensor = OF_TENSOR.search(text.of(node)) if not kernel else None
     for argument in [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")]:
         written = text.of(argument)
         full = "tl.float32" if kernel else "torch.float32"
         if written != full and ("dtype" in written or "float" in written) and "inf" not in written:
             yield text.edit(DTYPE, argument, full, 0 if kernel else 1)
+        if tensor is not None and written.startswith("torch.") and "float" in written:
+            yield text.edit(DTYPE, argument, f"{tensor[1]}.dtype", 1)
     own = [k.arg for k in node.keywords]
-    tensor = OF_TENSOR.search(text.of(node)) if name_of(node) in NEW and not kernel else None
-    if tensor is not None and not {"dtype", None} & {*own}:
+    if tensor is not None and name_of(node) in NEW and not {"dtype", None} & {*own}:
         yield text.edit(DTYPE, node, f"{text.of(node)[:-1]}, dtype={tensor[1]}.dtype)", 1)
     if name_of(node) in WITH_DTYPE_OF_ANOTHER and not any(k.arg in ("dtype", None) for k in node.keywords):
         start, end = text.span(node)

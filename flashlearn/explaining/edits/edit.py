@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Evidence = Literal["", "nan", "race", "access slice"]
+Evidence = Literal["", "nan", "race", "access slice", "form"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,8 @@ class EditKind:
     """It applies to Gluon kernels too, whose loads have no masks and which convert no types implicitly."""
 
     requires: Evidence = ""
-    """It is tried only if an output holds NaN, if programs race, or if the lines of an access are known."""
+    """It is tried only with evidence: an output holds NaN, programs race, the lines of an access are known,
+    or an output has another shape or dtype than it should."""
 
     repeats_as: str = ""
     """The name of a kind whose edits may be the same mistake in other lines; else its own name."""

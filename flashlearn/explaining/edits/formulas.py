@@ -164,6 +164,7 @@ def _within(text: SourceText, node: ast.AST, names: list[str], letters: list[str
             size, block = text.of(node.left.left), text.of(node.left.right)
             yield text.edit(EXTRA_BLOCK, node, f"-(-{size} // {block})")
         yield from _first_factor(text, node)
+        yield from _transposed_product(text, node)
         if isinstance(node.op, SUMS) and not LIBRARY.search(text.raw.decode()):
             for shift in ("- 1", "+ 1"):
                 yield text.edit(OFF_BY_ONE, node, f"({text.of(node)} {shift})")
@@ -191,6 +192,22 @@ def _reshaped(text: SourceText, node: ast.Call) -> Iterator[Edit]:
     if len(node.args) == 2 and isinstance(inner, ast.Attribute) and inner.attr in ("T", "mT"):
         first, second = map(text.of, node.args)
         yield text.edit(TRANSPOSE, node, f"{text.of(inner.value)}.reshape({second}, {first}).T")
+
+
+def _transposed_product(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """`b * a.T` for `a * b.T`: the product transposed as a whole."""
+    if not isinstance(node.op, ast.Mult | ast.MatMult):
+        return
+    transposed = []
+    for side in (node.right, node.left):
+        own = text.of(side)
+        if isinstance(side, ast.Attribute) and side.attr in ("T", "mT"):
+            transposed.append(own.removesuffix(f".{side.attr}"))
+        elif isinstance(side, ast.Name):
+            transposed.append(f"{own}.T")
+    if len(transposed) == 2 and (".T" in text.of(node) or ".mT" in text.of(node)):
+        operator = "@" if isinstance(node.op, ast.MatMult) else "*"
+        yield text.edit(TRANSPOSE, node, f"{transposed[0]} {operator} {transposed[1]}")
 
 
 def _is_floor(node: ast.expr) -> bool:

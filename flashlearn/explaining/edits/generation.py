@@ -32,6 +32,7 @@ from flashlearn.explaining.edits.names import (
 from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
 from flashlearn.explaining.edits.reductions import axis_edits, axis_numbers, reduction_edits
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
+from flashlearn.explaining.edits.returned_forms import fixed_size_edits, returned_edits
 from flashlearn.explaining.edits.running_maximum import maximum_edits
 from flashlearn.explaining.edits.scalars import scalar_edits
 from flashlearn.explaining.edits.shares import share_edits
@@ -67,6 +68,9 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, exchanged_bound_edits(text, function))
         _add(changes, share_edits(text, function, known))
         _add(changes, maximum_edits(text, function, known))
+    else:
+        _add(changes, returned_edits(text, function))
+        _add(changes, fixed_size_edits(text, function))
     if is_formula(function):
         _add(changes, formula_edits(text, function, known))
     if is_gluon(function):

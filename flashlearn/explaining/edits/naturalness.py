@@ -71,6 +71,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
         return Naturalness.UNUSUAL
+    if kind.name in ("argument order", "exchanged names") and edit.line in _unpacking_lines(text):
+        return Naturalness.UNUSUAL
     if kind.name == "program axis" and "num_programs" in edit.old:
         return Naturalness.UNUSUAL
     if kind is DTYPE and edit.old.endswith(".dtype") and COPIED.search(text):
@@ -96,6 +98,15 @@ def bound_lines(text: str) -> frozenset[int]:
                 lines |= lines_of(statement)
                 names |= names_in(value)
     return frozenset(lines)
+
+
+@functools.lru_cache(maxsize=16)
+def _unpacking_lines(text: str) -> frozenset[int]:
+    """The lines, from 1, that give two names a value each: these are seldom in each other's place."""
+    pairs = (
+        n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Tuple)
+    )
+    return frozenset(line for node in pairs for line in lines_of(node))
 
 
 def _is_integer(value: ast.AST) -> bool:

@@ -104,6 +104,7 @@ class _Ranking:
         known = {
             "nan": any(map(_not_finite, outcomes)),
             "race": any(o.status is Status.RACE for o in outcomes),
+            "form": _all_of_another_form(outcomes),
             "access slice": bool(hints.address),  # elsewhere another size repairs a kernel by luck
         }
         self.evidence = {"", *(name for name, given in known.items() if given)}
@@ -129,6 +130,8 @@ class _Ranking:
             likely *= factors["unlikely"]
         if hints.suspects and hints.suspects[section] and not lines & hints.suspects[section]:
             likely *= factors["outside suspect lines"]
+        if "form" in self.evidence and (kind.changes_dtype or kind.name == "argument order"):
+            likely *= factors["form"]
         own_dtype = edit.old.endswith("dtype") or edit.new.endswith("dtype=torch.float32)")
         if self.wrong_in_fp32 and kind.changes_dtype and own_dtype:
             likely *= factors["unlikely"]  # in fp32 cases that is fp32 already
@@ -160,6 +163,12 @@ def _only_with_heads(outcomes: Sequence[Outcome]) -> bool:
     wrong = [several(o) for o in outcomes if o.status is not Status.PASS]
     right = [several(o) for o in outcomes if o.status is Status.PASS]
     return all(wrong) and not all(right) and sum(right) < MINORITY * len(right)
+
+
+def _all_of_another_form(outcomes: Sequence[Outcome]) -> bool:
+    """True if every wrong case has an output of another shape or dtype than it should have."""
+    wrong = [o for o in outcomes if o.status is not Status.PASS]
+    return bool(wrong) and all(any(c.misfit is not None for c in o.outputs) for o in wrong)
 
 
 def _not_finite(outcome: Outcome) -> bool:

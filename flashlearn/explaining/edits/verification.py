@@ -45,17 +45,23 @@ FRESH_CASES = 2
 RIGHT_CASES = 6
 """How many cases that are right already must remain so, from as many kinds of cases as there are."""
 
+MISFITS = ("shape", "dtype")
+"""What may be wrong with the form of an output: an edit that puts it right may be found by the numbers."""
+
 STOPPED = (Status.OUT_OF_BOUNDS, Status.RACE)
 JUDGED = (Status.PASS, Status.WRONG, *STOPPED)
 
 
 class NumericTrial:
-    """A trial whose cases are decided by tensors. It has no wrong cases if the answer cannot be judged so."""
+    """A trial whose cases are decided by tensors. It has no wrong cases if the answer cannot be judged so.
 
-    def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]):
+    With `forms`, outputs of another shape or dtype are among what an edit may put right.
+    """
+
+    def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome], forms: bool = False):
         self.exercise, self.answer, self.left = exercise, answer, float(SEARCH_WORK)
         self.run_work = TORCH_RUN_WORK if exercise.kind is Kind.TORCH else KERNEL_RUN_WORK
-        judged = exercise.judged.read is None and all(map(_comparable, outcomes))
+        judged = exercise.judged.read is None and all(_comparable(o, forms) for o in outcomes)
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
         self.right = right_cases([o for o in outcomes if o.status is Status.PASS])
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
@@ -162,7 +168,7 @@ class NumericTrial:
         return judged
 
     def _agrees(self, outcome: Outcome, number: int, value: object) -> bool:
-        if outcome.outputs:
+        if outcome.outputs and not outcome.outputs[number].problem:
             return agrees(outcome.outputs[number], value)
         return self.drawn.of(outcome.case).truth.judge(number, value).ok
 
@@ -213,12 +219,14 @@ def _access_limit(outcome: Outcome) -> int:
     return max(MIN_ACCESSES, int(ACCESS_FACTOR * cost(outcome)))
 
 
-def _comparable(outcome: Outcome) -> bool:
+def _comparable(outcome: Outcome, forms: bool) -> bool:
     """True for a case that was judged by its numbers, or could have been."""
     if outcome.status not in JUDGED or outcome.mode != "observed":
         return False
     if outcome.status in STOPPED:
         return True
     return not outcome.fault and all(
-        isinstance(check.got, torch.Tensor) and not check.problem for check in outcome.outputs
+        isinstance(check.got, torch.Tensor)
+        and (not check.problem or (forms and check.misfit is not None and check.misfit.what in MISFITS))
+        for check in outcome.outputs
     )

@@ -1,8 +1,10 @@
 """One edit that repairs every case: it is found, verified and reported, and not where there is none."""
 
+import pytest
 import torch
 
 import flashlearn
+from flashlearn.explaining.edits.line_of_mistake import find_line
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
@@ -190,3 +192,61 @@ def test_two_mistakes_may_be_in_two_functions():
         "add_kernel",
     }
     assert "triton.cdiv(n, BLOCK)" in report.sentence and "`i * x_step`; with `i`" in report.sentence
+
+
+DOUBLED = """
+@triton.jit
+def row_sum_kernel(x_ptr, s_ptr, N, row, column, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, N // BLOCK * BLOCK, BLOCK):
+        j = start + tl.arange(0, BLOCK).to(tl.int64)
+        total += tl.load(x_ptr + i * row + j * column, mask=j < N, other=0.0).to(tl.float32)
+    tl.store(s_ptr + i, tl.sum(total, axis=0))
+
+
+def row_sum(x):
+    s = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+    row_sum_kernel[(x.shape[0],)](x, s, x.shape[1], *x.stride(), BLOCK=16)
+    return s
+"""
+
+
+WHOLE = DOUBLED.replace("N // BLOCK * BLOCK", "N")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (DOUBLED, "    for start in range(0, N // BLOCK * BLOCK, BLOCK):"),
+        (
+            WHOLE.replace("dtype=x.dtype", "dtype=torch.float32"),
+            "    s = torch.empty(x.shape[0], dtype=torch.float32, device=x.device)",
+        ),
+    ],
+    ids=["lost tile", "dtype"],
+)
+def test_a_mistake_that_is_named_without_an_edit_gets_its_line(text, line):
+    exercise, function = find("row_sum"), function_from_text(text)
+    answer = Here(function, exercise)
+    place = find_line(exercise, answer, run(exercise, answer))
+    assert place is not None and place.text == line
+
+
+def test_an_edit_that_breaks_a_case_that_passes_is_no_half_of_a_repair():
+    """`torch.zeros(…) / q` has the dtype that is missing, and NaN everywhere."""
+    text = """
+def dq_in_one_walk(q, do, lse, tiles, alpha):
+    total, plain = torch.zeros_like(q), torch.zeros_like(q)
+    delta = torch.zeros(q.shape[0], 1, device=q.device)
+    for k, v in tiles:
+        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        dp = do @ v.T
+        total, plain = total + (p * dp) @ k, plain + p @ k
+        delta += (p * dp).sum(1, keepdim=True)
+    return alpha * (total - delta * plain)
+"""
+    exercise, function = find("dq_in_one_walk"), function_from_text(text)
+    answer = Here(function, exercise)
+    finding = find_edit(exercise, answer, run(exercise, answer))
+    assert finding.names == ("one edit",) and finding.facts["new"].endswith("dtype=q.dtype)")

@@ -72,7 +72,7 @@ def _second_look(search: Search) -> Finding | None:
 
 EDIT_BUDGET = f"{SEARCH_WORK:,} units of work, most of them accesses to memory"
 
-LINE_BUDGET = f"{LINE_WORK:g} units of work, most of them accesses to memory"
+LINE_BUDGET = f"{LINE_WORK[Kind.KERNEL]:g} units of work, most of them accesses to memory"
 
 PROOFS = (
     Stage(
@@ -290,7 +290,7 @@ FORMULAS = (
         "A name that has no line gets that of the first natural edit with which every failing case passes.",
         stages.with_line,
         Role.REFINEMENT,
-        budget=f"{LINE_WORK:g} runs",
+        budget=f"{LINE_WORK[Kind.SYMBOLIC]:g} runs",
     ),
 )
 """The stages for a symbolic answer."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from flashlearn.explaining.edits.avoidance import stays_inside_alone
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
+from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
 from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases, wasteful
 from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
@@ -118,6 +119,8 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         return None  # the lines would have other numbers
     if naturalness(section.text, repair.edit) is not Naturalness.NATURAL or stays_inside_alone(repair.edit):
         return None  # it may merely compensate for another line
+    if repair.edit.kind is FIXED_SIZE:
+        return None  # a larger tile may avoid a mistake in the loop
     repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
     right = right_cases([o for o in search.outcomes if o.status is Status.PASS])
     after = _run_again(search, repaired, (*failing, *right))

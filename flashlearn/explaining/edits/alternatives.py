@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flashlearn.explaining.edits.avoidance import avoids
-from flashlearn.explaining.edits.disabled_bounds import ALWAYS_MORE_WORK, disables_a_bound, wastes_work
+from flashlearn.explaining.edits.disabled_bounds import (
+    ALWAYS_MORE_WORK,
+    disables_a_bound,
+    swallows_a_loop,
+    wastes_work,
+)
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
 from flashlearn.explaining.edits.ranking import Hints
@@ -50,6 +55,8 @@ def most_natural(
             continue
         text = other.applied(sections[i].text)
         if trial.repaired(i, text) != trial.bad or wastes_work(trial, other):
+            continue
+        if swallows_a_loop(trial, i, text, other):
             continue
         if trial.generalises(i, text, trial.bad):
             its_level = _level(trial, sections, (i, other), hints)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from flashlearn.explaining.edits.edit import Edit, SourceText, lines_of, name_of, names_in
 from flashlearn.explaining.edits.naturalness import DEPTH, RANGES, bound_lines
 from flashlearn.explaining.edits.operators import BRACKETS
+from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.explaining.edits.slicing import assignments
 from flashlearn.explaining.edits.trial import Trial
 from flashlearn.explaining.edits.verification import cost
@@ -34,6 +35,15 @@ MOST_CASES = 8
 def wastes_work(trial: Trial, edit: Edit) -> bool:
     """Whether a case that passed before took clearly more accesses with the edit that was just tried."""
     return trial.wasteful and edit.kind.name not in ALWAYS_MORE_WORK
+
+
+def swallows_a_loop(trial: Trial, section: int, text: str, edit: Edit) -> bool:
+    """Whether a larger tile leaves a loop of the edited text fewer iterations: then it avoids its mistake."""
+    if edit.kind is not FIXED_SIZE:
+        return False
+    longest = max(trial.wrong, key=cost)
+    taken = trial.accesses(section, text, longest)
+    return taken is None or taken < cost(longest)
 
 
 def disables_a_bound(trial: Trial, section: int, text: str, edit: Edit) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.edits.disabled_bounds import wastes_work
+from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
 from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
@@ -15,8 +15,8 @@ from flashlearn.explaining.edits.verification import NumericTrial
 from flashlearn.outcome import Outcome, Place
 from flashlearn.running.answer import Answer
 
-LINE_WORK = 400.0
-"""Work that the search may take: a name without a line is worth having too."""
+LINE_WORK = {Kind.KERNEL: 400.0, Kind.TORCH: 150.0, Kind.SYMBOLIC: 120.0}
+"""Work that the search may take, about 50 runs of a kernel: a name without a line is worth having too."""
 
 
 def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -> Place | None:
@@ -26,7 +26,7 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
         return None
     symbolic, about = exercise.kind is Kind.SYMBOLIC, (exercise, answer, outcomes)
     trial = FormulaTrial(*about) if symbolic else NumericTrial(*about, forms=True)
-    trial.left = min(trial.left, LINE_WORK)
+    trial.left = min(trial.left, LINE_WORK[exercise.kind])
     edits = (
         (i, edit) for i, section in enumerate(sections) for edit in allowed_edits(exercise, section.text)
     )
@@ -41,6 +41,8 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
             continue
         text = edit.applied(sections[i].text)
         if trial.repaired(i, text) != trial.bad or wastes_work(trial, edit) or trial.superfluous:
+            continue
+        if swallows_a_loop(trial, i, text, edit):
             continue
         if trial.generalises(i, text, trial.bad):
             return edit_finding(trial.wrong, sections[i], edit).place

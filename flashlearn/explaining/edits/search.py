@@ -12,7 +12,7 @@ from typing import NamedTuple
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
-from flashlearn.explaining.edits.disabled_bounds import wastes_work
+from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
 from flashlearn.explaining.edits.each_output import ALTERNATIVES, together
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.formula_trial import FormulaTrial
@@ -95,7 +95,7 @@ def find_edit(
             continue
         text = edit.applied(sections[i].text)
         good = frozenset(trial.repaired(i, text))
-        if good and wastes_work(trial, edit):
+        if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, text, edit)):
             continue
         if good and len(repairs.get(good, ())) < ALTERNATIVES and trial.generalises(i, text, good):
             repairs.setdefault(good, []).append((i, edit))

@@ -8,7 +8,12 @@ import pytest
 
 from flashlearn.explaining.edits import edits_of
 from flashlearn.explaining.edits.disabled_bounds import _without_a_bound, disables_a_bound
+from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.verification import wasteful
+from flashlearn.judging.cases import run
+from flashlearn.lessons import find
+from flashlearn.running.answer import Here
+from tests.corpus import function_from_text
 
 KERNEL = """@triton.jit
 def kernel(x_ptr, S_q, S_k, BLOCK: tl.constexpr):
@@ -65,3 +70,31 @@ def test_a_case_that_passed_needs_no_more_accesses_unless_its_numbers_hide_what_
     seen = SimpleNamespace(accesses=10, timeline=())
     outcome = SimpleNamespace(observation=seen, case=SimpleNamespace(data=data))
     assert wasteful(outcome, accesses) is waste
+
+
+OVERWRITTEN = """
+@triton.jit
+def row_sum_kernel(x_ptr, s_ptr, N, row, column, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64)
+    total = 0.0
+    for start in range(0, N, BLOCK):
+        j = start + tl.arange(0, BLOCK).to(tl.int64)
+        x = tl.load(x_ptr + i * row + j * column, mask=j < N, other=0.0).to(tl.float32)
+        total = tl.sum(x, axis=0)
+    tl.store(s_ptr + i, total)
+
+
+def row_sum(x):
+    rows, N = x.shape
+    s = torch.empty(rows, dtype=x.dtype, device=x.device)
+    row_sum_kernel[(rows,)](x, s, N, *x.stride(), BLOCK=16)
+    return s
+"""
+
+
+def test_a_tile_as_long_as_the_row_is_no_repair_of_a_loop():
+    """With one iteration nothing is overwritten, so a larger tile avoids the mistake."""
+    exercise, function = find("row_sum"), function_from_text(OVERWRITTEN)
+    answer = Here(function, exercise)
+    finding = find_edit(exercise, answer, run(exercise, answer))
+    assert finding is not None and finding.facts["new"].startswith("total += ")

@@ -45,7 +45,13 @@ def find_pairs(w: Weights, outcome: Outcome) -> Finding | None:
         return None
     i, j = (int(x) for x in missing.nonzero()[0])
     future = not bool(missing.tril(w.got.shape[1] - w.got.shape[0]).any())
-    return Finding(PairsMissing(outcome.case.name, int(missing.sum()), (i, j), future))
+    rows, columns = missing.any(1), missing.any(0)
+    lines, count = "", int(missing.sum())
+    if bool((missing == (w.telling & rows[:, None])).all()):
+        lines, count = "query", int(rows.sum())
+    elif bool((missing == (w.telling & columns[None, :])).all()):
+        lines, count, j = "key", int(columns.sum()), int(columns.nonzero()[0])
+    return Finding(PairsMissing(outcome.case.name, count, (i, j), future, lines))
 
 
 def _missing_keys(w: Weights, telling: Tensor, columns: Tensor, outcome: Outcome) -> Finding | None:

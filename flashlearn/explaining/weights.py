@@ -119,6 +119,7 @@ class CaseReading:
         limit = exercise.judged.time_limit
         self.how = Observed(outcome.case.seed, direct=True, full_precision=True, limit=limit)
         self.head = 0
+        self.probed: Tensor | None = None
         self.heads: list[Weights] = []
 
     def launcher(self, **values: Any) -> Any:
@@ -143,17 +144,18 @@ class CaseReading:
         got = torch.where(finite, got, right)
         flat = [_heads(t) for t in (got, right, scores)]
         unread = [_unread(self.outcome, n, len(flat[0])) for n in (("k", "v"), ("q", "do"))]
-        self.head = int((flat[0] - flat[1]).abs().amax((1, 2)).argmax())
-        if not self._predicts(got):
-            return None
-        eps = torch.finfo(self.outcome.case.dtype).eps
+        wrong = (flat[0] - flat[1]).abs().amax((1, 2))
+        self.head = int(wrong.argmax())
+        noise = 4 * torch.finfo(self.outcome.case.dtype).eps + 1e-6
+        if float(wrong.max()) <= noise or not self._predicts(got):
+            return None  # right weights say nothing
         self.heads = [
             Weights(
                 learners,
                 p,
                 s.masked_fill(~visible, -torch.inf),
                 visible,
-                noise=4 * eps + 1e-6,
+                noise=noise,
                 recomputed="lse" in self.inputs,
                 scans=self.readout.scans,
                 blocks=blocks_of(self.outcome),
@@ -175,7 +177,7 @@ class CaseReading:
     def _predicts(self, weights: Tensor) -> bool:
         """True if the weights give what the kernel returns for inputs by which they were not read."""
         probe = self.readout.probe(self.inputs)
-        returned = self._returned(probe)
+        returned = self.probed = self._returned(probe)
         if returned is None:
             return False
         predicted, largest = (
@@ -196,7 +198,7 @@ class CaseReading:
         probe = self.readout.probe(self.inputs)
         tensor = probe[self.readout.moved].clone()
         tensor[..., row, :] += tensor.abs().max()
-        before, after = self._returned(probe), self._returned({**probe, self.readout.moved: tensor})
+        before, after = self.probed, self._returned({**probe, self.readout.moved: tensor})
         if before is None or after is None or not bool(torch.isfinite(after[other]).all()):
             return False
         return not torch.equal(before[other], after[other])

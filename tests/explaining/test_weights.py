@@ -222,3 +222,10 @@ def test_rows_that_count_a_whole_number_of_times_are_said_to_be_counted_again():
     uneven = torch.ones(48, 1, dtype=torch.float64).index_fill(0, torch.arange(16, 32), 1.7)
     ((_, sentence),) = told(dataclasses.replace(w, got=w.right * uneven))
     assert "count" not in sentence
+
+
+def test_whole_queries_without_weight_that_are_no_tile_are_named_as_such():
+    ((_, sentence), *_) = told(changed(weights(), lambda p: p[37].zero_()))
+    assert sentence.startswith("Query 37 gives no weight to any key")
+    ((_, sentence), *_) = told(changed(weights(), lambda p: p[:, 5:8].zero_()))
+    assert sentence.startswith("3 keys get no weight from any query") and "the first is key 5" in sentence

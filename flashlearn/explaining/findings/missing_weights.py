@@ -153,9 +153,10 @@ class FirstQueriesMissing(FindingKind):
 
 @dataclass(frozen=True)
 class PairsMissing(FindingKind):
-    """`count` visible pairs without weight, of no whole keys or queries; `pair` is the first (query, key).
+    """`count` visible pairs without weight; `pair` is the first (query, key).
 
-    All of them may lie where a causal mask would hide them, though the case has none: `future`.
+    All of them may lie where a causal mask would hide them, though the case has none: `future`. With `lines`
+    "query" or "key" it is so many whole ones.
     """
 
     name = "pairs without weight"
@@ -166,10 +167,26 @@ class PairsMissing(FindingKind):
     count: int
     pair: tuple[int, int]
     future: bool
+    lines: str = ""
 
     def wording(self) -> Wording:
         """How many pairs, the first, and what they have in common."""
         query, key = self.pair
+        several = self.count != 1
+        if self.lines == "query":
+            what = f"{self.count} queries give" if several else f"Query {query} gives"
+            first = f"; the first is query {query}" * several
+            return Wording(
+                f"{what} no weight to any key (case {self.case}){first}.",
+                "Does the loop, or the grid, reach these queries, and does every mask let them through?",
+            )
+        if self.lines == "key":
+            what = f"{self.count} keys get" if several else f"Key {key} gets"
+            first = f"; the first is key {key}" * several
+            return Wording(
+                f"{what} no weight from any query (case {self.case}){first}.",
+                "Does the loop, or the grid, reach these keys, and does every mask let them through?",
+            )
         sentence = (
             f"{self.count} pair{'s' * (self.count != 1)} of a query and a key that it sees have no weight "
             f"(case {self.case}); the first is key {key} of query {query}"
